@@ -1,0 +1,14 @@
+package storage
+
+// Caller is the user on whose behalf something is done. Every operation on a
+// user's things takes one, and shows and changes only what it may.
+type Caller struct {
+	// Username is the user's name in its normal form.
+	Username string
+	// Restriction is the id of the restricted token that the user came with,
+	// "" for a token that carries all of the user's rights.
+	Restriction string
+}
+
+// Restricted reports whether the caller's token covers less than its user may.
+func (c Caller) Restricted() bool { return c.Restriction != "" }

@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxTitle is the most characters a conversation's title has.
+const maxTitle = 80
+
+// Conversation is a series of questions that build on each other. It belongs
+// to one user; two users may have different ones under the same id.
+type Conversation struct {
+	ID        string
+	Title     string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Title makes a conversation's title from its first question: one line, cut
+// on a word.
+func Title(question string) string {
+	line := strings.Join(strings.Fields(question), " ")
+	if utf8.RuneCountInString(line) <= maxTitle {
+		return line
+	}
+	cut := string([]rune(line)[:maxTitle])
+	if line[len(cut)] != ' ' {
+		if space := strings.LastIndexByte(cut, ' '); space > 0 {
+			cut = cut[:space]
+		}
+	}
+	return strings.TrimRight(cut, " ")
+}
+
+// Conversations keeps conversations. They show what the caller's token covers:
+// see Runs.
+type Conversations interface {
+	// Conversations lists the caller's, latest first; those about one owner's
+	// namespaces, or about one namespace, when in names them.
+	Conversations(ctx context.Context, caller Caller, in NamespaceRef) ([]Conversation, error)
+	Conversation(ctx context.Context, caller Caller, id string) (Conversation, error)
+	// Turns yields a conversation's runs, oldest first, a page of them in
+	// memory at a time.
+	Turns(ctx context.Context, caller Caller, conversationID string) iter.Seq2[Run, error]
+	// DeleteConversation removes it with its runs. ErrForbidden when it holds
+	// runs that the caller's token does not cover.
+	DeleteConversation(ctx context.Context, caller Caller, id string) error
+}

@@ -1,0 +1,108 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// MaxDescription is the most characters a dataset's description may have.
+const MaxDescription = 10_000
+
+// Limits of the field descriptions, generous beside any table worth asking.
+const (
+	maxFields           = 2_000
+	maxFieldName        = 256
+	maxFieldDescription = 10_000
+)
+
+// DatasetRef addresses a dataset. Names are compared without regard to case.
+type DatasetRef struct {
+	Owner     string
+	Namespace string
+	Name      string
+}
+
+// Dataset is a table of rows in a namespace.
+type Dataset struct {
+	Owner      string
+	Namespace  string
+	Name       string
+	Definition Definition
+	Columns    []Column
+	RowCount   int64
+}
+
+// Column is a column of a dataset's current version.
+type Column struct {
+	Name string
+	Type string
+}
+
+// Definition is a dataset's inference definition: what it holds, in words.
+type Definition struct {
+	// Description tells what the dataset is about; nil where none is saved.
+	Description *string
+	// Schema maps field names to what they mean; nil where none is saved.
+	Schema map[string]string
+}
+
+// DefinitionPatch changes the parts of a definition that are Set.
+type DefinitionPatch struct {
+	Definition
+	SetDescription bool
+	SetSchema      bool
+}
+
+// Check returns what is wrong with a definition.
+func (d Definition) Check() []FieldError {
+	var wrong []FieldError
+	if d.Description != nil {
+		if problem := CheckText(*d.Description, MaxDescription); problem != "" {
+			wrong = append(wrong, FieldError{"dataDescription", problem})
+		}
+	}
+	if len(d.Schema) > maxFields {
+		return append(wrong, FieldError{"schemaDefinition", fmt.Sprintf("must have at most %d fields", maxFields)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Schema)) {
+		problem := CheckText(name, maxFieldName)
+		if name == "" {
+			problem = "must not be empty"
+		}
+		if problem != "" {
+			wrong = append(wrong, FieldError{"schemaDefinition", fmt.Sprintf("field name %.40q %s", name, problem)})
+			continue
+		}
+		if problem := CheckText(d.Schema[name], maxFieldDescription); problem != "" {
+			wrong = append(wrong, FieldError{"schemaDefinition." + name, problem})
+		}
+	}
+	return wrong
+}
+
+// Datasets keeps datasets.
+type Datasets interface {
+	// CreateDataset makes an empty dataset in the caller's own namespace, and
+	// the namespace if need be. ErrConflict when it exists.
+	CreateDataset(ctx context.Context, caller Caller, namespace, name string, definition Definition) error
+	// Dataset is for those who may read it.
+	Dataset(ctx context.Context, caller Caller, ref DatasetRef) (Dataset, error)
+	// Datasets lists those that the caller may read, by owner, namespace and
+	// name, without their definitions and columns.
+	Datasets(ctx context.Context, caller Caller) ([]Dataset, error)
+	// NamespaceDatasets is Datasets for one namespace. ErrNotFound when the
+	// caller may not see the namespace.
+	NamespaceDatasets(ctx context.Context, caller Caller, ref NamespaceRef) ([]Dataset, error)
+	// UpdateDefinition is for the owner and editors; to all others, readers
+	// among them, the dataset is not found.
+	UpdateDefinition(ctx context.Context, caller Caller, ref DatasetRef, patch DefinitionPatch) error
+	// ClearDataset drops the rows and columns, for the owner and editors.
+	ClearDataset(ctx context.Context, caller Caller, ref DatasetRef) error
+	// RenameDataset is for the owner and editors. ErrConflict when the name is
+	// taken.
+	RenameDataset(ctx context.Context, caller Caller, ref DatasetRef, name string) error
+	// DeleteDataset is for the owner: rows, definition and grants go too.
+	DeleteDataset(ctx context.Context, caller Caller, ref DatasetRef) error
+}

@@ -1,0 +1,57 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The kinds of failure a caller can be told about. Everything else is a fault
+// of ours.
+var (
+	// ErrNotFound says that a thing does not exist, or that the caller may not
+	// know that it does.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict says that the thing's present state rules the change out.
+	ErrConflict = errors.New("conflict")
+	// ErrInvalid says that what was asked breaks a rule.
+	ErrInvalid = errors.New("invalid")
+	// ErrForbidden says that the caller may see the thing and not do this to it.
+	ErrForbidden = errors.New("forbidden")
+	// ErrUnauthorized says that it is not known who the caller is.
+	ErrUnauthorized = errors.New("unauthorized")
+	// ErrUnavailable says that something needed cannot be reached now.
+	ErrUnavailable = errors.New("unavailable")
+)
+
+// Error is a failure with words meant for the caller. Err is one of the kinds
+// above and decides how it is answered.
+type Error struct {
+	Err     error
+	Message string
+	Fields  []FieldError
+}
+
+// FieldError says what is wrong with one field of a request.
+type FieldError struct {
+	Field   string
+	Message string
+}
+
+// Errorf makes an Error of one kind.
+func Errorf(kind error, format string, args ...any) *Error {
+	return &Error{Err: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid makes an ErrInvalid that lists every wrong field.
+func Invalid(fields ...FieldError) *Error {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Field
+	}
+	return &Error{Err: ErrInvalid, Message: "not valid: " + strings.Join(names, ", "), Fields: fields}
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,62 @@
+package storage
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Self stands for the acting user wherever a username is asked for, so nobody
+// can be called that.
+const Self = "self"
+
+const (
+	maxName     = 128
+	maxUsername = 256
+)
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// CheckName returns what is wrong with the name of a namespace or dataset, ""
+// when it is right.
+func CheckName(name string) string {
+	if len(name) == 0 || len(name) > maxName || !namePattern.MatchString(name) {
+		return fmt.Sprintf("must be 1 to %d letters (A to Z), digits, '_', '-' or '.', the first a letter, digit or '_'", maxName)
+	}
+	return ""
+}
+
+// NormalUsername gives the form in which usernames are kept and compared.
+func NormalUsername(name string) string { return strings.ToLower(name) }
+
+// CheckUsername returns what is wrong with a username, "" when it is right.
+// Which users exist is known to the identity provider alone.
+func CheckUsername(name string) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case !utf8.ValidString(name):
+		return "must be UTF-8"
+	case utf8.RuneCountInString(name) > maxUsername:
+		return fmt.Sprintf("must be at most %d characters", maxUsername)
+	case name == Self:
+		return "must not be 'self', which stands for the acting user"
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '/' }):
+		return "must not hold blanks, control characters or '/'"
+	}
+	return ""
+}
+
+// CheckText returns what is wrong with free text of at most limit characters,
+// "" when it is right. Characters are Unicode code points.
+func CheckText(text string, limit int) string {
+	switch {
+	case strings.ContainsRune(text, 0):
+		return "must not hold the character NUL"
+	case utf8.RuneCountInString(text) > limit:
+		return fmt.Sprintf("must be at most %d characters", limit)
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// RunStatus says how far a run is.
+type RunStatus string
+
+// The states of a run. All but running are final.
+const (
+	RunRunning   RunStatus = "running"
+	RunCompleted RunStatus = "completed"
+	RunFailed    RunStatus = "failed"
+	RunExpired   RunStatus = "expired"
+)
+
+// Final reports whether a run in this state changes no more.
+func (s RunStatus) Final() bool { return s != RunRunning }
+
+// Run is one question answered by one agent.
+type Run struct {
+	ID             string
+	ConversationID string
+	Agent          string
+	Question       string
+	Status         RunStatus
+	// ErrorMessage says, fit for a reader, why the run failed.
+	ErrorMessage string
+	// LastNodeID names the last step that the run reached.
+	LastNodeID string
+	// Result is the rendered result, a JSON document; nil until completed.
+	Result    json.RawMessage
+	CreatedAt time.Time
+}
+
+// NewRun is what a run starts from. IDs are UUIDs.
+type NewRun struct {
+	ID             string
+	ConversationID string
+	Namespace      NamespaceRef
+	Agent          string
+	Question       string
+}
+
+// RunOutcome is how a run ended. Status is final.
+type RunOutcome struct {
+	Status       RunStatus
+	ErrorMessage string
+	LastNodeID   string
+	Result       json.RawMessage
+}
+
+// Runs keeps runs. A run belongs to the user who asked; to all others it is
+// not found. A restricted token sees the runs in namespaces that it covers
+// whole, and those that were asked with it.
+type Runs interface {
+	// StartRun records a running run in a namespace that the caller may see,
+	// and begins its conversation when the caller has none with that id.
+	StartRun(ctx context.Context, caller Caller, run NewRun) error
+	// FinishRun ends a running run. ErrConflict when it has ended.
+	FinishRun(ctx context.Context, caller Caller, id string, outcome RunOutcome) error
+	Run(ctx context.Context, caller Caller, id string) (Run, error)
+	// DeleteRun removes a run and, with its last run, its conversation.
+	DeleteRun(ctx context.Context, caller Caller, id string) error
+}

@@ -1,0 +1,36 @@
+package storage
+
+import "context"
+
+// Role is what a grant allows, or what a caller is to a thing.
+type Role string
+
+// The roles, weakest first. Owner is never granted.
+const (
+	Viewer Role = "viewer"
+	Editor Role = "editor"
+	Owner  Role = "owner"
+)
+
+// Grantable reports whether a grant can carry the role.
+func (r Role) Grantable() bool { return r == Viewer || r == Editor }
+
+// Grant gives a user a role on a namespace or a dataset.
+type Grant struct {
+	Username string
+	Role     Role
+}
+
+// Shares keeps grants. All of it is for the owner of the thing that is shared:
+// ErrForbidden to those who hold a grant there, ErrNotFound to all others.
+// Lists come by username; sharing again replaces the role; revoking what was
+// not granted is ErrNotFound.
+type Shares interface {
+	NamespaceShares(ctx context.Context, caller Caller, ref NamespaceRef) ([]Grant, error)
+	ShareNamespace(ctx context.Context, caller Caller, ref NamespaceRef, grant Grant) error
+	RevokeNamespaceShare(ctx context.Context, caller Caller, ref NamespaceRef, username string) error
+
+	DatasetShares(ctx context.Context, caller Caller, ref DatasetRef) ([]Grant, error)
+	ShareDataset(ctx context.Context, caller Caller, ref DatasetRef, grant Grant) error
+	RevokeDatasetShare(ctx context.Context, caller Caller, ref DatasetRef, username string) error
+}

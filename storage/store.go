@@ -1,0 +1,17 @@
+package storage
+
+import "context"
+
+// Store keeps all records.
+type Store interface {
+	Namespaces
+	Datasets
+	Shares
+	Conversations
+	Runs
+	Tokens
+
+	// Ping reports whether the store can be reached.
+	Ping(ctx context.Context) error
+	Close() error
+}
