@@ -1,0 +1,87 @@
+package storage_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"parley/storage"
+)
+
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"a": true, "_": true, "9lives": true, "a.b-c_d": true, strings.Repeat("x", 128): true,
+		"": false, "-a": false, ".a": false, "..": false, "a b": false, "a/b": false, "ä": false,
+		"a\x00": false, "a\n": false, "\xff": false, strings.Repeat("x", 129): false,
+	} {
+		if problem := storage.CheckName(name); (problem == "") != valid {
+			t.Errorf("%.20q: %q", name, problem)
+		}
+	}
+}
+
+func TestCheckUsername(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"alice": true, "alice@example.com": true, "auth0|x": true, "ärzte": true, strings.Repeat("ä", 256): true,
+		"": false, "self": false, "a b": false, "a/b": false, "a\x00": false, "a\x7f": false, "\xff": false,
+		"a\u2028b": false, strings.Repeat("x", 257): false,
+	} {
+		if problem := storage.CheckUsername(name); (problem == "") != valid {
+			t.Errorf("%.20q: %q", name, problem)
+		}
+	}
+}
+
+func TestDefinitionLimits(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("𝄞", storage.MaxDescription)
+	if wrong := (storage.Definition{Description: &long}).Check(); len(wrong) > 0 {
+		t.Errorf("%d characters of four bytes: %v", storage.MaxDescription, wrong)
+	}
+	long += "𝄞"
+	wrong := storage.Definition{
+		Description: &long,
+		Schema:      map[string]string{"": "no name", "b": "with \x00", "a": strings.Repeat("x", 10_001), "fine": ""},
+	}.Check()
+	var fields []string
+	for _, f := range wrong {
+		fields = append(fields, f.Field)
+	}
+	if got, want := strings.Join(fields, " "), "dataDescription schemaDefinition schemaDefinition.a schemaDefinition.b"; got != want {
+		t.Errorf("wrong fields: got %q, want %q", got, want)
+	}
+}
+
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	word := strings.Repeat("x", 79)
+	for question, want := range map[string]string{
+		"  How \n many? ":            "How many?",
+		"":                           "",
+		word + " y":                  word,
+		word + "y z":                 word + "y",
+		strings.Repeat("ä", 100):     strings.Repeat("ä", 80),
+		strings.Repeat("four ", 40):  strings.TrimSpace(strings.Repeat("four ", 16)),
+		strings.Repeat("five5 ", 40): strings.TrimSpace(strings.Repeat("five5 ", 13)),
+	} {
+		if got := storage.Title(question); got != want {
+			t.Errorf("%.30q: got %q, want %q", question, got, want)
+		}
+	}
+}
+
+func FuzzTitle(f *testing.F) {
+	f.Add("How many orders were there in May?")
+	f.Add(strings.Repeat("ä ", 90))
+	f.Fuzz(func(t *testing.T, question string) {
+		title := storage.Title(question)
+		if utf8.RuneCountInString(title) > 80 || strings.TrimSpace(title) != title || strings.ContainsAny(title, "\r\n\t") {
+			t.Errorf("%q gave %q", question, title)
+		}
+		if utf8.ValidString(question) && !utf8.ValidString(title) {
+			t.Errorf("%q lost its encoding: %q", question, title)
+		}
+	})
+}

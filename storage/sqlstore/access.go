@@ -1,0 +1,237 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"parley/storage"
+)
+
+// Every statement that reads on a caller's behalf is built from the fragments
+// in this file; no other file selects from namespaces, datasets, conversations
+// or runs (a test looks). So no operation can forget whose they are, or what
+// the caller's token covers. In all of them $1 is the caller's username and $2 its
+// restriction.
+
+// coversNamespace holds when the caller's token covers namespace n whole.
+const coversNamespace = `($2 = '' OR EXISTS (
+	SELECT 1
+	FROM token_scopes s
+	WHERE s.token_id = $2
+		AND s.owner = n.owner
+		AND lower(s.namespace) = lower(n.name)
+		AND s.dataset = ''))`
+
+// coversDataset holds when the caller's token covers dataset d of namespace n.
+const coversDataset = `($2 = '' OR EXISTS (
+	SELECT 1
+	FROM token_scopes s
+	WHERE s.token_id = $2
+		AND s.owner = n.owner
+		AND lower(s.namespace) = lower(n.name)
+		AND (s.dataset = '' OR lower(s.dataset) = lower(d.name))))`
+
+// fromDatasets is the datasets d, with their namespace n, current version v and
+// the caller's grants ng and dg, that the caller may read. It ends in a WHERE
+// to which conditions can be added.
+const fromDatasets = `
+FROM datasets d
+JOIN namespaces n ON n.id = d.namespace_id
+JOIN dataset_versions v ON v.dataset_id = d.id AND v.version = d.version
+LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = $1
+LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1
+WHERE (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
+	AND ` + coversDataset
+
+// datasetRole is what the caller is to a dataset: the stronger of two grants.
+const datasetRole = `
+	CASE
+		WHEN n.owner = $1 THEN 'owner'
+		WHEN ng.role = 'editor' OR dg.role = 'editor' THEN 'editor'
+		ELSE 'viewer'
+	END AS role`
+
+// fromNamespaces is the namespaces n that the caller may see: those that are
+// the caller's or shared whole, and those with a dataset that the caller may
+// read.
+const fromNamespaces = `
+FROM namespaces n
+LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = $1
+WHERE ((n.owner = $1 OR ng.role IS NOT NULL) AND ` + coversNamespace + `
+	OR EXISTS (
+		SELECT 1
+		FROM datasets d
+		LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1
+		WHERE d.namespace_id = n.id
+			AND (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
+			AND ` + coversDataset + `))`
+
+// namespaceRole is what the caller is to a namespace, ” where only single
+// datasets in it are for the caller to read.
+const namespaceRole = `
+	CASE
+		WHEN NOT ` + coversNamespace + ` THEN ''
+		WHEN n.owner = $1 THEN 'owner'
+		ELSE COALESCE(ng.role, '')
+	END AS role`
+
+// The candidates of a list: the same rows as without them, found through an
+// index rather than by looking at everyone's.
+const (
+	candidateDatasets = `d.id IN (
+		SELECT d.id FROM datasets d JOIN namespaces n ON n.id = d.namespace_id WHERE n.owner = $1
+		UNION
+		SELECT d.id FROM datasets d JOIN namespace_grants g ON g.namespace_id = d.namespace_id WHERE g.username = $1
+		UNION
+		SELECT g.dataset_id FROM dataset_grants g WHERE g.username = $1)`
+	candidateNamespaces = `n.id IN (
+		SELECT n.id FROM namespaces n WHERE n.owner = $1
+		UNION
+		SELECT g.namespace_id FROM namespace_grants g WHERE g.username = $1
+		UNION
+		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username = $1)`
+)
+
+// ownRun holds for the caller's runs r that the caller's token covers.
+const ownRun = `(r.owner = $1 AND ($2 = '' OR r.restriction = $2 OR EXISTS (
+	SELECT 1
+	FROM namespaces n
+	WHERE n.id = r.namespace_id AND ` + coversNamespace + `)))`
+
+// ownConversation holds for the caller's conversations c in which the caller's
+// token covers a run.
+const ownConversation = `(c.owner = $1 AND ($2 = '' OR EXISTS (
+	SELECT 1
+	FROM runs r
+	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
+
+// fromRuns and fromConversations are the runs r and the conversations c that
+// the caller may see. They end in a WHERE to which conditions can be added.
+const (
+	fromRuns          = " FROM runs r WHERE " + ownRun
+	fromConversations = " FROM conversations c WHERE " + ownConversation
+)
+
+// holdsRunAbout holds for conversations c in which a run that the caller may
+// see was asked of a namespace of owner $3, named $4; ” for any.
+const holdsRunAbout = `EXISTS (
+	SELECT 1
+	FROM runs r
+	JOIN namespaces n ON n.id = r.namespace_id
+	WHERE r.conversation_id = c.id
+		AND ` + ownRun + `
+		AND ($3 = '' OR n.owner = $3)
+		AND ($4 = '' OR lower(n.name) = lower($4)))`
+
+// coversConversation holds for conversations c of which the caller's token
+// covers every run.
+const coversConversation = `NOT EXISTS (
+	SELECT 1
+	FROM runs r
+	WHERE r.owner = c.owner AND r.conversation_id = c.id AND NOT ` + ownRun + `)`
+
+// isEmptyConversation holds for conversations without a run.
+const isEmptyConversation = `NOT EXISTS (
+	SELECT 1
+	FROM runs r
+	WHERE r.owner = conversations.owner AND r.conversation_id = conversations.id)`
+
+// namespaceAccess is a namespace as a caller may see it.
+type namespaceAccess struct {
+	ID    string       `db:"id"`
+	Owner string       `db:"owner"`
+	Name  string       `db:"name"`
+	Role  storage.Role `db:"role"`
+}
+
+// namespace finds a namespace that the caller may see.
+func namespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceAccess, error) {
+	const query = `
+SELECT n.id, n.owner, n.name,` + namespaceRole + fromNamespaces + `
+	AND n.owner = $3
+	AND lower(n.name) = lower($4)`
+	var found namespaceAccess
+	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Name)
+	return found, err
+}
+
+// ownNamespace finds a namespace for something that only its owner may do.
+func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceAccess, error) {
+	found, err := namespace(ctx, q, caller, ref)
+	if err != nil {
+		return found, err
+	}
+	return found, ownerOnly(found.Role, "namespace")
+}
+
+// datasetAccess is a dataset as a caller may see it.
+type datasetAccess struct {
+	ID          string       `db:"id"`
+	NamespaceID string       `db:"namespace_id"`
+	Owner       string       `db:"owner"`
+	Namespace   string       `db:"namespace"`
+	Name        string       `db:"name"`
+	Role        storage.Role `db:"role"`
+}
+
+// dataset finds a dataset that the caller may read.
+func dataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+	const query = `
+SELECT d.id, n.id AS namespace_id, n.owner, n.name AS namespace, d.name,` + datasetRole + fromDatasets + `
+	AND n.owner = $3
+	AND lower(n.name) = lower($4)
+	AND lower(d.name) = lower($5)`
+	var found datasetAccess
+	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name)
+	return found, err
+}
+
+// ownDataset finds a dataset for something that only its owner may do.
+func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+	found, err := dataset(ctx, q, caller, ref)
+	if err != nil {
+		return found, err
+	}
+	return found, ownerOnly(found.Role, "dataset")
+}
+
+// editableDataset finds a dataset for something that its owner and editors may
+// do.
+func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+	found, err := dataset(ctx, q, caller, ref)
+	if err == nil && found.Role == storage.Viewer {
+		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+	}
+	return found, err
+}
+
+func ownerOnly(role storage.Role, thing string) error {
+	if role == storage.Owner {
+		return nil
+	}
+	return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers it whole", thing)
+}
+
+// mayName checks that the caller's token covers a name that is about to be
+// given to one of owner's things; dataset is "" for a namespace.
+func mayName(ctx context.Context, q queryer, caller storage.Caller, owner, namespace, dataset string) error {
+	if !caller.Restricted() {
+		return nil
+	}
+	const query = `
+SELECT EXISTS (
+	SELECT 1
+	FROM token_scopes s
+	WHERE s.token_id = $1
+		AND s.owner = $2
+		AND lower(s.namespace) = lower($3)
+		AND (s.dataset = '' OR lower(s.dataset) = lower($4)))`
+	var covered bool
+	if err := q.GetContext(ctx, &covered, query, caller.Restriction, owner, namespace, dataset); err != nil {
+		return fmt.Errorf("read token's scopes: %w", err)
+	}
+	if !covered {
+		return storage.Errorf(storage.ErrForbidden, "this token does not cover that name")
+	}
+	return nil
+}

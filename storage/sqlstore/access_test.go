@@ -1,0 +1,234 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// world is the store's state that the access tests start from: alice owns
+// namespace ns with datasets one and two.
+type world struct {
+	*sqlstore.Store
+	t *testing.T
+}
+
+func newWorld(t *testing.T, store *sqlstore.Store) world {
+	t.Helper()
+	w := world{store, t}
+	w.create("alice", "ns", "one")
+	w.create("alice", "ns", "two")
+	return w
+}
+
+func user(name string) storage.Caller { return storage.Caller{Username: name} }
+
+func nsRef(owner, name string) storage.NamespaceRef {
+	return storage.NamespaceRef{Owner: owner, Name: name}
+}
+
+func dsRef(owner, namespace, name string) storage.DatasetRef {
+	return storage.DatasetRef{Owner: owner, Namespace: namespace, Name: name}
+}
+
+func (w world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w world) create(owner, namespace, name string) {
+	w.t.Helper()
+	w.must(w.CreateDataset(w.t.Context(), user(owner), namespace, name, storage.Definition{}))
+}
+
+// visible lists what a caller may read as "owner/namespace/dataset".
+func (w world) visible(caller storage.Caller) string {
+	w.t.Helper()
+	datasets, err := w.Datasets(w.t.Context(), caller)
+	w.must(err)
+	var names []string
+	for _, d := range datasets {
+		names = append(names, d.Owner+"/"+d.Namespace+"/"+d.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func (w world) visibleNamespaces(caller storage.Caller) string {
+	w.t.Helper()
+	namespaces, err := w.Namespaces(w.t.Context(), caller, "")
+	w.must(err)
+	var names []string
+	for _, n := range namespaces {
+		names = append(names, n.Owner+"/"+n.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// doings is everything that can be done to alice's dataset one, or to its
+// namespace, with the kind of failure that a viewer, an editor and a stranger
+// meet; nil where they may.
+func doings(w world, caller storage.Caller) map[string]func() error {
+	ctx := w.t.Context()
+	one, ns := dsRef("alice", "ns", "one"), nsRef("alice", "ns")
+	words := "words"
+	return map[string]func() error{
+		"read dataset":     func() error { _, err := w.Dataset(ctx, caller, one); return err },
+		"list namespace":   func() error { _, err := w.NamespaceDatasets(ctx, caller, ns); return err },
+		"clear":            func() error { return w.ClearDataset(ctx, caller, one) },
+		"rename dataset":   func() error { return w.RenameDataset(ctx, caller, one, "one") },
+		"delete dataset":   func() error { return w.DeleteDataset(ctx, caller, one) },
+		"rename namespace": func() error { return w.RenameNamespace(ctx, caller, ns, "ns") },
+		"delete namespace": func() error { return w.DeleteNamespace(ctx, caller, ns, true) },
+		"dataset shares":   func() error { _, err := w.DatasetShares(ctx, caller, one); return err },
+		"share dataset": func() error {
+			return w.ShareDataset(ctx, caller, one, storage.Grant{Username: "eve", Role: storage.Viewer})
+		},
+		"revoke dataset":   func() error { return w.RevokeDatasetShare(ctx, caller, one, "eve") },
+		"namespace shares": func() error { _, err := w.NamespaceShares(ctx, caller, ns); return err },
+		"share namespace": func() error {
+			return w.ShareNamespace(ctx, caller, ns, storage.Grant{Username: "eve", Role: storage.Viewer})
+		},
+		"revoke namespace": func() error { return w.RevokeNamespaceShare(ctx, caller, ns, "eve") },
+		"update definition": func() error {
+			return w.UpdateDefinition(ctx, caller, one, storage.DefinitionPatch{
+				Definition: storage.Definition{Description: &words}, SetDescription: true})
+		},
+	}
+}
+
+func TestAccessByRole(t *testing.T) {
+	t.Parallel()
+	var (
+		forbidden = storage.ErrForbidden
+		missing   = storage.ErrNotFound
+	)
+	kinds := map[string]struct{ stranger, viewer, editor, owner error }{
+		"read dataset":      {missing, nil, nil, nil},
+		"list namespace":    {missing, nil, nil, nil},
+		"clear":             {missing, forbidden, nil, nil},
+		"rename dataset":    {missing, forbidden, nil, nil},
+		"update definition": {missing, missing, nil, nil},
+		"delete dataset":    {missing, forbidden, forbidden, nil},
+		"rename namespace":  {missing, forbidden, forbidden, nil},
+		"delete namespace":  {missing, forbidden, forbidden, nil},
+		"dataset shares":    {missing, forbidden, forbidden, nil},
+		"share dataset":     {missing, forbidden, forbidden, nil},
+		"revoke dataset":    {missing, forbidden, forbidden, missing},
+		"namespace shares":  {missing, forbidden, forbidden, nil},
+		"share namespace":   {missing, forbidden, forbidden, nil},
+		"revoke namespace":  {missing, forbidden, forbidden, missing},
+	}
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for on, share := range map[string]func(storage.Grant) error{
+			"namespace": func(g storage.Grant) error {
+				return w.ShareNamespace(t.Context(), user("alice"), nsRef("alice", "ns"), g)
+			},
+			"dataset": func(g storage.Grant) error {
+				return w.ShareDataset(t.Context(), user("alice"), dsRef("alice", "ns", "one"), g)
+			},
+		} {
+			w.must(share(storage.Grant{Username: on + "-viewer", Role: storage.Viewer}))
+			w.must(share(storage.Grant{Username: on + "-editor", Role: storage.Editor}))
+		}
+		check := func(name, doing string, want error) {
+			t.Helper()
+			if err := doings(w, user(name))[doing](); !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%s, %s: got %v, want %v", name, doing, err, want)
+			}
+		}
+		for doing, want := range kinds {
+			check("stranger", doing, want.stranger)
+			check("namespace-viewer", doing, want.viewer)
+			check("dataset-viewer", doing, want.viewer)
+			check("namespace-editor", doing, want.editor)
+			check("dataset-editor", doing, want.editor)
+		}
+		for doing, want := range kinds {
+			if !strings.HasPrefix(doing, "delete") && !strings.HasPrefix(doing, "revoke") {
+				check("alice", doing, want.owner)
+			}
+		}
+		check("alice", "revoke dataset", nil)
+		check("alice", "revoke dataset", kinds["revoke dataset"].owner)
+		check("alice", "revoke namespace", nil)
+		check("alice", "revoke namespace", kinds["revoke namespace"].owner)
+		check("alice", "delete dataset", nil)
+		check("alice", "delete namespace", nil)
+	})
+}
+
+func TestAccessLists(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		w.create("bob", "Own", "mine")
+
+		expect := func(caller storage.Caller, datasets, namespaces string) {
+			t.Helper()
+			if got := w.visible(caller); got != datasets {
+				t.Errorf("datasets of %+v: got %q, want %q", caller, got, datasets)
+			}
+			if got := w.visibleNamespaces(caller); got != namespaces {
+				t.Errorf("namespaces of %+v: got %q, want %q", caller, got, namespaces)
+			}
+		}
+		expect(alice, "alice/ns/one alice/ns/two", "alice/ns")
+		expect(user("bob"), "bob/Own/mine", "bob/Own")
+		expect(user("carol"), "", "")
+
+		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "NS", "ONE"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		expect(user("bob"), "alice/ns/one bob/Own/mine", "alice/ns bob/Own")
+
+		// The stronger of two grants counts, and a namespace grant covers what
+		// comes later.
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		w.create("alice", "ns", "three")
+		expect(user("bob"), "alice/ns/one alice/ns/three alice/ns/two bob/Own/mine", "alice/ns bob/Own")
+		w.must(w.ClearDataset(ctx, user("bob"), dsRef("alice", "ns", "one")))
+
+		w.must(w.RevokeNamespaceShare(ctx, alice, nsRef("alice", "ns"), "bob"))
+		expect(user("bob"), "alice/ns/one bob/Own/mine", "alice/ns bob/Own")
+		if err := w.ClearDataset(ctx, user("bob"), dsRef("alice", "ns", "one")); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("clear after the stronger grant went: got %v, want forbidden", err)
+		}
+
+		if got, err := w.Namespaces(ctx, user("bob"), "alice"); err != nil || len(got) != 1 || got[0].Name != "ns" {
+			t.Errorf("alice's namespaces for bob: got %v, %v", got, err)
+		}
+	})
+}
+
+// TestOnlyAccessSelects holds the rule at the top of access.go.
+func TestOnlyAccessSelects(t *testing.T) {
+	t.Parallel()
+	selects := regexp.MustCompile(`(?i)(\w+\s+)?\b(FROM|JOIN)\s+(namespaces|datasets|conversations|runs)\b`)
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find sources: %v, %v", files, err)
+	}
+	for _, file := range files {
+		if file == "access.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range selects.FindAllString(string(source), -1) {
+			if !strings.HasPrefix(match, "DELETE") {
+				t.Errorf("%s: %q: read through a fragment of access.go, which minds whose rows they are", file, match)
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+const writers = 8
+
+// together runs fn in writers goroutines, started at the same moment.
+func together(fn func(i int)) {
+	var ready, done sync.WaitGroup
+	ready.Add(writers)
+	for i := range writers {
+		done.Go(func() {
+			ready.Done()
+			ready.Wait()
+			fn(i)
+		})
+	}
+	done.Wait()
+}
+
+func TestOneOfManyCreatesADataset(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		for round := range 10 {
+			var created atomic.Int32
+			together(func(int) {
+				err := store.CreateDataset(t.Context(), user("alice"), fmt.Sprint("ns", round), "one", storage.Definition{})
+				if err == nil {
+					created.Add(1)
+				} else if !errors.Is(err, storage.ErrConflict) {
+					t.Error(err)
+				}
+			})
+			if created.Load() != 1 {
+				t.Fatalf("round %d: %d writers created the dataset", round, created.Load())
+			}
+		}
+	})
+}
+
+func TestParallelGrantsAreOne(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		roles := []storage.Role{storage.Viewer, storage.Editor}
+		together(func(i int) {
+			grant := storage.Grant{Username: "bob", Role: roles[i%2]}
+			if err := w.ShareNamespace(t.Context(), user("alice"), nsRef("alice", "ns"), grant); err != nil {
+				t.Error(err)
+			}
+			if err := w.ShareDataset(t.Context(), user("alice"), dsRef("alice", "ns", "one"), grant); err != nil {
+				t.Error(err)
+			}
+		})
+		onNamespace, err := w.NamespaceShares(t.Context(), user("alice"), nsRef("alice", "ns"))
+		w.must(err)
+		onDataset, err := w.DatasetShares(t.Context(), user("alice"), dsRef("alice", "ns", "one"))
+		w.must(err)
+		if len(onNamespace) != 1 || len(onDataset) != 1 {
+			t.Errorf("grants after parallel sharing: %v, %v", onNamespace, onDataset)
+		}
+	})
+}
+
+// TestNoUpdateIsLost has half of the writers set one part of a definition and
+// half the other: both must stand.
+func TestNoUpdateIsLost(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		one := dsRef("alice", "ns", "one")
+		for round := range 10 {
+			want := fmt.Sprint("round ", round)
+			together(func(i int) {
+				patch := storage.DefinitionPatch{Definition: storage.Definition{Description: &want}, SetDescription: true}
+				if i%2 == 0 {
+					patch = storage.DefinitionPatch{Definition: storage.Definition{Schema: map[string]string{"f": want}}, SetSchema: true}
+				}
+				if err := w.UpdateDefinition(t.Context(), user("alice"), one, patch); err != nil {
+					t.Error(err)
+				}
+			})
+			d, err := w.Dataset(t.Context(), user("alice"), one)
+			w.must(err)
+			if *d.Definition.Description != want || d.Definition.Schema["f"] != want {
+				t.Fatalf("%s: an update was lost: %q, %v", want, *d.Definition.Description, d.Definition.Schema)
+			}
+		}
+	})
+}
+
+func TestParallelClearsAllCount(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		together(func(int) {
+			if err := w.ClearDataset(t.Context(), user("alice"), dsRef("alice", "ns", "one")); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// TestReadsAreWhole reads a definition while writers replace both of its parts
+// at once: no reader may see the one without the other.
+func TestReadsAreWhole(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		one := dsRef("alice", "ns", "one")
+		set := func(i int) error {
+			text := fmt.Sprint("text ", i)
+			return w.UpdateDefinition(t.Context(), user("alice"), one, storage.DefinitionPatch{
+				Definition:     storage.Definition{Description: &text, Schema: map[string]string{"f": text}},
+				SetDescription: true, SetSchema: true})
+		}
+		w.must(set(-1))
+		together(func(i int) {
+			for n := range 20 {
+				if i%2 == 0 {
+					if err := set(i*100 + n); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				d, err := w.Dataset(t.Context(), user("alice"), one)
+				if err != nil {
+					t.Error(err)
+				} else if *d.Definition.Description != d.Definition.Schema["f"] {
+					t.Errorf("torn read: %q beside %q", *d.Definition.Description, d.Definition.Schema["f"])
+				}
+			}
+		})
+	})
+}
+
+// TestDeletionLeavesNothingBehind has writers put datasets into a namespace
+// that others delete: in the end every dataset that was made is either there,
+// with its namespace, or gone.
+func TestDeletionLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		alice := user("alice")
+		together(func(i int) {
+			for n := range 10 {
+				var err error
+				if i%2 == 0 {
+					err = w.CreateDataset(t.Context(), alice, "busy", fmt.Sprintf("d%d-%d", i, n), storage.Definition{})
+				} else {
+					err = w.DeleteNamespace(t.Context(), alice, nsRef("alice", "busy"), true)
+				}
+				if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+		})
+		if err := w.DeleteNamespace(t.Context(), alice, nsRef("alice", "busy"), true); err != nil && !errors.Is(err, storage.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if got := w.visible(alice); got != "alice/ns/one alice/ns/two" {
+			t.Errorf("left behind: %q", got)
+		}
+	})
+}
+
+func TestParallelQuestionsShareAConversation(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		id := uuid.NewString()
+		together(func(i int) {
+			err := w.StartRun(t.Context(), user("alice"), storage.NewRun{
+				ID: uuid.NewString(), ConversationID: id, Namespace: nsRef("alice", "ns"), Agent: "nl2ql", Question: fmt.Sprint(i)})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		turns := 0
+		for _, err := range w.Turns(t.Context(), user("alice"), id) {
+			w.must(err)
+			turns++
+		}
+		if turns != writers {
+			t.Errorf("turns: got %d, want %d", turns, writers)
+		}
+	})
+}
+
+// TestOneFinishWins has writers end the same run: one of them does.
+func TestOneFinishWins(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		run := w.ask(user("alice"), "ns", uuid.NewString(), "?")
+		var won atomic.Int32
+		together(func(int) {
+			err := w.FinishRun(t.Context(), user("alice"), run.ID, storage.RunOutcome{Status: storage.RunCompleted})
+			if err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, storage.ErrConflict) {
+				t.Error(err)
+			}
+		})
+		if won.Load() != 1 {
+			t.Errorf("%d writers finished the run", won.Load())
+		}
+	})
+}
+
+// TestAConversationGoesWithItsLastRun has writers delete a conversation's runs,
+// each a different one.
+func TestAConversationGoesWithItsLastRun(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for range 5 {
+			id := uuid.NewString()
+			runs := make([]storage.NewRun, writers)
+			for i := range runs {
+				runs[i] = w.ask(user("alice"), "ns", id, "?")
+			}
+			together(func(i int) {
+				if err := w.DeleteRun(t.Context(), user("alice"), runs[i].ID); err != nil {
+					t.Error(err)
+				}
+			})
+			if _, err := w.Conversation(t.Context(), user("alice"), id); !errors.Is(err, storage.ErrNotFound) {
+				t.Fatalf("the conversation outlived its runs: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// turnPage is how many turns of a conversation are in memory at a time.
+const turnPage = 16
+
+type conversationRow struct {
+	ID        string `db:"id"`
+	Title     string `db:"title"`
+	CreatedAt int64  `db:"created_at"`
+	UpdatedAt int64  `db:"updated_at"`
+}
+
+func (r conversationRow) conversation() storage.Conversation {
+	return storage.Conversation{
+		ID:        r.ID,
+		Title:     r.Title,
+		CreatedAt: fromMillis(r.CreatedAt),
+		UpdatedAt: fromMillis(r.UpdatedAt),
+	}
+}
+
+// touchConversation begins a conversation with its first question, or marks one
+// that the caller's token covers as asked in now.
+func (s *Store) touchConversation(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id, question string) error {
+	now := s.millis()
+	begun, err := exec(ctx, tx, `
+INSERT INTO conversations (owner, id, title, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $4)
+ON CONFLICT (owner, id) DO NOTHING`, caller.Username, id, storage.Title(question), now)
+	if err != nil || begun > 0 {
+		return err
+	}
+	return execOne(ctx, tx, `
+UPDATE conversations AS c
+SET updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at END
+WHERE c.id = $3
+	AND `+ownConversation, caller.Username, caller.Restriction, id, now)
+}
+
+// Conversations implements storage.Conversations.
+func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
+	const query = `
+SELECT c.id, c.title, c.created_at, c.updated_at` + fromConversations + `
+	AND ($3 = '' AND $4 = '' OR ` + holdsRunAbout + `)
+ORDER BY c.updated_at DESC, c.id DESC`
+	var rows []conversationRow
+	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, in.Owner, in.Name); err != nil {
+		return nil, fmt.Errorf("list conversations: %w", classify(err))
+	}
+	conversations := make([]storage.Conversation, len(rows))
+	for i, row := range rows {
+		conversations[i] = row.conversation()
+	}
+	return conversations, nil
+}
+
+// Conversation implements storage.Conversations.
+func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, error) {
+	const query = `
+SELECT c.id, c.title, c.created_at, c.updated_at` + fromConversations + `
+	AND c.id = $3`
+	var row conversationRow
+	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, id); err != nil {
+		return storage.Conversation{}, fmt.Errorf("read conversation: %w", classify(err))
+	}
+	return row.conversation(), nil
+}
+
+// Turns implements storage.Conversations. No connection is held while the
+// caller works on a turn, however slow it is.
+func (s *Store) Turns(ctx context.Context, caller storage.Caller, conversationID string) iter.Seq2[storage.Run, error] {
+	const query = `
+SELECT ` + runColumns + fromRuns + `
+	AND r.conversation_id = $3
+	AND (r.created_at, r.id) > ($4, $5)
+ORDER BY r.created_at, r.id
+LIMIT $6`
+	return func(yield func(storage.Run, error) bool) {
+		last := runRow{CreatedAt: -1}
+		for {
+			var page []runRow
+			err := s.SelectContext(ctx, &page, query,
+				caller.Username, caller.Restriction, conversationID, last.CreatedAt, last.ID, turnPage)
+			if err != nil {
+				yield(storage.Run{}, fmt.Errorf("read turns: %w", classify(err)))
+				return
+			}
+			for _, row := range page {
+				if !yield(row.run(), nil) {
+					return
+				}
+			}
+			if len(page) < turnPage {
+				return
+			}
+			last = page[len(page)-1]
+		}
+	}
+}
+
+// DeleteConversation implements storage.Conversations.
+func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {
+	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
+		var covered bool
+		err := tx.GetContext(ctx, &covered, `
+SELECT `+coversConversation+fromConversations+`
+	AND c.id = $3`, caller.Username, caller.Restriction, id)
+		if err != nil {
+			return err
+		}
+		if !covered {
+			return storage.Errorf(storage.ErrForbidden, "the conversation holds runs that this token does not cover")
+		}
+		return execOne(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2`, caller.Username, id)
+	})
+}

@@ -1,0 +1,169 @@
+package sqlstore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// ask starts a run of caller's in one of alice's namespaces.
+func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.NewRun {
+	w.t.Helper()
+	run := storage.NewRun{
+		ID:             uuid.Must(uuid.NewV7()).String(),
+		ConversationID: conversationID,
+		Namespace:      nsRef("alice", namespace),
+		Agent:          "assistant",
+		Question:       question,
+	}
+	w.must(w.StartRun(w.t.Context(), caller, run))
+	return run
+}
+
+// questions lists a conversation's questions in order.
+func (w world) questions(caller storage.Caller, conversationID string) string {
+	w.t.Helper()
+	var questions []string
+	for run, err := range w.Turns(w.t.Context(), caller, conversationID) {
+		w.must(err)
+		questions = append(questions, run.Question)
+	}
+	return strings.Join(questions, " | ")
+}
+
+func TestRunLife(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		started := w.ask(alice, "ns", uuid.NewString(), "How many?")
+
+		run, err := w.Run(ctx, alice, started.ID)
+		w.must(err)
+		if run.Status != storage.RunRunning || run.Question != "How many?" || run.Result != nil || run.ConversationID != started.ConversationID {
+			t.Errorf("a started run: %+v", run)
+		}
+		result := json.RawMessage(`{"response":"Two.","steps":[]}`)
+		w.must(w.FinishRun(ctx, alice, started.ID, storage.RunOutcome{Status: storage.RunCompleted, LastNodeID: "answer", Result: result}))
+		run, err = w.Run(ctx, alice, started.ID)
+		w.must(err)
+		if run.Status != storage.RunCompleted || string(run.Result) != string(result) || run.LastNodeID != "answer" {
+			t.Errorf("a finished run: %+v", run)
+		}
+		if err := w.FinishRun(ctx, alice, started.ID, storage.RunOutcome{Status: storage.RunFailed}); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("finish twice: got %v, want conflict", err)
+		}
+
+		bob := user("bob")
+		for name, err := range map[string]error{
+			"read":                     func() error { _, err := w.Run(ctx, bob, started.ID); return err }(),
+			"finish":                   w.FinishRun(ctx, bob, started.ID, storage.RunOutcome{Status: storage.RunFailed}),
+			"delete":                   w.DeleteRun(ctx, bob, started.ID),
+			"read conversation":        func() error { _, err := w.Conversation(ctx, bob, started.ConversationID); return err }(),
+			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
+			"ask in alice's namespace": w.StartRun(ctx, bob, started),
+		} {
+			if !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("another user, %s: got %v, want not found", name, err)
+			}
+		}
+
+		w.must(w.DeleteRun(ctx, alice, started.ID))
+		if _, err := w.Conversation(ctx, alice, started.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("the conversation of a deleted only run: got %v, want not found", err)
+		}
+	})
+}
+
+func TestConversationIDsAreKeptByOwner(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, bob := t.Context(), user("alice"), user("bob")
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		id := uuid.NewString()
+		w.ask(alice, "ns", id, "alice's question")
+		w.ask(bob, "ns", id, "bob's question")
+		if got := w.questions(alice, id); got != "alice's question" {
+			t.Errorf("alice's turns: %q", got)
+		}
+		w.must(w.DeleteConversation(ctx, alice, id))
+		if got := w.questions(bob, id); got != "bob's question" {
+			t.Errorf("bob's turns after alice deleted hers: %q", got)
+		}
+	})
+}
+
+func TestConversationLists(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		w.create("alice", "other", "three")
+		ctx, alice := t.Context(), user("alice")
+		first, second := uuid.NewString(), uuid.NewString()
+		w.ask(alice, "ns", first, "first")
+		w.ask(alice, "other", second, "second")
+
+		titles := func(in storage.NamespaceRef) string {
+			t.Helper()
+			list, err := w.Conversations(ctx, alice, in)
+			w.must(err)
+			var titles []string
+			for _, c := range list {
+				titles = append(titles, c.Title)
+			}
+			return strings.Join(titles, " ")
+		}
+		for _, test := range []struct {
+			in   storage.NamespaceRef
+			want int
+		}{
+			{storage.NamespaceRef{}, 2},
+			{nsRef("alice", ""), 2},
+			{nsRef("alice", "NS"), 1},
+			{nsRef("", "other"), 1},
+			{nsRef("bob", ""), 0},
+			{nsRef("alice", "none"), 0},
+		} {
+			if got := strings.Fields(titles(test.in)); len(got) != test.want {
+				t.Errorf("conversations in %+v: got %v, want %d", test.in, got, test.want)
+			}
+		}
+
+		// A conversation follows its namespace's name, and outlives it.
+		w.must(w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "renamed"))
+		if got := titles(nsRef("alice", "renamed")); got != "first" {
+			t.Errorf("after renaming: got %q", got)
+		}
+		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "renamed"), true))
+		if got := w.questions(alice, first); got != "first" {
+			t.Errorf("after deleting the namespace: got %q", got)
+		}
+	})
+}
+
+func TestTurnsComeInPagesAndInOrder(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		id := uuid.NewString()
+		var asked []string
+		for i := range 40 {
+			asked = append(asked, w.ask(user("alice"), "ns", id, fmt.Sprint("question ", i)).Question)
+		}
+		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
+			t.Errorf("turns: got %q, want %q", got, want)
+		}
+		for range w.Turns(t.Context(), user("alice"), id) {
+			break
+		}
+	})
+}

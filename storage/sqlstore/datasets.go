@@ -1,0 +1,224 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// datasetRow is a dataset with all that its reader is shown.
+type datasetRow struct {
+	Owner       string         `db:"owner"`
+	Namespace   string         `db:"namespace"`
+	Name        string         `db:"name"`
+	Description sql.NullString `db:"description"`
+	Fields      sql.NullString `db:"field_descriptions"`
+	Columns     string         `db:"columns"`
+	RowCount    int64          `db:"row_count"`
+}
+
+// column is how a column is kept in dataset_versions.columns.
+type column struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+func (r datasetRow) dataset() (storage.Dataset, error) {
+	d := storage.Dataset{Owner: r.Owner, Namespace: r.Namespace, Name: r.Name, RowCount: r.RowCount}
+	if r.Description.Valid {
+		d.Definition.Description = &r.Description.String
+	}
+	if r.Fields.Valid {
+		if err := json.Unmarshal([]byte(r.Fields.String), &d.Definition.Schema); err != nil {
+			return d, fmt.Errorf("decode field descriptions: %w", err)
+		}
+	}
+	var columns []column
+	if err := json.Unmarshal([]byte(r.Columns), &columns); err != nil {
+		return d, fmt.Errorf("decode columns: %w", err)
+	}
+	for _, c := range columns {
+		d.Columns = append(d.Columns, storage.Column(c))
+	}
+	return d, nil
+}
+
+// encodeFields gives field descriptions as they are kept; NULL for none.
+func encodeFields(schema map[string]string) (sql.NullString, error) {
+	if schema == nil {
+		return sql.NullString{}, nil
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return sql.NullString{}, fmt.Errorf("encode field descriptions: %w", err)
+	}
+	return sql.NullString{String: string(text), Valid: true}, nil
+}
+
+// CreateDataset implements storage.Datasets.
+func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error {
+	fields, err := encodeFields(definition.Schema)
+	if err != nil {
+		return err
+	}
+	return s.inTx(ctx, "create dataset", func(tx *sqlx.Tx) error {
+		if err := mayName(ctx, tx, caller, caller.Username, namespace, name); err != nil {
+			return err
+		}
+		// The update changes nothing: it holds the namespace against deletion
+		// until the dataset is in it.
+		var namespaceID string
+		err := tx.GetContext(ctx, &namespaceID, `
+INSERT INTO namespaces (id, owner, name, created_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (owner, lower(name)) DO UPDATE SET owner = excluded.owner
+RETURNING id`, newID(), caller.Username, namespace, s.millis())
+		if err != nil {
+			return err
+		}
+		id := newID()
+		_, err = exec(ctx, tx, `
+INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
+			id, namespaceID, name, definition.Description, fields, s.millis())
+		if err != nil {
+			return nameTaken(err, "dataset", name)
+		}
+		return s.addEmptyVersion(ctx, tx, id, 1)
+	})
+}
+
+// addEmptyVersion records a version of a dataset that has no rows or columns.
+func (s *Store) addEmptyVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64) error {
+	_, err := exec(ctx, tx, `
+INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
+VALUES ($1, $2, '[]', 0, 0, $3)`, datasetID, version, s.millis())
+	return err
+}
+
+// Dataset implements storage.Datasets.
+func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
+	const query = `
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + `
+	AND n.owner = $3
+	AND lower(n.name) = lower($4)
+	AND lower(d.name) = lower($5)`
+	var row datasetRow
+	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name); err != nil {
+		return storage.Dataset{}, fmt.Errorf("read dataset: %w", classify(err))
+	}
+	return row.dataset()
+}
+
+// Datasets implements storage.Datasets.
+func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error) {
+	const query = `
+SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
+	AND ` + candidateDatasets
+	return s.listDatasets(ctx, query, caller.Username, caller.Restriction)
+}
+
+// NamespaceDatasets implements storage.Datasets.
+func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
+	found, err := namespace(ctx, s, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find namespace: %w", classify(err))
+	}
+	const query = `
+SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
+	AND n.id = $3`
+	return s.listDatasets(ctx, query, caller.Username, caller.Restriction, found.ID)
+}
+
+func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]storage.Dataset, error) {
+	var rows []datasetRow
+	if err := s.SelectContext(ctx, &rows, query, args...); err != nil {
+		return nil, fmt.Errorf("list datasets: %w", classify(err))
+	}
+	datasets := make([]storage.Dataset, len(rows))
+	for i, row := range rows {
+		datasets[i] = storage.Dataset{Owner: row.Owner, Namespace: row.Namespace, Name: row.Name, RowCount: row.RowCount}
+	}
+	slices.SortFunc(datasets, func(a, b storage.Dataset) int {
+		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Namespace, b.Namespace), compareNames(a.Name, b.Name))
+	})
+	return datasets, nil
+}
+
+// UpdateDefinition implements storage.Datasets. Each part is written only when
+// it is set, so that two who set different parts at once both succeed.
+func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
+	fields, err := encodeFields(patch.Schema)
+	if err != nil {
+		return err
+	}
+	return s.inTx(ctx, "update definition", func(tx *sqlx.Tx) error {
+		found, err := dataset(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if found.Role == storage.Viewer {
+			return storage.ErrNotFound
+		}
+		return execOne(ctx, tx, `
+UPDATE datasets
+SET description = CASE WHEN $2 THEN $3 ELSE description END,
+	field_descriptions = CASE WHEN $4 THEN $5 ELSE field_descriptions END,
+	updated_at = $6
+WHERE id = $1`, found.ID, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
+	})
+}
+
+// ClearDataset implements storage.Datasets.
+func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
+	return s.inTx(ctx, "clear dataset", func(tx *sqlx.Tx) error {
+		found, err := editableDataset(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		var version int64
+		err = tx.GetContext(ctx, &version, `
+UPDATE datasets
+SET version = version + 1, updated_at = $2
+WHERE id = $1
+RETURNING version`, found.ID, s.millis())
+		if err != nil {
+			return err
+		}
+		return s.addEmptyVersion(ctx, tx, found.ID, version)
+	})
+}
+
+// RenameDataset implements storage.Datasets.
+func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
+	return s.inTx(ctx, "rename dataset", func(tx *sqlx.Tx) error {
+		found, err := editableDataset(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if err := mayName(ctx, tx, caller, found.Owner, found.Namespace, name); err != nil {
+			return err
+		}
+		err = execOne(ctx, tx, `UPDATE datasets SET name = $2, updated_at = $3 WHERE id = $1`, found.ID, name, s.millis())
+		return nameTaken(err, "dataset", name)
+	})
+}
+
+// DeleteDataset implements storage.Datasets.
+func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
+	return s.inTx(ctx, "delete dataset", func(tx *sqlx.Tx) error {
+		found, err := ownDataset(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		return execOne(ctx, tx, `DELETE FROM datasets WHERE id = $1`, found.ID)
+	})
+}

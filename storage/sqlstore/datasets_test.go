@@ -1,0 +1,104 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"maps"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestDatasetLife(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		if err := w.CreateDataset(ctx, alice, "NS", "ONE", storage.Definition{}); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("create what exists under another case: got %v, want conflict", err)
+		}
+		w.must(w.CreateDataset(ctx, alice, "NS", "Three", storage.Definition{
+			Description: ptr("What we sold"), Schema: map[string]string{"total": "in euros"}}))
+
+		d, err := w.Dataset(ctx, alice, dsRef("alice", "nS", "tHREE"))
+		w.must(err)
+		if d.Namespace != "ns" || d.Name != "Three" || *d.Definition.Description != "What we sold" || d.Definition.Schema["total"] != "in euros" {
+			t.Errorf("dataset: %+v", d)
+		}
+
+		if err := w.RenameDataset(ctx, alice, dsRef("alice", "ns", "three"), "One"); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("rename to a taken name: got %v, want conflict", err)
+		}
+		w.must(w.RenameDataset(ctx, alice, dsRef("alice", "ns", "three"), "THREE"))
+		w.must(w.ClearDataset(ctx, alice, dsRef("alice", "ns", "three")))
+		d, err = w.Dataset(ctx, alice, dsRef("alice", "ns", "three"))
+		w.must(err)
+		if d.Name != "THREE" || d.RowCount != 0 || *d.Definition.Description != "What we sold" {
+			t.Errorf("dataset after rename and clear: %+v", d)
+		}
+
+		if err := w.DeleteNamespace(ctx, alice, nsRef("alice", "ns"), false); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("delete a namespace with datasets: got %v, want conflict", err)
+		}
+		w.create("alice", "second", "x")
+		if err := w.RenameNamespace(ctx, alice, nsRef("alice", "second"), "NS"); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("rename to a taken namespace: got %v, want conflict", err)
+		}
+		w.must(w.DeleteDataset(ctx, alice, dsRef("alice", "second", "x")))
+		if got := w.visibleNamespaces(alice); got != "alice/ns alice/second" {
+			t.Errorf("a namespace stays without datasets: got %q", got)
+		}
+		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "second"), false))
+		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "ns"), true))
+		if got := w.visibleNamespaces(alice); got != "" {
+			t.Errorf("after deleting all: got %q", got)
+		}
+	})
+}
+
+func TestGrantsGoWithTheirDataset(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, one := t.Context(), user("alice"), dsRef("alice", "ns", "one")
+		w.must(w.ShareDataset(ctx, alice, one, storage.Grant{Username: "bob", Role: storage.Editor}))
+		w.must(w.DeleteDataset(ctx, alice, one))
+		w.create("alice", "ns", "one")
+		if got := w.visible(user("bob")); got != "" {
+			t.Errorf("a grant outlived its dataset: bob sees %q", got)
+		}
+	})
+}
+
+func TestUpdateDefinitionKeepsWhatIsNotSet(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, one := t.Context(), user("alice"), dsRef("alice", "ns", "one")
+		description, schema := ptr("text"), map[string]string{"a": "b"}
+		for _, step := range []struct {
+			patch      storage.DefinitionPatch
+			wantText   *string
+			wantSchema map[string]string
+		}{
+			{storage.DefinitionPatch{Definition: storage.Definition{Description: description}, SetDescription: true}, description, nil},
+			{storage.DefinitionPatch{Definition: storage.Definition{Schema: schema}, SetSchema: true}, description, schema},
+			{storage.DefinitionPatch{}, description, schema},
+			{storage.DefinitionPatch{SetDescription: true}, nil, schema},
+			{storage.DefinitionPatch{Definition: storage.Definition{Schema: map[string]string{}}, SetSchema: true}, nil, map[string]string{}},
+			{storage.DefinitionPatch{SetSchema: true}, nil, nil},
+		} {
+			w.must(w.UpdateDefinition(ctx, alice, one, step.patch))
+			d, err := w.Dataset(ctx, alice, one)
+			w.must(err)
+			got := d.Definition
+			sameText := (got.Description == nil) == (step.wantText == nil) && (got.Description == nil || *got.Description == *step.wantText)
+			if !sameText || (got.Schema == nil) != (step.wantSchema == nil) || !maps.Equal(got.Schema, step.wantSchema) {
+				t.Errorf("after %+v: got %+v", step.patch, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package sqlstore
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is where the two databases differ. All other SQL is read by both:
+// parameters are $1, $2, …, and $1 may be used more than once.
+type dialect struct {
+	name  string
+	goose goose.Dialect
+	// schema turns a migration, which is written for SQLite, into this dialect.
+	schema *strings.Replacer
+	// hasVersions asks whether any migration was ever run.
+	hasVersions string
+}
+
+var (
+	sqliteDialect = dialect{
+		name:        "SQLite",
+		goose:       goose.DialectSQLite3,
+		schema:      strings.NewReplacer(),
+		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + goose.DefaultTablename + `')`,
+	}
+	postgresDialect = dialect{
+		name:        "PostgreSQL",
+		goose:       goose.DialectPostgres,
+		schema:      strings.NewReplacer(" WITHOUT ROWID", ""),
+		hasVersions: `SELECT to_regclass('` + goose.DefaultTablename + `') IS NOT NULL`,
+	}
+)
+
+// openSQLite opens one pool for reading and one connection for writing, so that
+// writers queue here and readers never wait for them. A transaction that has
+// committed survives a loss of power.
+func openSQLite(path string) (read, write *sqlx.DB, err error) {
+	const both = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
+	file := (&url.URL{Scheme: "file", Path: path}).String()
+	write, err = sqlx.Open("sqlite", file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate&"+both)
+	if err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	// The writer makes the file and its WAL, without which no reader can open it.
+	if err := write.Ping(); err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read, err = sqlx.Open("sqlite", file+"?_pragma=query_only(1)&"+both)
+	if err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(sqliteReaders)
+	read.SetMaxIdleConns(sqliteReaders)
+	return read, write, nil
+}
+
+func openPostgres(url string) (*sqlx.DB, error) {
+	db, err := sqlx.Open("postgres", url)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(postgresConnections)
+	db.SetMaxIdleConns(postgresConnections)
+	db.SetConnMaxIdleTime(postgresIdle)
+	return db, nil
+}
+
+func isUniqueViolation(err error) bool {
+	return isViolation(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+func isForeignKeyViolation(err error) bool {
+	return isViolation(err, "23503", sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
+}
+
+func isViolation(err error, state pq.ErrorCode, codes ...int) bool {
+	var inPostgres *pq.Error
+	if errors.As(err, &inPostgres) {
+		return inPostgres.Code == state
+	}
+	var inSQLite *sqlite.Error
+	if errors.As(err, &inSQLite) {
+		for _, code := range codes {
+			if inSQLite.Code() == code {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isUnavailable reports whether the database could not be reached, or not now.
+func isUnavailable(err error) bool {
+	var inPostgres *pq.Error
+	if errors.As(err, &inPostgres) {
+		switch inPostgres.Code.Class() {
+		case "08", "53", "57": // connection, resources, operator's intervention
+			return true
+		}
+		return false
+	}
+	var inSQLite *sqlite.Error
+	if errors.As(err, &inSQLite) {
+		switch inSQLite.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL:
+			return true
+		}
+		return false
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn)
+}
+
+// schemaFS shows the migrations in one dialect.
+type schemaFS struct {
+	fs.FS
+	dialect dialect
+}
+
+func (f schemaFS) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return file, err
+	}
+	text, err := fs.ReadFile(f.FS, name)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return schemaFile{file, strings.NewReader(f.dialect.schema.Replace(string(bytes.TrimSpace(text))))}, nil
+}
+
+type schemaFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+func (f schemaFile) Read(p []byte) (int, error) { return f.text.Read(p) }

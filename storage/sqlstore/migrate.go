@@ -1,0 +1,80 @@
+package sqlstore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema says which version of the schema a database has and which one this
+// program works with. A database without any of our tables has version 0.
+type Schema struct {
+	Current int64
+	Wanted  int64
+}
+
+// Schema looks at the database's schema and changes nothing.
+func (s *Store) Schema(ctx context.Context) (Schema, error) {
+	provider, err := s.provider()
+	if err != nil {
+		return Schema{}, err
+	}
+	sources := provider.ListSources()
+	schema := Schema{Wanted: sources[len(sources)-1].Version}
+	var migrated bool
+	if err := s.read.GetContext(ctx, &migrated, s.dialect.hasVersions); err != nil {
+		return Schema{}, fmt.Errorf("look for schema version: %w", classify(err))
+	}
+	if !migrated {
+		return schema, nil
+	}
+	if schema.Current, err = provider.GetDBVersion(ctx); err != nil {
+		return Schema{}, fmt.Errorf("read schema version: %w", classify(err))
+	}
+	return schema, nil
+}
+
+// Migrate brings the schema up to what this program works with, each step a
+// transaction of its own. Several processes may call it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	provider, err := s.provider()
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		var partial *goose.PartialError
+		if errors.As(err, &partial) {
+			err = partial.Err
+		}
+		return fmt.Errorf("migrate schema: %w", classify(err))
+	}
+	return nil
+}
+
+func (s *Store) provider() (*goose.Provider, error) {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("find migrations: %w", err)
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if s.dialect.goose == goose.DialectPostgres {
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, fmt.Errorf("make migration lock: %w", err)
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(s.dialect.goose, s.write.DB, schemaFS{sub, s.dialect}, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return provider, nil
+}

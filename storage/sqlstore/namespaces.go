@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// Namespaces implements storage.Namespaces.
+func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
+	const query = `
+SELECT n.owner, n.name` + fromNamespaces + `
+	AND ($3 = '' OR n.owner = $3)
+	AND ` + candidateNamespaces
+	namespaces := []storage.Namespace{}
+	if err := s.SelectContext(ctx, &namespaces, query, caller.Username, caller.Restriction, owner); err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", classify(err))
+	}
+	slices.SortFunc(namespaces, func(a, b storage.Namespace) int {
+		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Name, b.Name))
+	})
+	return namespaces, nil
+}
+
+// RenameNamespace implements storage.Namespaces.
+func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
+	return s.inTx(ctx, "rename namespace", func(tx *sqlx.Tx) error {
+		found, err := ownNamespace(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if err := mayName(ctx, tx, caller, found.Owner, name, ""); err != nil {
+			return err
+		}
+		err = execOne(ctx, tx, `UPDATE namespaces SET name = $2 WHERE id = $1`, found.ID, name)
+		return nameTaken(err, "namespace", name)
+	})
+}
+
+// DeleteNamespace implements storage.Namespaces.
+func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
+	return s.inTx(ctx, "delete namespace", func(tx *sqlx.Tx) error {
+		found, err := ownNamespace(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if withDatasets {
+			if _, err := exec(ctx, tx, `DELETE FROM datasets WHERE namespace_id = $1`, found.ID); err != nil {
+				return err
+			}
+		}
+		err = execOne(ctx, tx, `DELETE FROM namespaces WHERE id = $1`, found.ID)
+		if isForeignKeyViolation(err) {
+			return storage.Errorf(storage.ErrConflict,
+				"the namespace still holds datasets; delete them first, or with it by ?deleteDatasets=true")
+		}
+		return err
+	})
+}
+
+// nameTaken words the failure to give a thing a name that another one bears.
+func nameTaken(err error, thing, name string) error {
+	if isUniqueViolation(err) {
+		return storage.Errorf(storage.ErrConflict, "a %s named %s exists already", thing, name)
+	}
+	return err
+}
+
+// compareNames orders names the same on every database: first without regard
+// to case, as they are told apart.
+func compareNames(a, b string) int {
+	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
+}

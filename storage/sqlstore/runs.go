@@ -1,0 +1,130 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+const runColumns = `r.id, r.conversation_id, r.agent, r.question, r.status, r.error_message, r.last_node_id, r.result, r.created_at`
+
+type runRow struct {
+	ID             string            `db:"id"`
+	ConversationID string            `db:"conversation_id"`
+	Agent          string            `db:"agent"`
+	Question       string            `db:"question"`
+	Status         storage.RunStatus `db:"status"`
+	ErrorMessage   string            `db:"error_message"`
+	LastNodeID     string            `db:"last_node_id"`
+	Result         sql.NullString    `db:"result"`
+	CreatedAt      int64             `db:"created_at"`
+}
+
+func (r runRow) run() storage.Run {
+	run := storage.Run{
+		ID:             r.ID,
+		ConversationID: r.ConversationID,
+		Agent:          r.Agent,
+		Question:       r.Question,
+		Status:         r.Status,
+		ErrorMessage:   r.ErrorMessage,
+		LastNodeID:     r.LastNodeID,
+		CreatedAt:      fromMillis(r.CreatedAt),
+	}
+	if r.Result.Valid {
+		run.Result = json.RawMessage(r.Result.String)
+	}
+	return run
+}
+
+// StartRun implements storage.Runs.
+func (s *Store) StartRun(ctx context.Context, caller storage.Caller, run storage.NewRun) error {
+	return s.inTx(ctx, "start run", func(tx *sqlx.Tx) error {
+		in, err := namespace(ctx, tx, caller, run.Namespace)
+		if err != nil {
+			return err
+		}
+		if err := s.touchConversation(ctx, tx, caller, run.ConversationID, run.Question); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
+	status, error_message, last_node_id, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', '', '', $8, $8)`,
+			run.ID, caller.Username, run.ConversationID, in.ID, caller.Restriction, run.Agent, run.Question, s.millis())
+		return err
+	})
+}
+
+// FinishRun implements storage.Runs.
+func (s *Store) FinishRun(ctx context.Context, caller storage.Caller, id string, outcome storage.RunOutcome) error {
+	var result sql.NullString
+	if outcome.Result != nil {
+		result = sql.NullString{String: string(outcome.Result), Valid: true}
+	}
+	return s.inTx(ctx, "finish run", func(tx *sqlx.Tx) error {
+		n, err := exec(ctx, tx, `
+UPDATE runs AS r
+SET status = $4, error_message = $5, last_node_id = $6, result = $7, updated_at = $8
+WHERE r.id = $3
+	AND r.status = 'running'
+	AND `+ownRun,
+			caller.Username, caller.Restriction, id,
+			outcome.Status, outcome.ErrorMessage, outcome.LastNodeID, result, s.millis())
+		if err != nil || n > 0 {
+			return err
+		}
+		if _, err := readRun(ctx, tx, caller, id); err != nil {
+			return err
+		}
+		return storage.Errorf(storage.ErrConflict, "the run has ended")
+	})
+}
+
+// Run implements storage.Runs.
+func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
+	row, err := readRun(ctx, s, caller, id)
+	if err != nil {
+		return storage.Run{}, fmt.Errorf("read run: %w", classify(err))
+	}
+	return row.run(), nil
+}
+
+func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
+	const query = `SELECT ` + runColumns + fromRuns + ` AND r.id = $3`
+	var row runRow
+	err := q.GetContext(ctx, &row, query, caller.Username, caller.Restriction, id)
+	return row, err
+}
+
+// DeleteRun implements storage.Runs.
+func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
+	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
+		var conversationID string
+		err := tx.GetContext(ctx, &conversationID, `
+DELETE FROM runs AS r
+WHERE r.id = $3
+	AND `+ownRun+`
+RETURNING conversation_id`, caller.Username, caller.Restriction, id)
+		if err != nil {
+			return err
+		}
+		// The update changes nothing: it has two who delete a conversation's
+		// last two runs wait for each other, so that the second sees it empty.
+		if err := execOne(ctx, tx, `
+UPDATE conversations
+SET updated_at = updated_at
+WHERE owner = $1
+	AND id = $2`, caller.Username, conversationID); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation,
+			caller.Username, conversationID)
+		return err
+	})
+}

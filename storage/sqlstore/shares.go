@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// grants is the SQL for the grants on one kind of thing.
+type grants struct {
+	list   string
+	put    string
+	revoke string
+}
+
+var (
+	namespaceGrants = grants{
+		list: `SELECT username, role FROM namespace_grants WHERE namespace_id = $1`,
+		put: `
+INSERT INTO namespace_grants (namespace_id, username, role)
+VALUES ($1, $2, $3)
+ON CONFLICT (namespace_id, username) DO UPDATE SET role = excluded.role`,
+		revoke: `DELETE FROM namespace_grants WHERE namespace_id = $1 AND username = $2`,
+	}
+	datasetGrants = grants{
+		list: `SELECT username, role FROM dataset_grants WHERE dataset_id = $1`,
+		put: `
+INSERT INTO dataset_grants (dataset_id, username, role)
+VALUES ($1, $2, $3)
+ON CONFLICT (dataset_id, username) DO UPDATE SET role = excluded.role`,
+		revoke: `DELETE FROM dataset_grants WHERE dataset_id = $1 AND username = $2`,
+	}
+)
+
+// find looks up the id of a thing whose grants are asked for, for its owner.
+type find func(q queryer) (id string, err error)
+
+func findNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) find {
+	return func(q queryer) (string, error) {
+		found, err := ownNamespace(ctx, q, caller, ref)
+		return found.ID, err
+	}
+}
+
+func findDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) find {
+	return func(q queryer) (string, error) {
+		found, err := ownDataset(ctx, q, caller, ref)
+		return found.ID, err
+	}
+}
+
+// NamespaceShares implements storage.Shares.
+func (s *Store) NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error) {
+	return s.shares(ctx, namespaceGrants, findNamespace(ctx, caller, ref))
+}
+
+// ShareNamespace implements storage.Shares.
+func (s *Store) ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error {
+	return s.share(ctx, namespaceGrants, findNamespace(ctx, caller, ref), grant)
+}
+
+// RevokeNamespaceShare implements storage.Shares.
+func (s *Store) RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error {
+	return s.revoke(ctx, namespaceGrants, findNamespace(ctx, caller, ref), username)
+}
+
+// DatasetShares implements storage.Shares.
+func (s *Store) DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error) {
+	return s.shares(ctx, datasetGrants, findDataset(ctx, caller, ref))
+}
+
+// ShareDataset implements storage.Shares.
+func (s *Store) ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error {
+	return s.share(ctx, datasetGrants, findDataset(ctx, caller, ref), grant)
+}
+
+// RevokeDatasetShare implements storage.Shares.
+func (s *Store) RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error {
+	return s.revoke(ctx, datasetGrants, findDataset(ctx, caller, ref), username)
+}
+
+func (s *Store) shares(ctx context.Context, on grants, find find) ([]storage.Grant, error) {
+	id, err := find(s)
+	if err != nil {
+		return nil, fmt.Errorf("find what is shared: %w", classify(err))
+	}
+	list := []storage.Grant{}
+	if err := s.SelectContext(ctx, &list, on.list, id); err != nil {
+		return nil, fmt.Errorf("list shares: %w", classify(err))
+	}
+	slices.SortFunc(list, func(a, b storage.Grant) int { return strings.Compare(a.Username, b.Username) })
+	return list, nil
+}
+
+func (s *Store) share(ctx context.Context, on grants, find find, grant storage.Grant) error {
+	return s.inTx(ctx, "share", func(tx *sqlx.Tx) error {
+		id, err := find(tx)
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, on.put, id, grant.Username, grant.Role)
+		return err
+	})
+}
+
+func (s *Store) revoke(ctx context.Context, on grants, find find, username string) error {
+	return s.inTx(ctx, "revoke share", func(tx *sqlx.Tx) error {
+		id, err := find(tx)
+		if err != nil {
+			return err
+		}
+		n, err := exec(ctx, tx, on.revoke, id, username)
+		if err == nil && n == 0 {
+			return storage.Errorf(storage.ErrNotFound, "nothing here is shared with that user")
+		}
+		return err
+	})
+}

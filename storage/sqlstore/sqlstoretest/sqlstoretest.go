@@ -1,0 +1,51 @@
+// Package sqlstoretest gives tests a store of their own on each real database.
+package sqlstoretest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"parley/internal/pgtest"
+	"parley/storage/sqlstore"
+)
+
+// Each runs a test on SQLite and on PostgreSQL, in parallel, each time with a
+// new store.
+func Each(t *testing.T, test func(t *testing.T, store *sqlstore.Store)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"sqlite": SQLite, "postgres": Postgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+// SQLite opens a new store in a folder of the test's own.
+func SQLite(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	return open(t, sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db")})
+}
+
+// Postgres opens a new store in a database of the test's own.
+func Postgres(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	return open(t, sqlstore.Config{DatabaseURL: pgtest.URL(t)})
+}
+
+func open(t testing.TB, cfg sqlstore.Config) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}

@@ -1,0 +1,182 @@
+// Package sqlstore keeps Parley's records in SQLite or PostgreSQL: one set of
+// SQL, one schema, with the few differences in dialect.go.
+//
+// Who may see a row is decided here, in the WHERE of the statement that reads
+// it: access.go. What a record means, and what its fields may hold, is the
+// storage package's.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+const (
+	sqliteReaders       = 8
+	postgresConnections = 20
+	postgresIdle        = 5 * time.Minute
+)
+
+// Config says where the records are.
+type Config struct {
+	// DatabaseURL is that of a PostgreSQL database; "" for SQLite.
+	DatabaseURL string
+	// Path is SQLite's file, made when there is none.
+	Path string
+}
+
+// Store is a storage.Store on a database.
+type Store struct {
+	dialect dialect
+	read    *sqlx.DB
+	write   *sqlx.DB
+	// prepared holds the read statements by their text. There are as many as
+	// the package has.
+	prepared sync.Map
+	now      func() time.Time
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open connects to the database. The schema is not looked at: see Migrate.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{now: time.Now}
+	var err error
+	if cfg.DatabaseURL != "" {
+		s.dialect = postgresDialect
+		s.read, err = openPostgres(cfg.DatabaseURL)
+		s.write = s.read
+	} else {
+		s.dialect = sqliteDialect
+		s.read, s.write, err = openSQLite(cfg.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.read.PingContext(ctx); err != nil {
+		return fmt.Errorf("reach %s: %w", s.dialect.name, classify(err))
+	}
+	return nil
+}
+
+// Close lets go of the database.
+func (s *Store) Close() error {
+	if s.read == s.write {
+		return s.read.Close()
+	}
+	// The writer goes last: it is the one that can tidy the WAL away.
+	return errors.Join(s.read.Close(), s.write.Close())
+}
+
+// queryer is what reads: the store itself, or a transaction.
+type queryer interface {
+	GetContext(ctx context.Context, dest any, query string, args ...any) error
+	SelectContext(ctx context.Context, dest any, query string, args ...any) error
+}
+
+// prepare gives the prepared form of a constant query.
+func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
+	if stmt, ok := s.prepared.Load(query); ok {
+		return stmt.(*sqlx.Stmt), nil
+	}
+	stmt, err := s.read.PreparexContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if earlier, lost := s.prepared.LoadOrStore(query, stmt); lost {
+		return earlier.(*sqlx.Stmt), stmt.Close()
+	}
+	return stmt, nil
+}
+
+// GetContext reads one row; sql.ErrNoRows when there is none.
+func (s *Store) GetContext(ctx context.Context, dest any, query string, args ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.GetContext(ctx, dest, args...)
+}
+
+// SelectContext reads all rows.
+func (s *Store) SelectContext(ctx context.Context, dest any, query string, args ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.SelectContext(ctx, dest, args...)
+}
+
+// inTx runs fn in a transaction that holds when fn returns nil. attempt says
+// what it is for.
+func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	tx, err := s.write.BeginTxx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
+	}
+	if err := fn(tx); err != nil {
+		_ = tx.Rollback()
+		return fmt.Errorf("%s: %w", attempt, classify(err))
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("%s: commit: %w", attempt, classify(err))
+	}
+	return nil
+}
+
+// exec runs one statement and gives how many rows it touched.
+func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, error) {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// execOne runs a statement that must touch a row; ErrNotFound when it does not.
+func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error {
+	n, err := exec(ctx, tx, query, args...)
+	if err == nil && n == 0 {
+		return storage.ErrNotFound
+	}
+	return err
+}
+
+// classify gives a database's error the kind under which it is answered.
+func classify(err error) error {
+	var said *storage.Error
+	switch {
+	case err == nil, errors.As(err, &said):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return storage.ErrNotFound
+	case isUniqueViolation(err), isForeignKeyViolation(err):
+		return fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	case isUnavailable(err):
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	}
+	return err
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func (s *Store) millis() int64 { return s.now().UnixMilli() }
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
