@@ -5,7 +5,6 @@ import (
 	"iter"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // maxTitle is the most characters a conversation's title has.
@@ -24,11 +23,16 @@ type Conversation struct {
 // on a word.
 func Title(question string) string {
 	line := strings.Join(strings.Fields(question), " ")
-	if utf8.RuneCountInString(line) <= maxTitle {
-		return line
+	end, count := len(line), 0
+	for at := range line {
+		if count == maxTitle {
+			end = at
+			break
+		}
+		count++
 	}
-	cut := string([]rune(line)[:maxTitle])
-	if line[len(cut)] != ' ' {
+	cut := line[:end]
+	if end < len(line) && line[end] != ' ' {
 		if space := strings.LastIndexByte(cut, ' '); space > 0 {
 			cut = cut[:space]
 		}
