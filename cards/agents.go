@@ -1,0 +1,86 @@
+package cards
+
+import (
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// The names of the agents, as they stand in paths, cards and the catalog.
+const (
+	NL2QLName     = "nl2ql"
+	AssistantName = "assistant"
+)
+
+const bearer a2a.SecuritySchemeName = "bearer"
+
+// NL2QL returns the card of the agent that answers a question with one query
+// and its rows. baseURL is the public address of the interface, up to and with
+// /api/v1; version is Parley's own. Every call builds a new card, which the
+// caller may change.
+func NL2QL(baseURL, version string) *a2a.AgentCard {
+	return newCard(baseURL, version, NL2QLName,
+		"Writes one read-only SQL query for a question about your data, runs it, and returns the query and its rows.",
+		a2a.AgentSkill{
+			ID:   NL2QLName,
+			Name: "Question to query",
+			Description: "Send a question as text, and in the message's metadata.namespace the namespace to ask. " +
+				"The artifact generated-query holds the SQL, result-data the rows as a data part.",
+			Tags: []string{"query", "nl2ql"},
+		})
+}
+
+// Assistant returns the card of the agent that plans several queries and
+// answers in prose. Its arguments and its freedom are those of [NL2QL].
+func Assistant(baseURL, version string) *a2a.AgentCard {
+	return newCard(baseURL, version, AssistantName,
+		"Plans the steps that a question about your data needs, queries for each, and answers in Markdown from what it found.",
+		a2a.AgentSkill{
+			ID:   AssistantName,
+			Name: "Answers from your data",
+			Description: "Send a question as text, and in the message's metadata.namespace the namespace to ask. " +
+				"Each query step is an artifact step-N with its SQL and rows; the artifact answer holds the reply.",
+			Tags: []string{"assistant", "rag", "query"},
+		})
+}
+
+// All returns the cards of all agents in the order of the catalog.
+func All(baseURL, version string) []*a2a.AgentCard {
+	return []*a2a.AgentCard{NL2QL(baseURL, version), Assistant(baseURL, version)}
+}
+
+func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *a2a.AgentCard {
+	site := siteURL(baseURL)
+	return &a2a.AgentCard{
+		Name:             name,
+		Description:      description,
+		Version:          version,
+		Provider:         &a2a.AgentProvider{Org: "Parley", URL: site},
+		DocumentationURL: site + "/docs",
+		Capabilities: a2a.AgentCapabilities{
+			Streaming:         true,
+			PushNotifications: false,
+			ExtendedAgentCard: true,
+		},
+		DefaultInputModes:  []string{"text/plain"},
+		DefaultOutputModes: []string{"text/plain", "application/json"},
+		Skills:             []a2a.AgentSkill{skill},
+		SecuritySchemes: a2a.NamedSecuritySchemes{
+			bearer: a2a.HTTPAuthSecurityScheme{Scheme: "bearer", BearerFormat: "JWT"},
+		},
+		SecurityRequirements: a2a.SecurityRequirementsOptions{{bearer: {}}},
+		SupportedInterfaces: []*a2a.AgentInterface{
+			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolJSONRPC),
+		},
+	}
+}
+
+func agentURL(baseURL, name string) string {
+	return strings.TrimRight(baseURL, "/") + "/a2a/" + name
+}
+
+// siteURL is where the console and the documentation live: beside the
+// interface, not below it.
+func siteURL(baseURL string) string {
+	return strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/api/v1")
+}
