@@ -1,0 +1,65 @@
+// Package golden compares what a test got with a file that a person has read and
+// agreed to. The files live in the testdata folder beside the test; `go test
+// -update` writes them anew, for review as part of a change.
+//
+// Choosing what goes into a file is left to the test; [Scrub] takes out what
+// differs from run to run.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write golden files instead of comparing with them")
+
+// Assert fails the test, and lets it go on, when got is not exactly the content
+// of testdata/name; it shows the lines that differ. The name may have slashes.
+// With the flag -update it writes got to the file instead.
+func Assert(t testing.TB, name string, got []byte) {
+	t.Helper()
+	if err := check("testdata", name, got, *update); err != nil {
+		t.Errorf("golden: %v", err)
+	}
+}
+
+func check(folder, name string, got []byte, write bool) error {
+	name = filepath.FromSlash(name)
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("file name %q leaves the folder %s", name, folder)
+	}
+	path := filepath.Join(folder, name)
+	want, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return fmt.Errorf("read the expected content: %w", err)
+	}
+	same := !missing && bytes.Equal(got, want)
+	switch {
+	case same:
+		return nil
+	case write:
+		return save(path, got)
+	case missing:
+		return fmt.Errorf("%s does not exist; run the test with -update to write it. Got:\n%s", path, got)
+	default:
+		return fmt.Errorf("%s differs (- expected, + got); if the change is meant, run the test with -update:\n%s",
+			path, diff(string(want), string(got)))
+	}
+}
+
+func save(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of golden files: %w", err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("write the golden file: %w", err)
+	}
+	return nil
+}

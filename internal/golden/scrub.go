@@ -1,0 +1,43 @@
+package golden
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	jwtPattern  = regexp.MustCompile(`\beyJ[\w-]*\.eyJ[\w-]*\.[\w-]*`)
+	timePattern = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+	msPattern   = regexp.MustCompile(`("(?:createdAt|updatedAt)\\*"\s*:\s*)\d{13}\b`)
+	hostPattern = regexp.MustCompile(`\b(?:127(?:\.\d{1,3}){3}|localhost):\d{1,5}\b|\[::1\]:\d{1,5}\b`)
+	// Without word ends: ids may have a prefix, such as run_.
+	uuidPattern = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+)
+
+// Scrub returns text with what differs from run to run replaced by names:
+//
+//   - UUIDs by <uuid-1>, <uuid-2> and so on, in order of first appearance, the
+//     same UUID by the same name whatever its case
+//   - RFC 3339 times by <time>
+//   - epoch milliseconds in the JSON fields createdAt and updatedAt by <ms>; a
+//     number of another length, such as one of seconds, stays
+//   - JSON Web Tokens by <jwt>
+//   - loopback addresses with a port by <host>
+//
+// All else, and the text given, stays as it is.
+func Scrub(text []byte) []byte {
+	// Tokens first, as they can hold anything.
+	text = jwtPattern.ReplaceAll(text, []byte("<jwt>"))
+	text = timePattern.ReplaceAll(text, []byte("<time>"))
+	text = msPattern.ReplaceAll(text, []byte("${1}<ms>"))
+	text = hostPattern.ReplaceAll(text, []byte("<host>"))
+	names := map[string]string{}
+	return uuidPattern.ReplaceAllFunc(text, func(uuid []byte) []byte {
+		key := strings.ToLower(string(uuid))
+		if names[key] == "" {
+			names[key] = fmt.Sprintf("<uuid-%d>", len(names)+1)
+		}
+		return []byte(names[key])
+	})
+}
