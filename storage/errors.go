@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // The kinds of failure a caller can be told about. Everything else is a fault
@@ -43,13 +42,15 @@ func Errorf(kind error, format string, args ...any) *Error {
 	return &Error{Err: kind, Message: fmt.Sprintf(format, args...)}
 }
 
+func (f FieldError) String() string { return f.Field + " " + f.Message }
+
 // Invalid makes an ErrInvalid that lists every wrong field.
 func Invalid(fields ...FieldError) *Error {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Field
+	message := fields[0].String()
+	if more := len(fields) - 1; more > 0 {
+		message = fmt.Sprintf("%s; and %d more", message, more)
 	}
-	return &Error{Err: ErrInvalid, Message: "not valid: " + strings.Join(names, ", "), Fields: fields}
+	return &Error{Err: ErrInvalid, Message: message, Fields: fields}
 }
 
 func (e *Error) Error() string { return e.Message }

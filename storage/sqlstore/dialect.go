@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -47,6 +48,10 @@ var (
 // committed survives a loss of power.
 func openSQLite(path string) (read, write *sqlx.DB, err error) {
 	const both = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, nil, err
+	}
 	file := (&url.URL{Scheme: "file", Path: path}).String()
 	write, err = sqlx.Open("sqlite", file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate&"+both)
 	if err != nil {

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/auth"
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+)
+
+// Settings are read as text, so that everything wrong with them can be said at
+// once. Each group of them is a struct that several commands can take, with a
+// method that reads it.
+
+// wrongSettings lists every problem with the settings.
+type wrongSettings []string
+
+func (w wrongSettings) Error() string {
+	return "wrong settings:\n  " + strings.Join(w, "\n  ")
+}
+
+// checker collects problems. Its methods take the name of a flag without its
+// dashes.
+type checker struct{ wrong wrongSettings }
+
+func (c *checker) refuse(flag, format string, args ...any) {
+	variable := "PARLEY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	c.wrong = append(c.wrong, fmt.Sprintf("--%s (%s) %s", flag, variable, fmt.Sprintf(format, args...)))
+}
+
+func (c *checker) err() error {
+	if len(c.wrong) == 0 {
+		return nil
+	}
+	return c.wrong
+}
+
+func (c *checker) duration(flag, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		c.refuse(flag, "must be a duration such as 30s or 24h, not %q", text)
+	}
+	return d
+}
+
+func (c *checker) bytes(flag, text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		c.refuse(flag, "must be a number of bytes, not %q", text)
+	}
+	return n
+}
+
+// webAddress reads an absolute http(s) URL, or none.
+func (c *checker) webAddress(flag, text string) *url.URL {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		c.refuse(flag, "must be an http or https address, not %q", text)
+		return nil
+	}
+	return u
+}
+
+// list splits a text at its commas.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// dataSettings say where the records are.
+type dataSettings struct {
+	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder: the embedded database and the local signing key (${default})."`
+	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
+}
+
+func (s dataSettings) read(c *checker) sqlstore.Config {
+	if s.Data == "" {
+		c.refuse("data", "must name a folder")
+	}
+	if s.DatabaseURL != "" {
+		u, err := url.Parse(s.DatabaseURL)
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			// The text may hold a password: it is not repeated.
+			c.refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
+		}
+	}
+	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, "parley.db")}
+}
+
+// authSettings say whose tokens are believed.
+type authSettings struct {
+	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Its keys are found by discovery."`
+	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"Where the identity provider's keys are, instead of by discovery."`
+	AuthAudience      string `placeholder:"TEXT" help:"The audience that tokens must name."`
+	AuthUsernameClaim string `placeholder:"CLAIM" help:"The claim that names the user (preferred_username, else sub)."`
+	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens by HS256. Better set by its variable."`
+}
+
+// local reports whether tokens are signed with the data folder's own key.
+func (s authSettings) local() bool {
+	return s.AuthIssuer == "" && s.AuthJWKSURL == "" && s.AuthSecret == ""
+}
+
+// read gives the configuration, but for the local key.
+func (s authSettings) read(c *checker) auth.Config {
+	c.webAddress("auth-jwks-url", s.AuthJWKSURL)
+	if s.AuthSecret != "" && s.AuthJWKSURL != "" {
+		c.refuse("auth-secret", "cannot be set beside --auth-jwks-url: tokens are signed by the one or the other")
+	}
+	if s.AuthSecret == "" && s.AuthJWKSURL == "" {
+		c.webAddress("auth-issuer", s.AuthIssuer)
+	}
+	cfg := auth.Config{
+		Issuer:        s.AuthIssuer,
+		JWKSURL:       s.AuthJWKSURL,
+		Audience:      s.AuthAudience,
+		UsernameClaim: s.AuthUsernameClaim,
+		Secret:        []byte(s.AuthSecret),
+	}
+	return cfg
+}
+
+// httpSettings say how the server is reached.
+type httpSettings struct {
+	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
+	BaseURL        string `placeholder:"URL" help:"The public address of the interface, ending in /api/v1, when it is not the one that requests come in on."`
+	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for people who sign in."`
+	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are believed, separated by commas."`
+	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
+	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
+	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long finding an answer may take (${default})."`
+	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server is stopped (${default})."`
+}
+
+// httpConfig is httpSettings, read.
+type httpConfig struct {
+	rest.Config
+	listen       string
+	drainTimeout time.Duration
+}
+
+func (s httpSettings) read(c *checker) httpConfig {
+	if _, port, err := net.SplitHostPort(s.Listen); err != nil || !isPort(port) {
+		c.refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	if base := c.webAddress("base-url", s.BaseURL); base != nil && (!strings.HasSuffix(base.Path, rest.Root) || base.RawQuery != "" || base.Fragment != "") {
+		c.refuse("base-url", "must end in %s, not %q", rest.Root, s.BaseURL)
+	}
+	c.webAddress("auth-url", s.AuthURL)
+	for _, proxy := range list(s.TrustedProxies) {
+		_, notAddress := netip.ParseAddr(proxy)
+		_, notNetwork := netip.ParsePrefix(proxy)
+		if notAddress != nil && notNetwork != nil {
+			c.refuse("trusted-proxies", "must be addresses or networks such as 10.0.0.0/8, not %q", proxy)
+		}
+	}
+	for _, origin := range list(s.CORSOrigins) {
+		if origin != "*" {
+			c.webAddress("cors-origins", origin)
+		}
+	}
+	return httpConfig{
+		listen:       s.Listen,
+		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
+		Config: rest.Config{
+			MaxBody:        c.bytes("max-body", s.MaxBody),
+			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),
+			TrustedProxies: list(s.TrustedProxies),
+			CORSOrigins:    list(s.CORSOrigins),
+		},
+	}
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == text
+}
+
+// logSettings say what the log looks like.
+type logSettings struct {
+	LogFormat string `default:"text" placeholder:"text|json" help:"How log lines are written (${default})."`
+	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
+}
+
+func (s logSettings) read(c *checker) slog.Level {
+	var level slog.Level
+	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
+		c.refuse("log-level", "must be debug, info, warn or error, not %q", s.LogLevel)
+	}
+	if s.LogFormat != "text" && s.LogFormat != "json" {
+		c.refuse("log-format", "must be text or json, not %q", s.LogFormat)
+	}
+	return level
+}
+
+// checkUser reads the name of the user that a token is for.
+func (c *checker) user(name string) {
+	if problem := storage.CheckUsername(storage.NormalUsername(name)); problem != "" {
+		c.wrong = append(c.wrong, "USER "+problem)
+	}
+}

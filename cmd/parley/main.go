@@ -1,0 +1,83 @@
+// Command parley is an agent host for people's own data. This package reads the
+// settings, joins the parts and runs them; what the parts do is theirs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes that a script can tell apart.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// cli is the command line. Every flag has its PARLEY_ variable.
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run the server."`
+	Token   tokenCmd   `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// output is where a command writes.
+type output struct {
+	stdout, stderr io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	// Once a first signal has come, a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
+}
+
+// run is the program: it gives the exit code.
+func run(ctx context.Context, args []string, out output) int {
+	exited := -1
+	parser, err := kong.New(&cli{},
+		kong.Name("parley"),
+		kong.Description("An A2A-first agent host for people's own data."),
+		kong.DefaultEnvars("PARLEY"),
+		kong.Writers(out.stdout, out.stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(out),
+	)
+	if err != nil {
+		return fail(out, exitFailed, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help has been answered
+	}
+	if err != nil {
+		return fail(out, exitUsage, fmt.Errorf("%w (see: parley --help)", err))
+	}
+	if err := command.Run(); err != nil {
+		var wrong wrongSettings
+		if errors.As(err, &wrong) {
+			return fail(out, exitUsage, err)
+		}
+		return fail(out, exitFailed, err)
+	}
+	return exitOK
+}
+
+func fail(out output, code int, err error) int {
+	fmt.Fprintf(out.stderr, "parley: %v\n", err)
+	return code
+}

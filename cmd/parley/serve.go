@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"parley/internal/auth"
+	"parley/rest"
+)
+
+// serveCmd is `parley serve`.
+type serveCmd struct {
+	httpSettings
+	dataSettings
+	Migrate bool `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and an empty one, always are."`
+	authSettings
+	logSettings
+}
+
+// Run serves until the context ends, and then until what is running is done.
+func (s *serveCmd) Run(ctx context.Context, out output) (err error) {
+	c := &checker{}
+	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
+	if err := c.err(); err != nil {
+		return err
+	}
+	log := newLogger(out.stderr, s.LogFormat, level)
+	release, err := lockData(s.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	store, err := openStore(ctx, records, s.Migrate)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	if s.local() {
+		if identity.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
+			return err
+		}
+	}
+	identity.Tokens, identity.Log = store, log
+	authenticator, err := auth.New(identity)
+	if err != nil {
+		return err
+	}
+	defer authenticator.Close()
+
+	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
+	handler, err := rest.New(web.Config)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", web.listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
+	s.warn(log)
+	return serveHTTP(ctx, out, listener, handler, web, log)
+}
+
+// warn logs settings that are allowed and perhaps not meant.
+func (s *serveCmd) warn(log *slog.Logger) {
+	if n := len(s.AuthSecret); n > 0 && n < 32 {
+		log.Warn("the shared secret is short: 32 random bytes or more cannot be guessed", "bytes", n)
+	}
+}
+
+// serveHTTP serves until ctx ends, then stops taking requests and waits for
+// those that are running.
+func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *rest.Server, cfg httpConfig, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      cfg.RequestTimeout + time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    1 << 20,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	fmt.Fprintf(out.stdout, "Parley is ready at http://%s\n", reachable(listener.Addr()))
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("draining", "at_most", cfg.drainTimeout)
+	handler.Drain()
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		log.Warn("requests were cut off", "error", err)
+		_ = server.Close()
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// reachable gives the host and port at which a listener can be reached from
+// this machine.
+func reachable(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// newRegistry gives the metrics of the process itself; others join it.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return registry
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/storage/sqlstore"
+)
+
+// openStore opens the records, with a schema that this program works with. An
+// empty database and the embedded one are brought up to it; another is changed
+// only when migrate says so, because other processes may be at work on it.
+func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstore.Store, error) {
+	store, err := sqlstore.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareSchema(ctx, store, migrate || cfg.DatabaseURL == ""); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+func prepareSchema(ctx context.Context, store *sqlstore.Store, migrate bool) error {
+	schema, err := store.Schema(ctx)
+	switch {
+	case err != nil:
+		return err
+	case schema.Current > schema.Wanted:
+		return fmt.Errorf("the database's schema has version %d, from a newer parley; this one works with %d", schema.Current, schema.Wanted)
+	case schema.Current == schema.Wanted:
+		return nil
+	case schema.Current == 0, migrate:
+		return store.Migrate(ctx)
+	}
+	return fmt.Errorf("the database's schema has version %d and this parley works with %d: run `parley migrate`, or `parley serve --migrate`", schema.Current, schema.Wanted)
+}

@@ -1,0 +1,38 @@
+// Package slogctx lets log lines carry what the context knows: the id of the
+// request or the run that they are about.
+package slogctx
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+)
+
+type key struct{}
+
+// With gives a context in which every log line carries attrs too.
+func With(ctx context.Context, attrs ...slog.Attr) context.Context {
+	return context.WithValue(ctx, key{}, slices.Concat(from(ctx), attrs))
+}
+
+func from(ctx context.Context) []slog.Attr {
+	attrs, _ := ctx.Value(key{}).([]slog.Attr)
+	return attrs
+}
+
+// Handler adds the context's attributes to the records that it passes on.
+type Handler struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h Handler) Handle(ctx context.Context, record slog.Record) error {
+	record.AddAttrs(from(ctx)...)
+	return h.Handler.Handle(ctx, record)
+}
+
+// WithAttrs implements slog.Handler.
+func (h Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return Handler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h Handler) WithGroup(name string) slog.Handler { return Handler{h.Handler.WithGroup(name)} }

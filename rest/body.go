@@ -1,0 +1,193 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// readBody reads a whole body of one of the media types that accept names. A
+// body that names none is taken for what it should be.
+func (s *Server) readBody(c *gin.Context, wanted string, accept func(mediaType string) bool) ([]byte, error) {
+	if header := c.GetHeader("Content-Type"); header != "" {
+		mediaType, params, err := mime.ParseMediaType(header)
+		charset := params["charset"]
+		if err != nil || !accept(mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
+			return nil, storage.Errorf(errUnsupportedMedia, "send this as Content-Type: %s, in UTF-8", wanted)
+		}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, s.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", s.MaxBody)
+	case err != nil:
+		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
+	case !utf8.Valid(body):
+		return nil, storage.Errorf(errBadRequest, "the body is not UTF-8")
+	}
+	return body, nil
+}
+
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" ||
+		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
+}
+
+func isPlainText(mediaType string) bool { return mediaType == "text/plain" }
+
+// fields is a JSON object of which each member is read by name. What is wrong
+// is collected, so that a client hears of all of it at once.
+type fields struct {
+	// at is where the object stands in the body: "" or a prefix such as
+	// "items[0].".
+	at      string
+	members map[string]json.RawMessage
+	wrong   *[]storage.FieldError
+}
+
+// readFields reads a body that is to be a JSON object.
+func (s *Server) readFields(c *gin.Context) (fields, error) {
+	f := fields{wrong: new([]storage.FieldError)}
+	body, err := s.readBody(c, "application/json", isJSON)
+	if err != nil {
+		return f, err
+	}
+	if !json.Valid(body) {
+		return f, storage.Errorf(errBadRequest, "the body is not JSON: %s", jsonProblem(body))
+	}
+	if json.Unmarshal(body, &f.members) != nil || f.members == nil {
+		return f, storage.Invalid(storage.FieldError{Field: "body", Message: "must be a JSON object"})
+	}
+	return f, nil
+}
+
+// readOptionalFields is readFields for an operation whose body may be missing.
+func (s *Server) readOptionalFields(c *gin.Context) (fields, error) {
+	if c.Request.ContentLength == 0 {
+		return fields{wrong: new([]storage.FieldError)}, nil
+	}
+	return s.readFields(c)
+}
+
+// jsonProblem says why a text is not JSON, and where.
+func jsonProblem(body []byte) string {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return "it is empty"
+	}
+	var anything json.RawMessage
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(body, &anything); errors.As(err, &syntax) {
+		return fmt.Sprintf("%s, at byte %d", syntax.Error(), syntax.Offset)
+	}
+	return "it cannot be read"
+}
+
+// err is what was wrong with the fields that were read.
+func (f fields) err() error {
+	if len(*f.wrong) == 0 {
+		return nil
+	}
+	return storage.Invalid(*f.wrong...)
+}
+
+func (f fields) refuse(name, problem string) {
+	if len(*f.wrong) <= maxSubErrors {
+		*f.wrong = append(*f.wrong, storage.FieldError{Field: f.at + name, Message: problem})
+	}
+}
+
+// has reports whether a member is there, and not null.
+func (f fields) has(name string) bool {
+	raw, ok := f.members[name]
+	return ok && string(raw) != "null"
+}
+
+// text reads a string; "" when there is none.
+func (f fields) text(name string) string {
+	var text string
+	if f.has(name) && json.Unmarshal(f.members[name], &text) != nil {
+		f.refuse(name, "must be a string")
+	}
+	return text
+}
+
+// checkedText reads a string that must be there and pass check.
+func (f fields) checkedText(name string, check func(string) string) string {
+	before := len(*f.wrong)
+	text := f.text(name)
+	switch {
+	case len(*f.wrong) > before:
+	case !f.has(name):
+		f.refuse(name, "is required")
+	default:
+		if problem := check(text); problem != "" {
+			f.refuse(name, problem)
+		}
+	}
+	return text
+}
+
+// username reads a username that must be there; self is the caller's.
+func (f fields) username(name string, caller storage.Caller) string {
+	var username string
+	f.checkedText(name, func(text string) string {
+		username = actingUser(text, caller)
+		return storage.CheckUsername(username)
+	})
+	return username
+}
+
+// objects reads a list of objects; nil when there is none.
+func (f fields) objects(name string) []fields {
+	if !f.has(name) {
+		return nil
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(f.members[name], &items) != nil {
+		f.refuse(name, "must be a list")
+		return nil
+	}
+	objects := make([]fields, len(items))
+	for i, item := range items {
+		objects[i] = fields{at: fmt.Sprintf("%s%s[%d].", f.at, name, i), wrong: f.wrong}
+		if json.Unmarshal(item, &objects[i].members) != nil || objects[i].members == nil {
+			f.refuse(fmt.Sprintf("%s[%d]", name, i), "must be an object")
+		}
+	}
+	return objects
+}
+
+// texts reads an object whose values are strings; nil when there is none.
+func (f fields) texts(name string) map[string]string {
+	if !f.has(name) {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(f.members[name], &members) != nil {
+		f.refuse(name, "must be an object whose values are strings")
+		return nil
+	}
+	texts := make(map[string]string, len(members))
+	inner := fields{at: f.at + name + ".", members: members, wrong: f.wrong}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if inner.has(key) {
+			texts[key] = inner.text(key)
+		} else {
+			inner.refuse(key, "must be a string")
+		}
+	}
+	return texts
+}

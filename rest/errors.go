@@ -1,0 +1,113 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// What goes wrong with a request before it means anything.
+var (
+	errBadRequest       = errors.New("bad request")
+	errNoRoute          = errors.New("no such route")
+	errMethodNotAllowed = errors.New("method not allowed")
+	errTooLarge         = errors.New("payload too large")
+	errUnsupportedMedia = errors.New("unsupported media type")
+	errClientGone       = errors.New("the client went away")
+)
+
+// statusClientGone is what the log and the metrics say of a request whose
+// client did not wait for the answer.
+const statusClientGone = 499
+
+// maxSubErrors is how many wrong fields one answer lists.
+const maxSubErrors = 100
+
+// answers says how each kind of error is answered. The first that fits counts;
+// what is not here is a fault of ours.
+var answers = []struct {
+	kind    error
+	status  int
+	code    string
+	message string
+}{
+	{errClientGone, statusClientGone, "BAD_REQUEST", "the client went away"},
+	{errBadRequest, http.StatusBadRequest, "BAD_REQUEST", "the request cannot be read"},
+	{storage.ErrUnauthorized, http.StatusUnauthorized, "UNAUTHORIZED", "a valid bearer token is required"},
+	{storage.ErrForbidden, http.StatusForbidden, "FORBIDDEN", "you may not do this"},
+	{errNoRoute, http.StatusNotFound, "NOT_FOUND", "there is nothing at this path"},
+	{storage.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "not found"},
+	{errMethodNotAllowed, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take this method"},
+	{storage.ErrConflict, http.StatusConflict, "CONFLICT", "this was changed by somebody else just now; read it again and retry"},
+	{errTooLarge, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "the request is too large"},
+	{errUnsupportedMedia, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "this media type is not taken here"},
+	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
+	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
+}
+
+type errorResponse struct {
+	ErrorCode    string     `json:"error_code"`
+	Message      string     `json:"message"`
+	ErrorMessage string     `json:"error_message"`
+	SubErrors    []subError `json:"sub_errors"`
+}
+
+type subError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// answer turns an operation that returns an error into one that answers it.
+func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := operation(c); err != nil {
+			// The access log has it, with all its words; see observe.
+			_ = c.Error(err)
+			writeError(c, err)
+		}
+	}
+}
+
+func writeError(c *gin.Context, err error) {
+	if c.Writer.Written() {
+		// Too late for words: breaking off tells the client that it has not
+		// got everything.
+		panic(http.ErrAbortHandler)
+	}
+	status, body := toErrorResponse(err)
+	switch status {
+	case http.StatusUnauthorized:
+		c.Header("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable:
+		c.Header("Retry-After", "2")
+	}
+	c.Abort()
+	c.PureJSON(status, body)
+}
+
+func toErrorResponse(err error) (int, errorResponse) {
+	for _, a := range answers {
+		if !errors.Is(err, a.kind) {
+			continue
+		}
+		body := errorResponse{ErrorCode: a.code, Message: a.message, SubErrors: []subError{}}
+		var said *storage.Error
+		if errors.As(err, &said) {
+			body.Message = said.Message
+			for _, f := range said.Fields[:min(len(said.Fields), maxSubErrors)] {
+				body.SubErrors = append(body.SubErrors, subError{Code: f.Field, Message: f.String()})
+			}
+		}
+		return a.status, body
+	}
+	return http.StatusInternalServerError, errorResponse{
+		ErrorCode: "INTERNAL",
+		Message:   "something went wrong here; it has been logged under this request's id",
+		SubErrors: []subError{},
+	}
+}

@@ -1,0 +1,40 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// readyTimeout is how long the store may take to show that it is there.
+const readyTimeout = 2 * time.Second
+
+// readiness is whether the server wants requests.
+type readiness struct{ draining atomic.Bool }
+
+// Drain makes the server answer that it is not ready, so that no more requests
+// are sent to it, while it goes on to serve those that are.
+func (s *Server) Drain() { s.ready.draining.Store(true) }
+
+func (s *Server) getHealth(c *gin.Context) error {
+	c.PureJSON(http.StatusOK, gin.H{"status": "ok"})
+	return nil
+}
+
+func (s *Server) getReady(c *gin.Context) error {
+	if s.ready.draining.Load() {
+		return storage.Errorf(storage.ErrUnavailable, "shutting down")
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
+	defer cancel()
+	if err := s.Store.Ping(ctx); err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, gin.H{"status": "ready"})
+	return nil
+}

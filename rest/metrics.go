@@ -1,0 +1,46 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics counts requests by route, never by path: routes are few.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+}
+
+func newMetrics(registry *prometheus.Registry) *metrics {
+	factory := promauto.With(registry)
+	return &metrics{
+		requests: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "parley_http_requests_total",
+			Help: "Requests answered.",
+		}, []string{"method", "route", "status"}),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "parley_http_request_duration_seconds",
+			Help:    "How long answers took.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "route"}),
+		inFlight: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "parley_http_requests_in_flight",
+			Help: "Requests being answered now.",
+		}),
+	}
+}
+
+func (m *metrics) answered(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+func metricsHandler(registry *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

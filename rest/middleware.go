@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"parley/internal/slogctx"
+	"parley/storage"
+)
+
+const (
+	requestIDHeader = "X-Request-Id"
+	// userKey is where an authenticated request keeps its user for the log.
+	userKey = "user"
+	// maxHeaders is the most bytes of a request's headers together.
+	maxHeaders = 64 << 10
+)
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
+
+// requestID gives every request an id, its own where it brings a decent one.
+func requestID(c *gin.Context) {
+	id := c.GetHeader(requestIDHeader)
+	if !requestIDPattern.MatchString(id) {
+		id = uuid.NewString()
+	}
+	c.Header(requestIDHeader, id)
+	c.Request = c.Request.WithContext(slogctx.With(c.Request.Context(), slog.String("request_id", id)))
+	c.Next()
+}
+
+// observe counts a request and logs it, once, when it has been answered: the
+// error with all its words, which the client was not told.
+func (s *Server) observe(m *metrics) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		ctx, start := c.Request.Context(), time.Now()
+		m.inFlight.Inc()
+		defer func() {
+			m.inFlight.Dec()
+			took, status, route := time.Since(start), c.Writer.Status(), c.FullPath()
+			if route == "" {
+				route = "none"
+			}
+			m.answered(knownMethod(c.Request.Method), route, status, took)
+			level := logLevel(route, status)
+			if len(c.Errors) > 0 && status < http.StatusBadRequest {
+				level = slog.LevelError // an answer that was broken off
+			}
+			if !s.Log.Enabled(ctx, level) {
+				return
+			}
+			attrs := []slog.Attr{
+				slog.String("method", c.Request.Method),
+				slog.String("path", c.Request.URL.Path),
+				slog.Int("status", status),
+				slog.Duration("took", took),
+				slog.Int("bytes", max(c.Writer.Size(), 0)),
+				slog.String("client", c.ClientIP()),
+			}
+			if user := c.GetString(userKey); user != "" {
+				attrs = append(attrs, slog.String("user", user))
+			}
+			if err := c.Errors.Last(); err != nil {
+				attrs = append(attrs, slog.Any("error", err.Err))
+			}
+			s.Log.LogAttrs(ctx, level, "request", attrs...)
+		}()
+		c.Next()
+	}
+}
+
+// knownMethod keeps a client from making up labels.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
+		return method
+	}
+	return "other"
+}
+
+func logLevel(route string, status int) slog.Level {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return slog.LevelError
+	case route == "/healthz", route == "/readyz", route == "/metrics":
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// recoverPanic answers a panic as a fault of ours.
+func (s *Server) recoverPanic(c *gin.Context) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause)
+		default:
+			err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+			_ = c.Error(err)
+			writeError(c, err)
+		}
+	}()
+	c.Next()
+}
+
+// limitHeaders refuses headers that are too large in words of ours; far larger
+// ones the HTTP server refuses by itself.
+func limitHeaders(c *gin.Context) {
+	size := 0
+	for name, values := range c.Request.Header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	if size > maxHeaders {
+		err := storage.Errorf(errBadRequest, "the request's headers are larger than %d bytes", maxHeaders)
+		_ = c.Error(err)
+		writeError(c, err)
+		return
+	}
+	c.Next()
+}
+
+// setHeaders keeps answers out of caches, and from being taken for what they
+// are not.
+func setHeaders(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Next()
+}

@@ -1,0 +1,85 @@
+// Package rest is Parley's REST interface: its routes, the JSON of its requests
+// and answers, and what every request passes through on its way, the A2A ones
+// too: identity, limits, logs, metrics.
+//
+// It decides nothing about data. Who may do what is the store's word; this
+// package says it in HTTP.
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/cors"
+
+	"parley/storage"
+)
+
+// Authenticator says whom a token speaks for, and makes users' own tokens.
+type Authenticator interface {
+	Authenticate(ctx context.Context, token string) (storage.Caller, error)
+	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
+}
+
+// Config is what the interface needs.
+type Config struct {
+	Store storage.Store
+	Auth  Authenticator
+	Log   *slog.Logger
+	// Metrics is where the interface counts, and what /metrics shows.
+	Metrics *prometheus.Registry
+	// MaxBody is the most bytes of a JSON body.
+	MaxBody int64
+	// RequestTimeout is how long an answer may take to be found.
+	RequestTimeout time.Duration
+	// TrustedProxies are the addresses and networks whose X-Forwarded headers
+	// are believed.
+	TrustedProxies []string
+	// CORSOrigins are the origins whose pages may call the interface, "*" for
+	// all.
+	CORSOrigins []string
+}
+
+// Server answers requests.
+type Server struct {
+	Config
+	handler http.Handler
+	engine  *gin.Engine
+	ready   readiness
+}
+
+// New makes a Server.
+func New(cfg Config) (*Server, error) {
+	gin.SetMode(gin.ReleaseMode)
+	s := &Server{Config: cfg, engine: gin.New()}
+	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
+		return nil, err
+	}
+	s.engine.HandleMethodNotAllowed = true
+	s.engine.RedirectTrailingSlash = false
+	// Path values are unescaped by pathValue: gin would read '+' as a blank.
+	s.engine.UseEscapedPath = true
+	s.engine.UnescapePathValues = false
+	s.engine.Use(requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders)
+	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
+	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
+	s.routes()
+	s.handler = s.engine
+	if len(cfg.CORSOrigins) > 0 {
+		s.handler = cors.New(cors.Options{
+			AllowedOrigins: cfg.CORSOrigins,
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "Last-Event-ID"},
+			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate"},
+			MaxAge:         int((10 * time.Minute).Seconds()),
+		}).Handler(s.engine)
+	}
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

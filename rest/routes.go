@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/internal/auth"
+	"parley/storage"
+)
+
+// Root is the path under which the interface lives.
+const Root = "/api/v1"
+
+// The paths of a namespace and of a dataset, as most routes write them.
+const (
+	inNamespace = "/:username/:namespace"
+	inDataset   = inNamespace + "/:datasetName"
+)
+
+func (s *Server) routes() {
+	s.public(http.MethodGet, "/healthz", s.getHealth)
+	s.public(http.MethodHead, "/healthz", s.getHealth)
+	s.public(http.MethodGet, "/readyz", s.getReady)
+	s.public(http.MethodHead, "/readyz", s.getReady)
+	s.engine.GET("/metrics", gin.WrapH(metricsHandler(s.Metrics)))
+
+	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", s.getDatasetShares)
+	s.handle(http.MethodPost, "/permissions/datasets"+inDataset+"/shares", s.shareDataset)
+	s.handle(http.MethodDelete, "/permissions/datasets"+inDataset+"/shares", s.revokeDatasetShare)
+	s.handle(http.MethodGet, "/permissions/namespaces"+inNamespace+"/shares", s.getNamespaceShares)
+	s.handle(http.MethodPost, "/permissions/namespaces"+inNamespace+"/shares", s.shareNamespace)
+	s.handle(http.MethodDelete, "/permissions/namespaces"+inNamespace+"/shares", s.revokeNamespaceShare)
+
+	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", s.createDataset)
+	s.handle(http.MethodGet, "/data"+inDataset, s.getDataset)
+	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", s.putDefinition)
+	s.handle(http.MethodPost, "/data"+inDataset+"/clear", s.clearDataset)
+	s.handle(http.MethodPost, "/data"+inDataset+"/rename", s.renameDataset)
+	s.handle(http.MethodDelete, "/data"+inDataset, s.deleteDataset(http.StatusNoContent))
+	s.handle(http.MethodDelete, "/data"+inDataset+"/balefire", s.deleteDataset(http.StatusOK))
+	s.handle(http.MethodPost, "/data"+inNamespace+"/rename", s.renameNamespace)
+	s.handle(http.MethodDelete, "/data"+inNamespace, s.deleteNamespace)
+
+	s.handle(http.MethodGet, "/schema/:user/namespaces", s.getNamespaces)
+	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", s.getNamespaceDatasets)
+	s.handle(http.MethodGet, "/schema/datasets/all", s.getDatasets)
+
+	s.handle(http.MethodGet, "/query/conversations", s.getConversations)
+	s.handle(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
+	s.handle(http.MethodDelete, "/query/conversations/:conversationId", s.deleteConversation)
+	s.handle(http.MethodGet, "/query/runs/:runId", s.getRun)
+	s.handle(http.MethodDelete, "/query/runs/:runId", s.deleteRun)
+
+	s.handle(http.MethodPost, "/user/token", s.createToken)
+	s.handle(http.MethodGet, "/user/tokens", s.getTokens)
+	s.handle(http.MethodDelete, "/user/token/:tokenId", s.deleteToken)
+	s.handle(http.MethodGet, "/user/tokens/:tokenId/permissions", s.getTokenPermissions)
+}
+
+// handle routes an operation of the interface. It is the one way to do so, and
+// an operation is not reached without the caller that a token speaks for.
+func (s *Server) handle(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
+	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+		defer cancel()
+		token, err := auth.Bearer(c.Request.Header)
+		if err != nil {
+			return err
+		}
+		caller, err := s.Auth.Authenticate(ctx, token)
+		if err != nil {
+			return err
+		}
+		c.Set(userKey, caller.Username)
+		c.Request = c.Request.WithContext(auth.WithCaller(ctx, caller))
+		err = operation(c, caller)
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+			return fmt.Errorf("%w: %w", errClientGone, err)
+		}
+		return err
+	}))
+}
+
+// public routes what needs no token.
+func (s *Server) public(method, path string, operation func(c *gin.Context) error) {
+	s.engine.Handle(method, path, s.answer(operation))
+}
