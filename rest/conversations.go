@@ -26,21 +26,6 @@ type conversationsJSON struct {
 	Conversations []conversationJSON `json:"conversations"`
 }
 
-type turnJSON struct {
-	RunID    string            `json:"runId"`
-	Question string            `json:"question"`
-	Status   storage.RunStatus `json:"status"`
-	Result   json.RawMessage   `json:"result,omitempty"`
-}
-
-func toTurn(r storage.Run) turnJSON {
-	turn := turnJSON{RunID: r.ID, Question: r.Question, Status: r.Status}
-	if r.Status == storage.RunCompleted {
-		turn.Result = r.Result
-	}
-	return turn
-}
-
 func (s *Server) getConversations(c *gin.Context, caller storage.Caller) error {
 	in := storage.NamespaceRef{Owner: actingUser(c.Query("username"), caller), Name: c.Query("namespace")}
 	p := &path{}
@@ -82,26 +67,18 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	title, err := json.Marshal(conversation.Title)
-	if err != nil {
-		return fmt.Errorf("encode title: %w", err)
-	}
 	var body bytes.Buffer
-	fmt.Fprintf(&body, `{"id":"%s","title":%s,"turns":[`, conversation.ID, title)
+	fmt.Fprintf(&body, `{"id":"%s","title":%s,"turns":[`, conversation.ID, toJSON(conversation.Title))
 	first := true
 	for run, err := range s.Store.Turns(ctx, caller, id) {
 		if err != nil {
 			return err
 		}
-		turn, err := json.Marshal(toTurn(run))
-		if err != nil {
-			return fmt.Errorf("encode turn: %w", err)
-		}
 		if !first {
 			body.WriteByte(',')
 		}
 		first = false
-		body.Write(turn)
+		writeTurn(&body, run)
 		if body.Len() >= conversationBuffer {
 			if err := send(c, &body); err != nil {
 				return err
@@ -110,6 +87,26 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	}
 	body.WriteString("]}\n")
 	return send(c, &body)
+}
+
+// writeTurn writes a turn. Its result is JSON already, and goes out as it is
+// kept.
+func writeTurn(body *bytes.Buffer, run storage.Run) {
+	fmt.Fprintf(body, `{"runId":"%s","question":%s,"status":"%s"`, run.ID, toJSON(run.Question), run.Status)
+	if run.Status == storage.RunCompleted && run.Result != nil {
+		body.WriteString(`,"result":`)
+		body.Write(run.Result)
+	}
+	body.WriteByte('}')
+}
+
+// toJSON gives a text as JSON.
+func toJSON(text string) []byte {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string can always be encoded
+	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
 }
 
 // send writes what a JSON answer has come to so far.

@@ -28,8 +28,20 @@ func CheckName(name string) string {
 	return ""
 }
 
-// NormalUsername gives the form in which usernames are kept and compared.
-func NormalUsername(name string) string { return strings.ToLower(name) }
+// NormalUsername gives the form in which usernames are kept and compared: lower
+// case. The few letters beyond ASCII that would become an ASCII one stay as
+// they are, so that nobody passes for somebody else.
+func NormalUsername(name string) string {
+	if !utf8.ValidString(name) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
+			return lower
+		}
+		return r
+	}, name)
+}
 
 // CheckUsername returns what is wrong with a username, "" when it is right.
 // Which users exist is known to the identity provider alone.

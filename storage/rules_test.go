@@ -34,6 +34,17 @@ func TestCheckUsername(t *testing.T) {
 	}
 }
 
+func TestNormalUsername(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Alice": "alice", "ÄRZTE": "ärzte", "\u212Aate": "\u212Aate", "\u0130da": "\u0130da", "\xff": "\xff", "SELF": "self",
+	} {
+		if got := storage.NormalUsername(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestDefinitionLimits(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("𝄞", storage.MaxDescription)

@@ -114,19 +114,15 @@ func (s authSettings) local() bool {
 
 // read gives the configuration, but for the local key.
 func (s authSettings) read(c *checker) auth.Config {
-	c.webAddress("auth-jwks-url", s.AuthJWKSURL)
-	if s.AuthSecret != "" && s.AuthJWKSURL != "" {
-		c.refuse("auth-secret", "cannot be set beside --auth-jwks-url: tokens are signed by the one or the other")
-	}
-	if s.AuthSecret == "" && s.AuthJWKSURL == "" {
-		c.webAddress("auth-issuer", s.AuthIssuer)
-	}
 	cfg := auth.Config{
 		Issuer:        s.AuthIssuer,
 		JWKSURL:       s.AuthJWKSURL,
 		Audience:      s.AuthAudience,
 		UsernameClaim: s.AuthUsernameClaim,
 		Secret:        []byte(s.AuthSecret),
+	}
+	for _, problem := range cfg.Problems() {
+		c.wrong = append(c.wrong, "--auth-… (PARLEY_AUTH_…): "+problem)
 	}
 	return cfg
 }
@@ -204,7 +200,7 @@ func (s logSettings) read(c *checker) slog.Level {
 	return level
 }
 
-// checkUser reads the name of the user that a token is for.
+// user checks the name of the user that a token is for.
 func (c *checker) user(name string) {
 	if problem := storage.CheckUsername(storage.NormalUsername(name)); problem != "" {
 		c.wrong = append(c.wrong, "USER "+problem)

@@ -66,15 +66,7 @@ func (s *serveCmd) Run(ctx context.Context, out output) (err error) {
 		return fmt.Errorf("listen: %w", err)
 	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
-	s.warn(log)
 	return serveHTTP(ctx, out, listener, handler, web, log)
-}
-
-// warn logs settings that are allowed and perhaps not meant.
-func (s *serveCmd) warn(log *slog.Logger) {
-	if n := len(s.AuthSecret); n > 0 && n < 32 {
-		log.Warn("the shared secret is short: 32 random bytes or more cannot be guessed", "bytes", n)
-	}
 }
 
 // serveHTTP serves until ctx ends, then stops taking requests and waits for

@@ -161,7 +161,7 @@ func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref sto
 	if err != nil {
 		return found, err
 	}
-	return found, ownerOnly(found.Role, "namespace")
+	return found, ownerOnly(caller, found.Role, "namespace")
 }
 
 // datasetAccess is a dataset as a caller may see it.
@@ -192,7 +192,7 @@ func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref stora
 	if err != nil {
 		return found, err
 	}
-	return found, ownerOnly(found.Role, "dataset")
+	return found, ownerOnly(caller, found.Role, "dataset")
 }
 
 // editableDataset finds a dataset for something that its owner and editors may
@@ -205,11 +205,14 @@ func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref 
 	return found, err
 }
 
-func ownerOnly(role storage.Role, thing string) error {
-	if role == storage.Owner {
+func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {
+	switch {
+	case role == storage.Owner:
 		return nil
+	case caller.Restricted():
+		return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers all of it", thing)
 	}
-	return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers it whole", thing)
+	return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this", thing)
 }
 
 // mayName checks that the caller's token covers a name that is about to be

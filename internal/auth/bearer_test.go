@@ -1,0 +1,55 @@
+package auth_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/internal/auth"
+	"parley/storage"
+)
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	largest := strings.Repeat("x", 16<<10)
+	tests := map[string]struct {
+		headers []string
+		want    string
+	}{
+		"usual":                {[]string{"Bearer a.b.c"}, "a.b.c"},
+		"lower case":           {[]string{"bearer a.b.c"}, "a.b.c"},
+		"upper case":           {[]string{"BEARER a.b.c"}, "a.b.c"},
+		"blanks":               {[]string{"  Bearer   a.b.c  "}, "a.b.c"},
+		"largest":              {[]string{"Bearer " + largest}, largest},
+		"too large":            {[]string{"Bearer x" + largest}, ""},
+		"missing":              {nil, ""},
+		"empty":                {[]string{""}, ""},
+		"scheme alone":         {[]string{"Bearer"}, ""},
+		"no token":             {[]string{"Bearer  "}, ""},
+		"no scheme":            {[]string{"a.b.c"}, ""},
+		"another scheme":       {[]string{"Basic YTpi"}, ""},
+		"longer scheme":        {[]string{"Bearers a.b.c"}, ""},
+		"no blank":             {[]string{"Bearera.b.c"}, ""},
+		"tab for blank":        {[]string{"Bearer\ta.b.c"}, ""},
+		"two tokens":           {[]string{"Bearer a.b.c d.e.f"}, ""},
+		"two in one header":    {[]string{"Bearer a.b.c, Bearer d.e.f"}, ""},
+		"two headers":          {[]string{"Bearer a.b.c", "Bearer d.e.f"}, ""},
+		"two equal headers":    {[]string{"Bearer a.b.c", "Bearer a.b.c"}, ""},
+		"two, the first empty": {[]string{"", "Bearer a.b.c"}, ""},
+	}
+	for name, test := range tests {
+		header := http.Header{}
+		for _, value := range test.headers {
+			header.Add("authorization", value)
+		}
+		token, err := auth.Bearer(header)
+		if token != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s: Bearer = %q, %v, want %q", name, token, err, test.want)
+		}
+		var said *storage.Error
+		if err != nil && (!errors.Is(err, storage.ErrUnauthorized) || !errors.As(err, &said) || said.Message == "") {
+			t.Errorf("%s: error %v is not for the client", name, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// keyFile is the name of the local key in the data folder.
+	keyFile = "signing-key"
+	// maxKeyFile is far more than a key takes.
+	maxKeyFile = 4 << 10
+)
+
+// LoadLocalKey gives the key in the data folder that local tokens are signed
+// with. Where there is none it makes one, and the folder too; of several
+// processes that do so at once, all get the same key. A key file that does not
+// hold a key is an error and stays as it is.
+func LoadLocalKey(dataDir string) ([]byte, error) {
+	path := filepath.Join(dataDir, keyFile)
+	key, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the signing key: %w", err)
+	}
+	return readKey(path)
+}
+
+func readKey(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the signing key: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key %s: %w", path, err)
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(key) < minKey || len(text) > maxKeyFile {
+		return nil, fmt.Errorf("the signing key %s is not the base64 form of at least %d bytes: restore it from a copy, "+
+			"or delete it to have a new one made (local tokens signed so far are then refused)", path, minKey)
+	}
+	return key, nil
+}
+
+// makeKey writes a new key to a file of its own and then links it to its name.
+// Nobody ever sees a part of it, and the name goes to the first: ErrExist for
+// the others.
+func makeKey(path string) (err error) {
+	key := make([]byte, minKey)
+	rand.Read(key)
+	file, err := os.CreateTemp(filepath.Dir(path), "."+keyFile+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
+	_, err = file.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Link(file.Name(), path)
+}

@@ -1,0 +1,125 @@
+package rest_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+const benchClients = 8
+
+// BenchmarkConversationRead reads a conversation of three turns, and
+// BenchmarkGrantCheck a dataset that is shared with the reader, one of many.
+// Both print how often that is done for each time that a bare gin handler
+// answers the same bytes, over HTTP, in the same run.
+func BenchmarkConversationRead(b *testing.B) {
+	eachStore(b, func(b *testing.B, store *sqlstore.Store) {
+		s := newService(b, store, quiet)
+		compareWithBare(b, s, "alice", "/query/conversations/"+s.longConversation(3, 500))
+	})
+}
+
+func BenchmarkGrantCheck(b *testing.B) {
+	eachStore(b, func(b *testing.B, store *sqlstore.Store) {
+		s := newService(b, store, quiet)
+		for i := range 50 {
+			s.create("alice", "shop", fmt.Sprint("dataset", i))
+		}
+		err := store.ShareDataset(b.Context(), storage.Caller{Username: "alice"},
+			storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "dataset25"}, storage.Grant{Username: "bob", Role: storage.Viewer})
+		if err != nil {
+			b.Fatal(err)
+		}
+		compareWithBare(b, s, "bob", "/data/alice/shop/dataset25")
+	})
+}
+
+func eachStore(b *testing.B, bench func(b *testing.B, store *sqlstore.Store)) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"sqlite": sqlstoretest.SQLite, "postgres": sqlstoretest.Postgres} {
+		b.Run(name, func(b *testing.B) { bench(b, open(b)) })
+	}
+}
+
+// quiet is the log as most run it, written to nowhere.
+func quiet(cfg *rest.Config) { cfg.Log = slog.New(slog.NewJSONHandler(io.Discard, nil)) }
+
+// compareWithBare reads path as user from the service and from a bare gin
+// handler, in turns, and reports the median of the ratios.
+func compareWithBare(b *testing.B, s *service, user, path string) {
+	want := s.send(user, http.MethodGet, path, "", "")
+	if want.status != http.StatusOK {
+		b.Fatalf("%s: %d %s", path, want.status, want.body)
+	}
+	engine := gin.New()
+	engine.GET(rest.Root+path, func(c *gin.Context) {
+		c.Data(http.StatusOK, "application/json; charset=utf-8", []byte(want.body))
+	})
+	bare := httptest.NewServer(engine)
+	defer bare.Close()
+
+	token := s.token(user)
+	const rounds = 5
+	count := max(b.N/rounds, 1)
+	ratios := make([]float64, rounds)
+	var ours time.Duration
+	b.ResetTimer()
+	for i := range ratios {
+		bareTook := readMany(b, bare.URL+rest.Root+path, token, count)
+		ourTook := readMany(b, s.server.URL+rest.Root+path, token, count)
+		ratios[i] = float64(bareTook) / float64(ourTook)
+		ours += ourTook
+	}
+	b.StopTimer()
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[rounds/2], "of-bare")
+	b.ReportMetric(float64(rounds*count)/ours.Seconds(), "reads/s")
+	b.ReportMetric(0, "ns/op") // both kinds of reads together: no figure of anything
+}
+
+// readMany reads a URL count times through some clients at once and gives how
+// long that took.
+func readMany(b *testing.B, url, token string, count int) time.Duration {
+	transport := &http.Transport{MaxIdleConnsPerHost: benchClients}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	start := time.Now()
+	var group sync.WaitGroup
+	for i := range benchClients {
+		group.Go(func() {
+			for range (count + i) / benchClients {
+				request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				request.Header.Set("Authorization", "Bearer "+token)
+				response, err := client.Do(request)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				_, err = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+				if err != nil || response.StatusCode != http.StatusOK {
+					b.Errorf("status %d, %v", response.StatusCode, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return time.Since(start)
+}

@@ -1,0 +1,199 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"parley/rest"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// internals are words that would tell a client how the server is made.
+var internals = regexp.MustCompile(`(?i)\b(sql|sqlite|postgres|pq|goroutine|panic|struct|runtime|golang|rest|sqlstore|datasets? d|\w+\.go)\b`)
+
+// checkError holds what is true of every error that a client can be answered.
+func (s *service) checkError(name string, got answer, status int, code string) {
+	s.t.Helper()
+	var body struct {
+		ErrorCode    *string `json:"error_code"`
+		Message      *string `json:"message"`
+		ErrorMessage *string `json:"error_message"`
+		SubErrors    []struct{ Code, Message string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.ErrorCode == nil || body.Message == nil || body.ErrorMessage == nil {
+		s.t.Errorf("%s: not an ErrorResponse: %d %q", name, got.status, got.body)
+		return
+	}
+	if got.status != status || *body.ErrorCode != code {
+		s.t.Errorf("%s: got %d %s, want %d %s: %s", name, got.status, *body.ErrorCode, status, code, got.body)
+	}
+	if found := internals.FindString(got.body); found != "" {
+		s.t.Errorf("%s: the answer says %q: %s", name, found, got.body)
+	}
+	if got.header.Get("X-Request-Id") == "" {
+		s.t.Errorf("%s: no request id", name)
+	}
+	if (got.header.Get("WWW-Authenticate") == "Bearer") != (status == http.StatusUnauthorized) {
+		s.t.Errorf("%s: WWW-Authenticate: %q", name, got.header.Get("WWW-Authenticate"))
+	}
+}
+
+func TestEveryErrorIsAnErrorResponse(t *testing.T) {
+	t.Parallel()
+	const definition = "/data/alice/shop/orders/inferDefinition"
+	long := strings.Repeat("x", 10_000)
+	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
+	tests := []struct {
+		name, user, method, path, contentType, body string
+		status                                      int
+		code                                        string
+	}{
+		{"unparseable body", "alice", "PUT", definition, "application/json", "{", 400, "BAD_REQUEST"},
+		{"two documents", "alice", "PUT", definition, "application/json", "{}{}", 400, "BAD_REQUEST"},
+		{"empty body", "alice", "PUT", definition, "application/json", "", 400, "BAD_REQUEST"},
+		{"deep JSON", "alice", "PUT", definition, "application/json", deep, 400, "BAD_REQUEST"},
+		{"deep JSON in a field", "alice", "PUT", definition, "application/json", `{"dataDescription":` + deep + "}", 400, "BAD_REQUEST"},
+		{"invalid UTF-8", "alice", "PUT", definition, "application/json", "{\"dataDescription\":\"\xff\"}", 400, "BAD_REQUEST"},
+		{"a number", "alice", "PUT", definition, "application/json", "7", 422, "VALIDATION_FAILED"},
+		{"null", "alice", "PUT", definition, "application/json", "null", 422, "VALIDATION_FAILED"},
+		{"wrong types", "alice", "PUT", definition, "application/json", `{"dataDescription":[],"schemaDefinition":"x"}`, 422, "VALIDATION_FAILED"},
+		{"form", "alice", "PUT", definition, "application/x-www-form-urlencoded", "a=b", 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"another charset", "alice", "PUT", definition, "application/json; charset=latin1", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"no media type at all", "alice", "PUT", definition, "///", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"body too large", "alice", "PUT", definition, "application/json", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "PAYLOAD_TOO_LARGE"},
+		{"unknown route", "alice", "GET", "/nothing/here", "", "", 404, "NOT_FOUND"},
+		{"unknown route, no token", "-", "GET", "/nothing/here", "", "", 404, "NOT_FOUND"},
+		{"trailing slash", "alice", "GET", "/schema/datasets/all/", "", "", 404, "NOT_FOUND"},
+		{"wrong method", "alice", "PATCH", definition, "", "", 405, "METHOD_NOT_ALLOWED"},
+		{"no token", "-", "PUT", definition, "application/json", "{}", 401, "UNAUTHORIZED"},
+		{"a NUL in a name", "alice", "GET", "/data/alice/shop/a%00b", "", "", 422, "VALIDATION_FAILED"},
+		{"a slash in a name", "alice", "GET", "/data/alice/shop/a%2Fb", "", "", 422, "VALIDATION_FAILED"},
+		{"invalid UTF-8 in a name", "alice", "GET", "/data/alice/shop/%ff", "", "", 422, "VALIDATION_FAILED"},
+		{"a long name", "alice", "GET", "/data/alice/shop/" + long, "", "", 422, "VALIDATION_FAILED"},
+		{"a long username", "alice", "GET", "/data/" + long + "/shop/orders", "", "", 422, "VALIDATION_FAILED"},
+		{"a NUL in a username", "alice", "GET", "/data/a%00/shop/orders", "", "", 422, "VALIDATION_FAILED"},
+		{"dots", "alice", "GET", "/data/alice/shop/..%2f..%2fetc", "", "", 422, "VALIDATION_FAILED"},
+		{"SQL in a name", "alice", "GET", "/data/alice/shop/'%20OR%201=1--", "", "", 422, "VALIDATION_FAILED"},
+		{"SQL in a username", "alice", "GET", "/data/'OR'1'='1/shop/orders", "", "", 404, "NOT_FOUND"},
+		{"a new name with a NUL", "alice", "POST", "/data/alice/shop/orders/rename", "text/plain", "a\x00b", 422, "VALIDATION_FAILED"},
+		{"no new name", "alice", "POST", "/data/alice/shop/orders/rename", "text/plain", "", 422, "VALIDATION_FAILED"},
+		{"a grantee with a NUL", "alice", "POST", "/permissions/namespaces/alice/shop/shares", "application/json", `{"username":"a\u0000","role":"viewer"}`, 422, "VALIDATION_FAILED"},
+		{"an id of another form", "alice", "GET", "/query/runs/%7B00000000-0000-4000-8000-000000000000%7D", "", "", 404, "NOT_FOUND"},
+	}
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.create("alice", "shop", "orders")
+		for _, test := range tests {
+			s.checkError(test.name, s.send(test.user, test.method, test.path, test.contentType, test.body), test.status, test.code)
+		}
+	})
+}
+
+func TestBadTokens(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	right := "Bearer " + s.token("alice")
+	for name, values := range map[string][]string{
+		"garbage":      {"Bearer garbage"},
+		"another way":  {"Basic YWxpY2U6YWxpY2U="},
+		"no scheme":    {s.token("alice")},
+		"empty":        {"Bearer "},
+		"two":          {right, right},
+		"tampered":     {right + "x"},
+		"over-long":    {"Bearer " + strings.Repeat("x", 20_000)},
+		"none at all":  {},
+		"not in ASCII": {"Bearer \xff"},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+rest.Root+"/schema/datasets/all", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header["Authorization"] = values
+		s.checkError(name, s.do(request), http.StatusUnauthorized, "UNAUTHORIZED")
+	}
+}
+
+func TestOverlongHeader(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	for _, path := range []string{"/healthz", rest.Root + "/schema/datasets/all"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Padding", strings.Repeat("x", 100_000))
+		s.checkError(path, s.do(request), http.StatusBadRequest, "BAD_REQUEST")
+	}
+}
+
+// TestDescriptionLimit counts characters, not bytes: four each here, and twelve
+// as escapes.
+func TestDescriptionLimit(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.create("alice", "shop", "orders")
+		for _, clef := range []string{"𝄞", `\ud834\udd1e`} {
+			for count, want := range map[int]int{10_000: http.StatusCreated, 10_001: http.StatusUnprocessableEntity} {
+				body := `{"dataDescription":"` + strings.Repeat(clef, count) + `"}`
+				got := s.send("alice", http.MethodPut, "/data/alice/shop/orders/inferDefinition", "application/json", body)
+				if got.status != want {
+					t.Errorf("%d characters: got %d %s, want %d", count, got.status, got.body, want)
+				}
+			}
+		}
+		got := s.send("alice", http.MethodGet, "/data/alice/shop/orders", "", "")
+		if n := strings.Count(got.body, "𝄞"); n != 10_000 {
+			t.Errorf("read back %d characters", n)
+		}
+	})
+}
+
+// TestManyWrongFieldsMakeAShortAnswer keeps a body full of mistakes from being
+// answered with a larger one.
+func TestManyWrongFieldsMakeAShortAnswer(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.create("alice", "shop", "orders")
+	var body strings.Builder
+	body.WriteString(`{"schemaDefinition":{"a":1`)
+	for i := range 50_000 {
+		body.WriteString(`,"f`)
+		body.WriteString(strings.Repeat("x", i%7))
+		body.WriteString(string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + `":1`)
+	}
+	body.WriteString("}}")
+	got := s.send("alice", http.MethodPut, "/data/alice/shop/orders/inferDefinition", "application/json", body.String())
+	s.checkError("many wrong fields", got, http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+	if n := strings.Count(got.body, `"code"`); n != 100 {
+		t.Errorf("%d sub_errors in %d bytes", n, len(got.body))
+	}
+}
+
+func FuzzBodies(f *testing.F) {
+	for _, body := range []string{`{}`, `{"name":"x"}`, `{"name":1,"accessRestrictedTo":[{}]}`, `[1]`, `{"username":"bob","role":"viewer"}`, "\xff", `{"schemaDefinition":{"a":"b"}}`} {
+		f.Add(body)
+	}
+	s := newService(f, sqlstoretest.SQLite(f))
+	s.create("alice", "shop", "orders")
+	operations := [][2]string{
+		{"PUT", "/data/alice/shop/orders/inferDefinition"},
+		{"POST", "/permissions/datasets/alice/shop/orders/shares"},
+		{"POST", "/user/token"},
+		{"POST", "/data/alice/shop/orders/clear"},
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		s := *s
+		s.t = t
+		for _, operation := range operations {
+			got := s.send("alice", operation[0], operation[1], "application/json", body)
+			if got.status >= http.StatusInternalServerError {
+				t.Errorf("%v of %q: %d %s", operation, body, got.status, got.body)
+			}
+		}
+	})
+}

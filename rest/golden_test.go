@@ -1,0 +1,325 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// scripts are played on each database; what comes of them is in the golden
+// file of the same name.
+var scripts = map[string]string{
+	"datasets": `
+# A dataset and its namespace come into being, named as given, found in any case.
+alice POST /ingest/new/Shop/Orders {}
+alice GET /data/alice/shop/ORDERS
+alice GET /data/self/Shop/Orders
+alice POST /ingest/new/SHOP/orders {}
+alice POST /ingest/new/shop/items {"dataDescription":"What we sell","schemaDefinition":{"price":"in euros","name":"as printed"}}
+alice POST /ingest/new/shop/empty
+alice GET /data/ALICE/shop/items
+alice GET /data/alice/shop/none
+alice GET /data/alice/none/orders
+alice GET /data/bob/shop/orders
+# Clear, rename, delete.
+alice POST /data/alice/shop/items/clear
+alice POST /data/alice/shop/none/clear
+alice POST /data/alice/shop/items/rename Products
+alice POST /data/alice/shop/products/rename orders
+alice POST /data/alice/shop/products/rename not a name
+alice POST /data/alice/shop/products/rename {"name":"x"}
+alice GET /schema/self/shop/datasets
+alice DELETE /data/alice/shop/empty
+alice DELETE /data/alice/shop/empty
+alice DELETE /data/alice/shop/products/balefire
+alice GET /schema/datasets/all
+`,
+	"namespaces": `
+alice GET /schema/self/namespaces
+alice POST /ingest/new/shop/orders {}
+alice POST /ingest/new/Archive/old {}
+bob POST /ingest/new/lab/runs {}
+bob POST /permissions/namespaces/bob/lab/shares {"username":"alice","role":"viewer"}
+alice GET /schema/self/namespaces
+alice GET /schema/alice/namespaces
+alice GET /schema/bob/namespaces
+alice GET /schema/carol/namespaces
+alice GET /schema/bob/lab/datasets
+alice GET /schema/bob/none/datasets
+alice GET /schema/datasets/all
+bob GET /schema/alice/shop/datasets
+# Rename and delete are the owner's.
+alice POST /data/bob/lab/rename mine
+alice DELETE /data/bob/lab
+bob DELETE /data/alice/shop
+alice POST /data/alice/shop/rename ARCHIVE
+alice POST /data/alice/shop/rename Store
+alice GET /data/alice/store/orders
+alice DELETE /data/alice/store
+alice DELETE /data/alice/store?deleteDatasets=maybe
+alice DELETE /data/alice/store?deleteDatasets=true
+alice DELETE /data/alice/store?deleteDatasets=true
+alice DELETE /data/alice/archive/old
+alice GET /schema/self/archive/datasets
+alice DELETE /data/alice/archive
+alice GET /schema/self/namespaces
+`,
+	"definitions": `
+alice POST /ingest/new/shop/orders {"dataDescription":null,"schemaDefinition":null}
+alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":"Orders","schemaDefinition":{"total":"in euros"}}
+alice GET /data/alice/shop/orders
+# What is left out stays, null clears.
+alice PUT /data/alice/shop/orders/inferDefinition {"schemaDefinition":{}}
+alice GET /data/alice/shop/orders
+alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":null,"unknown":1}
+alice GET /data/alice/shop/orders
+alice PUT /data/alice/shop/orders/inferDefinition {}
+# Everything wrong is said at once.
+alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":7,"schemaDefinition":{"a":1,"b":null,"c":"right","d":{}}}
+alice PUT /data/alice/shop/orders/inferDefinition {"schemaDefinition":[]}
+alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":"NUL: \u0000","schemaDefinition":{"":"no name"}}
+alice PUT /data/alice/shop/orders/inferDefinition []
+alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":
+alice PUT /data/alice/shop/orders/inferDefinition
+alice PUT /data/alice/shop/orders/inferDefinition plain text
+alice PUT /data/alice/shop/none/inferDefinition {}
+bob PUT /data/alice/shop/orders/inferDefinition {}
+`,
+	"shares-dataset":   sharesScript("/permissions/datasets/alice/shop/orders/shares", "/permissions/datasets/alice/shop/none/shares"),
+	"shares-namespace": sharesScript("/permissions/namespaces/alice/shop/shares", "/permissions/namespaces/alice/none/shares"),
+	"access": `
+alice POST /ingest/new/shop/orders {}
+alice POST /ingest/new/shop/items {}
+# A stranger sees nothing.
+bob GET /data/alice/shop/orders
+bob GET /schema/alice/shop/datasets
+bob GET /schema/self/namespaces
+bob POST /data/alice/shop/orders/clear
+bob GET /permissions/datasets/alice/shop/orders/shares
+bob GET /permissions/namespaces/alice/shop/shares
+# A viewer of one dataset sees that one alone.
+alice POST /permissions/datasets/alice/shop/orders/shares {"username":"Bob","role":"viewer"}
+bob GET /schema/self/namespaces
+bob GET /schema/alice/shop/datasets
+bob GET /schema/datasets/all
+bob GET /data/alice/shop/items
+bob GET /data/alice/shop/orders
+bob PUT /data/alice/shop/orders/inferDefinition {"dataDescription":"mine now"}
+bob POST /data/alice/shop/orders/clear
+bob POST /data/alice/shop/orders/rename mine
+bob DELETE /data/alice/shop/orders
+bob GET /permissions/datasets/alice/shop/orders/shares
+bob GET /permissions/datasets/alice/shop/items/shares
+bob GET /permissions/namespaces/alice/shop/shares
+bob POST /data/alice/shop/rename mine
+bob DELETE /data/alice/shop?deleteDatasets=true
+# An editor of the namespace changes datasets, later ones too, and nothing else.
+alice POST /permissions/namespaces/alice/shop/shares {"username":"bob","role":"editor"}
+alice POST /ingest/new/shop/later {}
+bob GET /schema/alice/shop/datasets
+bob PUT /data/alice/shop/orders/inferDefinition {"dataDescription":"by bob"}
+bob POST /data/alice/shop/later/clear
+bob POST /data/alice/shop/later/rename Latest
+bob DELETE /data/alice/shop/latest
+bob DELETE /data/alice/shop/latest/balefire
+bob POST /data/alice/shop/rename mine
+bob DELETE /data/alice/shop?deleteDatasets=true
+bob POST /permissions/namespaces/alice/shop/shares {"username":"carol","role":"viewer"}
+bob POST /permissions/datasets/alice/shop/orders/shares {"username":"carol","role":"viewer"}
+bob DELETE /permissions/namespaces/alice/shop/shares {"username":"bob","role":"editor"}
+# The stronger of two grants counts; a revoke takes effect at once.
+alice DELETE /permissions/namespaces/alice/shop/shares {"username":"bob","role":"viewer"}
+bob GET /schema/alice/shop/datasets
+bob POST /data/alice/shop/orders/clear
+alice DELETE /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"viewer"}
+bob GET /data/alice/shop/orders
+bob GET /schema/alice/shop/datasets
+`,
+	"conversations": `
+alice GET /query/conversations
+alice GET /query/conversations?username=self&namespace=SHOP
+alice GET /query/conversations?username=alice&namespace=none
+alice GET /query/conversations?username=bob
+alice GET /query/conversations?username=a/b&namespace=not%20a%20name
+alice GET /query/conversations/{conversation}
+bob GET /query/conversations
+bob GET /query/conversations/{conversation}
+bob DELETE /query/conversations/{conversation}
+alice GET /query/conversations/00000000-0000-4000-8000-000000000000
+alice GET /query/conversations/not-an-id
+alice DELETE /query/conversations/not-an-id
+alice DELETE /query/conversations/{conversation}
+alice DELETE /query/conversations/{conversation}
+alice GET /query/conversations
+`,
+	"runs": `
+alice GET /query/runs/{running}
+alice GET /query/runs/{completed}
+alice GET /query/runs/{failed}
+bob GET /query/runs/{completed}
+bob DELETE /query/runs/{completed}
+alice GET /query/runs/00000000-0000-4000-8000-000000000000
+alice GET /query/runs/not-an-id
+alice DELETE /query/runs/not-an-id
+alice DELETE /query/runs/{completed}
+alice DELETE /query/runs/{completed}
+alice GET /query/conversations/{conversation}
+`,
+	"tokens": `
+alice POST /user/token {"name":"for the orchestrator"}
+alice POST /user/token {"name":"until then","expires_at":"2999-12-31T23:59:59+02:00","accessRestrictedTo":null}
+alice GET /user/tokens
+bob GET /user/tokens
+alice GET /user/tokens/{restricted-id}/permissions
+alice GET /user/tokens/{dataset-id}/permissions
+alice GET /user/tokens/not-an-id/permissions
+bob GET /user/tokens/{restricted-id}/permissions
+bob DELETE /user/token/{restricted-id}
+# Everything wrong is said at once.
+alice POST /user/token {}
+alice POST /user/token {"name":"","expires_at":"tomorrow","accessRestrictedTo":[{},7,{"username":"a b","namespace":"..","dataset":""}]}
+alice POST /user/token {"name":7,"expires_at":"2001-01-01T00:00:00Z","accessRestrictedTo":{}}
+alice POST /user/token {"name":"nothing","accessRestrictedTo":[]}
+# A restricted token does what it covers, and cannot make or end tokens.
+restricted GET /schema/datasets/all
+restricted GET /data/alice/shop/orders
+restricted GET /data/alice/archive/old
+restricted POST /ingest/new/archive/new {}
+restricted POST /ingest/new/shop/new {}
+restricted GET /user/tokens
+restricted POST /user/token {"name":"wider"}
+restricted DELETE /user/token/{dataset-id}
+dataset GET /schema/datasets/all
+dataset POST /ingest/new/shop/other {}
+dataset DELETE /data/alice/shop?deleteDatasets=true
+# An ended token is refused from then on.
+alice DELETE /user/token/{restricted-id}
+restricted GET /schema/datasets/all
+alice DELETE /user/token/{restricted-id}
+`,
+	"health": `
+- GET /healthz
+- GET /readyz
+- POST /healthz {}
+`,
+}
+
+// sharesScript is what holds for shares of a dataset and of a namespace alike.
+func sharesScript(shares, none string) string {
+	return strings.NewReplacer("SHARES", shares, "NONE", none).Replace(`
+alice POST /ingest/new/shop/orders {}
+alice GET SHARES
+alice POST SHARES {"username":"Zoe","role":"viewer"}
+alice POST SHARES {"username":"bob","role":"viewer"}
+alice GET SHARES
+# Sharing again replaces the role.
+alice POST SHARES {"username":"BOB","role":"editor"}
+alice GET SHARES
+# A revoke matches on the user; its role must still be one.
+alice DELETE SHARES {"username":"bob","role":"owner"}
+alice DELETE SHARES {"username":"bob"}
+alice DELETE SHARES {"username":"bob","role":"viewer"}
+alice DELETE SHARES {"username":"bob","role":"viewer"}
+alice GET SHARES
+# Wrong bodies.
+alice POST SHARES {"username":"self","role":"viewer"}
+alice POST SHARES {"username":"Alice","role":"viewer"}
+alice POST SHARES {"role":7}
+alice POST SHARES {"username":"a b","role":"owner"}
+alice POST SHARES {"username":null,"role":null}
+alice POST SHARES {"username":
+alice POST SHARES []
+alice POST SHARES
+# Only the owner: 403 with a grant, 404 without.
+zoe GET SHARES
+zoe POST SHARES {"username":"carol","role":"viewer"}
+zoe DELETE SHARES {"username":"zoe","role":"viewer"}
+carol GET SHARES
+carol POST SHARES {"username":"carol","role":"viewer"}
+carol DELETE SHARES {"username":"zoe","role":"viewer"}
+alice GET NONE
+`)
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+				s := newService(t, store)
+				switch name {
+				case "conversations", "runs":
+					s.haveConversation()
+				case "tokens":
+					s.haveTokens()
+				}
+				s.golden(name, script)
+			})
+		})
+	}
+}
+
+// haveConversation writes a conversation of alice's about her namespace shop,
+// with a run in each state, and names it and them for scripts.
+func (s *service) haveConversation() {
+	s.t.Helper()
+	s.create("alice", "shop", "orders")
+	alice, ctx := storage.Caller{Username: "alice"}, s.t.Context()
+	s.vars["conversation"] = uuid.NewString()
+	for _, run := range []struct {
+		name, agent, question string
+		outcome               storage.RunOutcome
+	}{
+		{"completed", "assistant", "How many orders were there in May, and what were they worth?", storage.RunOutcome{
+			Status: storage.RunCompleted, LastNodeID: "answer",
+			Result: json.RawMessage(`{"response":"Two <orders>.","steps":[{"instruction":"Count","query":"SELECT 2 AS n","reasoning":"","data":[{"n":2,"__metadata":{"score":1}}]}]}`),
+		}},
+		{"failed", "nl2ql", "And in June?", storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: "canceled"}},
+		{"running", "assistant", "And in July?", storage.RunOutcome{}},
+	} {
+		id := uuid.Must(uuid.NewV7()).String()
+		s.vars[run.name] = id
+		err := s.store.StartRun(ctx, alice, storage.NewRun{
+			ID: id, ConversationID: s.vars["conversation"], Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+			Agent: run.agent, Question: run.question,
+		})
+		if err == nil && run.outcome.Status != "" {
+			err = s.store.FinishRun(ctx, alice, id, run.outcome)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// haveTokens gives alice two datasets and two restricted tokens: for namespace
+// shop, and for the dataset in it.
+func (s *service) haveTokens() {
+	s.t.Helper()
+	s.create("alice", "shop", "orders")
+	s.create("alice", "archive", "old")
+	s.makeToken("restricted", "alice", `{"name":"for the shop","accessRestrictedTo":[{"username":"self","namespace":"Shop"}]}`)
+	s.makeToken("dataset", "alice", `{"name":"for the orders","accessRestrictedTo":[{"username":"ALICE","namespace":"shop","dataset":"orders"}]}`)
+}
+
+// makeToken has a user make a token; scripts act by its name, and name its id
+// with "-id" behind.
+func (s *service) makeToken(name, user, body string) {
+	s.t.Helper()
+	got := s.send(user, "POST", "/user/token", "application/json", body)
+	var made struct {
+		ID    string `json:"id"`
+		Token string `json:"token"`
+	}
+	if err := json.Unmarshal([]byte(got.body), &made); err != nil || made.Token == "" {
+		s.t.Fatalf("make token: %d %s", got.status, got.body)
+	}
+	s.vars[name], s.vars[name+"-id"] = made.Token, made.ID
+}

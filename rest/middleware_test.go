@@ -1,0 +1,168 @@
+package rest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// brokenStore is a real store but for what a test breaks.
+type brokenStore struct {
+	storage.Store
+	datasets func(ctx context.Context) error
+}
+
+func (b brokenStore) Datasets(ctx context.Context, _ storage.Caller) ([]storage.Dataset, error) {
+	return nil, b.datasets(ctx)
+}
+
+func (b brokenStore) Ping(ctx context.Context) error { return b.datasets(ctx) }
+
+func TestFaultsOfOurs(t *testing.T) {
+	t.Parallel()
+	const secret = "the secret cause"
+	for name, test := range map[string]struct {
+		fault  func(ctx context.Context) error
+		status int
+		code   string
+		logged string
+	}{
+		"an error": {func(context.Context) error { return errors.New(secret) }, 500, "INTERNAL", secret},
+		"a panic":  {func(context.Context) error { panic(secret) }, 500, "INTERNAL", secret},
+		"the database away": {func(context.Context) error {
+			return errors.Join(errors.New(secret), storage.ErrUnavailable)
+		}, 503, "UNAVAILABLE", secret},
+		"too slow": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, 503, "UNAVAILABLE", "deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+				cfg.Store = brokenStore{cfg.Store, test.fault}
+				cfg.RequestTimeout = 200 * time.Millisecond
+			})
+			got := s.send("alice", http.MethodGet, "/schema/datasets/all", "", "")
+			s.checkError(name, got, test.status, test.code)
+			if strings.Contains(got.body, secret) {
+				t.Errorf("the cause was told: %s", got.body)
+			}
+			s.server.Close() // waits for the request to be logged
+			id := got.header.Get("X-Request-Id")
+			if line := s.log.String(); !strings.Contains(line, test.logged) || !strings.Contains(line, id) {
+				t.Errorf("the log lacks %q or %s: %s", test.logged, id, line)
+			}
+		})
+	}
+}
+
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+		cfg.Store = brokenStore{cfg.Store, func(context.Context) error { return storage.ErrUnavailable }}
+	})
+	s.checkError("store away", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")
+	if got := s.send("-", http.MethodGet, "/healthz", "", ""); got.status != http.StatusOK {
+		t.Errorf("alive: %d", got.status)
+	}
+
+	s = newService(t, sqlstoretest.SQLite(t))
+	s.rest.Drain()
+	s.checkError("draining", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")
+	if got := s.send("alice", http.MethodGet, "/schema/datasets/all", "", ""); got.status != http.StatusOK {
+		t.Errorf("a request while draining: %d %s", got.status, got.body)
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	for given, kept := range map[string]bool{"abc-123": true, "": false, "with blanks": false, strings.Repeat("x", 129): false} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/nothing", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Request-Id", given)
+		got := s.do(request).header.Get("X-Request-Id")
+		if got == "" || (got == given) != kept {
+			t.Errorf("%q: got %q", given, got)
+		}
+	}
+	s.server.Close()
+	for lines := bufio.NewScanner(s.log); lines.Scan(); {
+		var line map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line["request_id"] == nil {
+			t.Errorf("a log line without a request id: %s", lines.Text())
+		}
+	}
+}
+
+func TestLogsKeepTokensOut(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.send("alice", http.MethodGet, "/schema/datasets/all", "", "")
+	s.makeToken("own", "alice", `{"name":"x"}`)
+	s.send("own", http.MethodGet, "/schema/datasets/all", "", "")
+	s.server.Close()
+	if log := s.log.String(); strings.Contains(log, "eyJ") || !strings.Contains(log, `"user":"alice"`) {
+		t.Errorf("log: %s", log)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.send("alice", http.MethodGet, "/data/alice/shop/none", "", "")
+	s.send("alice", http.MethodGet, "/nothing/at/all", "", "")
+	s.send("alice", "MADEUP", "/nothing/at/all", "", "")
+	got := s.send("-", http.MethodGet, "/metrics", "", "")
+	for _, want := range []string{
+		`parley_http_requests_total{method="GET",route="/api/v1/data/:username/:namespace/:datasetName",status="404"} 1`,
+		`parley_http_requests_total{method="GET",route="none",status="404"} 1`,
+		`parley_http_requests_total{method="other",route="none",status="404"} 1`,
+		`parley_http_request_duration_seconds_count{method="GET",route="none"} 1`,
+	} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("no %s in:\n%s", want, got.body)
+		}
+	}
+}
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	ask := func(s *service, method, origin string) answer {
+		request, err := http.NewRequestWithContext(t.Context(), method, s.server.URL+rest.Root+"/schema/datasets/all", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Origin", origin)
+		request.Header.Set("Access-Control-Request-Method", http.MethodGet)
+		request.Header.Set("Access-Control-Request-Headers", "authorization")
+		return s.do(request)
+	}
+	const allow = "Access-Control-Allow-Origin"
+	plain := newService(t, sqlstoretest.SQLite(t))
+	if got := ask(plain, http.MethodOptions, "https://app.example"); got.header.Get(allow) != "" {
+		t.Errorf("allowed though not set: %v", got.header)
+	}
+	set := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.CORSOrigins = []string{"https://app.example"} })
+	if got := ask(set, http.MethodOptions, "https://app.example"); got.status != http.StatusNoContent || got.header.Get(allow) != "https://app.example" {
+		t.Errorf("preflight: %d %v", got.status, got.header)
+	}
+	if got := ask(set, http.MethodGet, "https://app.example"); got.status != http.StatusUnauthorized || got.header.Get(allow) != "https://app.example" {
+		t.Errorf("an error must be readable too: %d %v", got.status, got.header)
+	}
+	if got := ask(set, http.MethodOptions, "https://evil.example"); got.header.Get(allow) != "" {
+		t.Errorf("another origin: %v", got.header)
+	}
+}

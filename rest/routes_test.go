@@ -1,0 +1,107 @@
+package rest_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"parley/rest"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// operations lists every route of the interface, as "METHOD /path".
+func (s *service) operations() []string {
+	var operations []string
+	for _, route := range s.rest.Routes() {
+		if path, ok := strings.CutPrefix(route.Path, rest.Root); ok {
+			operations = append(operations, route.Method+" "+path)
+		}
+	}
+	slices.Sort(operations)
+	if len(operations) < 20 {
+		s.t.Fatalf("only %d operations: %v", len(operations), operations)
+	}
+	return operations
+}
+
+// at fills in the parameters of an operation's path with what the service has.
+func (s *service) at(path string) string {
+	return strings.NewReplacer(
+		":username", "alice", ":user", "alice", ":namespace", "shop", ":datasetName", "orders",
+		":conversationId", s.vars["conversation"], ":runId", s.vars["completed"], ":tokenId", s.vars["dataset-id"],
+	).Replace(path)
+}
+
+func TestEveryOperationNeedsAToken(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.vars["conversation"], s.vars["completed"], s.vars["dataset-id"] = uuid.NewString(), uuid.NewString(), uuid.NewString()
+	for _, operation := range s.operations() {
+		method, path, _ := strings.Cut(operation, " ")
+		s.checkError(operation, s.send("-", method, s.at(path), "application/json", "{}"), http.StatusUnauthorized, "UNAUTHORIZED")
+	}
+}
+
+// TestRestrictionHoldsInEveryOperation sends every operation there is, aimed at
+// alice's namespace shop, with a token of hers that covers another one. An
+// operation that is added later is sent too: it must answer 403 or 404 as it
+// is, or be named here with the body that it needs, or with what it may show.
+func TestRestrictionHoldsInEveryOperation(t *testing.T) {
+	t.Parallel()
+	const grant = `{"username":"bob","role":"viewer"}`
+	bodies := map[string]string{
+		"POST /permissions/datasets/:username/:namespace/:datasetName/shares":   grant,
+		"DELETE /permissions/datasets/:username/:namespace/:datasetName/shares": grant,
+		"POST /permissions/namespaces/:username/:namespace/shares":              grant,
+		"DELETE /permissions/namespaces/:username/:namespace/shares":            grant,
+		"POST /user/token":                                    `{"name":"wider"}`,
+		"POST /data/:username/:namespace/rename":              "mine",
+		"POST /data/:username/:namespace/:datasetName/rename": "mine",
+	}
+	lists := []string{"GET /schema/:user/namespaces", "GET /schema/datasets/all", "GET /query/conversations"}
+
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.haveConversation()
+		s.create("alice", "archive", "old")
+		s.makeToken("dataset", "alice", `{"name":"another"}`)
+		s.makeToken("elsewhere", "alice", `{"name":"elsewhere","accessRestrictedTo":[{"username":"alice","namespace":"archive"}]}`)
+		state := func() string {
+			return string(s.play(`
+alice GET /data/alice/shop/orders
+alice GET /permissions/namespaces/alice/shop/shares
+alice GET /permissions/datasets/alice/shop/orders/shares
+alice GET /query/conversations/{conversation}
+alice GET /schema/datasets/all
+alice GET /user/tokens`))
+		}
+		before := state()
+		for _, operation := range s.operations() {
+			method, path, _ := strings.Cut(operation, " ")
+			body, ok := bodies[operation]
+			if !ok {
+				body = "{}"
+			}
+			contentType := "application/json"
+			if !strings.HasPrefix(body, "{") {
+				contentType = "text/plain"
+			}
+			got := s.send("elsewhere", method, s.at(path), contentType, body)
+			switch {
+			case slices.Contains(lists, operation):
+				if got.status != http.StatusOK || strings.Contains(got.body, "shop") || strings.Contains(got.body, "orders") {
+					t.Errorf("%s: %d %s", operation, got.status, got.body)
+				}
+			case got.status != http.StatusForbidden && got.status != http.StatusNotFound:
+				t.Errorf("%s: a token for another namespace got %d %s", operation, got.status, got.body)
+			}
+		}
+		if after := state(); after != before {
+			t.Errorf("a token for another namespace changed things:\n%s\nto\n%s", before, after)
+		}
+	})
+}

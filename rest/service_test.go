@@ -1,0 +1,180 @@
+package rest_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"parley/internal/auth"
+	"parley/internal/golden"
+	"parley/internal/slogctx"
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+)
+
+// service is the whole interface over a real store, reached by HTTP.
+type service struct {
+	t      testing.TB
+	store  *sqlstore.Store
+	rest   *rest.Server
+	server *httptest.Server
+	auth   auth.Config
+	log    *bytes.Buffer
+	// vars are the ids and tokens that a script names in braces.
+	vars map[string]string
+}
+
+func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config)) *service {
+	t.Helper()
+	s := &service{t: t, store: store, log: &bytes.Buffer{}, vars: map[string]string{}}
+	s.auth = auth.Config{LocalKey: bytes.Repeat([]byte("k"), 32), Tokens: store, Log: slog.New(slog.DiscardHandler)}
+	authenticator, err := auth.New(s.auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(authenticator.Close)
+	cfg := rest.Config{
+		Store:          store,
+		Auth:           authenticator,
+		Log:            slog.New(slogctx.Handler{Handler: slog.NewJSONHandler(&lockedWriter{w: s.log}, nil)}),
+		Metrics:        prometheus.NewRegistry(),
+		MaxBody:        1 << 20,
+		RequestTimeout: time.Minute,
+	}
+	for _, apply := range change {
+		apply(&cfg)
+	}
+	if s.rest, err = rest.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	s.server = httptest.NewServer(s.rest)
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+// token signs a token for a user; the name of a variable gives what it holds.
+func (s *service) token(user string) string {
+	s.t.Helper()
+	if token, ok := s.vars[user]; ok {
+		return token
+	}
+	token, err := auth.Sign(s.auth, user, time.Hour)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return token
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request as a user, "-" for none.
+func (s *service) send(user, method, path, contentType, body string) answer {
+	s.t.Helper()
+	if !strings.HasPrefix(path, "/healthz") && !strings.HasPrefix(path, "/readyz") && !strings.HasPrefix(path, "/metrics") {
+		path = rest.Root + path
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	if user != "-" {
+		request.Header.Set("Authorization", "Bearer "+s.token(user))
+	}
+	return s.do(request)
+}
+
+func (s *service) do(request *http.Request) answer {
+	s.t.Helper()
+	response, err := s.server.Client().Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	got, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(got)}
+}
+
+// play sends the requests of a script, a line each: user, method, path, body.
+// A body that does not start with a bracket is plain text. It gives what was
+// sent and answered.
+func (s *service) play(script string) []byte {
+	s.t.Helper()
+	var transcript bytes.Buffer
+	for line := range strings.Lines(script) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if comment, ok := strings.CutPrefix(line, "#"); ok {
+			fmt.Fprintf(&transcript, "#%s\n\n", comment)
+			continue
+		}
+		words := strings.SplitN(line, " ", 4)
+		user, method, path, body := words[0], words[1], words[2], ""
+		if len(words) > 3 {
+			body = words[3]
+		}
+		contentType := ""
+		switch {
+		case strings.HasPrefix(body, "{"), strings.HasPrefix(body, "["):
+			contentType = "application/json"
+		case body != "":
+			contentType = "text/plain"
+		}
+		got := s.send(user, method, s.expand(path), contentType, s.expand(body))
+		fmt.Fprintf(&transcript, "%s: %s %s\n", user, method, path)
+		if body != "" {
+			fmt.Fprintf(&transcript, "%s\n", body)
+		}
+		fmt.Fprintf(&transcript, "=> %d\n", got.status)
+		for _, name := range []string{"Allow", "Content-Type", "Retry-After", "WWW-Authenticate"} {
+			if value := got.header.Get(name); value != "" {
+				fmt.Fprintf(&transcript, "%s: %s\n", name, value)
+			}
+		}
+		fmt.Fprintf(&transcript, "%s\n", got.body)
+	}
+	return transcript.Bytes()
+}
+
+func (s *service) expand(text string) string {
+	for name, value := range s.vars {
+		text = strings.ReplaceAll(text, "{"+name+"}", value)
+	}
+	return text
+}
+
+// golden plays a script and compares what came of it.
+func (s *service) golden(name, script string) {
+	s.t.Helper()
+	golden.Assert(s.t, name+".txt", golden.Scrub(s.play(script)))
+}
+
+// create makes a dataset through the store.
+func (s *service) create(owner, namespace, name string) {
+	s.t.Helper()
+	err := s.store.CreateDataset(s.t.Context(), storage.Caller{Username: owner}, namespace, name, storage.Definition{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
