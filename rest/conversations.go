@@ -62,15 +62,14 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
-	conversation, err := s.Store.Conversation(ctx, caller, id)
+	conversation, turns, err := s.Store.Conversation(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
 	var body bytes.Buffer
 	fmt.Fprintf(&body, `{"id":"%s","title":%s,"turns":[`, conversation.ID, toJSON(conversation.Title))
 	first := true
-	for run, err := range s.Store.Turns(ctx, caller, id) {
+	for run, err := range turns {
 		if err != nil {
 			return err
 		}

@@ -58,10 +58,11 @@ func TestALongConversationIsSentInPieces(t *testing.T) {
 // failingTurns is a store that fails when most of a conversation has been read.
 type failingTurns struct{ storage.Store }
 
-func (f failingTurns) Turns(ctx context.Context, caller storage.Caller, id string) iter.Seq2[storage.Run, error] {
-	return func(yield func(storage.Run, error) bool) {
+func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, iter.Seq2[storage.Run, error], error) {
+	conversation, turns, err := f.Store.Conversation(ctx, caller, id)
+	return conversation, func(yield func(storage.Run, error) bool) {
 		count := 0
-		for run, err := range f.Store.Turns(ctx, caller, id) {
+		for run, err := range turns {
 			if count++; count > 30 {
 				err = errors.New("the disk is gone")
 			}
@@ -69,7 +70,7 @@ func (f failingTurns) Turns(ctx context.Context, caller storage.Caller, id strin
 				return
 			}
 		}
-	}
+	}, err
 }
 
 // TestABrokenConversationIsBrokenOff has the store fail after the first piece

@@ -10,8 +10,8 @@ import (
 // maxTitle is the most characters a conversation's title has.
 const maxTitle = 80
 
-// Conversation is a series of questions that build on each other. It belongs
-// to one user; two users may have different ones under the same id.
+// Conversation is a series of questions that build on each other. It begins with
+// its first run and ends with its last. It belongs to one user; two users may have different ones under the same id.
 type Conversation struct {
 	ID        string
 	Title     string
@@ -46,10 +46,9 @@ type Conversations interface {
 	// Conversations lists the caller's, latest first; those about one owner's
 	// namespaces, or about one namespace, when in names them.
 	Conversations(ctx context.Context, caller Caller, in NamespaceRef) ([]Conversation, error)
-	Conversation(ctx context.Context, caller Caller, id string) (Conversation, error)
-	// Turns yields a conversation's runs, oldest first, a page of them in
-	// memory at a time.
-	Turns(ctx context.Context, caller Caller, conversationID string) iter.Seq2[Run, error]
+	// Conversation gives one with its turns, the runs in it, oldest first. Only
+	// a page of them is in memory at a time; turns can be ranged over once.
+	Conversation(ctx context.Context, caller Caller, id string) (Conversation, iter.Seq2[Run, error], error)
 	// DeleteConversation removes it with its runs. ErrForbidden when it holds
 	// runs that the caller's token does not cover.
 	DeleteConversation(ctx context.Context, caller Caller, id string) error

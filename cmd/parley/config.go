@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"parley/internal/auth"
 	"parley/rest"
 	"parley/storage"
@@ -71,6 +73,53 @@ func (c *checker) webAddress(flag, text string) *url.URL {
 		return nil
 	}
 	return u
+}
+
+// toggle is a flag that needs no value.
+type toggle string
+
+// IsBool implements kong.BoolMapperValue.
+func (*toggle) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (t *toggle) Decode(ctx *kong.DecodeContext) error {
+	*t = "true"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		*t = toggle(ctx.Scan.Pop().String())
+	}
+	return nil
+}
+
+func (c *checker) toggle(flag string, t toggle) bool {
+	if t == "" {
+		return false
+	}
+	on, err := strconv.ParseBool(string(t))
+	if err != nil {
+		c.refuse(flag, "must be true or false, not %q", string(t))
+	}
+	return on
+}
+
+// unknownVariables names the PARLEY_ variables that are no setting of any
+// command: misspelt ones, perhaps.
+func unknownVariables(model *kong.Application, environ []string) []string {
+	known := map[string]bool{}
+	for _, node := range append(model.Children, model.Node) {
+		for _, flag := range node.Flags {
+			for _, variable := range flag.Envs {
+				known[variable] = true
+			}
+		}
+	}
+	var unknown []string
+	for _, setting := range environ {
+		name, _, _ := strings.Cut(setting, "=")
+		if strings.HasPrefix(name, "PARLEY_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
 }
 
 // list splits a text at its commas.

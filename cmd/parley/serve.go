@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -20,25 +22,29 @@ import (
 type serveCmd struct {
 	httpSettings
 	dataSettings
-	Migrate bool `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and an empty one, always are."`
+	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and an empty one, always are."`
 	authSettings
 	logSettings
 }
 
 // Run serves until the context ends, and then until what is running is done.
-func (s *serveCmd) Run(ctx context.Context, out output) (err error) {
+func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (err error) {
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
+	migrate := c.toggle("migrate", s.Migrate)
 	if err := c.err(); err != nil {
 		return err
 	}
 	log := newLogger(out.stderr, s.LogFormat, level)
+	for _, name := range unknownVariables(command.Model, os.Environ()) {
+		log.Warn("a variable that is no setting", "name", name)
+	}
 	release, err := lockData(s.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	store, err := openStore(ctx, records, s.Migrate)
+	store, err := openStore(ctx, records, migrate)
 	if err != nil {
 		return err
 	}

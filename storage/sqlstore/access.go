@@ -105,10 +105,15 @@ const ownConversation = `(c.owner = $1 AND ($2 = '' OR EXISTS (
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
 
-// fromRuns and fromConversations are the runs r and the conversations c that
-// the caller may see. They end in a WHERE to which conditions can be added.
+// fromRuns, fromTurns and fromConversations are the runs r, those with their
+// conversation c, and the conversations c that the caller may see. They end in
+// a WHERE to which conditions can be added.
 const (
-	fromRuns          = " FROM runs r WHERE " + ownRun
+	fromRuns  = " FROM runs r WHERE " + ownRun
+	fromTurns = `
+FROM runs r
+JOIN conversations c ON c.owner = r.owner AND c.id = r.conversation_id
+WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
 

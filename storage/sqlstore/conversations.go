@@ -11,7 +11,10 @@ import (
 )
 
 // turnPage is how many turns of a conversation are in memory at a time.
-const turnPage = 16
+const (
+	turnPage     = 16
+	turnPageText = "16"
+)
 
 type conversationRow struct {
 	ID        string `db:"id"`
@@ -64,37 +67,32 @@ ORDER BY c.updated_at DESC, c.id DESC`
 	return conversations, nil
 }
 
-// Conversation implements storage.Conversations.
-func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, error) {
-	const query = `
-SELECT c.id, c.title, c.created_at, c.updated_at` + fromConversations + `
-	AND c.id = $3`
-	var row conversationRow
-	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, id); err != nil {
-		return storage.Conversation{}, fmt.Errorf("read conversation: %w", classify(err))
-	}
-	return row.conversation(), nil
+// turnRow is a run with the conversation that it is a turn of.
+type turnRow struct {
+	runRow
+	Title     string `db:"title"`
+	BegunAt   int64  `db:"begun_at"`
+	UpdatedAt int64  `db:"updated_at"`
 }
 
-// Turns implements storage.Conversations. No connection is held while the
-// caller works on a turn, however slow it is.
-func (s *Store) Turns(ctx context.Context, caller storage.Caller, conversationID string) iter.Seq2[storage.Run, error] {
-	const query = `
-SELECT ` + runColumns + fromRuns + `
-	AND r.conversation_id = $3
-	AND (r.created_at, r.id) > ($4, $5)
-ORDER BY r.created_at, r.id
-LIMIT $6`
-	return func(yield func(storage.Run, error) bool) {
-		last := runRow{CreatedAt: -1}
-		for {
-			var page []runRow
-			err := s.SelectContext(ctx, &page, query,
-				caller.Username, caller.Restriction, conversationID, last.CreatedAt, last.ID, turnPage)
-			if err != nil {
-				yield(storage.Run{}, fmt.Errorf("read turns: %w", classify(err)))
-				return
-			}
+// Conversation implements storage.Conversations. No connection is held while
+// the caller works on a turn, however slow it is.
+func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, iter.Seq2[storage.Run, error], error) {
+	first, err := s.turns(ctx, caller, id, runRow{CreatedAt: -1})
+	if err == nil && len(first) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return storage.Conversation{}, nil, err
+	}
+	conversation := storage.Conversation{
+		ID:        id,
+		Title:     first[0].Title,
+		CreatedAt: fromMillis(first[0].BegunAt),
+		UpdatedAt: fromMillis(first[0].UpdatedAt),
+	}
+	return conversation, func(yield func(storage.Run, error) bool) {
+		for page := first; ; {
 			for _, row := range page {
 				if !yield(row.run(), nil) {
 					return
@@ -103,9 +101,31 @@ LIMIT $6`
 			if len(page) < turnPage {
 				return
 			}
-			last = page[len(page)-1]
+			var err error
+			if page, err = s.turns(ctx, caller, id, page[len(page)-1].runRow); err != nil {
+				yield(storage.Run{}, err)
+				return
+			}
 		}
+	}, nil
+}
+
+// turns reads a page of a conversation, from after a run on.
+func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after runRow) ([]turnRow, error) {
+	// The number of rows is in the text: as a parameter it would have SQLite
+	// plan the query anew each time.
+	const query = `
+SELECT c.title, c.created_at AS begun_at, c.updated_at, ` + runColumns + fromTurns + `
+	AND r.conversation_id = $3
+	AND (r.created_at, r.id) > ($4, $5)
+ORDER BY r.created_at, r.id
+LIMIT ` + turnPageText
+	var page []turnRow
+	err := s.SelectContext(ctx, &page, query, caller.Username, caller.Restriction, id, after.CreatedAt, after.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read conversation: %w", classify(err))
 	}
+	return page, nil
 }
 
 // DeleteConversation implements storage.Conversations.

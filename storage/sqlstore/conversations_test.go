@@ -32,7 +32,9 @@ func (w world) ask(caller storage.Caller, namespace, conversationID, question st
 func (w world) questions(caller storage.Caller, conversationID string) string {
 	w.t.Helper()
 	var questions []string
-	for run, err := range w.Turns(w.t.Context(), caller, conversationID) {
+	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID)
+	w.must(err)
+	for run, err := range turns {
 		w.must(err)
 		questions = append(questions, run.Question)
 	}
@@ -67,7 +69,7 @@ func TestRunLife(t *testing.T) {
 			"read":                     func() error { _, err := w.Run(ctx, bob, started.ID); return err }(),
 			"finish":                   w.FinishRun(ctx, bob, started.ID, storage.RunOutcome{Status: storage.RunFailed}),
 			"delete":                   w.DeleteRun(ctx, bob, started.ID),
-			"read conversation":        func() error { _, err := w.Conversation(ctx, bob, started.ConversationID); return err }(),
+			"read conversation":        func() error { _, _, err := w.Conversation(ctx, bob, started.ConversationID); return err }(),
 			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
 			"ask in alice's namespace": w.StartRun(ctx, bob, started),
 		} {
@@ -77,7 +79,7 @@ func TestRunLife(t *testing.T) {
 		}
 
 		w.must(w.DeleteRun(ctx, alice, started.ID))
-		if _, err := w.Conversation(ctx, alice, started.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(ctx, alice, started.ConversationID); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("the conversation of a deleted only run: got %v, want not found", err)
 		}
 	})
@@ -162,7 +164,9 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
 			t.Errorf("turns: got %q, want %q", got, want)
 		}
-		for range w.Turns(t.Context(), user("alice"), id) {
+		_, turns, err := w.Conversation(t.Context(), user("alice"), id)
+		w.must(err)
+		for range turns {
 			break
 		}
 	})

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"io/fs"
@@ -24,21 +25,27 @@ type dialect struct {
 	goose goose.Dialect
 	// schema turns a migration, which is written for SQLite, into this dialect.
 	schema *strings.Replacer
+	// readContext is the context that a read runs under.
+	readContext func(context.Context) context.Context
 	// hasVersions asks whether any migration was ever run.
 	hasVersions string
 }
 
 var (
 	sqliteDialect = dialect{
-		name:        "SQLite",
-		goose:       goose.DialectSQLite3,
-		schema:      strings.NewReplacer(),
+		name:   "SQLite",
+		goose:  goose.DialectSQLite3,
+		schema: strings.NewReplacer(),
+		// A read from the embedded database is over sooner than two goroutines
+		// that wait for its context are started.
+		readContext: context.WithoutCancel,
 		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + goose.DefaultTablename + `')`,
 	}
 	postgresDialect = dialect{
 		name:        "PostgreSQL",
 		goose:       goose.DialectPostgres,
 		schema:      strings.NewReplacer(" WITHOUT ROWID", ""),
+		readContext: func(ctx context.Context) context.Context { return ctx },
 		hasVersions: `SELECT to_regclass('` + goose.DefaultTablename + `') IS NOT NULL`,
 	}
 )

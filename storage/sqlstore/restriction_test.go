@@ -170,7 +170,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		if got := w.questions(partly, own.ConversationID); got != own.Question {
 			t.Errorf("turns for the narrow token: got %q", got)
 		}
-		if _, err := w.Conversation(ctx, partly, free.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(ctx, partly, free.ConversationID); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("a conversation the narrow token does not cover: got %v, want not found", err)
 		}
 		if list, err := w.Conversations(ctx, partly, storage.NamespaceRef{}); err != nil || len(list) != 1 {

@@ -93,6 +93,9 @@ type queryer interface {
 
 // prepare gives the prepared form of a constant query.
 func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if stmt, ok := s.prepared.Load(query); ok {
 		return stmt.(*sqlx.Stmt), nil
 	}
@@ -112,7 +115,7 @@ func (s *Store) GetContext(ctx context.Context, dest any, query string, args ...
 	if err != nil {
 		return err
 	}
-	return stmt.GetContext(ctx, dest, args...)
+	return stmt.GetContext(s.dialect.readContext(ctx), dest, args...)
 }
 
 // SelectContext reads all rows.
@@ -121,7 +124,7 @@ func (s *Store) SelectContext(ctx context.Context, dest any, query string, args 
 	if err != nil {
 		return err
 	}
-	return stmt.SelectContext(ctx, dest, args...)
+	return stmt.SelectContext(s.dialect.readContext(ctx), dest, args...)
 }
 
 // inTx runs fn in a transaction that holds when fn returns nil. attempt says

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asParley makes the test binary the program itself.
+const asParley = "RUN_AS_PARLEY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asParley) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// command is the program, to be run in an empty folder with no settings but
+// those given.
+func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Dir = dir
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "PARLEY_") {
+			cmd.Env = append(cmd.Env, setting)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, asParley+"=1"), env...)
+	return cmd
+}
+
+// result is how a run of the program ended.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// runCommand runs the program to its end.
+func runCommand(t *testing.T, dir string, env []string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := command(t, dir, env, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// process is a running server.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	url  string
+	dir  string
+	env  []string
+	log  *syncBuffer
+	done chan error
+}
+
+// syncBuffer is a log that is read while it is written.
+type syncBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// serve starts a server on a port of its own and waits until it is ready.
+func serve(t *testing.T, dir string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, dir: dir, env: env, log: &syncBuffer{}, done: make(chan error, 1)}
+	p.cmd = command(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd.Stderr = p.log
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	url, ready := strings.CutPrefix(strings.TrimSpace(line), "Parley is ready at ")
+	if err != nil || !ready {
+		_ = p.cmd.Wait()
+		t.Fatalf("not ready: %q, %v\n%s", line, err, p.log)
+	}
+	p.url = url
+	go func() { p.done <- p.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		if t.Failed() {
+			t.Logf("log of the server:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+// signal sends the server a signal.
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait gives the code with which the server exits.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(time.Minute):
+		p.t.Fatalf("the server does not stop:\n%s", p.log)
+		return -1
+	}
+}
+
+// token has the program make a token.
+func (p *process) token(user string, args ...string) string {
+	p.t.Helper()
+	made := runCommand(p.t, p.dir, p.env, append([]string{"token", user}, args...)...)
+	if made.code != exitOK || strings.Count(made.stdout, ".") != 2 {
+		p.t.Fatalf("token: %+v", made)
+	}
+	return strings.TrimSpace(made.stdout)
+}
+
+// call sends a request and gives the status and the body.
+func (p *process) call(token, method, path, body string) (int, string) {
+	p.t.Helper()
+	return p.send(token, method, path, strings.NewReader(body))
+}
+
+func (p *process) send(token, method, path string, body io.Reader) (int, string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, p.url+path, body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// exists reports whether a file is in a folder.
+func exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
