@@ -1,0 +1,4 @@
+// Package agents is the home of the agents that answer questions: each reads a
+// question, plans, queries and answers, and says so in A2A events. Who may ask,
+// and how events reach anyone, is a2aserver's.
+package agents

@@ -1,0 +1,36 @@
+# Runs one PostgreSQL cluster for as long as standard input stays open.
+#
+# Standard input is a pipe whose other end only the test process holds, so the
+# kernel closes it when that process ends, whatever ended it. Standard output
+# carries the log to the test process when the cluster does not come up.
+
+bin=$1 dir=$2 locale=$3 port=$4
+exec 3<&0 </dev/null
+
+end() {
+	cat "$dir/log"
+	cd /
+	rm -rf "$dir"
+	exit "$1"
+}
+
+"$bin/initdb" --pgdata="$dir/data" --username=parley --auth=trust \
+	--encoding=UTF8 --locale="$locale" --no-sync >"$dir/log" 2>&1 || end 1
+
+"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses= \
+	-c fsync=off -c synchronous_commit=off -c full_page_writes=off \
+	-c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=128MB \
+	-c autovacuum=off -c shared_buffers=32MB -c max_connections=200 -c timezone=UTC >"$dir/log" 2>&1 &
+postgres=$!
+
+# SIGQUIT makes postgres drop everything at once, but the shell starts background
+# commands with it ignored: one sent before postgres listens for it is lost.
+{
+	read -r _
+	while kill -QUIT "$postgres"; do sleep 1; done
+} <&3 >/dev/null 2>&1 &
+watcher=$!
+
+wait "$postgres"
+kill "$watcher" 2>/dev/null
+end 1

@@ -1,0 +1,109 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/lib/pq" // the driver behind sql.Open("postgres", …)
+)
+
+// databaseTimeout bounds making or dropping one database, on a busy machine.
+const databaseTimeout = time.Minute
+
+// URL returns the postgres:// URL of a fresh, empty database for this test
+// alone. The database is dropped when the test and its subtests are done, even
+// with connections left open. URL may be called from parallel tests, and several
+// times by one. Where no PostgreSQL is found the test is skipped, or fails with
+// CI=true in the environment.
+func URL(t testing.TB) string {
+	t.Helper()
+	srv, err := shared()
+	if errors.Is(err, errNoPostgres) && !inCI() {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	name := "parley_test_" + strings.ToLower(rand.Text())
+	// template0 rather than template1: nobody can be connected to it, which would
+	// make the copy fail.
+	if err := srv.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+		t.Fatalf("pgtest: create the test's database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := srv.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Logf("pgtest: drop the test's database: %v", err)
+		}
+	})
+	return srv.url(name)
+}
+
+// shared is the server of this process. It keeps the cluster's lifeline
+// reachable for as long as the process lives.
+var shared = sync.OnceValues(func() (*server, error) {
+	if raw := os.Getenv("PARLEY_TEST_DATABASE_URL"); raw != "" {
+		return externalServer(raw)
+	}
+	bin, err := findBinaries()
+	if err != nil {
+		return nil, err
+	}
+	return startCluster(bin)
+})
+
+// server is where databases are made.
+type server struct {
+	admin    url.URL  // a database to send CREATE and DROP DATABASE to
+	lifeline *os.File // the private cluster ends when this closes; nil on another server
+}
+
+func externalServer(raw string) (*server, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The parser's own text repeats the URL, password and all.
+		return nil, errors.New("pgtest: PARLEY_TEST_DATABASE_URL is not a URL")
+	}
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, fmt.Errorf("pgtest: PARLEY_TEST_DATABASE_URL has scheme %q, want postgres", u.Scheme)
+	}
+	return &server{admin: *u}, nil
+}
+
+func (s *server) url(database string) string {
+	u := s.admin
+	u.Path = "/" + database
+	query := u.Query()
+	query.Del("dbname") // it would win over the path
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// exec runs one statement on a connection of its own, so that no goroutine or
+// connection of ours stays around for tests that count them.
+func (s *server) exec(ctx context.Context, statement string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, databaseTimeout)
+	defer cancel()
+	db, err := sql.Open("postgres", s.admin.String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}
+
+func inCI() bool {
+	ci, err := strconv.ParseBool(os.Getenv("CI"))
+	return err == nil && ci
+}
