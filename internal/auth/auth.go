@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -42,6 +43,7 @@ type Config struct {
 type Authenticator struct {
 	authority     authority
 	own           *ownTokens
+	verified      cache
 	usernameClaim string
 	now           func() time.Time
 }
@@ -71,24 +73,43 @@ func New(cfg Config) (*Authenticator, error) {
 // storage.Error with words for the client, while the error's own text adds the
 // cause, for the log alone. A failure of the store comes back as it is.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (storage.Caller, error) {
+	hash := sha256.Sum256([]byte(token))
+	found, ok := a.verified.get(hash, a.authority.keys(), a.now())
+	if !ok {
+		var err error
+		if found, err = a.verify(ctx, token); err != nil {
+			return storage.Caller{}, err
+		}
+		a.verified.put(hash, found)
+	}
+	if found.ownID != "" {
+		return a.own.caller(ctx, found.ownID, hash[:])
+	}
+	return storage.Caller{Username: found.username}, nil
+}
+
+// verify finds out all that a token's text can tell.
+func (a *Authenticator) verify(ctx context.Context, token string) (verified, error) {
 	t, err := read(token)
 	if err != nil {
-		return storage.Caller{}, err
+		return verified{}, err
 	}
 	// Choosing by an unverified claim gives nothing away: whichever verifier is
 	// chosen insists on its own key and algorithm.
 	if t.issuer == ownIssuer {
-		return a.own.caller(ctx, t)
+		found, err := a.own.verify(ctx, t)
+		found.keys = a.authority.keys()
+		return found, err
 	}
-	claims, err := a.authority.claims(ctx, t)
+	claims, keys, err := a.authority.claims(ctx, t)
 	if err != nil {
-		return storage.Caller{}, err
+		return verified{}, err
 	}
 	name, err := username(claims, a.usernameClaim)
 	if err != nil {
-		return storage.Caller{}, err
+		return verified{}, err
 	}
-	return storage.Caller{Username: name}, nil
+	return verified{username: name, expires: expiry(claims), keys: keys}, nil
 }
 
 // Close ends the work in the background. It can be called again.

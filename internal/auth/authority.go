@@ -9,8 +9,10 @@ import (
 // authority is whoever says who a user is.
 type authority interface {
 	// claims gives what a token says once its signature, times, issuer and
-	// audience are verified.
-	claims(ctx context.Context, t unverified) (jwt.MapClaims, error)
+	// audience are verified, and the keys that it was verified with.
+	claims(ctx context.Context, t unverified) (claims jwt.MapClaims, keys any, err error)
+	// keys are those to verify with now, as something to compare.
+	keys() any
 	close()
 }
 
@@ -39,13 +41,15 @@ type sharedKey struct {
 	key      []byte
 }
 
-func (s sharedKey) claims(_ context.Context, t unverified) (jwt.MapClaims, error) {
+func (s sharedKey) claims(_ context.Context, t unverified) (jwt.MapClaims, any, error) {
 	claims, err := s.verifier.verify(t, fixedKey(s.key))
 	if err != nil {
-		return nil, refuse(err)
+		return nil, nil, refuse(err)
 	}
-	return claims, nil
+	return claims, s.keys(), nil
 }
+
+func (sharedKey) keys() any { return nil } // there is one, for good
 
 func (sharedKey) close() {}
 

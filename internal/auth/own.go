@@ -42,23 +42,28 @@ func newOwnTokens(store Tokens, now func() time.Time) *ownTokens {
 	}
 }
 
-// caller verifies a token and asks the store whether it still stands, each time:
-// a revoked token is refused from the next request on.
-func (o *ownTokens) caller(ctx context.Context, t unverified) (storage.Caller, error) {
+// verify finds a token's id once its signature and times are verified.
+func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) {
 	key, err := o.signingKey(ctx)
 	if err != nil {
-		return storage.Caller{}, err
+		return verified{}, err
 	}
 	claims, err := o.verifier.verify(t, fixedKey(key))
 	if err != nil {
-		return storage.Caller{}, refuse(err)
+		return verified{}, refuse(err)
 	}
 	text, _ := claims["jti"].(string)
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return storage.Caller{}, unauthorized("the token is malformed", fmt.Errorf("read jti: %w", err))
+		return verified{}, unauthorized("the token is malformed", fmt.Errorf("read jti: %w", err))
 	}
-	caller, err := o.store.TokenCaller(ctx, id.String(), hash(t.text))
+	return verified{ownID: id.String(), expires: expiry(claims)}, nil
+}
+
+// caller asks the store whether a token still stands, each time: a revoked token
+// is refused from the next request on.
+func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
+	caller, err := o.store.TokenCaller(ctx, id, hash)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return storage.Caller{}, unauthorized("the token has been revoked", err)
@@ -116,14 +121,9 @@ func (a *Authenticator) Issue(ctx context.Context, username string, expires time
 	if err != nil {
 		return "", storage.NewToken{}, err
 	}
+	hash := sha256.Sum256([]byte(text))
 	return text, storage.NewToken{
 		Token: storage.Token{ID: id.String(), CreatedAt: created, ExpiresAt: expires},
-		Hash:  hash(text),
+		Hash:  hash[:],
 	}, nil
-}
-
-// hash is by what the store knows a token's text.
-func hash(text string) []byte {
-	sum := sha256.Sum256([]byte(text))
-	return sum[:]
 }

@@ -35,8 +35,8 @@ type provider struct {
 	log      *slog.Logger
 	limiter  *rate.Limiter
 
-	// keys are the last good ones, nil before the first.
-	keys atomic.Pointer[keySet]
+	// fetched are the last good keys, nil before the first.
+	fetched atomic.Pointer[keySet]
 	// wake has the keys fetched before their time.
 	wake chan struct{}
 
@@ -76,32 +76,34 @@ func (p *provider) close() {
 	<-p.stopped
 }
 
-func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, error) {
-	keys := p.keys.Load()
+func (p *provider) keys() any { return p.fetched.Load() }
+
+func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any, error) {
+	keys := p.fetched.Load()
 	if keys == nil {
 		var err error
 		if keys, err = p.newer(ctx, nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	claims, err := p.verifier.verify(t, keys.keyfunc(ctx))
 	if err == nil {
-		return claims, nil
+		return claims, keys, nil
 	}
 	if !newKeyMightHelp(t, err) {
-		return nil, refuse(err)
+		return nil, nil, refuse(err)
 	}
 	fresh, unreachable := p.newer(ctx, keys)
 	if unreachable != nil {
-		return nil, unreachable
+		return nil, nil, unreachable
 	}
 	if fresh == keys {
-		return nil, refuse(err)
+		return nil, nil, refuse(err)
 	}
 	if claims, err = p.verifier.verify(t, fresh.keyfunc(ctx)); err != nil {
-		return nil, refuse(err)
+		return nil, nil, refuse(err)
 	}
-	return claims, nil
+	return claims, fresh, nil
 }
 
 // newKeyMightHelp reports whether a token may be signed with a key that has been
@@ -117,7 +119,7 @@ func newKeyMightHelp(t unverified, err error) bool {
 // answer well: then nobody can say whether the key is one of its own.
 func (p *provider) newer(ctx context.Context, known *keySet) (*keySet, error) {
 	p.mu.Lock()
-	if keys := p.keys.Load(); keys != known {
+	if keys := p.fetched.Load(); keys != known {
 		p.mu.Unlock()
 		return keys, nil
 	}
@@ -138,7 +140,7 @@ func (p *provider) newer(ctx context.Context, known *keySet) (*keySet, error) {
 	if p.failed != nil {
 		return nil, unavailable(p.failed)
 	}
-	return p.keys.Load(), nil
+	return p.fetched.Load(), nil
 }
 
 func (p *provider) wait(ctx context.Context, pending <-chan struct{}) error {

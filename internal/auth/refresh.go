@@ -47,12 +47,12 @@ func (p *provider) refresh() bool {
 	defer p.mu.Unlock()
 	switch {
 	case err == nil:
-		if p.failed != nil || p.keys.Load() == nil {
+		if p.failed != nil || p.fetched.Load() == nil {
 			p.log.Info("identity provider's keys fetched", "keys", keys.size)
 		}
-		p.keys.Store(keys)
+		p.fetched.Store(keys)
 	case p.life.Err() == nil:
-		p.log.Warn("identity provider's keys not refreshed", "error", err, "kept", p.keys.Load() != nil)
+		p.log.Warn("identity provider's keys not refreshed", "error", err, "kept", p.fetched.Load() != nil)
 	}
 	p.failed = err
 	close(p.pending)

@@ -53,11 +53,19 @@ func (v verifier) verify(t unverified, key jwt.Keyfunc) (jwt.MapClaims, error) {
 	if _, err := v.parser.ParseWithClaims(t.text, claims, key); err != nil {
 		return nil, err
 	}
-	expiry, err := claims.GetExpirationTime()
-	if err != nil || expiry == nil || !v.now().Before(expiry.Time) {
+	if !v.now().Before(expiry(claims)) {
 		return nil, fmt.Errorf("past exp: %w", jwt.ErrTokenExpired)
 	}
 	return claims, nil
+}
+
+// expiry gives a token's end; one without is over.
+func expiry(claims jwt.MapClaims) time.Time {
+	end, err := claims.GetExpirationTime()
+	if err != nil || end == nil {
+		return time.Time{}
+	}
+	return end.Time
 }
 
 // Reasons that the JWT library has no error for.
