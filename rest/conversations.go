@@ -11,10 +11,6 @@ import (
 	"parley/storage"
 )
 
-// conversationBuffer is how much of a conversation is gathered before it is
-// sent on.
-const conversationBuffer = 256 << 10
-
 type conversationJSON struct {
 	ID        string `json:"id"`
 	Title     string `json:"title"`
@@ -62,41 +58,35 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	conversation, turns, err := s.Store.Conversation(c.Request.Context(), caller, id)
+	title, turns, err := s.Store.Conversation(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	fmt.Fprintf(&body, `{"id":"%s","title":%s,"turns":[`, conversation.ID, toJSON(conversation.Title))
-	first := true
-	for run, err := range turns {
+	c.Header("Content-Type", "application/json; charset=utf-8")
+	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, toJSON(title))
+	for turn, err := range turns {
 		if err != nil {
 			return err
 		}
-		if !first {
-			body.WriteByte(',')
+		text = appendTurn(text, turn)
+		if _, err := c.Writer.Write(text); err != nil {
+			return fmt.Errorf("send turn: %w", err)
 		}
-		first = false
-		writeTurn(&body, run)
-		if body.Len() >= conversationBuffer {
-			if err := send(c, &body); err != nil {
-				return err
-			}
-		}
+		text = append(text[:0], ',')
 	}
-	body.WriteString("]}\n")
-	return send(c, &body)
+	_, err = c.Writer.WriteString("]}\n")
+	return err
 }
 
-// writeTurn writes a turn. Its result is JSON already, and goes out as it is
-// kept.
-func writeTurn(body *bytes.Buffer, run storage.Run) {
-	fmt.Fprintf(body, `{"runId":"%s","question":%s,"status":"%s"`, run.ID, toJSON(run.Question), run.Status)
-	if run.Status == storage.RunCompleted && run.Result != nil {
-		body.WriteString(`,"result":`)
-		body.Write(run.Result)
+// appendTurn appends a turn as JSON. Its result is JSON already and goes out as
+// it is kept.
+func appendTurn(text []byte, turn storage.Turn) []byte {
+	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, toJSON(turn.Question), turn.Status)
+	if turn.Status == storage.RunCompleted && turn.Result != nil {
+		text = append(text, `,"result":`...)
+		text = append(text, turn.Result...)
 	}
-	body.WriteByte('}')
+	return append(text, '}')
 }
 
 // toJSON gives a text as JSON.
@@ -106,15 +96,6 @@ func toJSON(text string) []byte {
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(text) // a string can always be encoded
 	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
-}
-
-// send writes what a JSON answer has come to so far.
-func send(c *gin.Context, body *bytes.Buffer) error {
-	c.Header("Content-Type", "application/json; charset=utf-8")
-	if _, err := body.WriteTo(c.Writer); err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	return nil
 }
 
 func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error {

@@ -58,15 +58,15 @@ func TestALongConversationIsSentInPieces(t *testing.T) {
 // failingTurns is a store that fails when most of a conversation has been read.
 type failingTurns struct{ storage.Store }
 
-func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, iter.Seq2[storage.Run, error], error) {
-	conversation, turns, err := f.Store.Conversation(ctx, caller, id)
-	return conversation, func(yield func(storage.Run, error) bool) {
+func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string) (string, iter.Seq2[storage.Turn, error], error) {
+	title, turns, err := f.Store.Conversation(ctx, caller, id)
+	return title, func(yield func(storage.Turn, error) bool) {
 		count := 0
-		for run, err := range turns {
+		for turn, err := range turns {
 			if count++; count > 30 {
 				err = errors.New("the disk is gone")
 			}
-			if !yield(run, err) {
+			if !yield(turn, err) {
 				return
 			}
 		}

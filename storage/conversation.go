@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"strings"
 	"time"
@@ -17,6 +18,15 @@ type Conversation struct {
 	Title     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Turn is a run as its conversation shows it.
+type Turn struct {
+	RunID    string
+	Question string
+	Status   RunStatus
+	// Result is the rendered result, a JSON document; nil until completed.
+	Result json.RawMessage
 }
 
 // Title makes a conversation's title from its first question: one line, cut
@@ -46,9 +56,9 @@ type Conversations interface {
 	// Conversations lists the caller's, latest first; those about one owner's
 	// namespaces, or about one namespace, when in names them.
 	Conversations(ctx context.Context, caller Caller, in NamespaceRef) ([]Conversation, error)
-	// Conversation gives one with its turns, the runs in it, oldest first. Only
-	// a page of them is in memory at a time; turns can be ranged over once.
-	Conversation(ctx context.Context, caller Caller, id string) (Conversation, iter.Seq2[Run, error], error)
+	// Conversation gives the title of one and its turns, oldest first. Only a
+	// page of them is in memory at a time.
+	Conversation(ctx context.Context, caller Caller, id string) (title string, turns iter.Seq2[Turn, error], err error)
 	// DeleteConversation removes it with its runs. ErrForbidden when it holds
 	// runs that the caller's token does not cover.
 	DeleteConversation(ctx context.Context, caller Caller, id string) error

@@ -10,7 +10,8 @@ import (
 	"parley/storage"
 )
 
-// turnPage is how many turns of a conversation are in memory at a time.
+// turnPage is how many turns of a conversation are in memory at a time, and
+// turnPageText the same in SQL.
 const (
 	turnPage     = 16
 	turnPageText = "16"
@@ -67,34 +68,34 @@ ORDER BY c.updated_at DESC, c.id DESC`
 	return conversations, nil
 }
 
-// turnRow is a run with the conversation that it is a turn of.
+// turnRow is a turn with what its conversation is called.
 type turnRow struct {
-	runRow
-	Title     string `db:"title"`
-	BegunAt   int64  `db:"begun_at"`
-	UpdatedAt int64  `db:"updated_at"`
+	Title     string            `db:"title"`
+	ID        string            `db:"id"`
+	Question  string            `db:"question"`
+	Status    storage.RunStatus `db:"status"`
+	Result    []byte            `db:"result"`
+	CreatedAt int64             `db:"created_at"`
+}
+
+func (r turnRow) turn() storage.Turn {
+	return storage.Turn{RunID: r.ID, Question: r.Question, Status: r.Status, Result: r.Result}
 }
 
 // Conversation implements storage.Conversations. No connection is held while
 // the caller works on a turn, however slow it is.
-func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (storage.Conversation, iter.Seq2[storage.Run, error], error) {
-	first, err := s.turns(ctx, caller, id, runRow{CreatedAt: -1})
+func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (string, iter.Seq2[storage.Turn, error], error) {
+	first, err := s.turns(ctx, caller, id, turnRow{CreatedAt: -1})
 	if err == nil && len(first) == 0 {
 		err = storage.ErrNotFound
 	}
 	if err != nil {
-		return storage.Conversation{}, nil, err
+		return "", nil, err
 	}
-	conversation := storage.Conversation{
-		ID:        id,
-		Title:     first[0].Title,
-		CreatedAt: fromMillis(first[0].BegunAt),
-		UpdatedAt: fromMillis(first[0].UpdatedAt),
-	}
-	return conversation, func(yield func(storage.Run, error) bool) {
+	return first[0].Title, func(yield func(storage.Turn, error) bool) {
 		for page := first; ; {
 			for _, row := range page {
-				if !yield(row.run(), nil) {
+				if !yield(row.turn(), nil) {
 					return
 				}
 			}
@@ -102,20 +103,20 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 				return
 			}
 			var err error
-			if page, err = s.turns(ctx, caller, id, page[len(page)-1].runRow); err != nil {
-				yield(storage.Run{}, err)
+			if page, err = s.turns(ctx, caller, id, page[len(page)-1]); err != nil {
+				yield(storage.Turn{}, err)
 				return
 			}
 		}
 	}, nil
 }
 
-// turns reads a page of a conversation, from after a run on.
-func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after runRow) ([]turnRow, error) {
+// turns reads a page of a conversation, from after a turn on.
+func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after turnRow) ([]turnRow, error) {
 	// The number of rows is in the text: as a parameter it would have SQLite
 	// plan the query anew each time.
 	const query = `
-SELECT c.title, c.created_at AS begun_at, c.updated_at, ` + runColumns + fromTurns + `
+SELECT c.title, r.id, r.question, r.status, r.result, r.created_at` + fromTurns + `
 	AND r.conversation_id = $3
 	AND (r.created_at, r.id) > ($4, $5)
 ORDER BY r.created_at, r.id

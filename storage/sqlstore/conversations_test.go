@@ -34,9 +34,9 @@ func (w world) questions(caller storage.Caller, conversationID string) string {
 	var questions []string
 	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID)
 	w.must(err)
-	for run, err := range turns {
+	for turn, err := range turns {
 		w.must(err)
-		questions = append(questions, run.Question)
+		questions = append(questions, turn.Question)
 	}
 	return strings.Join(questions, " | ")
 }
