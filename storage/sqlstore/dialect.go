@@ -13,6 +13,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -53,7 +54,7 @@ var (
 // openSQLite opens one pool for reading and one connection for writing, so that
 // writers queue here and readers never wait for them. A transaction that has
 // committed survives a loss of power.
-func openSQLite(path string) (read, write *sqlx.DB, err error) {
+func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err error) {
 	const both = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func openSQLite(path string) (read, write *sqlx.DB, err error) {
 	}
 	write.SetMaxOpenConns(1)
 	// The writer makes the file and its WAL, without which no reader can open it.
-	if err := write.Ping(); err != nil {
+	if err := write.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	read, err = sqlx.Open("sqlite", file+"?_pragma=query_only(1)&"+both)
@@ -97,7 +98,7 @@ func isForeignKeyViolation(err error) bool {
 	return isViolation(err, "23503", sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
 }
 
-func isViolation(err error, state pq.ErrorCode, codes ...int) bool {
+func isViolation(err error, state pqerror.Code, codes ...int) bool {
 	var inPostgres *pq.Error
 	if errors.As(err, &inPostgres) {
 		return inPostgres.Code == state

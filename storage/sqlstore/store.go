@@ -57,7 +57,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.write = s.read
 	} else {
 		s.dialect = sqliteDialect
-		s.read, s.write, err = openSQLite(cfg.Path)
+		s.read, s.write, err = openSQLite(ctx, cfg.Path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
