@@ -28,6 +28,12 @@ func (s *Server) readBody(c *gin.Context, wanted string, accept func(mediaType s
 			return nil, storage.Errorf(errUnsupportedMedia, "send this as Content-Type: %s, in UTF-8", wanted)
 		}
 	}
+	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, storage.Errorf(errUnsupportedMedia, "send this without Content-Encoding")
+	}
+	if c.Request.ContentLength > s.MaxBody {
+		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", s.MaxBody)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, s.MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -105,8 +111,16 @@ func (f fields) err() error {
 
 func (f fields) refuse(name, problem string) {
 	if len(*f.wrong) <= maxSubErrors {
-		*f.wrong = append(*f.wrong, storage.FieldError{Field: f.at + name, Message: problem})
+		*f.wrong = append(*f.wrong, storage.FieldError{Field: f.at + cut(name), Message: problem})
 	}
+}
+
+// cut keeps a client from having its own long names sent back.
+func cut(name string) string {
+	if len(name) <= maxFieldPath {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxFieldPath], "") + "…"
 }
 
 // has reports whether a member is there, and not null.

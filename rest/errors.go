@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -26,6 +27,13 @@ const statusClientGone = 499
 
 // maxSubErrors is how many wrong fields one answer lists.
 const maxSubErrors = 100
+
+// maxFieldPath is how many bytes of a field's name it shows.
+const maxFieldPath = 64
+
+// unreadBody is how long the rest of a body that nobody reads is waited for, so
+// that the connection can be used again.
+const unreadBody = 2 * time.Second
 
 // answers says how each kind of error is answered. The first that fits counts;
 // what is not here is a fault of ours.
@@ -65,7 +73,12 @@ type subError struct {
 // answer turns an operation that returns an error into one that answers it.
 func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if err := operation(c); err != nil {
+		err := operation(c)
+		if c.Request.ContentLength != 0 {
+			// Not every connection can; then the server's own limit has to do.
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(unreadBody))
+		}
+		if err != nil {
 			// The access log has it, with all its words; see observe.
 			_ = c.Error(err)
 			writeError(c, err)

@@ -1,11 +1,15 @@
 package rest_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/rest"
 	"parley/storage/sqlstore"
@@ -65,6 +69,8 @@ func TestEveryErrorIsAnErrorResponse(t *testing.T) {
 		{"another charset", "alice", "PUT", definition, "application/json; charset=latin1", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
 		{"no media type at all", "alice", "PUT", definition, "///", "{}", 415, "UNSUPPORTED_MEDIA_TYPE"},
 		{"body too large", "alice", "PUT", definition, "application/json", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "PAYLOAD_TOO_LARGE"},
+		{"a query that cannot be read", "alice", "GET", "/query/conversations?username=%zz", "", "", 400, "BAD_REQUEST"},
+		{"a username of no characters", "alice", "POST", "/permissions/namespaces/alice/shop/shares", "application/json", `{"username":"\ud800","role":"viewer"}`, 422, "VALIDATION_FAILED"},
 		{"unknown route", "alice", "GET", "/nothing/here", "", "", 404, "NOT_FOUND"},
 		{"unknown route, no token", "-", "GET", "/nothing/here", "", "", 404, "NOT_FOUND"},
 		{"trailing slash", "alice", "GET", "/schema/datasets/all/", "", "", 404, "NOT_FOUND"},
@@ -115,6 +121,46 @@ func TestBadTokens(t *testing.T) {
 		request.Header["Authorization"] = values
 		s.checkError(name, s.do(request), http.StatusUnauthorized, "UNAUTHORIZED")
 	}
+}
+
+// TestStalledBody sends the beginning of a body that is never read, and is
+// answered all the same.
+func TestStalledBody(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	for name, head := range map[string]string{
+		"no token":  "PUT " + rest.Root + "/data/a/b/c/inferDefinition HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
+		"too large": "PUT " + rest.Root + "/data/a/b/c/inferDefinition HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.token("alice") + "\r\nContent-Length: 99999999999\r\n\r\n{",
+	} {
+		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = connection.Close() }()
+		if _, err := io.WriteString(connection, head); err != nil {
+			t.Fatal(err)
+		}
+		// A server that waits for the rest does so for a minute.
+		if err := connection.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(connection).ReadString('\n')
+		if err != nil || !strings.Contains(line, " 4") {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
+	}
+}
+
+func TestContentEncoding(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+rest.Root+"/user/token", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token("alice"))
+	request.Header.Set("Content-Encoding", "gzip")
+	s.checkError("gzip", s.do(request), http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 }
 
 func TestOverlongHeader(t *testing.T) {

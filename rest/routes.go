@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/gin-gonic/gin"
 
@@ -67,6 +68,9 @@ func (s *Server) handle(method, path string, operation func(c *gin.Context, call
 	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
 		defer cancel()
+		if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
+			return storage.Errorf(errBadRequest, "the query of the address cannot be read")
+		}
 		token, err := auth.Bearer(c.Request.Header)
 		if err != nil {
 			return err

@@ -47,8 +47,8 @@ func (f FieldError) String() string { return f.Field + " " + f.Message }
 // Invalid makes an ErrInvalid that lists every wrong field.
 func Invalid(fields ...FieldError) *Error {
 	message := fields[0].String()
-	if more := len(fields) - 1; more > 0 {
-		message = fmt.Sprintf("%s; and %d more", message, more)
+	if len(fields) > 1 {
+		message += "; and more"
 	}
 	return &Error{Err: ErrInvalid, Message: message, Fields: fields}
 }

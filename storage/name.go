@@ -49,7 +49,7 @@ func CheckUsername(name string) string {
 	switch {
 	case name == "":
 		return "must not be empty"
-	case !utf8.ValidString(name):
+	case !utf8.ValidString(name), strings.ContainsRune(name, utf8.RuneError):
 		return "must be UTF-8"
 	case utf8.RuneCountInString(name) > maxUsername:
 		return fmt.Sprintf("must be at most %d characters", maxUsername)

@@ -27,7 +27,7 @@ func TestWrongSettings(t *testing.T) {
 		}, []string{"serve"}, []string{
 			"--listen (PARLEY_LISTEN)", "--database-url (PARLEY_DATABASE_URL)", "--base-url (PARLEY_BASE_URL)", "--auth-url (PARLEY_AUTH_URL)",
 			"--log-format (PARLEY_LOG_FORMAT)", "--log-level (PARLEY_LOG_LEVEL)", "--max-body (PARLEY_MAX_BODY)", "--drain-timeout (PARLEY_DRAIN_TIMEOUT)",
-			"--request-timeout (PARLEY_REQUEST_TIMEOUT)", `"nobody"`, `"example.com"`, "identity provider's keys", "--migrate (PARLEY_MIGRATE)",
+			"--request-timeout (PARLEY_REQUEST_TIMEOUT)", `"nobody"`, `"example.com"`, "--auth-jwks-url (PARLEY_AUTH_JWKS_URL)", "--migrate (PARLEY_MIGRATE)",
 		}},
 		{"a port too high", nil, []string{"serve", "--listen", "127.0.0.1:65536"}, []string{"--listen"}},
 		{"no folder", []string{"PARLEY_DATA="}, []string{"serve"}, []string{"--data"}},

@@ -170,8 +170,12 @@ func (s authSettings) read(c *checker) auth.Config {
 		UsernameClaim: s.AuthUsernameClaim,
 		Secret:        []byte(s.AuthSecret),
 	}
+	flags := map[string]string{
+		"Issuer": "auth-issuer", "JWKSURL": "auth-jwks-url", "Audience": "auth-audience",
+		"UsernameClaim": "auth-username-claim", "Secret": "auth-secret",
+	}
 	for _, problem := range cfg.Problems() {
-		c.wrong = append(c.wrong, "--auth-… (PARLEY_AUTH_…): "+problem)
+		c.refuse(flags[problem.Field], "%s", problem.Message)
 	}
 	return cfg
 }

@@ -22,7 +22,7 @@ import (
 type serveCmd struct {
 	httpSettings
 	dataSettings
-	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and an empty one, always are."`
+	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
 	logSettings
 }

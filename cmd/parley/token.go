@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"parley/internal/auth"
 )
@@ -27,9 +30,13 @@ func (t *tokenCmd) Run(_ context.Context, out output) error {
 		return err
 	}
 	if t.local() {
+		_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
 		key, err := auth.LoadLocalKey(t.Data)
 		if err != nil {
 			return err
+		}
+		if errors.Is(statErr, fs.ErrNotExist) {
+			fmt.Fprintf(out.stderr, "parley: %s had no signing key; made one\n", t.Data)
 		}
 		cfg.LocalKey = key
 	} else if t.AuthSecret == "" {

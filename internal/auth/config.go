@@ -15,40 +15,47 @@ import (
 // minKey is the fewest bytes that a key for HS256 should have.
 const minKey = 32
 
+// Problem is what is wrong with one field of a Config.
+type Problem struct {
+	Field   string
+	Message string
+}
+
 // Problems lists everything that is wrong with what tokens depend on, but for
 // an authority that is not set yet: the local key may be still to load.
-func (c Config) Problems() []string {
-	var wrong []string
-	add := func(bad bool, format string, args ...any) {
+func (c Config) Problems() []Problem {
+	var wrong []Problem
+	add := func(bad bool, field, format string, args ...any) {
 		if bad {
-			wrong = append(wrong, fmt.Sprintf(format, args...))
+			wrong = append(wrong, Problem{field, fmt.Sprintf(format, args...)})
 		}
 	}
-	add(c.JWKSURL != "" && len(c.Secret) > 0, "set the identity provider's keys or a shared secret, not both")
-	add(len(c.LocalKey) > 0 && len(c.Secret) > 0, "the local key is for running without a shared secret")
-	add(len(c.LocalKey) > 0 && (c.Issuer != "" || c.JWKSURL != ""), "the local key is for running without an identity provider")
-	add(len(c.LocalKey) > 0 && len(c.LocalKey) < minKey, "the local key is shorter than %d bytes", minKey)
-	add(c.Issuer == ownIssuer, "the issuer %q is taken by users' own tokens", ownIssuer)
+	add(c.JWKSURL != "" && len(c.Secret) > 0, "Secret", "must not be set beside the identity provider's keys: tokens are signed with the one or the other, not both")
+	add(len(c.LocalKey) > 0 && len(c.Secret) > 0, "LocalKey", "is for running without a shared secret")
+	add(len(c.LocalKey) > 0 && (c.Issuer != "" || c.JWKSURL != ""), "LocalKey", "is for running without an identity provider")
+	add(len(c.LocalKey) > 0 && len(c.LocalKey) < minKey, "LocalKey", "is shorter than %d bytes", minKey)
+	add(c.Issuer == ownIssuer, "Issuer", "must not be %q, which is taken by users' own tokens", ownIssuer)
 	registered := []string{"iss", "aud", "exp", "nbf", "iat", "jti"}
-	add(slices.Contains(registered, c.UsernameClaim), "the claim %q does not name users", c.UsernameClaim)
+	add(slices.Contains(registered, c.UsernameClaim), "UsernameClaim", "must name users, which %q does not", c.UsernameClaim)
+	add(c.UsernameClaim != "" && strings.TrimSpace(c.UsernameClaim) == "", "UsernameClaim", "must not be blank")
 	if c.JWKSURL != "" {
-		add(!webAddress(c.JWKSURL), "the address of the identity provider's keys is not an http(s) URL: %q", c.JWKSURL)
+		add(!webAddress(c.JWKSURL), "JWKSURL", "must be an http(s) URL, not %q", c.JWKSURL)
 	} else if c.provider() && c.Issuer != "" {
-		add(!webAddress(c.Issuer), "the issuer is not an http(s) URL, and the address of its keys is not set: %q", c.Issuer)
+		add(!webAddress(c.Issuer), "Issuer", "must be an http(s) URL, not %q, where the address of its keys is not set", c.Issuer)
 	}
 	return wrong
 }
 
 // check is Problems for a configuration that is complete.
 func (c Config) check() error {
-	wrong := c.Problems()
+	var wrong []error
+	for _, problem := range c.Problems() {
+		wrong = append(wrong, fmt.Errorf("auth: %s %s", problem.Field, problem.Message))
+	}
 	if c.provider() && c.Issuer == "" && c.JWKSURL == "" {
-		wrong = append(wrong, "no identity provider, shared secret or local key")
+		wrong = append(wrong, errors.New("auth: no identity provider, shared secret or local key"))
 	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return errors.New("auth: " + strings.Join(wrong, "; "))
+	return errors.Join(wrong...)
 }
 
 // provider reports whether an identity provider is the authority.

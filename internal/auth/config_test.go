@@ -21,13 +21,13 @@ func TestNewRefuses(t *testing.T) {
 		"local and issuer":  {auth.Config{LocalKey: secret, Issuer: "https://idp.example"}, []string{"without an identity provider"}},
 		"local and keys":    {auth.Config{LocalKey: secret, JWKSURL: "https://idp.example/keys"}, []string{"without an identity provider"}},
 		"short local key":   {auth.Config{LocalKey: []byte("short")}, []string{"shorter than 32 bytes"}},
-		"issuer no address": {auth.Config{Issuer: "idp.example"}, []string{"not an http(s) URL"}},
-		"issuer a file":     {auth.Config{Issuer: "file:///idp"}, []string{"not an http(s) URL"}},
-		"keys no address":   {auth.Config{JWKSURL: "/keys"}, []string{"not an http(s) URL"}},
-		"keys unparsable":   {auth.Config{JWKSURL: "http://[::1"}, []string{"not an http(s) URL"}},
+		"issuer no address": {auth.Config{Issuer: "idp.example"}, []string{"must be an http(s) URL"}},
+		"issuer a file":     {auth.Config{Issuer: "file:///idp"}, []string{"must be an http(s) URL"}},
+		"keys no address":   {auth.Config{JWKSURL: "/keys"}, []string{"must be an http(s) URL"}},
+		"keys unparsable":   {auth.Config{JWKSURL: "http://[::1"}, []string{"must be an http(s) URL"}},
 		"reserved issuer":   {auth.Config{Secret: secret, Issuer: "parley/user-token"}, []string{"taken by users' own tokens"}},
-		"reserved claim":    {auth.Config{Secret: secret, UsernameClaim: "iss"}, []string{`"iss" does not name users`}},
-		"all at once":       {auth.Config{JWKSURL: "x", UsernameClaim: "aud"}, []string{"not an http(s) URL", "does not name users"}},
+		"reserved claim":    {auth.Config{Secret: secret, UsernameClaim: "iss"}, []string{`must name users, which "iss" does not`}},
+		"all at once":       {auth.Config{JWKSURL: "x", UsernameClaim: "aud"}, []string{"must be an http(s) URL", "must name users"}},
 	}
 	for name, test := range tests {
 		test.cfg.Tokens = newTokenStore()

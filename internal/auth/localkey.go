@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// keyFile is the name of the local key in the data folder.
-	keyFile = "signing-key"
+	// LocalKeyFile is the name of the local key in the data folder.
+	LocalKeyFile = "signing-key"
 	// maxKeyFile is far more than a key takes.
 	maxKeyFile = 4 << 10
 )
@@ -24,7 +24,7 @@ const (
 // processes that do so at once, all get the same key. A key file that does not
 // hold a key is an error and stays as it is.
 func LoadLocalKey(dataDir string) ([]byte, error) {
-	path := filepath.Join(dataDir, keyFile)
+	path := filepath.Join(dataDir, LocalKeyFile)
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
@@ -62,7 +62,7 @@ func readKey(path string) ([]byte, error) {
 func makeKey(path string) (err error) {
 	key := make([]byte, minKey)
 	rand.Read(key)
-	file, err := os.CreateTemp(filepath.Dir(path), "."+keyFile+"-*")
+	file, err := os.CreateTemp(filepath.Dir(path), "."+LocalKeyFile+"-*")
 	if err != nil {
 		return err
 	}

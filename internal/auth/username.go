@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -32,7 +31,7 @@ func username(claims jwt.MapClaims, claim string) (string, error) {
 	}
 	name, problem := normalUsername(value)
 	if problem != "" {
-		return "", noUser(errors.New("claim " + claim + " " + problem))
+		return "", unauthorized("the token's username "+problem, fmt.Errorf("claim %q is not a username", claim))
 	}
 	return name, nil
 }

@@ -128,6 +128,19 @@ const holdsRunAbout = `EXISTS (
 		AND ($3 = '' OR n.owner = $3)
 		AND ($4 = '' OR lower(n.name) = lower($4)))`
 
+// visibleTitle is the title of conversation c, or for a restricted token the
+// first question in it that the token covers.
+const visibleTitle = `
+	CASE
+		WHEN $2 = '' THEN c.title
+		ELSE (
+			SELECT r.question
+			FROM runs r
+			WHERE r.conversation_id = c.id AND ` + ownRun + `
+			ORDER BY r.created_at, r.id
+			LIMIT 1)
+	END`
+
 // coversConversation holds for conversations c of which the caller's token
 // covers every run.
 const coversConversation = `NOT EXISTS (

@@ -239,3 +239,37 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesChangeTogether has writers swap names, and delete what others fill:
+// none of them may be told of anything but the state they met.
+func TestNamesChangeTogether(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		grant := storage.Grant{Username: "bob", Role: storage.Viewer}
+		doings := []func(n int) error{
+			func(int) error { return w.RenameDataset(ctx, alice, dsRef("alice", "ns", "one"), "two") },
+			func(int) error { return w.RenameDataset(ctx, alice, dsRef("alice", "ns", "two"), "one") },
+			func(int) error { return w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "other") },
+			func(int) error { return w.RenameNamespace(ctx, alice, nsRef("alice", "other"), "ns") },
+			func(n int) error {
+				return w.CreateDataset(ctx, alice, "other", fmt.Sprint("d", n), storage.Definition{})
+			},
+			func(int) error { return w.DeleteNamespace(ctx, alice, nsRef("alice", "other"), true) },
+			func(n int) error {
+				return w.ShareDataset(ctx, alice, dsRef("alice", "other", fmt.Sprint("d", n)), grant)
+			},
+			func(int) error { return w.ShareNamespace(ctx, alice, nsRef("alice", "other"), grant) },
+		}
+		together(func(i int) {
+			for n := range 20 {
+				err := doings[i](n)
+				renames := i < 5 // and creates: these can find a name taken
+				if err != nil && !errors.Is(err, storage.ErrNotFound) && !(renames && errors.Is(err, storage.ErrConflict)) {
+					t.Errorf("doing %d: %v", i, err)
+				}
+			}
+		})
+	})
+}

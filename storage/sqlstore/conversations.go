@@ -27,7 +27,7 @@ type conversationRow struct {
 func (r conversationRow) conversation() storage.Conversation {
 	return storage.Conversation{
 		ID:        r.ID,
-		Title:     r.Title,
+		Title:     storage.Title(r.Title),
 		CreatedAt: fromMillis(r.CreatedAt),
 		UpdatedAt: fromMillis(r.UpdatedAt),
 	}
@@ -54,7 +54,7 @@ WHERE c.id = $3
 // Conversations implements storage.Conversations.
 func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	const query = `
-SELECT c.id, c.title, c.created_at, c.updated_at` + fromConversations + `
+SELECT c.id, ` + visibleTitle + ` AS title, c.created_at, c.updated_at` + fromConversations + `
 	AND ($3 = '' AND $4 = '' OR ` + holdsRunAbout + `)
 ORDER BY c.updated_at DESC, c.id DESC`
 	var rows []conversationRow
@@ -92,7 +92,12 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 	if err != nil {
 		return "", nil, err
 	}
-	return first[0].Title, func(yield func(storage.Turn, error) bool) {
+	title := first[0].Title
+	if caller.Restricted() {
+		// The first question of all may not be for this token to see.
+		title = storage.Title(first[0].Question)
+	}
+	return title, func(yield func(storage.Turn, error) bool) {
 		for page := first; ; {
 			for _, row := range page {
 				if !yield(row.turn(), nil) {

@@ -69,12 +69,11 @@ func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namesp
 	if err != nil {
 		return err
 	}
-	return s.inTx(ctx, "create dataset", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
 		if err := mayName(ctx, tx, caller, caller.Username, namespace, name); err != nil {
 			return err
 		}
-		// The update changes nothing: it holds the namespace against deletion
-		// until the dataset is in it.
+		// The update changes nothing: it is what RETURNING needs.
 		var namespaceID string
 		err := tx.GetContext(ctx, &namespaceID, `
 INSERT INTO namespaces (id, owner, name, created_at)
@@ -199,7 +198,7 @@ RETURNING version`, found.ID, s.millis())
 
 // RenameDataset implements storage.Datasets.
 func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
-	return s.inTx(ctx, "rename dataset", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -214,7 +213,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 
 // DeleteDataset implements storage.Datasets.
 func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
-	return s.inTx(ctx, "delete dataset", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := ownDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err

@@ -5,9 +5,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,6 +30,9 @@ type dialect struct {
 	schema *strings.Replacer
 	// readContext is the context that a read runs under.
 	readContext func(context.Context) context.Context
+	// lockOwner keeps others from changing an owner's names and grants until
+	// the transaction ends; "" where there is one writer anyway.
+	lockOwner string
 	// hasVersions asks whether any migration was ever run.
 	hasVersions string
 }
@@ -47,6 +52,7 @@ var (
 		goose:       goose.DialectPostgres,
 		schema:      strings.NewReplacer(" WITHOUT ROWID", ""),
 		readContext: func(ctx context.Context) context.Context { return ctx },
+		lockOwner:   `SELECT pg_advisory_xact_lock(hashtextextended('owner/' || $1, 0))`,
 		hasVersions: `SELECT to_regclass('` + goose.DefaultTablename + `') IS NOT NULL`,
 	}
 )
@@ -60,14 +66,27 @@ func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err err
 	if err != nil {
 		return nil, nil, err
 	}
+	// SQLite gives its other files the mode of this one.
+	created, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := created.Close(); err != nil {
+		return nil, nil, err
+	}
 	file := (&url.URL{Scheme: "file", Path: path}).String()
 	write, err = sqlx.Open("sqlite", file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate&"+both)
 	if err != nil {
 		return nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
-	// The writer makes the file and its WAL, without which no reader can open it.
-	if err := write.PingContext(ctx); err != nil {
+	// The writer makes the WAL, without which no reader can open the file. A
+	// transaction shows that it can write.
+	tx, err := write.BeginTxx(ctx, nil)
+	if err == nil {
+		err = tx.Rollback()
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	read, err = sqlx.Open("sqlite", file+"?_pragma=query_only(1)&"+both)
@@ -79,10 +98,17 @@ func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err err
 	return read, write, nil
 }
 
-func openPostgres(url string) (*sqlx.DB, error) {
+func openPostgres(ctx context.Context, url string) (*sqlx.DB, error) {
 	db, err := sqlx.Open("postgres", url)
 	if err != nil {
 		return nil, err
+	}
+	var encoding string
+	if err := db.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if encoding != "UTF8" {
+		return nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), db.Close())
 	}
 	db.SetMaxOpenConns(postgresConnections)
 	db.SetMaxIdleConns(postgresConnections)
@@ -119,7 +145,7 @@ func isUnavailable(err error) bool {
 	var inPostgres *pq.Error
 	if errors.As(err, &inPostgres) {
 		switch inPostgres.Code.Class() {
-		case "08", "53", "57": // connection, resources, operator's intervention
+		case "08", "40", "53", "57": // connection, rollback, resources, operator's intervention
 			return true
 		}
 		return false

@@ -1,9 +1,15 @@
 package sqlstore_test
 
 import (
+	"crypto/rand"
+	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/jmoiron/sqlx"
 
 	"parley/internal/pgtest"
 	"parley/storage"
@@ -82,5 +88,68 @@ func TestSQLiteFileIsWhereItWasAskedFor(t *testing.T) {
 	open(t, cfg)
 	if _, err := os.Stat(cfg.Path); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestUnfitDatabasesAreRefused(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 { // root may write to anything
+		cfg := databases(t)["sqlite"]
+		if err := open(t, cfg).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(cfg.Path, 0o400); err != nil {
+			t.Fatal(err)
+		}
+		if store, err := sqlstore.Open(t.Context(), cfg); err == nil {
+			t.Error("a file that cannot be written was opened", store.Close())
+		}
+	}
+
+	server, err := url.Parse(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlx.Open("postgres", server.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	name := "latin_" + strings.ToLower(rand.Text())
+	if _, err := db.Exec(`CREATE DATABASE ` + name + ` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		again, err := sqlx.Open("postgres", server.String())
+		if err == nil {
+			_, err = again.Exec(`DROP DATABASE ` + name)
+			err = errors.Join(err, again.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	latin := *server
+	latin.Path = "/" + name
+	if _, err := sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: latin.String()}); err == nil || !strings.Contains(err.Error(), "UTF8") {
+		t.Errorf("a database in another encoding: %v", err)
+	}
+}
+
+func TestSQLiteFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	cfg := databases(t)["sqlite"]
+	store := open(t, cfg)
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(cfg.Path), "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("files: %v, %v", files, err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", file, info.Mode(), err)
+		}
 	}
 }

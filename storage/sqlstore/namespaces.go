@@ -30,7 +30,7 @@ SELECT n.owner, n.name` + fromNamespaces + `
 
 // RenameNamespace implements storage.Namespaces.
 func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
-	return s.inTx(ctx, "rename namespace", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := ownNamespace(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 
 // DeleteNamespace implements storage.Namespaces.
 func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
-	return s.inTx(ctx, "delete namespace", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := ownNamespace(ctx, tx, caller, ref)
 		if err != nil {
 			return err

@@ -167,6 +167,19 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 			}
 		}
 
+		mixed := w.ask(alice, "other", uuid.NewString(), "the first question, elsewhere")
+		w.ask(wholly, "ns", w.ask(alice, "ns", mixed.ConversationID, "the second, here").ConversationID, "the third, here")
+		if title, _, err := w.Conversation(ctx, wholly, mixed.ConversationID); err != nil || title != "the second, here" {
+			t.Errorf("title for a token that does not cover the first question: %q, %v", title, err)
+		}
+		list, err := w.Conversations(ctx, wholly, storage.NamespaceRef{})
+		w.must(err)
+		for _, conversation := range list {
+			if strings.Contains(conversation.Title, "elsewhere") {
+				t.Errorf("the list tells a title: %q", conversation.Title)
+			}
+		}
+
 		if got := w.questions(partly, own.ConversationID); got != own.Question {
 			t.Errorf("turns for the narrow token: got %q", got)
 		}
@@ -179,7 +192,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		if err := w.DeleteConversation(ctx, partly, own.ConversationID); !errors.Is(err, storage.ErrForbidden) {
 			t.Errorf("delete a conversation with another's turn: got %v, want forbidden", err)
 		}
-		err := w.StartRun(ctx, partly, storage.NewRun{
+		err = w.StartRun(ctx, partly, storage.NewRun{
 			ID: uuid.NewString(), ConversationID: free.ConversationID, Namespace: nsRef("alice", "ns"), Agent: "assistant", Question: "?"})
 		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("join a conversation that the token does not cover: got %v, want not found", err)

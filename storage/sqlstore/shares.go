@@ -37,55 +37,60 @@ ON CONFLICT (dataset_id, username) DO UPDATE SET role = excluded.role`,
 	}
 )
 
-// find looks up the id of a thing whose grants are asked for, for its owner.
-type find func(q queryer) (id string, err error)
-
-func findNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) find {
-	return func(q queryer) (string, error) {
-		found, err := ownNamespace(ctx, q, caller, ref)
-		return found.ID, err
-	}
+// shared is a thing whose grants are asked for.
+type shared struct {
+	grants
+	owner string
+	// find looks up its id, for its owner.
+	find func(q queryer) (id string, err error)
 }
 
-func findDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) find {
-	return func(q queryer) (string, error) {
+func sharedNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) shared {
+	return shared{namespaceGrants, ref.Owner, func(q queryer) (string, error) {
+		found, err := ownNamespace(ctx, q, caller, ref)
+		return found.ID, err
+	}}
+}
+
+func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) shared {
+	return shared{datasetGrants, ref.Owner, func(q queryer) (string, error) {
 		found, err := ownDataset(ctx, q, caller, ref)
 		return found.ID, err
-	}
+	}}
 }
 
 // NamespaceShares implements storage.Shares.
 func (s *Store) NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error) {
-	return s.shares(ctx, namespaceGrants, findNamespace(ctx, caller, ref))
+	return s.shares(ctx, sharedNamespace(ctx, caller, ref))
 }
 
 // ShareNamespace implements storage.Shares.
 func (s *Store) ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error {
-	return s.share(ctx, namespaceGrants, findNamespace(ctx, caller, ref), grant)
+	return s.share(ctx, sharedNamespace(ctx, caller, ref), grant)
 }
 
 // RevokeNamespaceShare implements storage.Shares.
 func (s *Store) RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error {
-	return s.revoke(ctx, namespaceGrants, findNamespace(ctx, caller, ref), username)
+	return s.revoke(ctx, sharedNamespace(ctx, caller, ref), username)
 }
 
 // DatasetShares implements storage.Shares.
 func (s *Store) DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error) {
-	return s.shares(ctx, datasetGrants, findDataset(ctx, caller, ref))
+	return s.shares(ctx, sharedDataset(ctx, caller, ref))
 }
 
 // ShareDataset implements storage.Shares.
 func (s *Store) ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error {
-	return s.share(ctx, datasetGrants, findDataset(ctx, caller, ref), grant)
+	return s.share(ctx, sharedDataset(ctx, caller, ref), grant)
 }
 
 // RevokeDatasetShare implements storage.Shares.
 func (s *Store) RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error {
-	return s.revoke(ctx, datasetGrants, findDataset(ctx, caller, ref), username)
+	return s.revoke(ctx, sharedDataset(ctx, caller, ref), username)
 }
 
-func (s *Store) shares(ctx context.Context, on grants, find find) ([]storage.Grant, error) {
-	id, err := find(s)
+func (s *Store) shares(ctx context.Context, on shared) ([]storage.Grant, error) {
+	id, err := on.find(s)
 	if err != nil {
 		return nil, fmt.Errorf("find what is shared: %w", classify(err))
 	}
@@ -97,9 +102,9 @@ func (s *Store) shares(ctx context.Context, on grants, find find) ([]storage.Gra
 	return list, nil
 }
 
-func (s *Store) share(ctx context.Context, on grants, find find, grant storage.Grant) error {
-	return s.inTx(ctx, "share", func(tx *sqlx.Tx) error {
-		id, err := find(tx)
+func (s *Store) share(ctx context.Context, on shared, grant storage.Grant) error {
+	return s.inOwnerTx(ctx, "share", on.owner, func(tx *sqlx.Tx) error {
+		id, err := on.find(tx)
 		if err != nil {
 			return err
 		}
@@ -108,9 +113,9 @@ func (s *Store) share(ctx context.Context, on grants, find find, grant storage.G
 	})
 }
 
-func (s *Store) revoke(ctx context.Context, on grants, find find, username string) error {
-	return s.inTx(ctx, "revoke share", func(tx *sqlx.Tx) error {
-		id, err := find(tx)
+func (s *Store) revoke(ctx context.Context, on shared, username string) error {
+	return s.inOwnerTx(ctx, "revoke share", on.owner, func(tx *sqlx.Tx) error {
+		id, err := on.find(tx)
 		if err != nil {
 			return err
 		}

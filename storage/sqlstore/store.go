@@ -53,7 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	var err error
 	if cfg.DatabaseURL != "" {
 		s.dialect = postgresDialect
-		s.read, err = openPostgres(cfg.DatabaseURL)
+		s.read, err = openPostgres(ctx, cfg.DatabaseURL)
 		s.write = s.read
 	} else {
 		s.dialect = sqliteDialect
@@ -142,6 +142,19 @@ func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) e
 		return fmt.Errorf("%s: commit: %w", attempt, classify(err))
 	}
 	return nil
+}
+
+// inOwnerTx is inTx for what changes the names of an owner's things, or who may
+// see them. Two of them wait for each other, and so cannot block each other.
+func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx *sqlx.Tx) error) error {
+	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		if s.dialect.lockOwner != "" {
+			if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, owner); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
 }
 
 // exec runs one statement and gives how many rows it touched.
