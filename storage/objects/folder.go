@@ -1,0 +1,206 @@
+package objects
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"parley/storage"
+)
+
+// The two trees in a folder, on one file system so that files can be renamed from
+// one to the other.
+const (
+	wholeTree = "objects" // objects by key
+	stageTree = "staging" // a folder for each upload, a file for each PutFile at work
+)
+
+const (
+	// minSecret is the least a signing key has to have.
+	minSecret = 32
+	// defaultStall is how long 64 KiB may take to come in.
+	defaultStall = time.Minute
+)
+
+// FolderConfig says where a Folder is and how its parts reach it.
+type FolderConfig struct {
+	// Dir is the folder. It is made when it does not exist.
+	Dir string
+	// Secret signs the addresses of parts; at least 32 bytes.
+	Secret []byte
+	// BaseURL gives the address under which clients reach Parley, such as
+	// https://example.com/api/v1. Parts go to BaseURL + PartPath. It gets the
+	// context of PartURL.
+	BaseURL func(ctx context.Context) string
+	// Stall is how long a client may take for 64 KiB before it is cut off; a minute
+	// when 0.
+	Stall time.Duration
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+// PartPath is where, below FolderConfig.BaseURL, Handler must be served.
+const PartPath = "/objects/parts"
+
+// Folder is a Store in a folder on disk. What it has said it keeps, it keeps
+// through a loss of power.
+type Folder struct {
+	root  *os.Root
+	cfg   FolderConfig
+	locks locks
+}
+
+var _ Store = (*Folder)(nil)
+
+// OpenFolder opens the Folder in cfg.Dir. Several processes may have the same one
+// open.
+func OpenFolder(cfg FolderConfig) (*Folder, error) {
+	switch {
+	case cfg.Dir == "":
+		return nil, errors.New("open the object folder: no folder was named")
+	case len(cfg.Secret) < minSecret:
+		return nil, fmt.Errorf("open the object folder: the signing key must have at least %d bytes", minSecret)
+	case cfg.BaseURL == nil:
+		return nil, errors.New("open the object folder: no base URL was given")
+	}
+	if cfg.Stall <= 0 {
+		cfg.Stall = defaultStall
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the object folder: %w", err)
+	}
+	root, err := os.OpenRoot(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the object folder: %w", err)
+	}
+	f := &Folder{root: root, cfg: cfg}
+	for _, tree := range []string{wholeTree, stageTree} {
+		if err := f.mkdirs(tree); err != nil {
+			return nil, errors.Join(fmt.Errorf("make the object folder: %w", err), root.Close())
+		}
+	}
+	return f, nil
+}
+
+// Close lets go of the folder. Nothing may be under way.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Bucket implements Store.
+func (f *Folder) Bucket() string { return "local" }
+
+// Ping implements Store: a file can be written.
+func (f *Folder) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	probe := path.Join(stageTree, "put-"+rand.Text())
+	if err := f.root.WriteFile(probe, nil, 0o600); err != nil {
+		return failed(ctx, err, "write to the object folder")
+	}
+	if err := f.root.Remove(probe); err != nil {
+		return failed(ctx, err, "write to the object folder")
+	}
+	return nil
+}
+
+// checkUpload reports whether an upload is one that Begin can have made.
+func checkUpload(upload Upload) error {
+	if err := validKey(upload.Key); err != nil {
+		return err
+	}
+	if upload.ID == "" || len(upload.ID) > maxKey || checkText(upload.ID) != "" {
+		return noUpload()
+	}
+	return nil
+}
+
+// stage is the folder of an upload. As its name is made from the key too, an upload
+// is found under its own key alone.
+func stage(upload Upload) string {
+	sum := sha256.Sum256([]byte(upload.ID + "\n" + upload.Key))
+	return path.Join(stageTree, "up-"+hex.EncodeToString(sum[:16]))
+}
+
+func whole(key string) string { return wholeTree + "/" + key }
+
+// place moves a finished file to where objects are, safe against power loss.
+func (f *Folder) place(ctx context.Context, from, key string) error {
+	to := whole(key)
+	for {
+		err := f.mkdirs(path.Dir(to))
+		if err == nil {
+			err = f.root.Rename(from, to)
+		}
+		if err == nil {
+			// Gone again means deleted again, folder and all.
+			err = ignoreMissing(f.syncDir(path.Dir(to)))
+		}
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return failed(ctx, err, "put object %q in its place", key)
+		case missing(err) && !blocked(err) && f.exists(from):
+			// Delete has just removed a folder that had become empty.
+		case blocked(err):
+			return storage.Errorf(storage.ErrConflict, "another object's key is the beginning of %q, or it of theirs", key)
+		default:
+			return failed(ctx, err, "put object %q in its place", key)
+		}
+	}
+}
+
+// mkdirs makes a folder and those above it, safe against power loss.
+func (f *Folder) mkdirs(dir string) error {
+	if info, err := f.root.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	at := "."
+	for segment := range strings.SplitSeq(dir, "/") {
+		next := path.Join(at, segment)
+		err := f.root.Mkdir(next, 0o700)
+		switch {
+		case err == nil:
+			if err := f.syncDir(at); err != nil {
+				return err
+			}
+		case !errors.Is(err, os.ErrExist):
+			return err
+		}
+		at = next
+	}
+	return nil
+}
+
+// syncDir makes the names in a folder safe against power loss.
+func (f *Folder) syncDir(name string) error {
+	dir, err := f.root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncNames(dir), dir.Close())
+}
+
+func syncNames(dir *os.File) error {
+	err := dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil // a file system that has no need of it
+	}
+	return err
+}
+
+func (f *Folder) exists(name string) bool {
+	_, err := f.root.Lstat(name)
+	return err == nil
+}

@@ -1,0 +1,171 @@
+package objects
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path"
+
+	"parley/storage"
+)
+
+// Complete implements Store. It remembers an upload until Sweep or Abort.
+func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts []Part) (Object, error) {
+	if err := checkUpload(upload); err != nil {
+		return Object{}, err
+	}
+	unlock, err := f.locks.lock(ctx, stage(upload))
+	if err != nil {
+		return Object{}, err
+	}
+	defer unlock()
+
+	if object, done := f.completed(upload, plan, parts); done {
+		return object, f.clear(ctx, upload)
+	}
+	stored, err := f.storedParts(ctx, upload, plan)
+	if err != nil {
+		return Object{}, err
+	}
+	etags, err := checkParts(plan, parts, stored)
+	if err == nil {
+		err = f.assemble(ctx, upload, plan, etags)
+	}
+	if err != nil {
+		// Another process may have been faster and have taken the parts away.
+		if object, done := f.completed(upload, plan, parts); done {
+			return object, nil
+		}
+		if f.exists(path.Join(stage(upload), doneFile)) && !errors.Is(err, storage.ErrUnavailable) {
+			return Object{}, noUpload()
+		}
+		return Object{}, err
+	}
+	object, _, err := f.stat(ctx, upload.Key)
+	if err != nil {
+		return Object{}, err
+	}
+	object.ETag = wholeETag(etags)
+	return object, f.clear(ctx, upload)
+}
+
+// completed gives the object that the parts have been made before.
+func (f *Folder) completed(upload Upload, plan Plan, parts []Part) (Object, bool) {
+	said, err := f.root.ReadFile(path.Join(stage(upload), doneFile))
+	if err != nil {
+		return Object{}, false
+	}
+	etags := orderedETags(plan, parts)
+	info, err := f.root.Lstat(whole(upload.Key))
+	if err != nil || etags == nil || string(said) != wholeETag(etags) || info.Size() != plan.Size {
+		return Object{}, false
+	}
+	return Object{Key: upload.Key, Size: info.Size(), ETag: string(said), Modified: info.ModTime()}, true
+}
+
+// assemble makes the object. The parts stay.
+func (f *Folder) assemble(ctx context.Context, upload Upload, plan Plan, etags []string) (err error) {
+	dir := stage(upload)
+	name := path.Join(dir, assemblyFiles+rand.Text())
+	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return failed(ctx, err, "make the object %q", upload.Key)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.root.Remove(name) // what stays is swept
+		}
+	}()
+	err = f.join(ctx, file, upload, plan, etags)
+	if err == nil {
+		if err = file.Sync(); err != nil {
+			err = failed(ctx, err, "write the object %q", upload.Key)
+		}
+	}
+	if closeErr := file.Close(); err == nil && closeErr != nil {
+		err = failed(ctx, closeErr, "write the object %q", upload.Key)
+	}
+	if err != nil {
+		return err
+	}
+	// It is written before the object can be seen, and counts from then on: after a
+	// crash in between the parts are still there.
+	if err := f.writeDone(dir, wholeETag(etags)); err != nil {
+		return failed(ctx, err, "note the end of the upload to %q", upload.Key)
+	}
+	err = f.place(ctx, name, upload.Key)
+	if err != nil {
+		_ = f.root.Remove(path.Join(dir, doneFile)) // more parts may come
+	}
+	return err
+}
+
+// join writes the parts one after the other.
+func (f *Folder) join(ctx context.Context, to *os.File, upload Upload, plan Plan, etags []string) error {
+	for i, etag := range etags {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		number := i + 1
+		from, part, err := f.openPart(stage(upload), number)
+		if missing(err) {
+			return noUpload()
+		}
+		if err != nil {
+			return failed(ctx, err, "read part %d of %q", number, upload.Key)
+		}
+		if part.etag != etag || part.size != plan.Part(number) {
+			_ = from.Close()
+			return storage.Invalid(wrongPart(number, "has just been sent again"))
+		}
+		// From file to file, which the kernel does by itself where it can.
+		_, err = io.CopyN(to, from, part.size)
+		if err = errors.Join(err, from.Close()); err != nil {
+			return failed(ctx, err, "write the object %q", upload.Key)
+		}
+	}
+	return nil
+}
+
+func (f *Folder) writeDone(dir, etag string) error {
+	file, err := f.root.OpenFile(path.Join(dir, doneFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, etag)
+	return errors.Join(err, file.Sync(), file.Close(), f.syncDir(dir))
+}
+
+// clear removes everything of a completed upload but the note that it is.
+func (f *Folder) clear(ctx context.Context, upload Upload) error {
+	dir := stage(upload)
+	names, err := f.names(dir)
+	for _, name := range names {
+		if name != doneFile {
+			err = errors.Join(err, ignoreMissing(f.root.Remove(path.Join(dir, name))))
+		}
+	}
+	if ignoreMissing(err) != nil {
+		return failed(ctx, err, "remove the parts of %q", upload.Key)
+	}
+	return nil
+}
+
+// names lists a folder, in no order.
+func (f *Folder) names(dir string) ([]string, error) {
+	file, err := f.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := file.Readdirnames(-1)
+	return names, errors.Join(err, file.Close())
+}
+
+func ignoreMissing(err error) error {
+	if missing(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+package objects
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+)
+
+// S3Config says where a bucket is and who may use it.
+type S3Config struct {
+	Bucket string
+	// Prefix is put before every key, with a slash; "" for none.
+	Prefix string
+	// Endpoint is the server's http or https address; "" for Amazon's.
+	Endpoint string
+	// PublicEndpoint is the address at which clients reach the same server, where it
+	// is not Endpoint.
+	PublicEndpoint string
+	// Region is where the bucket is; "" to ask Amazon, and us-east-1 elsewhere.
+	Region string
+	// PathStyle puts the bucket in the path of addresses, not in the host name.
+	PathStyle bool
+
+	AccessKey    string
+	SecretKey    string
+	SessionToken string
+}
+
+// ParseURL reads the address of a bucket:
+//
+//	s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-west-1&path_style=true
+//
+// All but the bucket may be left out; public_endpoint may be added. It returns every
+// problem, in words that follow the name of the setting, and no word of the address
+// that could be a secret. Keys are not part of it: the caller fills them in.
+func ParseURL(raw string) (cfg S3Config, problems []string) {
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "s3" {
+		return S3Config{}, []string{"must be an address such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-west-1"}
+	}
+	if u.User != nil {
+		refuse("must not hold keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	cfg.Bucket = u.Host
+	if err := s3utils.CheckValidBucketNameStrict(u.Host); err != nil {
+		refuse("must name a bucket of 3 to 63 lower-case letters, digits, '-' and '.'")
+	}
+	if u.Fragment != "" {
+		refuse("must not hold '#'")
+	}
+	cfg.Prefix = strings.Trim(u.Path, "/")
+	if cfg.Prefix != "" {
+		if problem := CheckKey(cfg.Prefix); problem != "" {
+			refuse("has a prefix that %s", problem)
+		} else if len(cfg.Prefix) > maxPrefix {
+			refuse("has a prefix of more than %d bytes", maxPrefix)
+		}
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		refuse("has settings after '?' that cannot be read")
+	}
+	return cfg, append(problems, cfg.parseSettings(query)...)
+}
+
+// maxPrefix and maxKey and the slash are what S3 takes.
+const maxPrefix = 1024 - maxKey - 1
+
+func (cfg *S3Config) parseSettings(query url.Values) (problems []string) {
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	names := make([]string, 0, len(query))
+	for name := range query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if len(query[name]) > 1 {
+			refuse("has %.40q more than once", name)
+			continue
+		}
+		value := query[name][0]
+		switch name {
+		case "endpoint", "public_endpoint":
+			endpoint, ok := parseEndpoint(value)
+			if !ok {
+				refuse("has an %s that is not a host or an http or https address without a path", name)
+			}
+			if name == "endpoint" {
+				cfg.Endpoint = endpoint
+			} else {
+				cfg.PublicEndpoint = endpoint
+			}
+		case "region":
+			cfg.Region = value
+			if value == "" || strings.ContainsFunc(value, notInRegion) {
+				refuse("has a region that is not of letters, digits and '-'")
+			}
+		case "path_style":
+			style, err := strconv.ParseBool(value)
+			if err != nil {
+				refuse("has a path_style that is not true or false")
+			}
+			cfg.PathStyle = style
+		default:
+			refuse("has %.40q, and can have endpoint, public_endpoint, region and path_style", name)
+		}
+	}
+	return problems
+}
+
+func notInRegion(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+}
+
+// parseEndpoint reads an address; a bare host is one of https.
+func parseEndpoint(text string) (string, bool) {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", false
+	}
+	return u.Scheme + "://" + u.Host, true
+}

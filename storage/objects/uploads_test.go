@@ -1,0 +1,352 @@
+package objects_test
+
+import (
+	"bytes"
+	"crypto/md5"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/storage"
+	"parley/storage/objects"
+)
+
+func TestUploadInParts(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		content := random(2*8<<20 + 12345)
+		plan, bodies := cut(content, 8<<20)
+		upload := begin(t, h, "uploads/a/file.csv")
+		parts := make([]objects.Part, len(bodies))
+		sums := md5.New()
+		for _, i := range []int{2, 0, 1} { // in any order
+			parts[i] = sendPart(t, h, upload, i+1, bodies[i])
+			if want := fmt.Sprintf("%q", fmt.Sprintf("%x", md5.Sum(bodies[i]))); parts[i].ETag != want {
+				t.Errorf("part %d has ETag %s, want %s", i+1, parts[i].ETag, want)
+			}
+		}
+		for _, body := range bodies {
+			sum := md5.Sum(body)
+			sums.Write(sum[:])
+		}
+		wantMissing(t, h, upload.Key)
+
+		slices.Reverse(parts) // named in any order
+		object, err := h.Complete(t.Context(), upload, plan, parts)
+		if err != nil {
+			t.Fatalf("complete: %v", err)
+		}
+		if want := fmt.Sprintf("%x-3", sums.Sum(nil)); object.ETag != want || object.Size != plan.Size || object.Key != upload.Key {
+			t.Errorf("complete gave %+v, want ETag %s and %d bytes", object, want, plan.Size)
+		}
+		if !bytes.Equal(read(t, h, upload.Key), content) {
+			t.Error("the object has other bytes than were sent")
+		}
+		if got := send(t, http.MethodPut, partURL(t, h, upload, 1, 4), []byte("late")); got.status != http.StatusNotFound {
+			t.Errorf("a part after completion was answered %+v", got)
+		}
+	})
+}
+
+func TestPartSentAgain(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := begin(t, h, "again")
+		first := sendPart(t, h, upload, 1, []byte("first try"))
+		second := sendPart(t, h, upload, 1, []byte("other try"))
+		if first.ETag == second.ETag {
+			t.Fatalf("both have ETag %s", first.ETag)
+		}
+		plan := objects.Plan{Size: 9, PartSize: h.small}
+		_, err := h.Complete(t.Context(), upload, plan, []objects.Part{first})
+		wantKind(t, err, storage.ErrInvalid)
+		// ETags without quotes, and in capitals, are the same.
+		second.ETag = strings.ToUpper(strings.Trim(second.ETag, `"`))
+		if _, err := h.Complete(t.Context(), upload, plan, []objects.Part{second}); err != nil {
+			t.Fatalf("complete: %v", err)
+		}
+		if got := read(t, h, "again"); string(got) != "other try" {
+			t.Errorf("the object is %q", got)
+		}
+	})
+}
+
+func TestSamePartConcurrently(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := begin(t, h, "rush")
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				body := bytes.Repeat([]byte{byte('a' + i)}, 1000)
+				if got := send(t, http.MethodPut, partURL(t, h, upload, 1, 1000), body); got.status != http.StatusOK {
+					t.Errorf("answered %+v", got)
+				}
+			})
+		}
+		wg.Wait()
+		accepted := 0
+		for i := range 8 {
+			etag := fmt.Sprintf("%x", md5.Sum(bytes.Repeat([]byte{byte('a' + i)}, 1000)))
+			_, err := h.Complete(t.Context(), upload, objects.Plan{Size: 1000, PartSize: h.small}, []objects.Part{{Number: 1, ETag: etag}})
+			if err == nil {
+				accepted++
+				if got := read(t, h, "rush"); !bytes.Equal(got, bytes.Repeat([]byte{byte('a' + i)}, 1000)) {
+					t.Error("the object is not the part whose ETag was accepted")
+				}
+			}
+		}
+		if accepted != 1 {
+			t.Errorf("%d of the parts were accepted, want 1", accepted)
+		}
+	})
+}
+
+func TestCompleteNamesWrongParts(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "wrong/parts", 2*h.small+7)
+		p := s.parts
+		other := objects.Part{Number: 2, ETag: p[0].ETag}
+		longer, shorter := s.plan, s.plan
+		longer.Size += h.small
+		shorter.Size -= 1
+		for name, tt := range map[string]struct {
+			plan  objects.Plan
+			parts []objects.Part
+			want  string // fields, in order
+		}{
+			"no parts":      {s.plan, nil, "part 1,part 2,part 3"},
+			"first missing": {s.plan, p[1:], "part 1"},
+			"last missing":  {s.plan, p[:2], "part 3"},
+			"doubled":       {s.plan, []objects.Part{p[0], p[1], p[1], p[1], p[2]}, "part 2"},
+			"wrong ETag":    {s.plan, []objects.Part{p[0], other, p[2]}, "part 2"},
+			"no ETag":       {s.plan, []objects.Part{p[0], {Number: 2}, p[2]}, "part 2"},
+			"wrong number":  {s.plan, []objects.Part{p[0], p[1], p[2], {Number: 4, ETag: p[0].ETag}}, "part 4"},
+			"number zero":   {s.plan, []objects.Part{{Number: 0, ETag: p[0].ETag}, p[1], p[2]}, "part 0,part 1"},
+			"not sent":      {longer, []objects.Part{p[0], p[1], p[2], {Number: 4, ETag: p[0].ETag}}, "part 3,part 4"},
+			"wrong size":    {shorter, p, "part 3"},
+			"several":       {s.plan, []objects.Part{other, other}, "part 2,part 1,part 3"},
+			"senseless":     {objects.Plan{}, p, "plan"},
+			"too many":      {objects.Plan{Size: objects.MaxParts + 1, PartSize: 1}, p, "plan"},
+		} {
+			_, err := h.Complete(t.Context(), s.upload, tt.plan, tt.parts)
+			wantKind(t, err, storage.ErrInvalid)
+			if got := fields(err); got != tt.want {
+				t.Errorf("%s: named %q, want %q (%v)", name, got, tt.want, err)
+			}
+		}
+		wantMissing(t, h, s.upload.Key)
+		if _, err := h.Complete(t.Context(), s.upload, s.plan, p); err != nil {
+			t.Fatalf("complete with the right parts: %v", err)
+		}
+		if !bytes.Equal(read(t, h, s.upload.Key), s.content) {
+			t.Error("the object has other bytes than were sent")
+		}
+	})
+}
+
+func fields(err error) string {
+	said, ok := err.(*storage.Error)
+	if !ok {
+		return ""
+	}
+	var names []string
+	for _, f := range said.Fields {
+		names = append(names, f.Field)
+	}
+	return strings.Join(names, ",")
+}
+
+func TestPartOfWrongSize(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := begin(t, h, "sizes")
+		for _, size := range []int{0, 99, 101, 5000} {
+			got := send(t, http.MethodPut, partURL(t, h, upload, 1, 100), random(size))
+			if got.status != http.StatusUnprocessableEntity && got.status != http.StatusForbidden {
+				t.Errorf("%d bytes for 100 were answered %+v", size, got)
+			}
+			_, err := h.Complete(t.Context(), upload, objects.Plan{Size: 100, PartSize: h.small}, []objects.Part{{Number: 1, ETag: "x"}})
+			wantKind(t, err, storage.ErrInvalid)
+			if err != nil && !strings.Contains(err.Error(), "missing") {
+				t.Errorf("the part of %d bytes was kept: %v", size, err)
+			}
+		}
+	})
+}
+
+func TestAbort(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "aborted", h.small+1)
+		for range 2 {
+			if err := h.Abort(t.Context(), s.upload); err != nil {
+				t.Fatalf("abort: %v", err)
+			}
+		}
+		if got := send(t, http.MethodPut, partURL(t, h, s.upload, 1, 4), []byte("late")); got.status != http.StatusNotFound {
+			t.Errorf("a part after the abort was answered %+v", got)
+		}
+		_, err := h.Complete(t.Context(), s.upload, s.plan, s.parts)
+		wantKind(t, err, storage.ErrNotFound)
+		wantMissing(t, h, "aborted")
+		for _, upload := range []objects.Upload{{}, {Key: "a"}, {Key: "../a", ID: "x"}, {Key: "aborted", ID: "../../x"}} {
+			if err := h.Abort(t.Context(), upload); err != nil {
+				t.Errorf("abort %+v: %v", upload, err)
+			}
+		}
+	})
+}
+
+func TestAbortLeavesObject(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "kept", 10)
+		if _, err := h.Complete(t.Context(), s.upload, s.plan, s.parts); err != nil {
+			t.Fatalf("complete: %v", err)
+		}
+		if err := h.Abort(t.Context(), s.upload); err != nil {
+			t.Fatalf("abort: %v", err)
+		}
+		if !bytes.Equal(read(t, h, "kept"), s.content) {
+			t.Error("the object has changed")
+		}
+	})
+}
+
+func TestCompleteTwice(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "twice", h.small+1)
+		first, err := h.Complete(t.Context(), s.upload, s.plan, s.parts)
+		if err != nil {
+			t.Fatalf("complete: %v", err)
+		}
+		second, err := h.Complete(t.Context(), s.upload, s.plan, s.parts)
+		if err != nil || second.ETag != first.ETag || second.Size != first.Size || second.Key != first.Key {
+			t.Errorf("the second time gave %+v, %v, want %+v", second, err, first)
+		}
+		_, err = h.Complete(t.Context(), s.upload, s.plan, []objects.Part{s.parts[0], {Number: 2, ETag: s.parts[0].ETag}})
+		wantKind(t, err, storage.ErrNotFound)
+		if err := h.Delete(t.Context(), "twice"); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+		_, err = h.Complete(t.Context(), s.upload, s.plan, s.parts)
+		wantKind(t, err, storage.ErrNotFound)
+	})
+}
+
+func TestCompleteConcurrently(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "race", h.small+1)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if object, err := h.Complete(t.Context(), s.upload, s.plan, s.parts); err != nil || object.Size != s.plan.Size {
+					t.Errorf("complete gave %+v, %v", object, err)
+				}
+			})
+		}
+		wg.Wait()
+		if !bytes.Equal(read(t, h, "race"), s.content) {
+			t.Error("the object has other bytes than were sent")
+		}
+	})
+}
+
+func TestUnknownUpload(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		s := sendAll(t, h, "known", 10)
+		for _, upload := range []objects.Upload{
+			{Key: "known", ID: strings.Repeat("A", len(s.upload.ID))},
+			{Key: "known", ID: "../" + s.upload.ID},
+			{Key: "known"},
+			{Key: "unknown", ID: s.upload.ID},
+		} {
+			_, err := h.Complete(t.Context(), upload, s.plan, s.parts)
+			wantKind(t, err, storage.ErrNotFound)
+			address, err := h.PartURL(t.Context(), upload, 1, 4, time.Minute)
+			if upload.ID == "" {
+				wantKind(t, err, storage.ErrNotFound)
+			} else if got := send(t, http.MethodPut, address, []byte("part")); got.status != http.StatusNotFound {
+				t.Errorf("a part for %+v was answered %+v", upload, got)
+			}
+		}
+	})
+}
+
+func TestPartURLRefusesNonsense(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := objects.Upload{Key: "k", ID: "x"}
+		for _, tt := range []struct {
+			upload objects.Upload
+			number int
+			size   int64
+			ttl    time.Duration
+		}{
+			{upload, 0, 1, time.Minute}, {upload, objects.MaxParts + 1, 1, time.Minute},
+			{upload, 1, 0, time.Minute}, {upload, 1, -1, time.Minute}, {upload, 1, 1, 0},
+			{objects.Upload{Key: "../k", ID: "x"}, 1, 1, time.Minute},
+		} {
+			_, err := h.PartURL(t.Context(), tt.upload, tt.number, tt.size, tt.ttl)
+			wantKind(t, err, storage.ErrInvalid)
+		}
+	})
+}
+
+func TestAddressTampering(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := begin(t, h, "target")
+		address, err := url.Parse(partURL(t, h, upload, 1, 4))
+		if err != nil {
+			t.Fatalf("parse the address: %v", err)
+		}
+		refused := func(what, method, address string) {
+			t.Helper()
+			got := send(t, method, address, []byte("part"))
+			switch {
+			case got.status == http.StatusForbidden || got.status == http.StatusBadRequest:
+			case got.status == http.StatusNotFound && strings.HasPrefix(what, "X-Amz-Credential="): // versitygw's way
+			default:
+				t.Errorf("%s: answered %+v", what, got)
+			}
+		}
+		for name, values := range address.Query() {
+			for _, value := range []string{"", values[0] + "0", "1" + values[0], values[0][1:]} {
+				query := address.Query()
+				query.Set(name, value)
+				changed := *address
+				changed.RawQuery = query.Encode()
+				refused(name+"="+value, http.MethodPut, changed.String())
+			}
+		}
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+			refused(method, method, address.String())
+		}
+		if got := send(t, http.MethodPut, address.String(), []byte("part")); got.status != http.StatusOK {
+			t.Errorf("as it was given: answered %+v", got)
+		}
+	})
+}
+
+func TestAddressExpires(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		upload := begin(t, h, "soon")
+		address, err := h.PartURL(t.Context(), upload, 1, 4, time.Second)
+		if err != nil {
+			t.Fatalf("address: %v", err)
+		}
+		eventually(t, "the address has expired", func() bool {
+			return send(t, http.MethodPut, address, []byte("part")).status == http.StatusForbidden
+		})
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	for deadline := time.Now().Add(time.Minute); !holds(); <-ticks.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute, not yet: %s", what)
+		}
+	}
+}
