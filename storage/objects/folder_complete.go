@@ -53,16 +53,24 @@ func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts [
 
 // completed gives the object that the parts have been made before.
 func (f *Folder) completed(upload Upload, plan Plan, parts []Part) (Object, bool) {
-	said, err := f.root.ReadFile(path.Join(stage(upload), doneFile))
+	etags := orderedETags(plan, parts)
+	if etags == nil || !f.isCompleted(upload, plan, wholeETag(etags)) {
+		return Object{}, false
+	}
+	info, err := f.root.Lstat(whole(upload.Key))
 	if err != nil {
 		return Object{}, false
 	}
-	etags := orderedETags(plan, parts)
-	info, err := f.root.Lstat(whole(upload.Key))
-	if err != nil || etags == nil || string(said) != wholeETag(etags) || info.Size() != plan.Size {
-		return Object{}, false
+	return Object{Key: upload.Key, Size: info.Size(), ETag: wholeETag(etags), Modified: info.ModTime()}, true
+}
+
+func (f *Folder) isCompleted(upload Upload, plan Plan, etag string) bool {
+	said, err := f.root.ReadFile(path.Join(stage(upload), doneFile))
+	if err != nil || string(said) != etag {
+		return false
 	}
-	return Object{Key: upload.Key, Size: info.Size(), ETag: string(said), Modified: info.ModTime()}, true
+	info, err := f.root.Lstat(whole(upload.Key))
+	return err == nil && info.Size() == plan.Size
 }
 
 // assemble makes the object. The parts stay.
@@ -96,7 +104,7 @@ func (f *Folder) assemble(ctx context.Context, upload Upload, plan Plan, etags [
 		return failed(ctx, err, "note the end of the upload to %q", upload.Key)
 	}
 	err = f.place(ctx, name, upload.Key)
-	if err != nil {
+	if err != nil && !f.isCompleted(upload, plan, wholeETag(etags)) {
 		_ = f.root.Remove(path.Join(dir, doneFile)) // more parts may come
 	}
 	return err
@@ -129,13 +137,23 @@ func (f *Folder) join(ctx context.Context, to *os.File, upload Upload, plan Plan
 	return nil
 }
 
+// writeDone notes the end of an upload. Another process that reads the note sees all
+// of it.
 func (f *Folder) writeDone(dir, etag string) error {
-	file, err := f.root.OpenFile(path.Join(dir, doneFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	tmp := path.Join(dir, assemblyFiles+rand.Text())
+	file, err := f.root.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(file, etag)
-	return errors.Join(err, file.Sync(), file.Close(), f.syncDir(dir))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = f.root.Rename(tmp, path.Join(dir, doneFile))
+	}
+	if err != nil {
+		_ = f.root.Remove(tmp)
+		return err
+	}
+	return f.syncDir(dir)
 }
 
 // clear removes everything of a completed upload but the note that it is.

@@ -18,6 +18,9 @@ type lockOf struct {
 
 // lock waits for its turn.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // even when it could be had
+	}
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = map[string]*lockOf{}

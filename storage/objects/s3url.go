@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
@@ -125,6 +126,10 @@ func parseEndpoint(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", false
+	}
+	// The client has rules of its own for hosts.
+	if _, err := minio.New(u.Host, &minio.Options{}); err != nil {
 		return "", false
 	}
 	return u.Scheme + "://" + u.Host, true

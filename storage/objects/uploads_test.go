@@ -74,36 +74,6 @@ func TestPartSentAgain(t *testing.T) {
 	})
 }
 
-func TestSamePartConcurrently(t *testing.T) {
-	eachHome(t, func(t *testing.T, h home) {
-		upload := begin(t, h, "rush")
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				body := bytes.Repeat([]byte{byte('a' + i)}, 1000)
-				if got := send(t, http.MethodPut, partURL(t, h, upload, 1, 1000), body); got.status != http.StatusOK {
-					t.Errorf("answered %+v", got)
-				}
-			})
-		}
-		wg.Wait()
-		accepted := 0
-		for i := range 8 {
-			etag := fmt.Sprintf("%x", md5.Sum(bytes.Repeat([]byte{byte('a' + i)}, 1000)))
-			_, err := h.Complete(t.Context(), upload, objects.Plan{Size: 1000, PartSize: h.small}, []objects.Part{{Number: 1, ETag: etag}})
-			if err == nil {
-				accepted++
-				if got := read(t, h, "rush"); !bytes.Equal(got, bytes.Repeat([]byte{byte('a' + i)}, 1000)) {
-					t.Error("the object is not the part whose ETag was accepted")
-				}
-			}
-		}
-		if accepted != 1 {
-			t.Errorf("%d of the parts were accepted, want 1", accepted)
-		}
-	})
-}
-
 func TestCompleteNamesWrongParts(t *testing.T) {
 	eachHome(t, func(t *testing.T, h home) {
 		s := sendAll(t, h, "wrong/parts", 2*h.small+7)
