@@ -23,7 +23,8 @@ func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts [
 	defer unlock()
 
 	if object, done := f.completed(upload, plan, parts); done {
-		return object, f.clear(ctx, upload)
+		f.clear(upload)
+		return object, nil
 	}
 	stored, err := f.storedParts(ctx, upload, plan)
 	if err != nil {
@@ -38,8 +39,8 @@ func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts [
 		if object, done := f.completed(upload, plan, parts); done {
 			return object, nil
 		}
-		if f.exists(path.Join(stage(upload), doneFile)) && !errors.Is(err, storage.ErrUnavailable) {
-			return Object{}, noUpload()
+		if len(stored) == 0 && f.exists(path.Join(stage(upload), doneFile)) {
+			return Object{}, noUpload() // it was completed, and not with these parts
 		}
 		return Object{}, err
 	}
@@ -48,7 +49,8 @@ func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts [
 		return Object{}, err
 	}
 	object.ETag = wholeETag(etags)
-	return object, f.clear(ctx, upload)
+	f.clear(upload)
+	return object, nil
 }
 
 // completed gives the object that the parts have been made before.
@@ -156,19 +158,16 @@ func (f *Folder) writeDone(dir, etag string) error {
 	return f.syncDir(dir)
 }
 
-// clear removes everything of a completed upload but the note that it is.
-func (f *Folder) clear(ctx context.Context, upload Upload) error {
+// clear removes everything of a completed upload but the note that it is. What
+// cannot be removed is swept with the note.
+func (f *Folder) clear(upload Upload) {
 	dir := stage(upload)
-	names, err := f.names(dir)
+	names, _ := f.names(dir)
 	for _, name := range names {
 		if name != doneFile {
-			err = errors.Join(err, ignoreMissing(f.root.Remove(path.Join(dir, name))))
+			_ = f.root.Remove(path.Join(dir, name))
 		}
 	}
-	if ignoreMissing(err) != nil {
-		return failed(ctx, err, "remove the parts of %q", upload.Key)
-	}
-	return nil
 }
 
 // names lists a folder, in no order.

@@ -95,6 +95,10 @@ func TestFolderAfterCrash(t *testing.T) {
 	// With the end noted, and the object not yet in its place.
 	s := sendAll(t, h, "noted", 3000)
 	write(t, filepath.Join(stageOf(t, dir), "done"), "whatever")
+	_, err := folder.Complete(t.Context(), s.upload, s.plan, s.parts[1:])
+	if got := fields(err); got != "part 1" {
+		t.Errorf("completing with a part missing named %q (%v)", got, err)
+	}
 	if _, err := folder.Complete(t.Context(), s.upload, s.plan, s.parts); err != nil {
 		t.Fatalf("complete after a crash: %v", err)
 	}
