@@ -1,0 +1,297 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+)
+
+// Small tables are copied into memory when they are first used, which makes
+// point queries an order of magnitude faster than reading their files.
+const (
+	nativeRows  = 200_000
+	nativeBytes = 32 << 20
+)
+
+// engine is DuckDB in a worker: tables, and nothing else that a query could
+// reach.
+type engine struct {
+	db      duck.Database
+	tables  map[string]Table
+	loaded  map[string]bool
+	native  int64
+	exposed bool
+}
+
+// openEngine opens DuckDB closed to all but the tables' files.
+func openEngine(open openRequest) (*engine, error) {
+	e := &engine{tables: map[string]Table{}, loaded: map[string]bool{}, exposed: open.Exposed}
+	var config duck.Config
+	if duck.CreateConfig(&config) == duck.StateError {
+		return nil, errors.New("make DuckDB's configuration")
+	}
+	defer duck.DestroyConfig(&config)
+	for name, value := range map[string]string{
+		"autoinstall_known_extensions": "false",
+		"autoload_known_extensions":    "false",
+		"allow_community_extensions":   "false",
+		"allow_unsigned_extensions":    "false",
+		"allow_persistent_secrets":     "false",
+		"memory_limit":                 strconv.FormatInt(open.Memory, 10) + "B",
+		// More threads come when this one is restricted, and are so from birth.
+		"threads": "1",
+		// Spilling to disk would need a folder that SQL can write to.
+		"temp_directory": "",
+	} {
+		if duck.SetConfig(config, name, value) == duck.StateError {
+			return nil, fmt.Errorf("set DuckDB's %s", name)
+		}
+	}
+	var message string
+	if duck.OpenExt(":memory:", &e.db, config, &message) == duck.StateError {
+		return nil, fmt.Errorf("open DuckDB: %s", message)
+	}
+	var paths, files []string
+	for _, table := range open.Tables {
+		e.tables[strings.ToLower(table.Name)] = table
+		for _, file := range table.Files {
+			paths = append(paths, quoteText(file))
+		}
+		files = append(files, table.Files...)
+	}
+	if open.Limits != nil {
+		if err := confineThread(files); err != nil {
+			return nil, fmt.Errorf("restrict the worker's thread: %w", err)
+		}
+	}
+	return e, e.with(func(conn duck.Connection) error {
+		if err := registerFunctions(conn); err != nil {
+			return err
+		}
+		settings := []string{
+			"SET GLOBAL TimeZone = 'UTC'",
+			"SET GLOBAL threads = " + strconv.Itoa(max(open.Threads, 1)),
+			"SET GLOBAL allowed_paths = [" + strings.Join(paths, ", ") + "]",
+			"SET GLOBAL enable_external_access = false",
+			"SET GLOBAL lock_configuration = true",
+		}
+		if open.Exposed {
+			settings = settings[:2]
+		}
+		for _, statement := range settings {
+			if err := e.exec(conn, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement[:min(len(statement), 40)], err)
+			}
+		}
+		return nil
+	})
+}
+
+// with runs f on a connection of its own, so that one query leaves nothing
+// behind for the next: no variable, no temporary table, no seed.
+func (e *engine) with(f func(duck.Connection) error) error {
+	var conn duck.Connection
+	if duck.Connect(e.db, &conn) == duck.StateError {
+		return errors.New("connect to DuckDB")
+	}
+	defer duck.Disconnect(&conn)
+	return f(conn)
+}
+
+func (e *engine) exec(conn duck.Connection, statement string) error {
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	if duck.Query(conn, statement, &res) == duck.StateError {
+		return newFault(duck.ResultError(&res), faultRun)
+	}
+	return nil
+}
+
+// load makes a table known to DuckDB, unless it is.
+func (e *engine) load(conn duck.Connection, name string) error {
+	key := strings.ToLower(name)
+	table, known := e.tables[key]
+	if !known || e.loaded[key] {
+		return nil
+	}
+	if err := e.create(conn, table); err != nil {
+		return &fault{faultTables, fmt.Sprintf("open table %q: %v", table.Name, err)}
+	}
+	e.loaded[key] = true
+	return nil
+}
+
+func (e *engine) create(conn duck.Connection, table Table) error {
+	if len(table.Files) == 0 {
+		columns := make([]string, len(table.Columns))
+		for i, c := range table.Columns {
+			columns[i] = quoteName(c.Name) + " " + c.Type
+		}
+		return e.exec(conn, "CREATE TABLE "+quoteName(table.Name)+" ("+strings.Join(columns, ", ")+")")
+	}
+	var size int64
+	files := make([]string, len(table.Files))
+	for i, file := range table.Files {
+		files[i] = quoteText(file)
+		info, err := os.Stat(file)
+		if err != nil {
+			// The file's size only decides how it is held; reading it says what
+			// is wrong with it.
+			size = nativeBytes + 1
+			continue
+		}
+		size += info.Size()
+	}
+	columns := make([]string, len(table.Columns))
+	for i, c := range table.Columns {
+		columns[i] = quoteName(c.Name)
+	}
+	as := fmt.Sprintf("%s AS SELECT %s FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)",
+		quoteName(table.Name), strings.Join(columns, ", "), strings.Join(files, ", "))
+	if table.RowCount <= nativeRows && e.native+size <= nativeBytes {
+		if err := e.exec(conn, "CREATE TABLE "+as); err == nil {
+			e.native += size
+			return nil
+		}
+	}
+	return e.exec(conn, "CREATE VIEW "+as)
+}
+
+// parse gives a statement's syntax tree as JSON. Nothing is bound or run.
+func (e *engine) parse(sql string) (string, error) {
+	return e.text("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", sql)
+}
+
+// unparse gives the SQL of a syntax tree.
+func (e *engine) unparse(tree string) (string, error) {
+	return e.text("SELECT json_deserialize_sql(CAST(? AS JSON))", tree)
+}
+
+// text runs one of our own statements, with one argument and one text in answer.
+func (e *engine) text(statement, arg string) (text string, err error) {
+	err = e.with(func(conn duck.Connection) error {
+		var stmt duck.PreparedStatement
+		defer duck.DestroyPrepare(&stmt)
+		if duck.Prepare(conn, statement, &stmt) == duck.StateError {
+			return newFault(duck.PrepareError(stmt), faultQuery)
+		}
+		if duck.BindVarcharLength(stmt, 1, arg, duck.IdxT(len(arg))) == duck.StateError {
+			return errors.New("bind the statement's argument")
+		}
+		var res duck.Result
+		defer duck.DestroyResult(&res)
+		if duck.ExecutePrepared(stmt, &res) == duck.StateError {
+			return newFault(duck.ResultError(&res), faultQuery)
+		}
+		chunk := duck.FetchChunk(res)
+		if chunk.Ptr == nil || duck.DataChunkGetSize(chunk) != 1 {
+			return errors.New("no row in answer")
+		}
+		defer duck.DestroyDataChunk(&chunk)
+		text = strings.Clone(textAt(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)), 0))
+		return nil
+	})
+	return text, err
+}
+
+// outcome is a result as far as it was kept.
+type outcome struct {
+	head replyHead
+	rows [][]byte
+}
+
+// run runs a query over the tables it uses and keeps rows up to the bounds.
+func (e *engine) run(req request) (outcome, error) {
+	var out outcome
+	err := e.with(func(conn duck.Connection) error {
+		for _, name := range req.Use {
+			if err := e.load(conn, name); err != nil {
+				return err
+			}
+		}
+		// What is not committed is undone with the connection; there should be
+		// nothing.
+		if err := e.exec(conn, "BEGIN TRANSACTION READ ONLY"); err != nil {
+			return err
+		}
+		var stmt duck.PreparedStatement
+		defer duck.DestroyPrepare(&stmt)
+		if duck.Prepare(conn, req.SQL, &stmt) == duck.StateError {
+			return newFault(duck.PrepareError(stmt), faultQuery)
+		}
+		if !e.exposed && duck.PreparedStatementType(stmt) != duck.StatementTypeSelect {
+			return &fault{faultQuery, "Parser Error: only SELECT is allowed"}
+		}
+		var res duck.Result
+		defer duck.DestroyResult(&res)
+		// A streamed result is made as it is read: rows beyond the bounds are
+		// never computed.
+		//lint:ignore SA1019 the C API has no other way to stream a result
+		if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
+			return newFault(duck.ResultError(&res), faultRun)
+		}
+		return out.collect(&res, req.MaxRows, req.MaxBytes)
+	})
+	return out, err
+}
+
+func (out *outcome) collect(res *duck.Result, maxRows int, maxBytes int64) error {
+	w, err := newRowWriter(res)
+	if err != nil {
+		return &fault{faultQuery, "Binder Error: " + err.Error()}
+	}
+	out.head.Columns = w.columns
+	var size int64
+	for {
+		var chunk duck.DataChunk
+		//lint:ignore SA1019 the C API has no other way to stream a result
+		if duck.StreamFetchChunk(*res, &chunk) == duck.StateError {
+			if message := duck.ResultError(res); message != "" {
+				return newFault(message, faultRun)
+			}
+			return nil
+		}
+		count := uint64(duck.DataChunkGetSize(chunk))
+		if count == 0 {
+			duck.DestroyDataChunk(&chunk)
+			return nil
+		}
+		w.bind(chunk)
+		for row := range count {
+			if len(out.rows) == maxRows {
+				out.head.Truncated = true
+				break
+			}
+			line := w.append(nil, row)
+			if size += int64(len(line)); size > maxBytes {
+				out.head.Truncated = true
+				break
+			}
+			out.rows = append(out.rows, line)
+		}
+		duck.DestroyDataChunk(&chunk)
+		if out.head.Truncated {
+			return nil
+		}
+	}
+}
+
+func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+func quoteText(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }
+
+// newFault sorts DuckDB's message, which begins with the kind of error.
+func newFault(message string, kind faultKind) *fault {
+	switch {
+	case strings.HasPrefix(message, "Out of Memory"), strings.Contains(message, "bad_alloc"),
+		strings.Contains(message, "failed to allocate"), strings.Contains(message, "could not allocate"):
+		kind = faultMemory
+	case strings.HasPrefix(message, "Parser Error"), strings.HasPrefix(message, "Binder Error"), strings.HasPrefix(message, "Catalog Error"):
+		kind = faultQuery
+	}
+	return &fault{kind, message}
+}

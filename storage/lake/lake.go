@@ -1,0 +1,73 @@
+package lake
+
+import (
+	"encoding/json"
+	"time"
+
+	"parley/storage"
+)
+
+// Table is a dataset as a query may see it.
+type Table struct {
+	// Name is the dataset's; queries find it without regard to case.
+	Name string
+	// Columns are those of the current version, in order. Type is DuckDB's name
+	// of it.
+	Columns []storage.Column
+	// Files are absolute paths of the Parquet files that hold the rows, none for
+	// an empty dataset. When the server runs as root the worker does not: then
+	// the files, not their folders, must be readable by others.
+	Files []string
+	// Version changes when the rows do.
+	Version string
+	// RowCount helps to decide how the rows are held; it need not be exact.
+	RowCount int64
+}
+
+// Query is a statement and what it may see and use.
+type Query struct {
+	SQL string
+	// Tables are all that exists as far as the query is concerned.
+	Tables []Table
+	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
+	MaxRows  int
+	MaxBytes int64
+	// Timeout bounds the whole, waiting for a worker included; zero stands for
+	// the default.
+	Timeout time.Duration
+}
+
+// The bounds of a query that sets none.
+const (
+	DefaultMaxRows  = 1_000
+	DefaultMaxBytes = 1 << 20
+	DefaultTimeout  = 30 * time.Second
+)
+
+// Result is the rows of a query, as far as they were kept.
+type Result struct {
+	// Columns are those of the rows, without the score.
+	Columns []storage.Column
+	// Rows are JSON objects with a key for each column, and "__metadata" with
+	// the row's score last.
+	Rows     []json.RawMessage
+	RowCount int
+	// Truncated says that there were more rows than the bounds let through.
+	Truncated bool
+	// SQL is what ran: the query's own text, or what it became when a score
+	// was added to it.
+	SQL string
+}
+
+func (q Query) withDefaults() Query {
+	if q.MaxRows <= 0 {
+		q.MaxRows = DefaultMaxRows
+	}
+	if q.MaxBytes <= 0 {
+		q.MaxBytes = DefaultMaxBytes
+	}
+	if q.Timeout <= 0 {
+		q.Timeout = DefaultTimeout
+	}
+	return q
+}

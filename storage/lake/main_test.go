@@ -1,0 +1,193 @@
+package lake
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"parley/storage"
+)
+
+// The test binary run again is the worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		os.Exit(WorkerMain(os.Stdin, os.Stdout, os.Exit))
+	}
+	code := m.Run()
+	if dir := plainDir; dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+var plainDir string
+
+// plainWorker gives how to run a worker without the race detector, which is
+// what has a limit of its address space.
+var plainWorker = sync.OnceValues(func() (string, error) {
+	if !raceEnabled {
+		return executable(), nil
+	}
+	dir, err := os.MkdirTemp("", "lake-worker")
+	if err != nil {
+		return "", err
+	}
+	plainDir = dir
+	path := filepath.Join(dir, "lake.test")
+	out, err := exec.Command("go", "test", "-c", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build a plain worker: %w: %s", err, out)
+	}
+	return path, os.Chmod(dir, 0o755)
+})
+
+// setup makes a pool and, in a folder, the tables orders, items, notes and
+// secrets, the last of which is for no query.
+type setup struct {
+	pool   *Pool
+	tables []Table
+	secret string
+	dir    string
+}
+
+func newSetup(t testing.TB, change func(*Config)) *setup {
+	t.Helper()
+	path, err := plainWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{
+		Workers: 2, Memory: 256 << 20, Threads: 1, Idle: time.Hour,
+		Command: func() (string, []string, []string) { return path, []string{"worker"}, nil },
+	}
+	if change != nil {
+		change(&config)
+	}
+	pool, err := NewPool(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	dir := t.TempDir()
+	s := &setup{pool: pool, dir: dir, secret: filepath.Join(dir, "secret.csv")}
+	if err := os.WriteFile(s.secret, []byte("word\nhidden-treasure\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.tables = []Table{
+		parquet(t, dir, "orders", `SELECT i AS id, 'customer ' || i % 100 AS customer, (i * 7 % 1000) / 10.0 AS total,
+			DATE '2024-01-01' + CAST(i % 365 AS INTEGER) AS day FROM range(1000) r(i)`),
+		parquet(t, dir, "order-items.v2", `SELECT i AS order_id, i % 7 AS quantity FROM range(3000) r(i)`),
+		parquet(t, dir, "notes", `SELECT * FROM (VALUES
+			('a.md', 1, 'The quick brown fox jumps over the lazy dog'),
+			('a.md', 2, 'Foxes are cunning; a fox hunts by night'),
+			('b.md', 1, 'Crème brûlée is a dessert of custard and caramel'),
+			('b.md', 2, 'Nothing to see here, move along')) v(document, passage, text)`),
+	}
+	parquet(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
+	return s
+}
+
+// parquet writes a query's rows to a file and gives the table that it makes.
+func parquet(t testing.TB, dir, name, query string) Table {
+	t.Helper()
+	file := filepath.Join(dir, name+".parquet")
+	e, err := openEngine(openRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer duck.Close(&e.db)
+	table := Table{Name: name, Files: []string{file}, Version: "1"}
+	err = e.with(func(conn duck.Connection) error {
+		return e.exec(conn, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet)", query, quoteText(file)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := e.run(request{SQL: "SELECT * FROM read_parquet(" + quoteText(file) + ")", MaxRows: 1, MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Columns = out.head.Columns
+	out, err = e.run(request{SQL: "SELECT count(*) AS n FROM read_parquet(" + quoteText(file) + ")", MaxRows: 1, MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var row struct{ N int64 }
+	if err := json.Unmarshal(out.rows[0], &row); err != nil {
+		t.Fatal(err)
+	}
+	table.RowCount = row.N
+	return table
+}
+
+func (s *setup) query(t testing.TB, sql string) (Result, error) {
+	t.Helper()
+	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second})
+}
+
+// rows runs a query that must work and gives its rows, one a line.
+func (s *setup) rows(t testing.TB, sql string) string {
+	t.Helper()
+	result, err := s.query(t, sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	var lines []string
+	for _, row := range result.Rows {
+		lines = append(lines, string(row))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tree parses a statement in this process, for tests of the validator alone.
+type treeParser struct {
+	mu sync.Mutex
+	e  *engine
+}
+
+func newTreeParser(t testing.TB) *treeParser {
+	t.Helper()
+	e, err := openEngine(openRequest{Memory: 256 << 20, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { duck.Close(&e.db) })
+	return &treeParser{e: e}
+}
+
+func (p *treeParser) check(sql string, tables []Table) (Checked, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := checkRequest(sql, tables); err != nil {
+		return Checked{}, err
+	}
+	tree, err := p.e.parse(sql)
+	if err != nil {
+		return Checked{}, err
+	}
+	return Validate([]byte(tree), tables)
+}
+
+// plainTables are tables for the validator, which needs no files.
+func plainTables() []Table {
+	columns := func(names ...string) (all []storage.Column) {
+		for _, name := range names {
+			all = append(all, storage.Column{Name: name, Type: "VARCHAR"})
+		}
+		return all
+	}
+	return []Table{
+		{Name: "orders", Columns: columns("id", "customer", "total", "day")},
+		{Name: "order-items.v2", Columns: columns("order_id", "quantity")},
+		{Name: "notes", Columns: columns("document", "passage", "text")},
+		{Name: "new"},
+	}
+}

@@ -1,0 +1,228 @@
+package lake
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Text search by words, tolerant of case, accents, plurals and typing errors.
+// It is done here and not by DuckDB's text functions: one pass over a text
+// serves all words, and the rules can be tested on their own.
+
+// A word that is close to one asked for counts as much as its likeness; what is
+// less alike than this is another word.
+const minLikeness = 0.7
+
+// maxWords is how many different words of a search count.
+const maxWords = 32
+
+// maxWord is the longest word, in characters, whose likeness is measured.
+const maxWord = 32
+
+// matcher scores texts against some words. The zero value is aimed at nothing.
+type matcher struct {
+	source string
+	words  [][]rune
+	set    bool
+}
+
+// aim makes the matcher look for the words of a text.
+func (m *matcher) aim(words string) {
+	if m.set && m.source == words {
+		return
+	}
+	*m = matcher{source: strings.Clone(words), set: true}
+	seen := map[string]bool{}
+	eachWord(m.source, func(word string) bool {
+		if !seen[word] {
+			seen[word] = true
+			m.words = append(m.words, []rune(word))
+		}
+		return len(m.words) < maxWords
+	})
+}
+
+// score says how well a text matches: 1 when it has all the words, 0 when it
+// has fewer than half of them.
+func (m *matcher) score(text string) float64 {
+	if len(m.words) == 0 {
+		return 0
+	}
+	best := make([]float64, len(m.words))
+	missing := len(m.words)
+	eachWord(text, func(word string) bool {
+		for i, wanted := range m.words {
+			if best[i] == 1 {
+				continue
+			}
+			if l := likeness(wanted, word); l > best[i] {
+				if best[i] = l; l == 1 {
+					missing--
+				}
+			}
+		}
+		return missing > 0
+	})
+	var sum float64
+	for _, b := range best {
+		sum += b
+	}
+	if score := sum / float64(len(best)); score >= 0.5*minLikeness && sum >= minLikeness {
+		return score
+	}
+	return 0
+}
+
+// count gives how many words a text has, then how often it has each word that
+// the matcher is aimed at; one that is only alike counts less.
+func (m *matcher) count(text string) []float64 {
+	counts := make([]float64, 1+len(m.words))
+	eachWord(text, func(word string) bool {
+		counts[0]++
+		for i, wanted := range m.words {
+			if l := likeness(wanted, word); l == 1 {
+				counts[1+i]++
+			} else if l > 0 {
+				counts[1+i] += l / 2
+			}
+		}
+		return true
+	})
+	return counts
+}
+
+// likeness compares a word in a text with one asked for: 1 when they are the
+// same, 0 when they are different words.
+func likeness(wanted []rune, word string) float64 {
+	n := utf8.RuneCountInString(word)
+	if n > maxWord || len(wanted) > maxWord {
+		if string(wanted) == word {
+			return 1
+		}
+		return 0
+	}
+	allowed := 0
+	switch {
+	case len(wanted) >= 8:
+		allowed = 2
+	case len(wanted) >= 4:
+		allowed = 1
+	}
+	if d := n - len(wanted); d > allowed || -d > allowed {
+		// The beginning of a longer word is what someone types who looks for it.
+		if d > 0 && len(wanted) >= 4 && strings.HasPrefix(word, string(wanted)) {
+			return max(minLikeness, float64(len(wanted))/float64(n))
+		}
+		return 0
+	}
+	distance := editDistance(wanted, []rune(word))
+	if distance > allowed {
+		return 0
+	}
+	if l := 1 - float64(distance)/float64(max(len(wanted), n)); l >= minLikeness {
+		return l
+	}
+	return 0
+}
+
+// editDistance is the least number of characters to add, drop, change or swap
+// with their neighbour to turn one word into the other. Words are at most
+// maxWord long.
+func editDistance(a, b []rune) int {
+	var rows [3][maxWord + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			d := min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			row[j+1] = d
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// eachWord calls f with the words of a text in the form in which they are
+// compared, until it says to stop.
+func eachWord(text string, f func(word string) bool) {
+	if !ascii(text) {
+		text = fold(text)
+	}
+	start := -1
+	for i, r := range text {
+		alone := standsAlone(r)
+		if !alone && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && !f(stem(text[start:i])) {
+			return
+		}
+		start = -1
+		if alone && !f(text[i:i+utf8.RuneLen(r)]) {
+			return
+		}
+	}
+	if start >= 0 {
+		f(stem(text[start:]))
+	}
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// standsAlone reports whether a character is a word by itself, in scripts that
+// write without blanks.
+func standsAlone(r rune) bool {
+	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+var foldings = strings.NewReplacer("ß", "ss", "ẞ", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe",
+	"ø", "o", "Ø", "o", "ł", "l", "Ł", "l", "đ", "d", "Đ", "d", "ı", "i")
+
+// fold takes a text's accents away.
+func fold(text string) string {
+	return foldings.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(text)))
+}
+
+// stem gives a word in lower case and in the singular, roughly: the same for
+// both is what counts.
+func stem(word string) string {
+	word = strings.ToLower(word)
+	switch {
+	case len(word) > 4 && strings.HasSuffix(word, "ies"):
+		return word[:len(word)-3] + "y"
+	case len(word) > 4 && (strings.HasSuffix(word, "sses") || strings.HasSuffix(word, "shes") ||
+		strings.HasSuffix(word, "ches") || strings.HasSuffix(word, "xes")):
+		return word[:len(word)-2]
+	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us"):
+		return word[:len(word)-1]
+	}
+	return word
+}

@@ -1,0 +1,55 @@
+package lake
+
+import (
+	"fmt"
+	"strings"
+)
+
+// termsOfText is the name, not on the validator's list, of the function that
+// counts a search's words in a text.
+const termsOfText = "parley_terms"
+
+// The constants of BM25 that everyone uses: how soon more of a word stops to
+// count, and how much long passages are held back.
+const (
+	bm25Saturation = 1.2
+	bm25Length     = 0.75
+)
+
+// passagesSQL ranks the passages of a table by BM25, best first. The score is a
+// share of the highest that any passage could reach for these words. A word
+// that most passages have still counts a little: hence 1 + in the logarithm.
+func passagesSQL(table Table, words string) string {
+	var m matcher
+	m.aim(words)
+	var found, idf, ideal, score []string
+	for i := range m.words {
+		found = append(found, fmt.Sprintf("count(*) FILTER (terms[%d] > 0) AS found%d", i+2, i))
+		idf = append(idf, fmt.Sprintf("ln(1 + (n - found%d + 0.5) / (found%d + 0.5)) AS idf%d", i, i, i))
+		ideal = append(ideal, fmt.Sprintf("idf%d", i))
+		score = append(score, fmt.Sprintf(
+			"idf%d * terms[%d] * %g / (terms[%d] + %g * (%g + %g * terms[1] / length))",
+			i, i+2, bm25Saturation+1, i+2, bm25Saturation, 1-bm25Length, bm25Length))
+	}
+	if len(m.words) == 0 {
+		return "SELECT document, passage, text, 0.0 AS __score FROM " + quoteName(table.Name) + " WHERE false"
+	}
+	return fmt.Sprintf(`
+		WITH counted AS (
+			SELECT document, passage, text, %s(text, %s) AS terms
+			FROM %s
+		), totals AS (
+			SELECT count(*) AS n, greatest(avg(terms[1]), 1) AS length, %s
+			FROM counted
+		), weights AS (
+			SELECT length, %s
+			FROM totals
+		)
+		SELECT document, passage, text, (%s) / (%g * (%s)) AS __score
+		FROM counted, weights
+		WHERE __score > 0
+		ORDER BY __score DESC, document, passage`,
+		termsOfText, quoteText(words), quoteName(table.Name),
+		strings.Join(found, ", "), strings.Join(idf, ", "),
+		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "))
+}

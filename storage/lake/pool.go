@@ -1,0 +1,348 @@
+package lake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/storage"
+)
+
+// Config is how a pool works. The zero value of a field stands for its default.
+type Config struct {
+	// Workers is how many processes there are at the most, and so how many
+	// queries run at once; by default as many as there are processors, two at
+	// least.
+	Workers int
+	// Queue is how many more queries may wait for a worker; 64 by default.
+	Queue int
+	// Memory is what DuckDB may use in one worker, in bytes; 1 GiB by default.
+	Memory int64
+	// Threads is how many threads one query uses; by default two, or what the
+	// machine has.
+	Threads int
+	// Idle is how long a worker is kept warm without work; a minute by default.
+	Idle time.Duration
+	// Command says how to run WorkerMain in another process: by default this
+	// executable with the argument "worker" and no environment.
+	Command func() (path string, args, env []string)
+	// Log gets what an operator should know; nil is for nothing.
+	Log *slog.Logger
+
+	// Walls that tests take down to see that the others hold.
+	unchecked, exposed, open bool
+}
+
+// Pool runs queries in worker processes. It is safe for concurrent use.
+type Pool struct {
+	config Config
+	slots  chan struct{}
+	cancel context.CancelFunc
+	closed context.Context
+	work   sync.WaitGroup
+	warned sync.Once
+
+	mu    sync.Mutex
+	idle  []*parked
+	stats Stats
+}
+
+// parked is a worker that waits for its next query.
+type parked struct {
+	*process
+	timer *time.Timer
+}
+
+// Stats is what a pool is doing, and has done since it began.
+type Stats struct {
+	Running, Waiting, Idle int
+	// Started counts worker processes, Ended those that were killed or died in
+	// a query, Refused the queries that found no place in the queue.
+	Started, Ended, Refused int64
+}
+
+// maxUses is how many queries a worker answers before another takes its place,
+// so that whatever it leaks stays small.
+const maxUses = 10_000
+
+// NewPool makes a pool. No worker starts before the first query.
+func NewPool(config Config) (*Pool, error) {
+	if config.Workers <= 0 {
+		config.Workers = max(runtime.GOMAXPROCS(0), 2)
+	}
+	if config.Queue <= 0 {
+		config.Queue = 64
+	}
+	if config.Memory <= 0 {
+		config.Memory = 1 << 30
+	}
+	if config.Memory < 64<<20 {
+		return nil, fmt.Errorf("a worker needs at least 64 MiB of memory, got %d bytes", config.Memory)
+	}
+	if config.Threads <= 0 {
+		config.Threads = min(runtime.GOMAXPROCS(0), 2)
+	}
+	if config.Idle <= 0 {
+		config.Idle = time.Minute
+	}
+	if config.Command == nil {
+		config.Command = func() (string, []string, []string) { return executable(), []string{"worker"}, nil }
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Pool{config: config, slots: make(chan struct{}, config.Workers)}
+	p.closed, p.cancel = context.WithCancel(context.Background())
+	return p, nil
+}
+
+// Close ends all workers, queries that run among them, and waits until they are
+// gone. It may be called again.
+func (p *Pool) Close() {
+	p.cancel()
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, w := range idle {
+		w.timer.Stop()
+		w.kill()
+	}
+	p.work.Wait()
+}
+
+// Stats says what the pool is doing.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.stats
+	stats.Idle = len(p.idle)
+	return stats
+}
+
+// errDeadline is why a query's context ends when its time is up.
+var errDeadline = errors.New("the query's time is up")
+
+// errClosed is why a query's context ends when the pool closes.
+var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
+
+// admit waits for a place among the running queries.
+func (p *Pool) admit(ctx context.Context) error {
+	p.mu.Lock()
+	select {
+	case p.slots <- struct{}{}:
+		p.stats.Running++
+		p.mu.Unlock()
+		return nil
+	default:
+	}
+	if p.stats.Waiting >= p.config.Queue {
+		p.stats.Refused++
+		p.mu.Unlock()
+		return storage.Errorf(storage.ErrUnavailable, "too many queries are waiting; try again soon")
+	}
+	p.stats.Waiting++
+	p.mu.Unlock()
+	var err error
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		if err = context.Cause(ctx); errors.Is(err, errDeadline) {
+			err = storage.Errorf(storage.ErrUnavailable, "the query engine is busy; try again soon")
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Waiting--
+	if err == nil {
+		p.stats.Running++
+	}
+	return err
+}
+
+func (p *Pool) release() {
+	p.mu.Lock()
+	p.stats.Running--
+	p.mu.Unlock()
+	<-p.slots
+}
+
+// enter counts a task that Close waits for. It reports false when the pool is
+// closed.
+func (p *Pool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed.Err() != nil {
+		return false
+	}
+	p.work.Add(1)
+	return true
+}
+
+// lease runs f with a worker for the tables. f says whether the worker is as
+// good as before. The context that f gets ends at the deadline and when the
+// pool closes.
+func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration, f func(context.Context, *process) (keep bool, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errDeadline)
+	defer cancel()
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	defer cancelCause(nil)
+	defer context.AfterFunc(p.closed, func() { cancelCause(errClosed) })()
+	if !p.enter() {
+		return errClosed
+	}
+	defer p.work.Done()
+	if err := p.admit(ctx); err != nil {
+		return err
+	}
+	w, err := p.acquire(ctx, tables)
+	if err != nil {
+		p.release()
+		return err
+	}
+	keep, err := f(ctx, w)
+	w.uses++
+	if keep && w.uses < maxUses && p.park(w) {
+		p.release()
+		return err
+	}
+	// The caller need not wait until the kernel has taken the worker down; the
+	// next query must, or there would be more of them than allowed.
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		p.retire(w)
+		p.release()
+	}()
+	return err
+}
+
+// acquire gives a warm worker for the tables, or starts one in the place of the
+// one that has been idle longest.
+func (p *Pool) acquire(ctx context.Context, tables []Table) (*process, error) {
+	key := p.key(tables)
+	for {
+		w, victim := p.pick(key)
+		if victim != nil {
+			victim.kill()
+			continue
+		}
+		if w == nil {
+			return p.start(ctx, key, tables)
+		}
+		if w.alive() {
+			return w, nil
+		}
+		w.kill()
+	}
+}
+
+// pick takes an idle worker: one with the key, else, when there is no room for
+// a new one, the oldest as a victim.
+func (p *Pool) pick(key string) (w, victim *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := -1
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		if p.idle[i].key == key {
+			at = i
+			break
+		}
+	}
+	if at >= 0 {
+		return p.take(at), nil
+	}
+	// Of those who run, the caller is one and has no worker yet.
+	if len(p.idle)+p.stats.Running > p.config.Workers && len(p.idle) > 0 {
+		return nil, p.take(0)
+	}
+	return nil, nil
+}
+
+// take removes an idle worker from the list. The caller holds the lock.
+func (p *Pool) take(i int) *process {
+	w := p.idle[i]
+	w.timer.Stop()
+	p.idle = slices.Delete(p.idle, i, i+1)
+	return w.process
+}
+
+// park keeps a worker warm. It reports false when the pool is closed.
+func (p *Pool) park(w *process) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed.Err() != nil {
+		return false
+	}
+	rest := &parked{process: w}
+	rest.timer = time.AfterFunc(p.config.Idle, func() {
+		p.mu.Lock()
+		at := slices.Index(p.idle, rest)
+		if at >= 0 {
+			p.take(at)
+			p.work.Add(1)
+			defer p.work.Done()
+		}
+		p.mu.Unlock()
+		if at >= 0 {
+			w.kill()
+		}
+	})
+	p.idle = append(p.idle, rest)
+	return true
+}
+
+func (p *Pool) retire(w *process) {
+	w.kill()
+	p.mu.Lock()
+	p.stats.Ended++
+	p.mu.Unlock()
+	p.config.Log.Debug("worker ended", "pid", w.pid, "uses", w.uses, "stderr", w.said.String())
+}
+
+func (p *Pool) start(ctx context.Context, key string, tables []Table) (*process, error) {
+	path, args, env := p.config.Command()
+	w, err := startProcess(ctx, launch{
+		path: path, args: args,
+		// The C library would give each thread an arena of its own, in address
+		// space that counts.
+		env:     append([]string{"MALLOC_ARENA_MAX=2"}, env...),
+		memory:  p.config.Memory,
+		threads: p.config.Threads,
+		tables:  tables,
+		exposed: p.config.exposed,
+		open:    p.config.open,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.key = key
+	p.mu.Lock()
+	p.stats.Started++
+	p.mu.Unlock()
+	if len(w.lacks) > 0 {
+		p.warned.Do(func() {
+			p.config.Log.Warn("query workers run without some protections that this system does not allow",
+				"missing", strings.Join(w.lacks, ", "))
+		})
+	}
+	return w, nil
+}
+
+// key names a set of tables at their versions.
+func (p *Pool) key(tables []Table) string {
+	sorted := slices.SortedFunc(slices.Values(tables), func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	// Encoding what holds strings and numbers alone cannot fail.
+	_ = json.NewEncoder(h).Encode(sorted)
+	return hex.EncodeToString(h.Sum(nil))
+}

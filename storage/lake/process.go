@@ -1,0 +1,282 @@
+package lake
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// attributes are a way to start a process, and what the system denied it.
+type attributes struct {
+	sys   syscall.SysProcAttr
+	lacks []string
+}
+
+// process is a worker from the server's side. One request is under way at a
+// time.
+type process struct {
+	key   string
+	pid   int
+	uses  int
+	in    io.WriteCloser
+	out   *bufio.Reader
+	said  outcry
+	ended chan struct{}
+	// lacks names the protections that the system did not allow.
+	lacks []string
+}
+
+// outcry keeps the first of what a worker says on its standard error, which is
+// where the cause stands.
+type outcry struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (o *outcry) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.buf = append(o.buf, p[:min(len(p), 1<<10-len(o.buf))]...)
+	return len(p), nil
+}
+
+func (o *outcry) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(bytes.ToValidUTF8(o.buf, []byte("?")))
+}
+
+// launch says how to start a worker.
+type launch struct {
+	path    string
+	args    []string
+	env     []string
+	memory  int64
+	threads int
+	tables  []Table
+	// exposed leaves DuckDB's settings off, open the process's own walls off.
+	exposed, open bool
+}
+
+// startProcess starts a worker and opens DuckDB in it. It ends with the
+// server's process, whatever becomes of the caller.
+func startProcess(ctx context.Context, l launch) (*process, error) {
+	files, tables, err := handOver(l.tables)
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	l.tables = tables
+	p := &process{ended: make(chan struct{})}
+	started := make(chan error, 1)
+	go func() {
+		// The thread is restricted for good and never goes back: it ends with
+		// this goroutine. A worker dies with the thread that started it, so the
+		// thread waits for it.
+		runtime.LockOSThread()
+		defer close(p.ended)
+		cmd, err := p.start(l, files)
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	if err := p.open(ctx, l, len(files)); err != nil {
+		p.kill()
+		if gone(err) {
+			// Not the fault of a query, of which there is none yet.
+			return nil, fmt.Errorf("a worker ended at its start: %v: %s", err, p.said.String())
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// handOver opens the tables' files for a worker to inherit, and gives the tables
+// with the names under which it finds them. So it needs no way to their folders,
+// and they stay what they are when their names are gone.
+func handOver(tables []Table) (files []*os.File, renamed []Table, err error) {
+	for _, t := range tables {
+		paths := make([]string, len(t.Files))
+		for i, path := range t.Files {
+			f, err := os.Open(path)
+			if err != nil {
+				return files, nil, fmt.Errorf("open table %q: %w", t.Name, err)
+			}
+			// The first that is inherited comes after standard error.
+			paths[i] = inherited(path, 3+len(files))
+			files = append(files, f)
+		}
+		t.Files = paths
+		renamed = append(renamed, t)
+	}
+	return files, renamed, nil
+}
+
+func (p *process) start(l launch, files []*os.File) (*exec.Cmd, error) {
+	ways := processAttributes()
+	if l.open {
+		ways = ways[len(ways)-1:]
+	} else {
+		var err error
+		if p.lacks, err = confine(l.path, files); err != nil {
+			return nil, err
+		}
+	}
+	var last error
+	for _, way := range ways {
+		cmd := exec.Command(l.path, l.args...)
+		cmd.Args[0] = "parley"
+		cmd.Env = append([]string{}, l.env...)
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &way.sys
+		cmd.Stderr = &p.said
+		cmd.ExtraFiles = files
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return nil, err
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return nil, err
+		}
+		if last = cmd.Start(); last == nil {
+			p.lacks = append(p.lacks, way.lacks...)
+			p.pid, p.in, p.out = cmd.Process.Pid, in, bufio.NewReader(out)
+			return cmd, nil
+		}
+		if !errors.Is(last, syscall.EPERM) && !errors.Is(last, syscall.EINVAL) && !errors.Is(last, syscall.ENOSPC) {
+			break
+		}
+	}
+	return nil, last
+}
+
+// open waits for the worker's hello, and has it set its limits and open DuckDB.
+func (p *process) open(ctx context.Context, l launch, files int) error {
+	var greeting hello
+	err := p.wait(ctx, func() error {
+		payload, err := readFrame(p.out, 1<<10)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(payload, &greeting)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for a worker: %w", err)
+	}
+	open := &openRequest{Tables: l.tables, Memory: l.memory, Threads: l.threads, Exposed: l.exposed}
+	if !l.open {
+		firstToGo(p.pid)
+		open.Limits = &limits{Files: files}
+		if !greeting.Race {
+			size, err := addressSpace(p.pid)
+			if err != nil {
+				return fmt.Errorf("limit a worker: %w", err)
+			}
+			open.Limits.AddressSpace = size + addressBudget(l.memory, l.threads)
+		}
+	}
+	head, _, err := p.ask(ctx, request{Op: opOpen, Open: open})
+	if err != nil {
+		return fmt.Errorf("open a worker: %w", err)
+	}
+	if head.Fault != nil {
+		return fmt.Errorf("open a worker: %w", head.Fault)
+	}
+	return nil
+}
+
+// addressBudget is the address space that a worker may add to what it starts
+// with, when DuckDB may use so much memory: DuckDB does not count all that it
+// takes, and stacks and arenas are reserved and hardly used.
+func addressBudget(memory int64, threads int) uint64 {
+	const reserve = 512 << 20
+	return uint64(memory + memory/4 + reserve + int64(threads)*(80<<20))
+}
+
+// ask sends a request and waits for its reply. After an error, that of ctx
+// among them, the worker is of no more use.
+func (p *process) ask(ctx context.Context, req request) (head replyHead, rows []json.RawMessage, err error) {
+	payload, err := json.Marshal(req)
+	if err != nil {
+		return head, nil, fmt.Errorf("encode a request: %w", err)
+	}
+	// Rows come with four bytes of length each.
+	limit := min(maxHead+req.MaxBytes+4*int64(req.MaxRows), math.MaxInt32)
+	err = p.wait(ctx, func() error {
+		if err := writeFrame(p.in, payload); err != nil {
+			return err
+		}
+		reply, err := readFrame(p.out, int(limit))
+		if err != nil {
+			return err
+		}
+		head, rows, err = decodeReply(reply, req.MaxRows)
+		return err
+	})
+	return head, rows, err
+}
+
+// wait runs f, which talks to the worker, and kills the worker when ctx ends
+// first: that makes f return.
+func (p *process) wait(ctx context.Context, f func() error) error {
+	stop := context.AfterFunc(ctx, func() { killGroup(p.pid) })
+	err := f()
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// kill ends the worker and waits until it is gone.
+func (p *process) kill() {
+	if p.pid > 0 {
+		killGroup(p.pid)
+	}
+	<-p.ended
+	if p.in != nil {
+		_ = p.in.Close()
+	}
+}
+
+// alive reports whether the process still runs.
+func (p *process) alive() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// executable is the program that runs now, whatever became of its file and
+// whoever may look into its folder.
+func executable() string {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return self
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}

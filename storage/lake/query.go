@@ -1,0 +1,190 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"parley/storage"
+)
+
+// MaxSQL is the longest statement, in bytes, that is looked at.
+const MaxSQL = 64 << 10
+
+// Query checks a statement and runs it. What is wrong with the statement, the
+// time or memory that it took among it, comes as a storage.ErrInvalid whose
+// message is fit for a person and a model; a full queue as a
+// storage.ErrUnavailable; the end of ctx as its error, at once.
+func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
+	q = q.withDefaults()
+	if err := checkRequest(q.SQL, q.Tables); err != nil {
+		return Result{}, err
+	}
+	var result Result
+	err := p.again(ctx, q.Tables, q.Timeout, func(ctx context.Context, w *process) (bool, error) {
+		req := request{Op: opRun, SQL: q.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
+		if p.config.unchecked {
+			for _, t := range q.Tables {
+				req.Use = append(req.Use, t.Name)
+			}
+		} else {
+			checked, keep, err := w.check(ctx, q.SQL, q.Tables)
+			if err != nil {
+				return keep, err
+			}
+			req.Use, req.Tree = checked.Tables, checked.scored
+		}
+		var keep bool
+		var err error
+		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
+		return keep, err
+	})
+	return result, explain(err, q.Timeout)
+}
+
+// Check says whether a statement would be run over the tables, and what it
+// would use, without running it. Errors are those of Query.
+func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, error) {
+	if err := checkRequest(sql, tables); err != nil {
+		return Checked{}, err
+	}
+	var checked Checked
+	err := p.again(ctx, tables, DefaultTimeout, func(ctx context.Context, w *process) (keep bool, err error) {
+		checked, keep, err = w.check(ctx, sql, tables)
+		return keep, err
+	})
+	return checked, explain(err, DefaultTimeout)
+}
+
+// Passages gives the passages of a table with the columns document, passage and
+// text that match some words best, best first, each with its score. Errors are
+// those of Query.
+func (p *Pool) Passages(ctx context.Context, table Table, words string, limit int) (Result, error) {
+	q := Query{Tables: []Table{table}, MaxRows: limit}.withDefaults()
+	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > MaxSQL {
+		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", MaxSQL)
+	}
+	for _, name := range []string{"document", "passage", "text"} {
+		if !hasColumn(table, name) {
+			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
+		}
+	}
+	req := request{Op: opRun, SQL: passagesSQL(table, words), Use: []string{table.Name}, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
+	var result Result
+	err := p.again(ctx, q.Tables, q.Timeout, func(ctx context.Context, w *process) (keep bool, err error) {
+		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
+		return keep, err
+	})
+	return result, explain(err, q.Timeout)
+}
+
+func hasColumn(t Table, name string) bool {
+	for _, c := range t.Columns {
+		if strings.EqualFold(c.Name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// errWorkerGone says that a worker ended before it had anything to do with the
+// query.
+var errWorkerGone = errors.New("worker ended while idle")
+
+// again is lease, with another worker when a warm one turns out to be dead.
+func (p *Pool) again(ctx context.Context, tables []Table, timeout time.Duration, f func(context.Context, *process) (bool, error)) error {
+	err := p.lease(ctx, tables, timeout, f)
+	if errors.Is(err, errWorkerGone) {
+		err = p.lease(ctx, tables, timeout, f)
+	}
+	return err
+}
+
+// check has a statement parsed in the worker and checks its tree here.
+func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
+	head, _, err := w.ask(ctx, request{Op: opParse, SQL: sql})
+	if err != nil {
+		if w.uses > 0 && gone(err) {
+			return checked, false, errWorkerGone
+		}
+		return checked, false, err
+	}
+	if head.Fault != nil {
+		return checked, head.Fault.Kind == faultQuery, head.Fault
+	}
+	checked, err = Validate([]byte(head.Tree), tables)
+	return checked, true, err
+}
+
+// run has a checked statement run in the worker.
+func (w *process) run(ctx context.Context, req request, timeout time.Duration, threads int) (result Result, keep bool, err error) {
+	req.CPU = timeout * time.Duration(threads)
+	head, rows, err := w.ask(ctx, req)
+	if err != nil {
+		return result, false, err
+	}
+	if head.Fault != nil {
+		return result, head.Fault.Kind == faultQuery, head.Fault
+	}
+	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: head.SQL}, true, nil
+}
+
+// gone reports whether an error means that the worker is no more.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
+}
+
+// checkRequest refuses what need not trouble a worker.
+func checkRequest(sql string, tables []Table) error {
+	switch {
+	case strings.TrimSpace(sql) == "":
+		return storage.Errorf(storage.ErrInvalid, "the query is empty")
+	case len(sql) > MaxSQL:
+		return storage.Errorf(storage.ErrInvalid, "the query is %d bytes long; at most %d are allowed", len(sql), MaxSQL)
+	case !utf8.ValidString(sql) || strings.ContainsRune(sql, 0):
+		return storage.Errorf(storage.ErrInvalid, "the query must be UTF-8 text without NUL")
+	}
+	seen := map[string]bool{}
+	for _, t := range tables {
+		key := strings.ToLower(t.Name)
+		if seen[key] {
+			return fmt.Errorf("two tables are called %q", t.Name)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// explain turns what went wrong with a query into words for whoever asked it.
+// What is no fault of theirs stays an error of ours.
+func explain(err error, timeout time.Duration) error {
+	var f *fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errDeadline):
+		return storage.Errorf(storage.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
+	case errors.As(err, &f):
+		switch f.Kind {
+		case faultMemory:
+			return storage.Errorf(storage.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
+		case faultTables:
+			return fmt.Errorf("query: %w", f)
+		}
+		return storage.Errorf(storage.ErrInvalid, "%s", reason(f.Message))
+	case gone(err):
+		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
+	case errors.Is(err, errClosed):
+		return errClosed
+	}
+	var known *storage.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return fmt.Errorf("query: %w", err)
+}

@@ -1,0 +1,39 @@
+package lake
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// DuckDB shows the line of the statement under its message, with a caret.
+	excerpt = regexp.MustCompile(`(?s)\n+LINE \d+:.*$`)
+	// kindOfError begins DuckDB's messages.
+	kindOfError = regexp.MustCompile(`^(?:TransactionContext Error: )?[A-Z][A-Za-z ]{1,24} Error: `)
+	pathInside  = regexp.MustCompile(`(?:/[\w.@%+-]+){2,}/?|/proc\S*`)
+	// advice is what DuckDB tells whoever runs it, not whoever asks it.
+	advice = regexp.MustCompile(`(?is)\s*(?:\bset \w+\s*=|candidate functions:|possible solutions|see also|launch the database|this error signals|stack trace|use the setting|\n\s*\* ).*$`)
+)
+
+// maxReason is the most bytes of a message that is shown.
+const maxReason = 500
+
+// reason makes a sentence for a person of a message of DuckDB's: what is wrong,
+// without paths, settings or anything else from inside.
+func reason(message string) string {
+	if strings.HasPrefix(message, "INTERNAL Error") || strings.HasPrefix(message, "FATAL Error") {
+		return "the query engine cannot run this query"
+	}
+	message = excerpt.ReplaceAllString(message, "")
+	message = kindOfError.ReplaceAllString(message, "")
+	message = advice.ReplaceAllString(message, "")
+	message = pathInside.ReplaceAllString(message, "…")
+	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
+	if len(message) > maxReason {
+		message = strings.ToValidUTF8(message[:maxReason], "") + "…"
+	}
+	if message == "" {
+		return "the query engine cannot run this query"
+	}
+	return message
+}

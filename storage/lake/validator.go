@@ -1,0 +1,201 @@
+package lake
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"parley/storage"
+)
+
+// Checked is a statement that may run.
+type Checked struct {
+	// Tables are those of the given tables that the statement reads.
+	Tables []string
+	// scored is the tree of the statement with a score added, "" when the
+	// statement runs as it was written.
+	scored string
+}
+
+// The most that a statement's tree may be.
+const (
+	maxNodes = 20_000
+	maxDepth = 200
+)
+
+// Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
+// writes it, against what queries may do and the tables that exist for this
+// one. It knows every kind of node that it lets through; the rest is refused.
+// The error is a storage.ErrInvalid with the reason. Nothing is run.
+func Validate(tree []byte, tables []Table) (checked Checked, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(tree))
+	decoder.UseNumber()
+	var root node
+	if err := decoder.Decode(&root); err != nil {
+		return checked, refusal("the query is nested too deeply or cannot be read")
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return checked, refusal("the query cannot be read")
+	}
+	c := &checker{tables: make(map[string]Table, len(tables)), used: map[string]bool{}}
+	for _, t := range tables {
+		c.tables[strings.ToLower(t.Name)] = t
+		c.names = append(c.names, t.Name)
+	}
+	// Checking goes down the tree; what it finds wrong ends it from wherever it
+	// is, and only here does that become an error.
+	defer func() {
+		if r := recover(); r != nil {
+			refused, ok := r.(*storage.Error)
+			if !ok {
+				panic(r)
+			}
+			checked, err = Checked{}, refused
+		}
+	}()
+	statement := c.statement(root)
+	for _, t := range tables {
+		if c.used[strings.ToLower(t.Name)] {
+			checked.Tables = append(checked.Tables, t.Name)
+		}
+	}
+	if addScore(statement) {
+		scored, err := json.Marshal(root)
+		if err != nil {
+			return Checked{}, fmt.Errorf("write the query's tree: %w", err)
+		}
+		checked.scored = string(scored)
+	}
+	return checked, nil
+}
+
+// refusal is the reason why a statement does not run.
+func refusal(format string, args ...any) *storage.Error {
+	return storage.Errorf(storage.ErrInvalid, format, args...)
+}
+
+// node is an object of the tree.
+type node map[string]any
+
+func (n *node) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode((*map[string]any)(n))
+}
+
+// checker is the state of one check.
+type checker struct {
+	tables map[string]Table
+	names  []string
+	used   map[string]bool
+	nodes  int
+	depth  int
+}
+
+func (c *checker) refuse(format string, args ...any) {
+	panic(refusal(format, args...))
+}
+
+// enter counts a node, and refuses keys that its kind is not known to have.
+func (c *checker) enter(n node, keys ...string) {
+	if c.nodes++; c.nodes > maxNodes {
+		c.refuse("the query is too long")
+	}
+	known := 0
+	for _, key := range keys {
+		if _, ok := n[key]; ok {
+			known++
+		}
+	}
+	if known != len(n) {
+		c.refuse("the query uses a part of SQL that is not allowed")
+	}
+}
+
+// deeper guards the way down.
+func (c *checker) deeper() func() {
+	if c.depth++; c.depth > maxDepth {
+		c.refuse("the query is nested too deeply")
+	}
+	return func() { c.depth-- }
+}
+
+func (c *checker) object(v any) node {
+	m, ok := v.(map[string]any)
+	if !ok {
+		c.refuse("the query cannot be read")
+	}
+	return m
+}
+
+func (c *checker) list(v any) []any {
+	if v == nil {
+		return nil
+	}
+	l, ok := v.([]any)
+	if !ok {
+		c.refuse("the query cannot be read")
+	}
+	return l
+}
+
+func (c *checker) text(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		c.refuse("the query cannot be read")
+	}
+	return s
+}
+
+func (c *checker) texts(v any) []string {
+	var all []string
+	for _, item := range c.list(v) {
+		all = append(all, c.text(item))
+	}
+	return all
+}
+
+// statement checks the whole tree and gives its query.
+func (c *checker) statement(root node) node {
+	if failed, ok := root["error"].(bool); !ok || failed {
+		c.refuse("%s", parseReason(root))
+	}
+	c.enter(root, "error", "statements")
+	statements := c.list(root["statements"])
+	if len(statements) != 1 {
+		c.refuse("write one statement; there are %d", len(statements))
+	}
+	query := c.wrapped(statements[0])
+	c.query(query, nil, nil)
+	return query
+}
+
+// parseReason says why a statement has no tree.
+func parseReason(root node) string {
+	message, _ := root["error_message"].(string)
+	switch {
+	case strings.HasPrefix(message, "Only SELECT"):
+		return "only a SELECT statement is allowed"
+	case strings.Contains(message, "CTE needs a SELECT"):
+		return "only SELECT is allowed in WITH"
+	case message == "":
+		return "the query cannot be read"
+	}
+	text := reason(message)
+	if at, ok := root["position"].(string); ok {
+		text += " (at character " + at + ")"
+	}
+	return text
+}
+
+// wrapped gives the query inside a statement.
+func (c *checker) wrapped(v any) node {
+	statement := c.object(v)
+	c.enter(statement, "node", "named_param_map")
+	if len(c.list(statement["named_param_map"])) > 0 {
+		c.refuse("parameters such as ? and $1 are not allowed; write the values")
+	}
+	return c.object(statement["node"])
+}

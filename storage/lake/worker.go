@@ -1,0 +1,112 @@
+package lake
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+)
+
+// WorkerMain is what a worker process runs: it answers the requests on in, one
+// after the other, until in ends. It returns the process's exit status. in and
+// out are the process's standard input and output, and nothing else may use
+// them.
+func WorkerMain(in io.Reader, out io.Writer, exit func(int)) int {
+	// What queries hold lives in DuckDB's memory; Go's own is the rows on their
+	// way out.
+	debug.SetMemoryLimit(256 << 20)
+	greeting, err := json.Marshal(hello{Race: raceEnabled})
+	if err != nil || writeFrame(out, greeting) != nil {
+		return 1
+	}
+	requests := make(chan request)
+	go func() {
+		// Reading goes on while a query runs, so that a worker whose server is
+		// gone ends at once and not with its query.
+		r := bufio.NewReader(in)
+		for {
+			payload, err := readFrame(r, maxRequest)
+			var req request
+			if err == nil {
+				err = json.Unmarshal(payload, &req)
+			}
+			if err != nil {
+				if errors.Is(err, io.EOF) {
+					exit(0)
+				}
+				exit(2)
+				return
+			}
+			requests <- req
+		}
+	}()
+	// The thread that runs queries is restricted when DuckDB is open.
+	runtime.LockOSThread()
+	var w worker
+	for req := range requests {
+		head, rows := w.answer(req)
+		payload, err := encodeReply(head, rows)
+		if err != nil {
+			return 3
+		}
+		if err := writeFrame(out, payload); err != nil {
+			return 4
+		}
+	}
+	return 0
+}
+
+type worker struct {
+	engine *engine
+}
+
+func (w *worker) answer(req request) (replyHead, [][]byte) {
+	out, err := w.handle(req)
+	if err == nil {
+		return out.head, out.rows
+	}
+	var f *fault
+	if !errors.As(err, &f) {
+		f = &fault{faultRun, err.Error()}
+	}
+	return replyHead{Fault: f}, nil
+}
+
+func (w *worker) handle(req request) (out outcome, err error) {
+	if req.Op == opOpen {
+		if w.engine != nil || req.Open == nil {
+			return out, errors.New("a worker is opened once, for some tables")
+		}
+		if req.Open.Limits != nil {
+			if err := bound(*req.Open.Limits); err != nil {
+				return out, err
+			}
+		}
+		w.engine, err = openEngine(*req.Open)
+		return out, err
+	}
+	if w.engine == nil {
+		return out, errors.New("the worker is not open")
+	}
+	switch req.Op {
+	case opParse:
+		out.head.Tree, err = w.engine.parse(req.SQL)
+		return out, err
+	case opRun:
+		if err := boundCPU(req.CPU); err != nil {
+			return out, fmt.Errorf("limit processor time: %w", err)
+		}
+		if req.Tree != "" {
+			if req.SQL, err = w.engine.unparse(req.Tree); err != nil {
+				return out, fmt.Errorf("write the query from its tree: %w", err)
+			}
+		}
+		out, err = w.engine.run(req)
+		out.head.SQL = req.SQL
+		return out, err
+	}
+	return out, fmt.Errorf("no such request: %q", req.Op)
+}
