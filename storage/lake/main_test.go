@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,15 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(WorkerMain(os.Stdin, os.Stdout, os.Exit))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "liar" {
+		honest, _ := strconv.Atoi(os.Args[3])
+		liar(os.Args[2], honest)
+		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == "orphan" {
+		orphan(os.Args[2])
+		os.Exit(0)
 	}
 	code := m.Run()
 	if dir := plainDir; dir != "" {

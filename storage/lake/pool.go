@@ -210,7 +210,7 @@ func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration,
 		return err
 	}
 	keep, err := f(ctx, w)
-	w.uses++
+	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
 		p.release()
 		return err

@@ -25,13 +25,15 @@ type attributes struct {
 // process is a worker from the server's side. One request is under way at a
 // time.
 type process struct {
-	key   string
-	pid   int
-	uses  int
-	in    io.WriteCloser
-	out   *bufio.Reader
-	said  outcry
-	ended chan struct{}
+	key string
+	pid int
+	// uses counts the queries that it has answered, replies what it said to the
+	// present one.
+	uses, replies int
+	in            io.WriteCloser
+	out           *bufio.Reader
+	said          outcry
+	ended         chan struct{}
 	// lacks names the protections that the system did not allow.
 	lacks []string
 }
@@ -232,6 +234,10 @@ func (p *process) ask(ctx context.Context, req request) (head replyHead, rows []
 		head, rows, err = decodeReply(reply, req.MaxRows)
 		return err
 	})
+	if gone(err) && p.uses > 0 && p.replies == 0 {
+		err = errWorkerGone
+	}
+	p.replies++
 	return head, rows, err
 }
 

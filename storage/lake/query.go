@@ -92,8 +92,8 @@ func hasColumn(t Table, name string) bool {
 	return false
 }
 
-// errWorkerGone says that a worker ended before it had anything to do with the
-// query.
+// errWorkerGone says that a warm worker ended before it had anything to do with
+// the query.
 var errWorkerGone = errors.New("worker ended while idle")
 
 // again is lease, with another worker when a warm one turns out to be dead.
@@ -109,9 +109,6 @@ func (p *Pool) again(ctx context.Context, tables []Table, timeout time.Duration,
 func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
 	head, _, err := w.ask(ctx, request{Op: opParse, SQL: sql})
 	if err != nil {
-		if w.uses > 0 && gone(err) {
-			return checked, false, errWorkerGone
-		}
 		return checked, false, err
 	}
 	if head.Fault != nil {

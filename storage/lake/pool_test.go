@@ -1,0 +1,248 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/storage"
+)
+
+// endless is a query that runs until it is stopped.
+const endless = "SELECT sum(hash(i)) FROM range(100000000000000) r(i)"
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !so(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+		runtime.Gosched()
+		<-time.After(time.Millisecond)
+	}
+}
+
+// begin starts an endless query and waits until it runs.
+func (s *setup) begin(t *testing.T, ctx context.Context, running int) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute})
+		done <- err
+	}()
+	eventually(t, "the query runs", func() bool { return s.pool.Stats().Running == running })
+	return done
+}
+
+func TestCaps(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for _, c := range []struct {
+		rows      int
+		bytes     int64
+		want      int
+		truncated bool
+	}{
+		{1000, 1 << 20, 1000, false}, {999, 1 << 20, 999, true}, {1, 1 << 20, 1, true}, {2000, 1 << 20, 1000, false},
+		{1000, 100, 1, true}, {1000, 10, 0, true},
+	} {
+		result, err := s.pool.Query(t.Context(), Query{SQL: "SELECT * FROM orders", Tables: s.tables, MaxRows: c.rows, MaxBytes: c.bytes})
+		if err != nil || result.RowCount != c.want || len(result.Rows) != c.want || result.Truncated != c.truncated {
+			t.Errorf("%+v: got %d, %v, %v", c, result.RowCount, result.Truncated, err)
+		}
+	}
+	// Rows that are not kept are not made either.
+	result, err := s.query(t, "SELECT i FROM range(100000000000000) r(i)")
+	if err != nil || result.RowCount != DefaultMaxRows || !result.Truncated {
+		t.Errorf("a long result: %d, %v, %v", result.RowCount, result.Truncated, err)
+	}
+}
+
+func TestAdmission(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers, c.Queue = 1, 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := s.begin(t, ctx, 1)
+	eventually(t, "its worker has started", func() bool { return s.pool.Stats().Started == 1 })
+	second := make(chan error, 1)
+	go func() {
+		_, err := s.query(t, "SELECT 1")
+		second <- err
+	}()
+	eventually(t, "the second waits", func() bool { return s.pool.Stats().Waiting == 1 })
+	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("the third: %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the second: %v", err)
+	}
+	if stats := s.pool.Stats(); stats.Refused != 1 || stats.Started != 2 || stats.Ended != 1 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// Who waits until the end of the time is told that there was no room, not that
+// the query is too slow.
+func TestTimeIsUpInTheQueue(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.begin(t, t.Context(), 1)
+	_, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", Timeout: 10 * time.Millisecond})
+	if !errors.Is(err, storage.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	_, err := s.pool.Query(t.Context(), Query{SQL: endless, Tables: s.tables, Timeout: 300 * time.Millisecond})
+	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "longer than 300ms") {
+		t.Error(err)
+	}
+	s.rows(t, "SELECT 1")
+}
+
+func TestWorkersAreReused(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for range 5 {
+		s.rows(t, "SELECT id FROM orders LIMIT 1")
+	}
+	// What is wrong with a query before it runs costs no worker.
+	for _, wrong := range []string{"SELECT nothing FROM orders", "SELECT FROM", "SELECT sum(total), id FROM orders"} {
+		if _, err := s.query(t, wrong); err == nil {
+			t.Errorf("%s: no error", wrong)
+		}
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 || stats.Idle != 1 {
+		t.Errorf("after queries of the same tables: %+v", stats)
+	}
+	for version := range 4 {
+		tables := []Table{s.tables[0]}
+		tables[0].Version = fmt.Sprint("new", version)
+		if _, err := s.pool.Query(t.Context(), Query{SQL: "SELECT id FROM orders LIMIT 1", Tables: tables}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stats := s.pool.Stats(); stats.Started != 5 || stats.Idle != 2 {
+		t.Errorf("after queries of other versions: %+v", stats)
+	}
+}
+
+func TestIdleWorkersEnd(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Idle = time.Millisecond })
+	s.rows(t, "SELECT 1")
+	eventually(t, "no worker is left", func() bool { return s.pool.Stats().Idle == 0 })
+	s.rows(t, "SELECT 1")
+}
+
+func TestDeadIdleWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for range 5 {
+		s.rows(t, "SELECT 1")
+		s.pool.mu.Lock()
+		pid := s.pool.idle[0].pid
+		s.pool.mu.Unlock()
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.pool.Passages(t.Context(), s.tables[2], "fox", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	s.rows(t, "SELECT 1")
+	s.pool.mu.Lock()
+	idle := s.pool.idle[0].process
+	s.pool.mu.Unlock()
+	done := s.begin(t, t.Context(), 1)
+	s.pool.Close()
+	s.pool.Close()
+	if err := <-done; !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a running query: %v", err)
+	}
+	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a new query: %v", err)
+	}
+	if idle.alive() {
+		t.Error("a worker is left")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	checked, err := s.pool.Check(t.Context(), `SELECT * FROM ORDERS, (SELECT 1 FROM "order-items.v2")`, s.tables)
+	if err != nil || strings.Join(checked.Tables, " ") != "orders order-items.v2" {
+		t.Errorf("%v, %v", checked, err)
+	}
+	if _, err := s.pool.Check(t.Context(), "SELECT totl FROM orders", s.tables); !errors.Is(err, storage.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+// Large tables are read from their files, which live on for a warm worker when
+// they are gone from their folder.
+func TestLargeTables(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	orders := &s.tables[0]
+	orders.RowCount = nativeRows + 1
+	want := s.rows(t, "SELECT count(*) AS n, sum(total) AS total FROM orders")
+	if err := os.Remove(orders.Files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.rows(t, "SELECT count(*) AS n, sum(total) AS total FROM orders"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	orders.Version = "2"
+	_, err := s.query(t, "SELECT count(*) FROM orders")
+	var shown *storage.Error
+	if err == nil || errors.As(err, &shown) {
+		t.Errorf("a missing file is our fault, not the query's: %v", err)
+	}
+}
+
+func TestEmptyTables(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	s.tables = append(s.tables, Table{Name: "nothing", Columns: []storage.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}})
+	if got := s.rows(t, "SELECT count(a) AS n, max(b) AS b FROM nothing"); got != `{"n":0,"b":null,"__metadata":{"score":1.0}}` {
+		t.Error(got)
+	}
+}
+
+// Columns that came with a later file are NULL in earlier rows, and numbers
+// widen.
+func TestManyFiles(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	one, two := parquet(t, s.dir, "one", "SELECT 1 AS a"), parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
+	both := Table{Name: "mixed", Columns: two.Columns, Files: append(one.Files, two.Files...), RowCount: 2}
+	for _, rows := range []int64{2, nativeRows + 1} {
+		both.RowCount = rows
+		s.tables = []Table{both}
+		if got := s.rows(t, "SELECT * FROM mixed ORDER BY a"); got != `{"a":1,"b":null,"__metadata":{"score":1.0}}`+"\n"+`{"a":2.5,"b":"x","__metadata":{"score":1.0}}` {
+			t.Error(got)
+		}
+	}
+}

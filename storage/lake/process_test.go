@@ -1,0 +1,239 @@
+package lake
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lies are what a worker that is not ours any more might say.
+var lies = map[string]func(){
+	"garbage":  func() { fmt.Print(strings.Repeat("nonsense", 1000)) },
+	"silence":  func() {},
+	"huge":     func() { _, _ = os.Stdout.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
+	"promise":  func() { _, _ = os.Stdout.Write([]byte{0, 0xff, 0xff, 0xff, 'x'}) },
+	"not json": func() { _ = writeFrame(os.Stdout, append(binary.BigEndian.AppendUint32(nil, 3), "{{{"...)) },
+	"no head":  func() { _ = writeFrame(os.Stdout, []byte{0, 0, 9, 9, 1}) },
+	"more rows": func() {
+		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`{}`), []byte(`{}`)})
+		_ = writeFrame(os.Stdout, payload)
+	},
+	"no object": func() {
+		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`[1]`)})
+		_ = writeFrame(os.Stdout, payload)
+	},
+	"half a row": func() {
+		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`{"a":1}`)})
+		_ = writeFrame(os.Stdout, payload[:len(payload)-2])
+	},
+	"wrong tree": func() {
+		payload, _ := encodeReply(replyHead{Tree: `{"error":false,"statements":[{"node":[]}]}`}, nil)
+		_ = writeFrame(os.Stdout, payload)
+	},
+}
+
+// honestTree is that of SELECT 1, in as few words as the validator needs.
+const honestTree = `{"error":false,"statements":[{"node":{"type":"SELECT_NODE","cte_map":{"map":[]},"select_list":[],
+	"from_table":{"type":"EMPTY"}},"named_param_map":[]}]}`
+
+// liar is a worker that answers the first requests well, and then lies.
+func liar(kind string, honest int) {
+	_ = writeFrame(os.Stdout, []byte(`{"race":true}`))
+	in := bufio.NewReader(os.Stdin)
+	for n := 0; ; n++ {
+		if _, err := readFrame(in, maxRequest); err != nil {
+			return
+		}
+		if n < honest {
+			payload, _ := encodeReply(replyHead{Tree: honestTree}, nil)
+			_ = writeFrame(os.Stdout, payload)
+			continue
+		}
+		lies[kind]()
+		if kind != "silence" {
+			_ = os.Stdout.Close()
+		}
+	}
+}
+
+func TestLyingWorkers(t *testing.T) {
+	t.Parallel()
+	for kind := range lies {
+		for honest := range 3 {
+			if kind == "wrong tree" && honest == 2 {
+				// Nobody looks for a tree in the reply to a query.
+				continue
+			}
+			t.Run(fmt.Sprint(kind, " after ", honest), func(t *testing.T) {
+				t.Parallel()
+				s := newSetup(t, func(c *Config) {
+					command := c.Command
+					c.Command = func() (string, []string, []string) {
+						path, _, _ := command()
+						return path, []string{"liar", kind, strconv.Itoa(honest)}, nil
+					}
+				})
+				_, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", Tables: s.tables, MaxRows: 1, Timeout: 2 * time.Second})
+				if err == nil {
+					t.Error("believed")
+				}
+				if stats := s.pool.Stats(); stats.Idle > 0 && kind != "wrong tree" {
+					t.Errorf("the liar is kept: %+v", stats)
+				}
+			})
+		}
+	}
+}
+
+// orphan runs an endless query until it is killed.
+func orphan(path string) {
+	pool, err := NewPool(Config{Command: func() (string, []string, []string) { return path, []string{"worker"}, nil }})
+	if err != nil {
+		os.Exit(1)
+	}
+	if _, err := pool.Query(context.Background(), Query{SQL: "SELECT 1"}); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	pool.mu.Lock()
+	fmt.Println(pool.idle[0].pid)
+	pool.mu.Unlock()
+	_, _ = pool.Query(context.Background(), Query{SQL: endless, Timeout: time.Hour})
+}
+
+func TestWorkersDieWithTheServer(t *testing.T) {
+	t.Parallel()
+	path, err := plainWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path == executable() {
+		// The folder of a test binary is closed to others, and this server's
+		// worker is not its own executable.
+		path = copyFile(t, self)
+	}
+	server := exec.Command(path, "orphan", path)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	pid, bad := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || bad != nil {
+		t.Fatalf("no worker: %q, %v", line, err)
+	}
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	eventually(t, "the worker is gone", func() bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		return err != nil || strings.Contains(string(status), "State:\tZ")
+	})
+}
+
+func copyFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "lake-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "server")
+	if err := os.WriteFile(to, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// What the kernel says of a worker.
+func TestWorkerIsConfined(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	s.rows(t, "SELECT 1")
+	s.pool.mu.Lock()
+	pid := s.pool.idle[0].pid
+	s.pool.mu.Unlock()
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	status := read("status")
+	for _, want := range []string{"NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("status lacks %q", want)
+		}
+	}
+	limits := read("limits")
+	for _, want := range []string{"Max file size             0", "Max core file size        0"} {
+		if !strings.Contains(limits, want) {
+			t.Errorf("limits lack %q:\n%s", want, limits)
+		}
+	}
+	if strings.Contains(limits, "Max address space         unlimited") {
+		t.Error("address space is unlimited")
+	}
+	if got := read("environ"); got != "MALLOC_ARENA_MAX=2\x00" {
+		t.Errorf("environment: %q", got)
+	}
+	if os.Geteuid() == 0 && !strings.Contains(status, fmt.Sprintf("Uid:\t%d\t%d", nobody, nobody)) {
+		t.Errorf("runs as root:\n%s", status)
+	}
+}
+
+func TestFramesAreBounded(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := writeFrame(w, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := readFrame(r, 99); !errors.Is(err, errFrameTooLarge) {
+		t.Error(err)
+	}
+	if err := writeFrame(w, nil); err == nil {
+		t.Error("wrote to a closed pipe")
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	good, _ := encodeReply(replyHead{}, [][]byte{[]byte(`{"a":1}`)})
+	f.Add(good)
+	f.Add([]byte{0, 0, 0, 2, '{', '}', 0, 0})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		head, rows, err := decodeReply(payload, 10)
+		if err == nil && (len(rows) > 10 || len(rows) != head.Rows) {
+			t.Errorf("%d rows of %d", len(rows), head.Rows)
+		}
+	})
+}
