@@ -24,6 +24,7 @@ type engine struct {
 	tables  map[string]Table
 	loaded  map[string]bool
 	native  int64
+	parser  *translator
 	exposed bool
 }
 
@@ -68,7 +69,7 @@ func openEngine(open openRequest) (*engine, error) {
 			return nil, fmt.Errorf("restrict the worker's thread: %w", err)
 		}
 	}
-	return e, e.with(func(conn duck.Connection) error {
+	err := e.with(func(conn duck.Connection) error {
 		if err := registerFunctions(conn); err != nil {
 			return err
 		}
@@ -89,6 +90,11 @@ func openEngine(open openRequest) (*engine, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	e.parser, err = e.translator("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)")
+	return e, err
 }
 
 // with runs f on a connection of its own, so that one query leaves nothing
@@ -161,41 +167,53 @@ func (e *engine) create(conn duck.Connection, table Table) error {
 	return e.exec(conn, "CREATE VIEW "+as)
 }
 
-// parse gives a statement's syntax tree as JSON. Nothing is bound or run.
-func (e *engine) parse(sql string) (string, error) {
-	return e.text("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", sql)
+// translator is a statement of ours that is prepared once: one text in, one
+// out.
+type translator struct {
+	conn duck.Connection
+	stmt duck.PreparedStatement
 }
+
+func (e *engine) translator(statement string) (*translator, error) {
+	t := &translator{}
+	if duck.Connect(e.db, &t.conn) == duck.StateError {
+		return nil, errors.New("connect to DuckDB")
+	}
+	if duck.Prepare(t.conn, statement, &t.stmt) == duck.StateError {
+		return nil, newFault(duck.PrepareError(t.stmt), faultRun)
+	}
+	return t, nil
+}
+
+func (t *translator) translate(text string) (string, error) {
+	if duck.BindVarcharLength(t.stmt, 1, text, duck.IdxT(len(text))) == duck.StateError {
+		return "", errors.New("bind the statement's argument")
+	}
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	if duck.ExecutePrepared(t.stmt, &res) == duck.StateError {
+		return "", newFault(duck.ResultError(&res), faultQuery)
+	}
+	chunk := duck.FetchChunk(res)
+	defer duck.DestroyDataChunk(&chunk)
+	if chunk.Ptr == nil || duck.DataChunkGetSize(chunk) != 1 {
+		return "", errors.New("no row in answer")
+	}
+	return strings.Clone(textAt(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)), 0)), nil
+}
+
+// parse gives a statement's syntax tree as JSON. Nothing is bound or run.
+func (e *engine) parse(sql string) (string, error) { return e.parser.translate(sql) }
 
 // unparse gives the SQL of a syntax tree.
 func (e *engine) unparse(tree string) (string, error) {
-	return e.text("SELECT json_deserialize_sql(CAST(? AS JSON))", tree)
-}
-
-// text runs one of our own statements, with one argument and one text in answer.
-func (e *engine) text(statement, arg string) (text string, err error) {
-	err = e.with(func(conn duck.Connection) error {
-		var stmt duck.PreparedStatement
-		defer duck.DestroyPrepare(&stmt)
-		if duck.Prepare(conn, statement, &stmt) == duck.StateError {
-			return newFault(duck.PrepareError(stmt), faultQuery)
-		}
-		if duck.BindVarcharLength(stmt, 1, arg, duck.IdxT(len(arg))) == duck.StateError {
-			return errors.New("bind the statement's argument")
-		}
-		var res duck.Result
-		defer duck.DestroyResult(&res)
-		if duck.ExecutePrepared(stmt, &res) == duck.StateError {
-			return newFault(duck.ResultError(&res), faultQuery)
-		}
-		chunk := duck.FetchChunk(res)
-		if chunk.Ptr == nil || duck.DataChunkGetSize(chunk) != 1 {
-			return errors.New("no row in answer")
-		}
-		defer duck.DestroyDataChunk(&chunk)
-		text = strings.Clone(textAt(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)), 0))
-		return nil
-	})
-	return text, err
+	t, err := e.translator("SELECT json_deserialize_sql(CAST(? AS JSON))")
+	if err != nil {
+		return "", err
+	}
+	defer duck.Disconnect(&t.conn)
+	defer duck.DestroyPrepare(&t.stmt)
+	return t.translate(tree)
 }
 
 // outcome is a result as far as it was kept.

@@ -1,6 +1,8 @@
 package lake
 
 import (
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,8 +27,25 @@ const maxWord = 32
 // matcher scores texts against some words. The zero value is aimed at nothing.
 type matcher struct {
 	source string
-	words  [][]rune
+	words  []word
 	set    bool
+	buf    []rune
+}
+
+// word is a word to compare: its characters, and a bit for each that it has, by
+// which most pairs of words are told apart at once.
+type word struct {
+	runes []rune
+	bits  uint64
+}
+
+func newWord(buf []rune, text string) word {
+	w := word{runes: buf[:0]}
+	for _, r := range text {
+		w.runes = append(w.runes, r)
+		w.bits |= 1 << (r & 63)
+	}
+	return w
 }
 
 // aim makes the matcher look for the words of a text.
@@ -36,10 +55,10 @@ func (m *matcher) aim(words string) {
 	}
 	*m = matcher{source: strings.Clone(words), set: true}
 	seen := map[string]bool{}
-	eachWord(m.source, func(word string) bool {
-		if !seen[word] {
-			seen[word] = true
-			m.words = append(m.words, []rune(word))
+	eachWord(m.source, func(text string) bool {
+		if !seen[text] {
+			seen[text] = true
+			m.words = append(m.words, newWord(nil, text))
 		}
 		return len(m.words) < maxWords
 	})
@@ -53,12 +72,14 @@ func (m *matcher) score(text string) float64 {
 	}
 	best := make([]float64, len(m.words))
 	missing := len(m.words)
-	eachWord(text, func(word string) bool {
+	eachWord(text, func(text string) bool {
+		found := newWord(m.buf, text)
+		m.buf = found.runes
 		for i, wanted := range m.words {
 			if best[i] == 1 {
 				continue
 			}
-			if l := likeness(wanted, word); l > best[i] {
+			if l := likeness(wanted, found); l > best[i] {
 				if best[i] = l; l == 1 {
 					missing--
 				}
@@ -80,10 +101,12 @@ func (m *matcher) score(text string) float64 {
 // the matcher is aimed at; one that is only alike counts less.
 func (m *matcher) count(text string) []float64 {
 	counts := make([]float64, 1+len(m.words))
-	eachWord(text, func(word string) bool {
+	eachWord(text, func(text string) bool {
 		counts[0]++
+		found := newWord(m.buf, text)
+		m.buf = found.runes
 		for i, wanted := range m.words {
-			if l := likeness(wanted, word); l == 1 {
+			if l := likeness(wanted, found); l == 1 {
 				counts[1+i]++
 			} else if l > 0 {
 				counts[1+i] += l / 2
@@ -96,12 +119,12 @@ func (m *matcher) count(text string) []float64 {
 
 // likeness compares a word in a text with one asked for: 1 when they are the
 // same, 0 when they are different words.
-func likeness(wanted []rune, word string) float64 {
-	n := utf8.RuneCountInString(word)
-	if n > maxWord || len(wanted) > maxWord {
-		if string(wanted) == word {
-			return 1
-		}
+func likeness(wantedWord, foundWord word) float64 {
+	wanted, word := wantedWord.runes, foundWord.runes
+	if wantedWord.bits == foundWord.bits && slices.Equal(wanted, word) {
+		return 1
+	}
+	if len(word) > maxWord || len(wanted) > maxWord {
 		return 0
 	}
 	allowed := 0
@@ -111,18 +134,22 @@ func likeness(wanted []rune, word string) float64 {
 	case len(wanted) >= 4:
 		allowed = 1
 	}
-	if d := n - len(wanted); d > allowed || -d > allowed {
+	if d := len(word) - len(wanted); d > allowed || -d > allowed {
 		// The beginning of a longer word is what someone types who looks for it.
-		if d > 0 && len(wanted) >= 4 && strings.HasPrefix(word, string(wanted)) {
-			return max(minLikeness, float64(len(wanted))/float64(n))
+		if d > 0 && len(wanted) >= 4 && slices.Equal(wanted, word[:len(wanted)]) {
+			return max(minLikeness, float64(len(wanted))/float64(len(word)))
 		}
 		return 0
 	}
-	distance := editDistance(wanted, []rune(word))
+	// Each change adds and takes away one kind of character at the most.
+	if bits.OnesCount64(wantedWord.bits^foundWord.bits) > 2*allowed {
+		return 0
+	}
+	distance := editDistance(wanted, word)
 	if distance > allowed {
 		return 0
 	}
-	if l := 1 - float64(distance)/float64(max(len(wanted), n)); l >= minLikeness {
+	if l := 1 - float64(distance)/float64(max(len(wanted), len(word))); l >= minLikeness {
 		return l
 	}
 	return 0
@@ -164,7 +191,7 @@ func eachWord(text string, f func(word string) bool) {
 	start := -1
 	for i, r := range text {
 		alone := standsAlone(r)
-		if !alone && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		if !alone && partOfWord(r) {
 			if start < 0 {
 				start = i
 			}
@@ -181,6 +208,13 @@ func eachWord(text string, f func(word string) bool) {
 	if start >= 0 {
 		f(stem(text[start:]))
 	}
+}
+
+func partOfWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 func ascii(s string) bool {

@@ -32,13 +32,14 @@ const (
 func Validate(tree []byte, tables []Table) (checked Checked, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(tree))
 	decoder.UseNumber()
-	var root node
-	if err := decoder.Decode(&root); err != nil {
+	var whole map[string]any
+	if err := decoder.Decode(&whole); err != nil {
 		return checked, refusal("the query is nested too deeply or cannot be read")
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return checked, refusal("the query cannot be read")
 	}
+	root := node(whole)
 	c := &checker{tables: make(map[string]Table, len(tables)), used: map[string]bool{}}
 	for _, t := range tables {
 		c.tables[strings.ToLower(t.Name)] = t
@@ -78,12 +79,6 @@ func refusal(format string, args ...any) *storage.Error {
 
 // node is an object of the tree.
 type node map[string]any
-
-func (n *node) UnmarshalJSON(data []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	return decoder.Decode((*map[string]any)(n))
-}
 
 // checker is the state of one check.
 type checker struct {

@@ -1,0 +1,144 @@
+package lake
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+func score(text, words string) float64 {
+	var m matcher
+	m.aim(words)
+	return m.score(text)
+}
+
+func TestMatcher(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, words string
+		least, most float64
+	}{
+		{"The quick brown fox", "quick fox", 1, 1},
+		{"The QUICK brown FOX", "Quick, fox!", 1, 1},
+		{"Crème brûlée", "creme brulee", 1, 1},
+		{"creme brulee", "Crème BRÛLÉE", 1, 1},
+		{"Straße in Łódź", "strasse lodz", 1, 1},
+		{"many foxes and parties", "fox party", 1, 1},
+		{"one box, one class", "boxes classes", 1, 1},
+		{"restaurant", "restuarant", 0.8, 0.99},
+		{"accommodation", "acomodation", 0.7, 0.99},
+		{"international", "intern", 0.7, 0.9},
+		{"quick brown", "quick fox", 0.5, 0.5},
+		{"something else", "quick fox", 0, 0},
+		{"cat", "car", 0, 0},
+		{"日本語の本", "本", 1, 1},
+		{"", "x", 0, 0},
+		{"x", "", 0, 0},
+		{"x", "!?", 0, 0},
+		{strings.Repeat("x", 100), strings.Repeat("x", 100), 1, 1},
+	} {
+		if got := score(c.text, c.words); got < c.least || got > c.most {
+			t.Errorf("%q in %q: %v, want %v to %v", c.words, c.text, got, c.least, c.most)
+		}
+	}
+}
+
+func FuzzMatcher(f *testing.F) {
+	f.Add("The quick brown fox", "fox")
+	f.Add("Crème brûlée \xff", "\xfe é")
+	f.Add("日本語", "本")
+	f.Fuzz(func(t *testing.T, text, words string) {
+		s := score(text, words)
+		if math.IsNaN(s) || s < 0 || s > 1 {
+			t.Errorf("score %v", s)
+		}
+		var m matcher
+		m.aim(words)
+		for _, n := range m.count(text) {
+			if math.IsNaN(n) || n < 0 {
+				t.Errorf("count %v", n)
+			}
+		}
+		if len(m.words) > 0 && score(words, words) != 1 && len(m.words) < maxWords {
+			t.Errorf("%q does not match itself", words)
+		}
+	})
+}
+
+// scores gives the rows' scores.
+func scores(t *testing.T, result Result) []float64 {
+	t.Helper()
+	var all []float64
+	for _, row := range result.Rows {
+		var r struct {
+			Metadata struct{ Score float64 } `json:"__metadata"`
+		}
+		if err := json.Unmarshal(row, &r); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.Metadata.Score)
+	}
+	return all
+}
+
+func TestMatchInQueries(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for sql, want := range map[string]string{
+		// The score comes by itself, or under the name that the query gives it.
+		"SELECT passage FROM notes WHERE match(text, 'quick foxs') ORDER BY match(text, 'quick foxs') DESC":                               `{"passage":1,"__metadata":{"score":1.0}}` + "\n" + `{"passage":2,"__metadata":{"score":0.5}}`,
+		"SELECT passage, match(text, 'quick foxs') AS __score FROM notes WHERE __score > 0.5":                                             `{"passage":1,"__metadata":{"score":1.0}}`,
+		"SELECT n.passage FROM notes n WHERE match(n.text, 'quick fox') > 0 AND match(n.document, 'a') LIMIT 1":                           `{"passage":1,"__metadata":{"score":1.0}}`,
+		"SELECT passage FROM notes WHERE match(text, 'brulee') > 0.9":                                                                     `{"passage":1,"__metadata":{"score":1.0}}`,
+		"SELECT count(*) AS n FROM notes WHERE match(text, 'fox')":                                                                        `{"n":2,"__metadata":{"score":1.0}}`,
+		"SELECT document, max(match(text, 'fox')) AS best FROM notes GROUP BY document ORDER BY best DESC LIMIT 1":                        `{"document":"a.md","best":1,"__metadata":{"score":1.0}}`,
+		"SELECT DISTINCT document FROM notes WHERE match(text, 'fox')":                                                                    `{"document":"a.md","__metadata":{"score":1.0}}`,
+		"SELECT match(NULL, 'x') AS a, match('x', NULL) AS b":                                                                             `{"a":null,"b":null,"__metadata":{"score":0}}`,
+		"SELECT match(text, 'quick foxs') AS s FROM notes ORDER BY s DESC LIMIT 2":                                                        `{"s":1,"__metadata":{"score":1.0}}` + "\n" + `{"s":0.5,"__metadata":{"score":0.5}}`,
+		"WITH found AS (SELECT *, match(text, 'fox night') AS __score FROM notes) SELECT passage, __score FROM found WHERE __score > 0.5": `{"passage":2,"__metadata":{"score":1.0}}`,
+	} {
+		if got := s.rows(t, sql); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", sql, got, want)
+		}
+	}
+}
+
+// A score that is added changes nothing else about a query, large numbers and
+// odd names among it.
+func TestAddedScoreKeepsTheQuery(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	got := s.rows(t, `SELECT 9223372036854775807 AS "big ""one""", 1.10 AS d, '{"a":1}'::JSON ->> '$.a' AS j, [x + 1 FOR x IN [1, 2]] AS l, `+
+		`CASE WHEN passage = 1 THEN 'it''s' END AS c, INTERVAL 1 DAY AS i, text[1:3] AS t FROM notes WHERE match(text, 'brulee') LIMIT 1`)
+	if want := `{"big \"one\"":"9223372036854775807","d":"1.10","j":"1","l":[2,3],"c":"it's","i":"P1D","t":"Crè","__metadata":{"score":1.0}}`; got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	result, err := s.pool.Passages(t.Context(), s.tables[2], "cunning fox's", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := scores(t, result)
+	if len(all) != 2 || all[0] <= all[1] || all[0] > 1 || all[1] <= 0 || !strings.Contains(string(result.Rows[0]), "cunning") {
+		t.Errorf("%s", result.Rows)
+	}
+	for _, words := range []string{"", "?!", "zebra"} {
+		if result, err := s.pool.Passages(t.Context(), s.tables[2], words, 10); err != nil || len(result.Rows) > 0 {
+			t.Errorf("%q: %s, %v", words, result.Rows, err)
+		}
+	}
+	if result, err := s.pool.Passages(t.Context(), s.tables[2], "fox", 1); err != nil || len(result.Rows) != 1 || !result.Truncated {
+		t.Errorf("one passage: %s, %v", result.Rows, err)
+	}
+	if _, err := s.pool.Passages(t.Context(), s.tables[2], "'; DROP TABLE notes; --", 1); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.pool.Passages(t.Context(), s.tables[0], "fox", 1); err == nil {
+		t.Error("orders hold no passages")
+	}
+}
