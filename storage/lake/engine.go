@@ -248,7 +248,6 @@ func (e *engine) run(req request) (outcome, error) {
 		defer duck.DestroyResult(&res)
 		// A streamed result is made as it is read: rows beyond the bounds are
 		// never computed.
-		//lint:ignore SA1019 the C API has no other way to stream a result
 		if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
 			return newFault(duck.ResultError(&res), faultRun)
 		}
@@ -266,7 +265,6 @@ func (out *outcome) collect(res *duck.Result, maxRows int, maxBytes int64) error
 	var size int64
 	for {
 		var chunk duck.DataChunk
-		//lint:ignore SA1019 the C API has no other way to stream a result
 		if duck.StreamFetchChunk(*res, &chunk) == duck.StateError {
 			if message := duck.ResultError(res); message != "" {
 				return newFault(message, faultRun)

@@ -112,8 +112,7 @@ func startProcess(ctx context.Context, l launch) (*process, error) {
 }
 
 // handOver opens the tables' files for a worker to inherit, and gives the tables
-// with the names under which it finds them. So it needs no way to their folders,
-// and they stay what they are when their names are gone.
+// with the names under which it finds them. So it needs no way to their folders.
 func handOver(tables []Table) (files []*os.File, renamed []Table, err error) {
 	for _, t := range tables {
 		paths := make([]string, len(t.Files))

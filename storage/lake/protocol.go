@@ -92,8 +92,9 @@ type replyHead struct {
 	Rows      int              `json:"rows,omitempty"`
 }
 
-// maxHead bounds the part of a reply that is not rows: a tree at the most.
-const maxHead = 24 << 20
+// maxHead bounds the part of a reply that is not rows: a tree at the most, as
+// text in JSON.
+const maxHead = 2*maxTree + 1<<20
 
 var errBadReply = errors.New("worker sent a reply that cannot be")
 

@@ -40,7 +40,6 @@ type rowWriter struct {
 	types   []column
 	score   int
 	values  []appender
-	scores  appender
 }
 
 // newRowWriter reads the columns of a result.

@@ -35,26 +35,30 @@ func confine(executable string, files []*os.File) (lacks []string, err error) {
 		names[i] = inherited("", int(f.Fd()))
 	}
 	switch err := confineFiles(paths, names); {
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
+	case errors.Is(err, errNoLandlock):
 		lacks = append(lacks, "landlock")
 	case err != nil:
 		return lacks, fmt.Errorf("restrict files: %w", err)
 	}
-	if err := denySyscalls(); err != nil {
+	if err := denySyscalls(denied); err != nil {
 		lacks = append(lacks, "seccomp")
 	}
 	return lacks, nil
 }
 
+// errNoLandlock says that the kernel, or who runs us in it, does not offer it.
+var errNoLandlock = errors.New("no landlock")
+
 // confineThread goes further for the calling thread, and those that it starts:
-// of all files they can read the given ones. It is for the thread that runs
-// queries, once DuckDB is open.
+// of all files they can read the given ones, and they run no program. It is for
+// the thread that runs queries, once DuckDB is open.
 func confineThread(files []string) error {
-	err := confineFiles(nil, files)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
-		return nil
+	if err := confineFiles(nil, files); err != nil && !errors.Is(err, errNoLandlock) {
+		return err
 	}
-	return err
+	// Where the kernel has no such filters, the server has said so.
+	_ = denySyscalls([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT})
+	return nil
 }
 
 var (
@@ -85,7 +89,7 @@ const (
 func confineFiles(paths map[string]uint64, files []string) error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return errno
+		return errNoLandlock
 	}
 	// Each version of the interface knows more rights; all that it knows are
 	// taken away.

@@ -26,9 +26,9 @@ const (
 )
 
 // denySyscalls makes the calling thread, and what it starts, get EPERM from the
-// denied calls. A call in another architecture's numbers gets it too: there,
+// given calls. A call in another architecture's numbers gets it too: there,
 // the same number is something else.
-func denySyscalls() error {
+func denySyscalls(denied []uint32) error {
 	const (
 		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		isEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K

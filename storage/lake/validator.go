@@ -23,6 +23,7 @@ type Checked struct {
 const (
 	maxNodes = 20_000
 	maxDepth = 200
+	maxTree  = 8 << 20
 )
 
 // Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
@@ -30,6 +31,10 @@ const (
 // one. It knows every kind of node that it lets through; the rest is refused.
 // The error is a storage.ErrInvalid with the reason. Nothing is run.
 func Validate(tree []byte, tables []Table) (checked Checked, err error) {
+	// A tree takes ten times its length once it is read.
+	if len(tree) > maxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
+		return checked, refusal("the query is too long")
+	}
 	decoder := json.NewDecoder(bytes.NewReader(tree))
 	decoder.UseNumber()
 	var whole map[string]any

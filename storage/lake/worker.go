@@ -94,6 +94,9 @@ func (w *worker) handle(req request) (out outcome, err error) {
 	switch req.Op {
 	case opParse:
 		out.head.Tree, err = w.engine.parse(req.SQL)
+		if len(out.head.Tree) > maxTree {
+			return outcome{}, &fault{faultQuery, "the query is too long"}
+		}
 		return out, err
 	case opRun:
 		if err := boundCPU(req.CPU); err != nil {
