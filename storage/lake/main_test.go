@@ -20,7 +20,7 @@ import (
 // The test binary run again is the worker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(WorkerMain(os.Stdin, os.Stdout, os.Exit))
+		os.Exit(WorkerMain(os.Stdin, os.Stdout))
 	}
 	if len(os.Args) == 4 && os.Args[1] == "liar" {
 		honest, _ := strconv.Atoi(os.Args[3])

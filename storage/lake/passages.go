@@ -18,8 +18,10 @@ const (
 
 // passagesSQL ranks the passages of a table by BM25, best first. The score is a
 // share of the highest that any passage could reach for these words. A word
-// that most passages have still counts a little: hence 1 + in the logarithm.
-func passagesSQL(table Table, words string) string {
+// that most passages have still counts a little: hence 1 + in the logarithm. One
+// row more than the limit is asked for, to see that there is more. The words are
+// counted twice, which costs less than to hold every passage in memory.
+func passagesSQL(table Table, words string, limit int) string {
 	var m matcher
 	m.aim(words)
 	var found, idf, ideal, score []string
@@ -35,7 +37,7 @@ func passagesSQL(table Table, words string) string {
 		return "SELECT document, passage, text, 0.0 AS __score FROM " + quoteName(table.Name) + " WHERE false"
 	}
 	return fmt.Sprintf(`
-		WITH counted AS (
+		WITH counted AS NOT MATERIALIZED (
 			SELECT document, passage, text, %s(text, %s) AS terms
 			FROM %s
 		), totals AS (
@@ -48,8 +50,9 @@ func passagesSQL(table Table, words string) string {
 		SELECT document, passage, text, (%s) / (%g * (%s)) AS __score
 		FROM counted, weights
 		WHERE __score > 0
-		ORDER BY __score DESC, document, passage`,
+		ORDER BY __score DESC, document, passage
+		LIMIT %d`,
 		termsOfText, quoteText(words), quoteName(table.Name),
 		strings.Join(found, ", "), strings.Join(idf, ", "),
-		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "))
+		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "), limit+1)
 }

@@ -212,7 +212,7 @@ func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration,
 	keep, err := f(ctx, w)
 	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
-		p.release()
+		<-p.slots
 		return err
 	}
 	// The caller need not wait until the kernel has taken the worker down; the
@@ -276,7 +276,8 @@ func (p *Pool) take(i int) *process {
 	return w.process
 }
 
-// park keeps a worker warm. It reports false when the pool is closed.
+// park keeps a worker warm, whose query then no longer counts as running. It
+// reports false when the pool is closed.
 func (p *Pool) park(w *process) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,6 +299,7 @@ func (p *Pool) park(w *process) bool {
 		}
 	})
 	p.idle = append(p.idle, rest)
+	p.stats.Running--
 	return true
 }
 

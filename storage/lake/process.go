@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // attributes are a way to start a process, and what the system denied it.
@@ -150,6 +151,8 @@ func (p *process) start(l launch, files []*os.File) (*exec.Cmd, error) {
 		cmd.SysProcAttr = &way.sys
 		cmd.Stderr = &p.said
 		cmd.ExtraFiles = files
+		// Nothing that a worker leaves behind may keep its end from being seen.
+		cmd.WaitDelay = time.Second
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			return nil, err
@@ -243,7 +246,7 @@ func (p *process) ask(ctx context.Context, req request) (head replyHead, rows []
 // wait runs f, which talks to the worker, and kills the worker when ctx ends
 // first: that makes f return.
 func (p *process) wait(ctx context.Context, f func() error) error {
-	stop := context.AfterFunc(ctx, func() { killGroup(p.pid) })
+	stop := context.AfterFunc(ctx, p.signal)
 	err := f()
 	if !stop() {
 		return context.Cause(ctx)
@@ -253,12 +256,18 @@ func (p *process) wait(ctx context.Context, f func() error) error {
 
 // kill ends the worker and waits until it is gone.
 func (p *process) kill() {
-	if p.pid > 0 {
-		killGroup(p.pid)
-	}
+	p.signal()
 	<-p.ended
 	if p.in != nil {
 		_ = p.in.Close()
+	}
+}
+
+// signal makes the worker end. Of one that has ended, the number may be another
+// process's by now.
+func (p *process) signal() {
+	if p.pid > 0 && p.alive() {
+		killGroup(p.pid)
 	}
 }
 

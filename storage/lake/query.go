@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -74,7 +75,7 @@ func (p *Pool) Passages(ctx context.Context, table Table, words string, limit in
 			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
-	req := request{Op: opRun, SQL: passagesSQL(table, words), Use: []string{table.Name}, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
+	req := request{Op: opRun, SQL: passagesSQL(table, words, q.MaxRows), Use: []string{table.Name}, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
 	var result Result
 	err := p.again(ctx, q.Tables, q.Timeout, func(ctx context.Context, w *process) (keep bool, err error) {
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
@@ -133,7 +134,8 @@ func (w *process) run(ctx context.Context, req request, timeout time.Duration, t
 
 // gone reports whether an error means that the worker is no more.
 func gone(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
+	// Its end of the pipes may be closed before what it last said is read.
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
 
 // checkRequest refuses what need not trouble a worker.

@@ -182,7 +182,7 @@ func bound(l limits) error {
 		unix.RLIMIT_CORE:  0,
 		unix.RLIMIT_FSIZE: 0,
 		// DuckDB holds a table's files open while it reads them.
-		unix.RLIMIT_NOFILE: 64 + 2*uint64(l.Files),
+		unix.RLIMIT_NOFILE: 64 + 4*uint64(l.Files),
 	}
 	if l.AddressSpace > 0 {
 		set[unix.RLIMIT_AS] = l.AddressSpace

@@ -192,3 +192,21 @@ func TestProcessHolds(t *testing.T) {
 	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed = true, true })
 	s.hostile(t, trespasses, time.Second, anything)
 }
+
+// With all walls down the list does what it is for: the tests above can fail.
+func TestHostileListBites(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed, c.open = true, true, true })
+	for _, sql := range []string{"SELECT * FROM '{secret}'", "SELECT content FROM read_text('{secret}')", "SELECT * FROM '{dir}/secrets.parquet'"} {
+		if got := s.rows(t, s.statement(sql)); !strings.Contains(got, treasure) {
+			t.Errorf("%s: got %s", sql, got)
+		}
+	}
+	before := snapshot(t, s.dir)
+	if _, err := s.query(t, s.statement("COPY (SELECT 1) TO '{dir}/copied.csv'")); err != nil {
+		t.Error(err)
+	}
+	if snapshot(t, s.dir) == before {
+		t.Error("nothing was written")
+	}
+}

@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 )
 
 // WorkerMain is what a worker process runs: it answers the requests on in, one
-// after the other, until in ends. It returns the process's exit status. in and
-// out are the process's standard input and output, and nothing else may use
-// them.
-func WorkerMain(in io.Reader, out io.Writer, exit func(int)) int {
+// after the other. The process ends with in, at once, whatever it is doing; when
+// WorkerMain returns, it is with the status to end with. in and out are the
+// process's standard input and output, and nothing else may use them.
+func WorkerMain(in io.Reader, out io.Writer) int {
 	// What queries hold lives in DuckDB's memory; Go's own is the rows on their
 	// way out.
 	debug.SetMemoryLimit(256 << 20)
@@ -35,10 +36,9 @@ func WorkerMain(in io.Reader, out io.Writer, exit func(int)) int {
 			}
 			if err != nil {
 				if errors.Is(err, io.EOF) {
-					exit(0)
+					os.Exit(0)
 				}
-				exit(2)
-				return
+				os.Exit(2)
 			}
 			requests <- req
 		}
