@@ -89,6 +89,15 @@ func BenchmarkOneClient(b *testing.B) {
 	}
 }
 
+// BenchmarkColdStart is a query alone that starts its worker.
+func BenchmarkColdStart(b *testing.B) {
+	s := newSetup(b, nil)
+	for n := 0; b.Loop(); n++ {
+		s.tables[0].Version = fmt.Sprint("cold", n)
+		s.rows(b, "SELECT id FROM orders WHERE id = 1")
+	}
+}
+
 // BenchmarkValidate is the check of a statement's tree alone.
 func BenchmarkValidate(b *testing.B) {
 	p := newTreeParser(b)

@@ -220,6 +220,27 @@ func TestLargeTables(t *testing.T) {
 	}
 }
 
+// A file that the worker's user may not read is our fault too, and no reason to
+// read it with the server's rights.
+func TestUnreadableFile(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root starts workers as another user")
+	}
+	s := newSetup(t, nil)
+	if err := os.Chmod(s.tables[0].Files[0], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.query(t, "SELECT id FROM orders")
+	var shown *storage.Error
+	if err == nil || errors.As(err, &shown) || !strings.Contains(err.Error(), "open table") {
+		t.Error(err)
+	}
+	if got := s.rows(t, "SELECT count(*) AS n FROM notes"); got != `{"n":4,"__metadata":{"score":1.0}}` {
+		t.Error(got)
+	}
+}
+
 func TestEmptyTables(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)

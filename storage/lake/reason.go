@@ -27,6 +27,7 @@ func reason(message string) string {
 	message = excerpt.ReplaceAllString(message, "")
 	message = kindOfError.ReplaceAllString(message, "")
 	message = advice.ReplaceAllString(message, "")
+	message = strings.ReplaceAll(message, "memory.main.", "")
 	message = pathInside.ReplaceAllString(message, "…")
 	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
 	if len(message) > maxReason {

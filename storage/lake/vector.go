@@ -1,7 +1,7 @@
 package lake
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -160,5 +160,5 @@ func newColumn(t duck.LogicalType) (column, error) {
 	case duck.TypeUnion:
 		return unionColumn(t)
 	}
-	return column{}, fmt.Errorf("values of type %d cannot be written", id)
+	return column{}, errors.New("values of this type cannot be shown")
 }
