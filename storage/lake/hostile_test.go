@@ -226,6 +226,7 @@ WITH duckdb_tables AS (SELECT * FROM duckdb_tables) SELECT * FROM duckdb_tables
 WITH RECURSIVE duckdb_views AS (SELECT * FROM duckdb_views UNION ALL SELECT * FROM duckdb_views) SELECT * FROM duckdb_views
 SELECT * FROM (WITH duckdb_views AS (SELECT 1) SELECT * FROM duckdb_views) a, duckdb_views
 WITH a AS (SELECT * FROM sqlite_master), sqlite_master AS (SELECT 1) SELECT * FROM a
+WITH duckdb_settings AS (SELECT 1) SELECT * FROM duckdb_settings
 SELECT * FROM test_all_types()
 SELECT * FROM seq_scan('orders')
 SELECT * FROM arrow_scan(1, 2, 3)

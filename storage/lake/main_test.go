@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		orphan(os.Args[2])
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "jailed" {
+		jailed(os.Args[2])
+		os.Exit(0)
+	}
 	code := m.Run()
 	if dir := plainDir; dir != "" {
 		_ = os.RemoveAll(dir)

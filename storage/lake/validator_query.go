@@ -45,6 +45,9 @@ func (c *checker) with(n node, with *cte, outer *scope) *cte {
 		entry := c.object(v)
 		c.enter(entry, "key", "value")
 		name, value := c.text(entry["key"]), c.object(entry["value"])
+		if systemName(name) {
+			c.refuse("`%s` cannot be a name in WITH; choose another", name)
+		}
 		c.enter(value, "aliases", "query", "key_targets", "materialized")
 		query := c.wrapped(value["query"])
 		aliases := c.texts(value["aliases"])
@@ -60,6 +63,18 @@ func (c *checker) with(n node, with *cte, outer *scope) *cte {
 		with = &cte{outer: with, name: name, rel: rel.renamed(aliases)}
 	}
 	return with
+}
+
+// systemName reports whether a name is like those of DuckDB's own views. Should
+// it see a name in WITH otherwise than we do, it must find nothing behind it.
+func systemName(name string) bool {
+	lower := strings.ToLower(name)
+	for _, prefix := range []string{"duckdb_", "pragma_", "pg_", "sqlite_"} {
+		if strings.HasPrefix(lower, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) recursion(n node, name string, aliases []string, with *cte, outer *scope) relation {
