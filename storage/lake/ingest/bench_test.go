@@ -1,0 +1,57 @@
+package ingest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"parley/storage/lake/ingest"
+)
+
+// BenchmarkCSV ingests a generated CSV file and has DuckDB turn the same file
+// into Parquet by itself, in turns, and reports how many times as long we take
+// (the median of three rounds). PARLEY_BENCH_ROWS sets the rows; 5000000 make a
+// file of some 550 MB.
+func BenchmarkCSV(b *testing.B) {
+	rows := 500_000
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_ROWS")); err == nil {
+		rows = n
+	}
+	l := setup(b)
+	source := filepath.Join(l.dir, "orders.csv")
+	l.exec(fmt.Sprintf(`COPY (SELECT i AS id, 'customer ' || (i * 7919 %% 100000) AS customer, DATE '2020-01-01' + CAST(i %% 1500 AS INTEGER) AS day,
+		round(((i * 31) %% 100000) / 100.0, 2) AS amount, i %% 50 AS quantity, ['red', 'green', 'blue', 'yellow'][i %% 4 + 1] AS colour,
+		TIMESTAMP '2024-01-01' + INTERVAL (i %% 86400) SECOND AS at, i %% 3 = 0 AS paid, 'note ' || md5(CAST(i AS VARCHAR)) AS note
+		FROM range(%d) t(i)) TO '%s' (HEADER)`, rows, source))
+	b.ResetTimer()
+	for range b.N {
+		var ours, theirs []time.Duration
+		for range 3 {
+			start := time.Now()
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{{Path: source, Name: "orders.csv"}}})
+			ours = append(ours, time.Since(start))
+			if result.Rows != int64(rows) {
+				b.Fatalf("%d rows", result.Rows)
+			}
+			start = time.Now()
+			l.exec(fmt.Sprintf("COPY (FROM '%s') TO '%s' (FORMAT parquet)", source, filepath.Join(l.dir, "duckdb.parquet")))
+			theirs = append(theirs, time.Since(start))
+		}
+		b.ReportMetric(float64(median(ours))/float64(median(theirs)), "×duckdb")
+		b.ReportMetric(median(ours).Seconds(), "s/ingest")
+	}
+}
+
+func median(of []time.Duration) time.Duration {
+	for i := range of {
+		for j := range of[:i] {
+			if of[i] < of[j] {
+				of[i], of[j] = of[j], of[i]
+			}
+		}
+	}
+	return of[len(of)/2]
+}

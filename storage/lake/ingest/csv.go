@@ -1,0 +1,158 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"parley/storage"
+)
+
+// csvFile is a CSV or TSV file that has been checked.
+type csvFile struct {
+	path      string
+	separator byte
+	// header says that the file's first record names the columns.
+	header bool
+	names  []string
+	// found are the families of the columns' values, nil for text.
+	found []*family
+}
+
+// checkCSV proves that a file is rows of equally many fields below a header, and
+// learns the types of its columns from all of them. Fields are separated by the
+// candidate that fits.
+func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, candidates string) (*table, error) {
+	mark := 0
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+		mark = len(byteOrderMark)
+	}
+	separator, err := chooseSeparator(name, head[mark:], candidates)
+	if err != nil {
+		return nil, err
+	}
+	fields, size, lines, err := headerRecord(name, head[mark:], separator)
+	if err != nil {
+		return nil, err
+	}
+	names, err := columnNames(name, fields)
+	if err != nil {
+		return nil, err
+	}
+	scanner := newCSVScanner(separator, names)
+	offset := int64(mark + size)
+	whole, err := scanner.scanFile(ctx, path, offset, r.progress.checked)
+	if err != nil {
+		return nil, err
+	}
+	if whole.wrong == nil && whole.unsure() {
+		scanner.exact = true
+		if whole, err = scanner.scanFile(ctx, path, offset, func(int64, int64) {}); err != nil {
+			return nil, err
+		}
+	}
+	if p := whole.wrong; p != nil {
+		return nil, refuse("%s: %s", place(name, lines+p.line+1, p.column), p.reason)
+	}
+
+	file := &csvFile{path: path, separator: separator, header: true, names: names, found: make([]*family, len(names))}
+	t := &table{name: name, rows: whole.rows, read: file.read, columns: make([]storage.Column, len(names))}
+	for i := range names {
+		f, wrong := whole.tallies[i].resolve()
+		if wrong != nil {
+			return nil, refuse("%s: %s is not %s", place(name, lines+wrong.row+1, names[i]), quote(wrong.value), wrong.family.what)
+		}
+		file.found[i] = f
+		t.columns[i] = storage.Column{Name: names[i], Type: csvType(&whole.tallies[i], f)}
+	}
+	// DuckDB's reader is strict about line ends and has its own mind about
+	// blank lines and quotes out of place.
+	if whole.blank || whole.stray || lines > 1 || !endsAlike(head[mark:mark+size], whole) {
+		file.path, file.header = r.temp(".csv"), false
+		if err := scanner.rewrite(ctx, path, offset, file.path); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.measure(file.path)
+}
+
+// endsAlike reports whether the header's line ends as the other lines do.
+func endsAlike(header []byte, rows *csvBlock) bool {
+	if bytes.HasSuffix(header, []byte("\r\n")) {
+		return rows.bare == 0
+	}
+	return rows.paired == 0
+}
+
+func (b *csvBlock) unsure() bool {
+	for i := range b.tallies {
+		if b.tallies[i].unsure() {
+			return true
+		}
+	}
+	return false
+}
+
+func csvType(t *tally, f *family) string {
+	switch {
+	case t.total() == 0:
+		return typeNull
+	case f == nil:
+		return typeVarchar
+	}
+	return f.typ
+}
+
+// read has DuckDB parse numbers, dates and times while it reads the file, and
+// leaves the rest as the text it is.
+func (c *csvFile) read(want []string, careful bool) (from string, exprs []string) {
+	var columns strings.Builder
+	for i, typ := range want {
+		name := fmt.Sprintf("c%d", i)
+		expr := name
+		read := typeVarchar
+		switch f := c.found[i]; {
+		case f == nil:
+			expr = convert(name, typeVarchar, typ)
+		case physical(typ) == typeVarchar:
+		case f.layout != "":
+			expr = fmt.Sprintf("CAST(strptime(translate(trim(%s), '-.', '//'), %s) AS %s)", name, literal(f.layout), typ)
+		default:
+			read = typ
+		}
+		if i > 0 {
+			columns.WriteString(", ")
+		}
+		fmt.Fprintf(&columns, "%s: %s", literal(name), literal(read))
+		exprs = append(exprs, expr)
+	}
+	// DuckDB takes the end of the first line for that of all. Without a header
+	// it could be one within quotes. (Given CR LF, it reads no rows at all.)
+	newLine := ""
+	if !c.header {
+		newLine = `new_line = '\n', `
+	}
+	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
+		"%sstrict_mode = true, null_padding = false, max_line_size = %d, parallel = %t, columns = {%s})",
+		literal(c.path), c.header, literal(string(c.separator)), newLine, maxRecord+1000, !careful, columns.String()), exprs
+}
+
+// place says where in a source something is.
+func place(name string, line int64, column string) string {
+	if column == "" {
+		return fmt.Sprintf("%s, line %d", name, line)
+	}
+	return fmt.Sprintf("%s, line %d, column %s", name, line, quote(column))
+}
+
+// measure notes how large the file is that DuckDB will read.
+func (t *table) measure(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("look at source: %w", err)
+	}
+	t.bytes = info.Size()
+	return nil
+}

@@ -1,0 +1,263 @@
+package ingest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/storage/lake/ingest"
+)
+
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		file    string
+		content string
+		types   string
+		rows    string
+	}{
+		{
+			name:    "types",
+			content: "i,f,b,d,t,ts,tz,s\n1,1.5,true,2024-01-31,10:30,2024-01-31 10:30:00,2024-01-31T10:30:00+02:00,x\n-2,2,FALSE,2024-2-1,23:59:59.5,2024-01-31,2024-01-31 10:30:00Z,é\n",
+			types:   "i BIGINT, f DOUBLE, b BOOLEAN, d DATE, t TIME, ts TIMESTAMP, tz TIMESTAMP WITH TIME ZONE, s VARCHAR",
+			rows: `{"i":1,"f":1.5,"b":true,"d":"2024-01-31","t":"10:30:00","ts":"2024-01-31 10:30:00","tz":"2024-01-31 08:30:00+00","s":"x"}
+{"i":-2,"f":2.0,"b":false,"d":"2024-02-01","t":"23:59:59.5","ts":"2024-01-31 00:00:00","tz":"2024-01-31 10:30:00+00","s":"é"}`,
+		},
+		{
+			name:    "identifiers stay text",
+			content: "zip,phone,long,under,dec,big\n01234,+49170,1234567890123456789012345678901234567890,1_000,007.5,9223372036854775808\n99999,1,2,3,4,5\n",
+			types:   "zip VARCHAR, phone VARCHAR, long VARCHAR, under VARCHAR, dec VARCHAR, big DECIMAL(38,0)",
+			rows: `{"zip":"01234","phone":"+49170","long":"1234567890123456789012345678901234567890","under":"1_000","dec":"007.5","big":9223372036854775808}
+{"zip":"99999","phone":"1","long":"2","under":"3","dec":"4","big":5}`,
+		},
+		{
+			name:    "numbers",
+			content: "a,b,c,d\n.5,nan,inf,1e400\n5.,1,x,1\n-1E-3,-inf,nan,2\n",
+			types:   "a DOUBLE, b DOUBLE, c VARCHAR, d VARCHAR",
+			rows: `{"a":0.5,"b":NaN,"c":"inf","d":"1e400"}
+{"a":5.0,"b":1.0,"c":"x","d":"1"}
+{"a":-0.001,"b":-Infinity,"c":"nan","d":"2"}`,
+		},
+		{
+			name:    "dates with the year last",
+			content: "day,month,either,dots,dashes,mixed\n31/12/2024,12/31/2024,01/02/2024,1.2.2024,28-02-2023,31/12/2024\n01/02/2024,1/2/2024,3/4/2024,3.4.2024,1-2-2023,12/31/2024\n",
+			types:   "day DATE, month DATE, either VARCHAR, dots DATE, dashes DATE, mixed VARCHAR",
+			rows: `{"day":"2024-12-31","month":"2024-12-31","either":"01/02/2024","dots":"2024-02-01","dashes":"2023-02-28","mixed":"31/12/2024"}
+{"day":"2024-02-01","month":"2024-01-02","either":"3/4/2024","dots":"2024-04-03","dashes":"2023-02-01","mixed":"12/31/2024"}`,
+		},
+		{
+			name:    "what would be cut stays text",
+			content: "fine,zone,mixed\n2024-01-01 10:00:00.1234567,2024-01-01T10:00:00Z,2024-01-01T10:00:00Z\n2024-01-01 10:00:00,2024-01-01 10:00:00-05:30,2024-01-01T10:00:00\n",
+			types:   "fine VARCHAR, zone TIMESTAMP WITH TIME ZONE, mixed VARCHAR",
+			rows: `{"fine":"2024-01-01 10:00:00.1234567","zone":"2024-01-01 10:00:00+00","mixed":"2024-01-01T10:00:00Z"}
+{"fine":"2024-01-01 10:00:00","zone":"2024-01-01 15:30:00+00","mixed":"2024-01-01T10:00:00"}`,
+		},
+		{
+			name:    "empty fields are null and blanks stay",
+			content: "a,b,c\n1,,\" x \"\n,\"\", 5\n 3 ,  ,y \n",
+			types:   "a BIGINT, b VARCHAR, c VARCHAR",
+			rows:    `{"a":1,"b":null,"c":" x "}` + "\n" + `{"a":null,"b":null,"c":" 5"}` + "\n" + `{"a":3,"b":"  ","c":"y "}`,
+		},
+		{
+			name:    "a column without values",
+			content: "a,b\n1,\n2,\n",
+			types:   "a BIGINT, b NULL",
+			rows:    `{"a":1,"b":null}` + "\n" + `{"a":2,"b":null}`,
+		},
+		{
+			name:    "no value at all",
+			content: "a,b\n,\n,\n",
+			types:   "a NULL, b NULL",
+			rows:    `{"a":null,"b":null}` + "\n" + `{"a":null,"b":null}`,
+		},
+		{
+			name:    "names",
+			content: "a,A,a_2,,\"x \"\"y\"\"\n z\", b,select\n1,2,3,4,5,6,7\n",
+			types:   "a BIGINT, A_3 BIGINT, a_2 BIGINT, column_4 BIGINT, x \"y\"\n z BIGINT,  b BIGINT, select BIGINT",
+			rows:    `{"a":1,"A_3":2,"a_2":3,"column_4":4,"x \"y\"\n z":5," b":6,"select":7}`,
+		},
+		{
+			name:    "the first row is the header whatever it looks like",
+			content: "2023,2024\n1,2\n",
+			types:   "2023 BIGINT, 2024 BIGINT",
+			rows:    `{"2023":1,"2024":2}`,
+		},
+		{
+			name:    "quotes",
+			content: "a,b\n\"x, \"\"y\"\"\r\nz\",5\" pipe\n\"\"\"\",a\"b\"\n",
+			types:   "a VARCHAR, b VARCHAR",
+			rows:    `{"a":"x, \"y\"\r\nz","b":"5\" pipe"}` + "\n" + `{"a":"\"","b":"a\"b\""}`,
+		},
+		{
+			name:    "line ends of both kinds, blank lines, none at the end",
+			content: "\n\r\na,b\r\n1,2\n\n3,4\r\n\r\n\n5,6",
+			types:   "a BIGINT, b BIGINT",
+			rows:    `{"a":1,"b":2}` + "\n" + `{"a":3,"b":4}` + "\n" + `{"a":5,"b":6}`,
+		},
+		{
+			name:    "one column",
+			content: "name\nAnn\n\n\"\"\nBob\n\n",
+			types:   "name VARCHAR",
+			rows:    `{"name":"Ann"}` + "\n" + `{"name":null}` + "\n" + `{"name":"Bob"}`,
+		},
+		{
+			name:    "semicolons and decimal commas",
+			content: "a;b\n1,5;2\n2,5;3\n",
+			types:   "a VARCHAR, b BIGINT",
+			rows:    `{"a":"1,5","b":2}` + "\n" + `{"a":"2,5","b":3}`,
+		},
+		{
+			name:    "bars",
+			content: "a|b|c\n1|x, y|3\n",
+			types:   "a BIGINT, b VARCHAR, c BIGINT",
+			rows:    `{"a":1,"b":"x, y","c":3}`,
+		},
+		{
+			name:    "tabs in a tsv",
+			file:    "x.TSV",
+			content: "a,b\tc\n1,2\t3\n",
+			types:   "a,b VARCHAR, c BIGINT",
+			rows:    `{"a,b":"1,2","c":3}`,
+		},
+		{
+			name:    "byte order mark",
+			content: "\xef\xbb\xbf\"id\",b\n1,2\n",
+			types:   "id BIGINT, b BIGINT",
+			rows:    `{"id":1,"b":2}`,
+		},
+		{
+			name:    "gzipped",
+			file:    "x.csv.gz",
+			content: zipped("a,b\n1,2\n"),
+			types:   "a BIGINT, b BIGINT",
+			rows:    `{"a":1,"b":2}`,
+		},
+		{
+			name:    "gzipped under its old name",
+			content: zipped("a,b\n1,2\n"),
+			types:   "a BIGINT, b BIGINT",
+			rows:    `{"a":1,"b":2}`,
+		},
+		{
+			name:    "a time alone is a column, not two",
+			content: "time\n10:00\n11:30\n",
+			types:   "time TIME",
+			rows:    `{"time":"10:00:00"}` + "\n" + `{"time":"11:30:00"}`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			if test.file == "" {
+				test.file = "x.csv"
+			}
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}})
+			if got := types(result.Columns); got != test.types {
+				t.Errorf("types: got  %s\nwant %s", got, test.types)
+			}
+			if got := l.rows(result.Columns, result); got != test.rows {
+				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
+			}
+		})
+	}
+}
+
+// lines repeats a line n times, which %d numbers from 1.
+func lines(n int, format string) string {
+	var out strings.Builder
+	for i := range n {
+		if strings.Contains(format, "%") {
+			fmt.Fprintf(&out, format, i+1)
+		} else {
+			out.WriteString(format)
+		}
+	}
+	return out.String()
+}
+
+func TestCSVRefused(t *testing.T) {
+	t.Parallel()
+	dates := "id,day\n" + lines(999_999, "%d,2024-01-02\n")
+	for _, test := range []struct{ name, file, content, want string }{
+		{"bad date far down", "orders.csv", strings.Replace(dates, "\n900000,2024-01-02\n", "\n900000,2024-13-45\n", 1),
+			`orders.csv, line 900001, column "day": "2024-13-45" is not a date`},
+		{"bad date first", "orders.csv", "day\nsoon\n" + lines(2000, "2024-01-02\n"),
+			`orders.csv, line 2, column "day": "soon" is not a date`},
+		{"bad number", "orders.csv", "n\n" + lines(1000, "%d\n") + "n/a\n",
+			`orders.csv, line 1002, column "n": "n/a" is not a whole number`},
+		{"bad fraction", "orders.csv", "n\n" + lines(1000, "%d.5\n") + "\"1,5\"\n" + lines(1000, "7\n"),
+			`orders.csv, line 1002, column "n": "1,5" is not a number`},
+		{"bad time", "orders.csv", "a,t\n" + lines(1500, "x,10:00\n") + "y,25:00\n",
+			`orders.csv, line 1502, column "t": "25:00" is not a time`},
+		{"bad boolean", "orders.csv", "a,t\n" + lines(1500, "x,true\n") + "y,maybe\n",
+			`orders.csv, line 1502, column "t": "maybe" is not true or false`},
+		{"too few fields", "orders.csv", "a,b,c\n1,2,3\n4,5\n",
+			`orders.csv, line 3: the row has 2 fields, the header has 3`},
+		{"too many fields", "orders.csv", "a,b\n\"1\n1\",2\n3,4,5\n",
+			`orders.csv, line 4: the row has 3 fields, the header has 2`},
+		{"ragged far down", "orders.csv", "a,b\n" + lines(700_000, "%d,x\n") + "1\n" + lines(10, "1,2\n"),
+			`orders.csv, line 700002: the row has 1 field, the header has 2`},
+		{"unterminated quote", "orders.csv", "a,b\n1,\"x\n2,y\n",
+			`orders.csv, line 2, column "b": a quote is opened and never closed`},
+		{"unterminated quote in a long file", "orders.csv", "a,b\n1,\"x\n" + lines(600_000, "%d,yyyyyy\n"),
+			`orders.csv, line 2: a quote is opened and not closed within 2000000 bytes`},
+		{"text after a quote", "orders.csv", "a,b\n1,\"x\" y\n",
+			`orders.csv, line 2, column "b": a quoted field is followed by " y\n"; a quote within quotes is written twice`},
+		{"long row", "orders.csv", "a,b\n1," + strings.Repeat("x", 2_000_001) + "\n",
+			`orders.csv, line 2: the row is longer than 2000000 bytes`},
+		{"old line ends", "orders.csv", "a,b\r1,2\r3,4\r",
+			`orders.csv, line 1: a carriage return stands in the header; lines end with LF or CR LF`},
+		{"carriage return in a line", "orders.csv", "a,b\n1,2\r3,4\n",
+			`orders.csv, line 2, column "b": a carriage return stands in the line; lines end with LF or CR LF`},
+		{"unknown separator", "orders.csv", "a:b:c\n1:2:3\n4:5:6\n",
+			`orders.csv would have a single column, but all its lines are cut by ":": its fields must be separated by commas, semicolons, tabs or bars`},
+		{"commas in a tsv", "orders.tsv", "a,b\n1,2\n",
+			`orders.tsv would have a single column, but all its lines are cut by commas: its fields must be separated by tabs`},
+		{"only a header", "orders.csv", "a,b,c\n", `orders.csv has no rows`},
+		{"empty", "orders.csv", "", `orders.csv is empty`},
+		{"blank", "orders.csv", " \r\n\n", `orders.csv is empty`},
+		{"internal name", "orders.csv", "a,__metadata\n1,2\n",
+			`orders.csv: the column "__metadata" cannot be kept; names that start with __ are for internal use`},
+		{"long name", "orders.csv", "a," + strings.Repeat("é", 257) + "\n1,2\n",
+			`orders.csv: the column name "éééééééééééééééééééééééééééééé…" is longer than 256 characters`},
+		{"many columns", "orders.csv", strings.Repeat("a,", 2000) + "a\n", `orders.csv has more than 2000 columns`},
+		{"Latin-1", "orders.csv", "a,b\n1,x\n2,caf\xe9\n", `orders.csv, line 3: the line is not UTF-8 text; save the file as UTF-8`},
+		{"Latin-1 header", "orders.csv", "a,caf\xe9\n1,x\n", `orders.csv: a column name is not UTF-8 text; save the file as UTF-8`},
+		{"binary far down", "orders.csv", "a,b\n" + lines(300_000, "%d,x\n") + "1,\x00\n", `orders.csv, line 300002: the line holds binary data`},
+		{"quote in the header", "orders.csv", "a,\"b\n1,2\n", `orders.csv, line 1: a quote is opened in the header and never closed`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}})
+			if got := refusal(t, err); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Misfits that are frequent, or codes, make a column text instead.
+func TestMixedColumnsAreText(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"frequent misfits": "v\n" + lines(998, "%d\n") + "n/a\nn/a\n",
+		"few values":       "v\n" + lines(900, "2024-01-02\n") + "soon\n",
+		"codes":            "v\n" + lines(5000, "%d\n") + "12345-R\n",
+		"leading zero":     "v\n" + lines(5000, "%d\n") + "007\n",
+		"sorted codes":     "v\n" + lines(300_000, "%d\n") + lines(1000, "none\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", content)}})
+			if got := types(result.Columns); got != "v VARCHAR" {
+				t.Errorf("got %s", got)
+			}
+			if want := int64(strings.Count(content, "\n") - 1); result.Rows != want {
+				t.Errorf("got %d rows, want %d", result.Rows, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,264 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// maxRecord is the most bytes a row of CSV may have.
+const maxRecord = 2_000_000
+
+// csvScanner proves and tallies records of CSV: fields separated by one
+// character, quoted with " where they hold it, line ends or quotes, a quote
+// within quotes doubled.
+type csvScanner struct {
+	separator byte
+	names     []string
+	stop      [256]bool
+	// exact makes it look at every value, plainly text or not.
+	exact bool
+	// copyTo, unless nil, gets the records in a form that leaves no questions.
+	copyTo io.Writer
+}
+
+// csvBlock is what a scanner found in a run of records. Lines count from 0.
+type csvBlock struct {
+	tallies []tally
+	rows    int64
+	lines   int64
+	// bare counts line ends of LF alone, paired those of CR LF.
+	bare, paired int64
+	blank        bool
+	// stray says that a quote stands in a field that is not quoted.
+	stray bool
+	wrong *csvProblem
+}
+
+// csvProblem is a rule that a record breaks.
+type csvProblem struct {
+	line   int64
+	column string
+	reason string
+}
+
+func newCSVScanner(separator byte, names []string) *csvScanner {
+	s := &csvScanner{separator: separator, names: names}
+	for _, c := range []byte{separator, '\n', '\r', '"'} {
+		s.stop[c] = true
+	}
+	return s
+}
+
+func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{tallies: make([]tally, len(s.names))} }
+
+// scan reads whole records and gives how many bytes they have. With final, the
+// end of buf is the end of the file.
+func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool) (consumed int) {
+	for pos := 0; pos < len(buf); {
+		if n, partial := lineEnd(buf[pos:], final); n > 0 {
+			b.blank = true
+			b.endLine(buf[pos : pos+n])
+			pos += n
+			continue
+		} else if partial {
+			return pos
+		}
+		line := b.lines
+		n, ok := s.record(b, buf[pos:], final)
+		if b.wrong != nil || !ok {
+			return pos
+		}
+		if n > maxRecord {
+			b.wrong = &csvProblem{line: line, reason: fmt.Sprintf("the row is longer than %d bytes", maxRecord)}
+			return pos
+		}
+		pos += n
+	}
+	return len(buf)
+}
+
+// lineEnd gives the length of the line end that buf begins with. Partial means
+// that more bytes are needed to tell.
+func lineEnd(buf []byte, final bool) (n int, partial bool) {
+	switch {
+	case buf[0] == '\n':
+		return 1, false
+	case buf[0] != '\r':
+		return 0, false
+	case len(buf) > 1 && buf[1] == '\n':
+		return 2, false
+	case len(buf) == 1 && final:
+		return 1, false
+	}
+	return 0, len(buf) == 1
+}
+
+// endLine counts a line and its end, which is empty for the last line.
+func (b *csvBlock) endLine(end []byte) {
+	b.lines++
+	switch string(end) {
+	case "\n":
+		b.bare++
+	case "\r\n":
+		b.paired++
+	case "\r":
+		// Only at the end of the file; neither form, so not alike to any.
+		b.bare++
+		b.paired++
+	}
+}
+
+// record reads one record, which is not blank. It is not ok when buf ends before
+// the record does.
+func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool) {
+	line, inner := b.lines, int64(0)
+	pos, column := 0, 0
+	for {
+		start := pos
+		quoted := pos < len(buf) && buf[pos] == '"'
+		stray := false
+		var value []byte
+		if quoted {
+			end, lines, closed := closingQuote(buf[pos:])
+			if !closed {
+				if final {
+					b.wrong = s.problem(line+inner, column, "a quote is opened and never closed")
+				}
+				return 0, false
+			}
+			inner += lines
+			value = buf[pos+1 : pos+end]
+			pos += end + 1
+		} else {
+			for {
+				for pos < len(buf) && !s.stop[buf[pos]] {
+					pos++
+				}
+				if pos == len(buf) || buf[pos] != '"' {
+					break
+				}
+				stray, b.stray = true, true
+				pos++
+			}
+			value = buf[start:pos]
+		}
+		if pos == len(buf) && !final {
+			return 0, false
+		}
+		width, partial := 0, false
+		last := pos == len(buf)
+		if !last && buf[pos] != s.separator {
+			if width, partial = lineEnd(buf[pos:], final); partial {
+				return 0, false
+			}
+			if width == 0 {
+				reason := "a quoted field is followed by " + quote(excerpt(buf[pos:min(len(buf), pos+10)])) + "; a quote within quotes is written twice"
+				if buf[pos] == '\r' {
+					reason = "a carriage return stands in the line; lines end with LF or CR LF"
+				}
+				b.wrong = s.problem(line+inner, column, reason)
+				return 0, false
+			}
+			last = true
+		}
+		if column < len(s.names) && len(value) > 0 {
+			s.look(&b.tallies[column], line, value)
+		}
+		if s.copyTo != nil {
+			s.copyField(column, buf[start:pos], stray)
+		}
+		column++
+		if !last {
+			pos++
+			continue
+		}
+		b.lines += inner
+		b.endLine(buf[pos : pos+width])
+		if column != len(s.names) {
+			b.wrong = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", count(column, "field"), len(s.names))}
+			return 0, false
+		}
+		if s.copyTo != nil {
+			s.copyTo.Write([]byte{'\n'})
+		}
+		b.rows++
+		return pos + width, true
+	}
+}
+
+// look tallies a value. A column that is plainly text is looked at now and then.
+func (s *csvScanner) look(t *tally, line int64, value []byte) {
+	switch t.last {
+	case kindInt:
+		if len(value) <= 18 && value[0]-'1' < 9 && allDigits(value) && t.count[kindInt] > 0 {
+			t.count[kindInt]++
+			return
+		}
+	case kindText, kindCode:
+		if !s.exact && t.count[t.last] >= 256 && (t.skipped+t.count[t.last])&63 != 0 {
+			t.skipped++
+			return
+		}
+	}
+	t.add(classify(value), line, value)
+}
+
+// closingQuote gives where the quote that opens buf is closed, and the lines
+// that end in between.
+func closingQuote(buf []byte) (end int, lines int64, closed bool) {
+	for pos := 1; ; {
+		i := bytes.IndexByte(buf[pos:], '"')
+		if i < 0 {
+			return 0, 0, false
+		}
+		pos += i
+		if pos+1 < len(buf) && buf[pos+1] == '"' {
+			pos += 2
+			continue
+		}
+		return pos, int64(bytes.Count(buf[:pos], []byte{'\n'})), true
+	}
+}
+
+func (s *csvScanner) copyField(column int, field []byte, stray bool) {
+	if column > 0 {
+		s.copyTo.Write([]byte{s.separator})
+	}
+	if stray {
+		field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
+	}
+	s.copyTo.Write(field)
+}
+
+func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem {
+	p := &csvProblem{line: line, reason: reason}
+	if column < len(s.names) {
+		p.column = s.names[column]
+	}
+	return p
+}
+
+// merge adds the block that follows.
+func (b *csvBlock) merge(next *csvBlock) {
+	for i := range b.tallies {
+		b.tallies[i].merge(&next.tallies[i], b.lines)
+	}
+	if next.wrong != nil && b.wrong == nil {
+		next.wrong.line += b.lines
+		b.wrong = next.wrong
+	}
+	b.rows += next.rows
+	b.lines += next.lines
+	b.bare += next.bare
+	b.paired += next.paired
+	b.blank = b.blank || next.blank
+	b.stray = b.stray || next.stray
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,162 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// headSize is how much of a file its format and dialect are judged by. What
+// they say is then proved on the whole file.
+const headSize = 1 << 20
+
+type format int
+
+const (
+	formatNone format = iota
+	formatCSV
+	formatTSV
+	formatJSON
+	formatParquet
+	formatText
+	formatMarkdown
+)
+
+var extensions = map[string]format{
+	".csv": formatCSV,
+	".tsv": formatTSV, ".tab": formatTSV,
+	".json": formatJSON, ".ndjson": formatJSON, ".jsonl": formatJSON,
+	".parquet": formatParquet,
+	".txt":     formatText, ".text": formatText,
+	".md": formatMarkdown, ".markdown": formatMarkdown,
+}
+
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
+
+// foreign tells files that people send by mistake by their first bytes.
+var foreign = []struct{ magic, what string }{
+	{"PK\x03\x04", "a ZIP archive or an Office document"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
+	{"%PDF-", "a PDF document"},
+	{"\x28\xb5\x2f\xfd", "compressed with zstd"},
+	{"BZh", "compressed with bzip2"},
+	{"\xfd7zXZ\x00", "compressed with xz"},
+	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"},
+	{"SQLite format 3\x00", "an SQLite database"},
+	{"\x89PNG", "an image"},
+	{"\xff\xd8\xff", "an image"},
+	{"GIF8", "an image"},
+	{"ORC", "an ORC file"},
+	{"Obj\x01", "an Avro file"},
+	{"ARROW1", "an Arrow file"},
+}
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// sniff decides what a file is, by its name and its first bytes, unpacked.
+// The name says what its owner means it to be; content that cannot be that is
+// refused, not guessed at. A name that says nothing leaves it to the content,
+// where that is plain: Parquet, or JSON.
+func sniff(name string, head []byte) (format, error) {
+	named := extensions[strings.ToLower(path.Ext(trimGzip(name)))]
+	if len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))) == 0 {
+		return formatNone, refuse("%s is empty", name)
+	}
+	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == formatNone) {
+		return formatParquet, nil
+	}
+	if named == formatParquet {
+		return formatNone, refuse("%s is not a Parquet file", name)
+	}
+	if err := checkEncoding(name, head); err != nil {
+		return formatNone, err
+	}
+	holdsJSON := looksLikeJSON(head)
+	switch {
+	case named == formatNone && holdsJSON:
+		return formatJSON, nil
+	case named == formatNone:
+		return formatNone, refuse("%s: what it holds cannot be told by its name; %s", name, knownFormats)
+	case (named == formatCSV || named == formatTSV) && holdsJSON:
+		return formatNone, refuse("%s holds JSON; name it .json", name)
+	}
+	return named, nil
+}
+
+// checkEncoding refuses what is not UTF-8 text, as far as the head shows it.
+func checkEncoding(name string, head []byte) error {
+	for _, f := range foreign {
+		// Short magic numbers could open a text as well; binary files hold
+		// bytes that texts do not.
+		if bytes.HasPrefix(head, []byte(f.magic)) && (len(f.magic) > 4 || isBinary(head)) {
+			return refuse("%s is %s; %s", name, f.what, knownFormats)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return refuse("%s is a Parquet file; name it .parquet", name)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return refuse("%s is UTF-16 text; save it as UTF-8", name)
+	case bytes.IndexByte(head, 0) >= 0:
+		zeros := bytes.Count(head, []byte{0})
+		if zeros > len(head)/3 && zeros <= len(head)*2/3 {
+			return refuse("%s looks like UTF-16 text; save it as UTF-8", name)
+		}
+		return refuse("%s holds binary data, not text; %s", name, knownFormats)
+	}
+	return nil
+}
+
+func isBinary(head []byte) bool {
+	return bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimPartialRune(head))
+}
+
+// trimPartialRune cuts the beginning of a character that the end of a block
+// split.
+func trimPartialRune(b []byte) []byte {
+	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// looksLikeJSON reports whether text opens as a JSON object with a key, an array
+// of objects, or one of their empty forms.
+func looksLikeJSON(head []byte) bool {
+	rest := skipBlanks(bytes.TrimPrefix(head, []byte(byteOrderMark)))
+	if len(rest) > 0 && rest[0] == '[' {
+		rest = skipBlanks(rest[1:])
+		if len(rest) > 0 && rest[0] == ']' {
+			return len(skipBlanks(rest[1:])) == 0
+		}
+	}
+	if len(rest) == 0 || rest[0] != '{' {
+		return false
+	}
+	rest = skipBlanks(rest[1:])
+	return len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
+}
+
+func skipBlanks(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
+
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, headSize))
+	if err != nil {
+		return nil, fmt.Errorf("read source: %w", err)
+	}
+	return head, nil
+}

@@ -1,0 +1,230 @@
+package ingest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"parley/storage"
+)
+
+// DefaultMaxUnpacked is how many bytes a gzipped source may unpack to unless
+// the job says otherwise.
+const DefaultMaxUnpacked = 10 << 30
+
+// Limits of a table, generous beside any worth asking.
+const (
+	maxColumns    = 2_000
+	maxColumnName = 256
+)
+
+// DB is an open DuckDB: a *sql.DB, *sql.Conn or *sql.Tx. It must be able to read
+// the sources and to write the output folder, and preserve insertion order
+// (which DuckDB does by itself).
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Source is a file to ingest.
+type Source struct {
+	// Path is where the file is.
+	Path string
+	// Name is the name its owner gave it: it tells the format by its extension,
+	// and is what messages call the file.
+	Name string
+}
+
+// Job is what to ingest, and into what.
+type Job struct {
+	// Sources are read in order, all or none.
+	Sources []Source
+	// Rows, instead of Sources, is the path of a file with a JSON object a
+	// line, which messages call "row 1" and so on.
+	Rows string
+	// Have is the dataset's columns now; nil when it is empty or replaced.
+	Have []storage.Column
+	// OutDir is the folder for the Parquet files, made when missing. Nothing in
+	// it is overwritten, and nothing is left in it when Run fails. A process
+	// that dies leaves a folder there whose name starts with ".ingest-".
+	OutDir string
+	// MaxUnpacked is the most bytes a gzipped source may unpack to;
+	// DefaultMaxUnpacked when 0.
+	MaxUnpacked int64
+	// Progress, unless nil, is told now and then how far the job is, from one
+	// goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress says how far a job is. Checking the sources counts for the first half
+// of their bytes, writing for the second.
+type Progress struct {
+	Bytes int64
+	Total int64
+	// Rows is how many rows have been checked.
+	Rows int64
+}
+
+// File is a Parquet file that was written, and is on disk for good.
+type File struct {
+	Path   string
+	Rows   int64
+	Bytes  int64
+	SHA256 string
+}
+
+// Result is what a job made.
+type Result struct {
+	// Files hold the rows of the sources, in order.
+	Files []File
+	// Columns are the dataset's columns from now on: those it had, in their
+	// order, then the new ones. Types may be wider than they were.
+	Columns []storage.Column
+	Rows    int64
+}
+
+// Run ingests the sources of a job. A source that breaks a rule makes it fail
+// with a *storage.Error of kind ErrInvalid whose message is meant for the
+// source's owner; every other error is a fault of ours or of the machine.
+func Run(ctx context.Context, db DB, job Job) (Result, error) {
+	if err := os.MkdirAll(job.OutDir, 0o755); err != nil {
+		return Result{}, fmt.Errorf("make output folder: %w", err)
+	}
+	work, err := os.MkdirTemp(job.OutDir, ".ingest-*")
+	if err != nil {
+		return Result{}, fmt.Errorf("make work folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+
+	r := &run{db: db, job: job, work: work}
+	if r.job.MaxUnpacked <= 0 {
+		r.job.MaxUnpacked = DefaultMaxUnpacked
+	}
+	tables, err := r.check(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	columns, err := evolve(job.Have, tables)
+	if err != nil {
+		return Result{}, err
+	}
+	files, err := r.write(ctx, tables, columns)
+	if err != nil {
+		return Result{}, err
+	}
+	if files, err = publish(files, job.OutDir); err != nil {
+		return Result{}, err
+	}
+	r.progress.finish()
+	return Result{Files: files, Columns: columns, Rows: sumRows(files)}, nil
+}
+
+// run is a job under way.
+type run struct {
+	db       DB
+	job      Job
+	work     string
+	temps    int
+	progress meter
+}
+
+// table is a source that has been checked.
+type table struct {
+	// name is what messages call the source.
+	name    string
+	columns []storage.Column
+	rows    int64
+	bytes   int64
+	// read gives the SQL that reads the source: a FROM clause, and for each
+	// column an expression of the physical form of the type that is wanted.
+	// Careful asks for the slow and sure way, where there is one.
+	read func(want []string, careful bool) (from string, exprs []string)
+}
+
+// check decides what every source is and proves it.
+func (r *run) check(ctx context.Context) ([]*table, error) {
+	sources := r.job.Sources
+	if r.job.Rows != "" {
+		sources = []Source{{Path: r.job.Rows}}
+	}
+	if len(sources) == 0 {
+		return nil, refuse("there is nothing to ingest")
+	}
+	if err := r.progress.start(r.job.Progress, sources); err != nil {
+		return nil, err
+	}
+	tables := make([]*table, 0, len(sources))
+	for _, source := range sources {
+		if strings.ContainsAny(source.Path, `*?[`) {
+			return nil, fmt.Errorf("ingest %q: DuckDB would read the path as a pattern", source.Path)
+		}
+		t, err := r.checkSource(ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		if t.rows == 0 {
+			return nil, refuse("%s has no rows", t.name)
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
+	if r.job.Rows != "" {
+		return r.checkJSON(ctx, source.Path, "the data")
+	}
+	path, name := source.Path, source.Name
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isGzip(head):
+		if path, err = r.unpack(ctx, path, name); err != nil {
+			return nil, err
+		}
+		if head, err = readHead(path); err != nil {
+			return nil, err
+		}
+	case trimGzip(name) != name && len(head) > 0:
+		return nil, refuse("%s is not gzipped, as its name says", name)
+	}
+	format, err := sniff(name, head)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case formatParquet:
+		return r.checkParquet(ctx, path, name)
+	case formatJSON:
+		return r.checkJSON(ctx, path, name)
+	case formatText, formatMarkdown:
+		return r.checkText(ctx, path, name, format == formatMarkdown)
+	case formatTSV:
+		return r.checkCSV(ctx, path, name, head, "\t")
+	default:
+		return r.checkCSV(ctx, path, name, head, ",;\t|")
+	}
+}
+
+// temp names a fresh file in the work folder.
+func (r *run) temp(extension string) string {
+	r.temps++
+	return filepath.Join(r.work, fmt.Sprintf("temp-%d%s", r.temps, extension))
+}
+
+// refuse makes the error that tells an owner what is wrong with a source.
+func refuse(format string, args ...any) *storage.Error {
+	return storage.Errorf(storage.ErrInvalid, format, args...)
+}
+
+func sumRows(files []File) (rows int64) {
+	for _, f := range files {
+		rows += f.Rows
+	}
+	return rows
+}

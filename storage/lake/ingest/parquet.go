@@ -1,0 +1,151 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/storage"
+)
+
+// checkParquet reads a Parquet file's columns and brings their types down to the
+// few that columns have. The file's pages are checked when they are read.
+func (r *run) checkParquet(ctx context.Context, path, name string) (*table, error) {
+	from := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", literal(path))
+	raw, err := describeColumns(ctx, r.db, from)
+	if err != nil {
+		return nil, r.badParquet(ctx, name)
+	}
+	rows, err := fileRows(ctx, r.db, path)
+	if err != nil {
+		return nil, r.badParquet(ctx, name)
+	}
+	if len(raw) > maxColumns {
+		return nil, refuse("%s has more than %d columns", name, maxColumns)
+	}
+	fields := make([]string, len(raw))
+	for i, c := range raw {
+		fields[i] = c.Name
+	}
+	names, err := columnNames(name, fields)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{name: name, rows: rows}
+	casts := make([]string, len(raw))
+	for i, c := range raw {
+		typ, cast, ok := parquetType(c.Type, identifier(c.Name))
+		if !ok {
+			return nil, refuse("%s, column %s: values of type %s cannot be kept", name, quote(c.Name), c.Type)
+		}
+		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
+		casts[i] = cast
+	}
+	if err := r.proveParquet(ctx, t, from, casts); err != nil {
+		return nil, err
+	}
+	t.read = func(want []string, _ bool) (string, []string) {
+		exprs := make([]string, len(want))
+		for i := range want {
+			exprs[i] = convert(casts[i], t.columns[i].Type, want[i])
+			if t.columns[i].Type == typeNull {
+				exprs[i] = fmt.Sprintf("CAST(NULL AS %s)", physical(want[i]))
+			}
+		}
+		return from, exprs
+	}
+	if err := t.measure(path); err != nil {
+		return nil, err
+	}
+	r.progress.checked(t.bytes, t.rows)
+	return t, nil
+}
+
+// proveParquet reads every value once, so that a damaged file is known as such
+// before anything is written, and finds columns without a value.
+func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []string) error {
+	// A count alone may not unpack the values; a hash of them has to.
+	counts := make([]string, len(casts))
+	for i, cast := range casts {
+		counts[i] = fmt.Sprintf("if(bit_xor(hash(%s)) IS NULL, 0, count(%s))", cast, cast)
+	}
+	rows, err := r.db.QueryContext(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+from)
+	if err != nil {
+		return r.badParquet(ctx, t.name)
+	}
+	defer rows.Close()
+	values := make([]int64, len(casts))
+	targets := make([]any, len(casts))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return fmt.Errorf("count values: %w", err)
+		}
+	}
+	if rows.Err() != nil {
+		return r.badParquet(ctx, t.name)
+	}
+	for i, n := range values {
+		if n == 0 {
+			t.columns[i].Type = typeNull
+		}
+	}
+	return nil
+}
+
+func (r *run) badParquet(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return refuse("%s is damaged, or not a Parquet file that can be read", name)
+}
+
+// parquetType gives a column's type for one that DuckDB reads from Parquet, and
+// the expression that makes it so.
+func parquetType(typ, expr string) (to, cast string, ok bool) {
+	switch typ {
+	case typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeTimestampNS, typeInstant, typeBlob:
+		return typ, expr, true
+	case typeJSON:
+		return typ, fmt.Sprintf("CAST(%s AS VARCHAR)", expr), true
+	case "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER":
+		to = typeBigint
+	case "UBIGINT":
+		to = "DECIMAL(20,0)"
+	case "FLOAT":
+		to = typeDouble
+	case "TIMESTAMP_S", "TIMESTAMP_MS":
+		to = typeTimestamp
+	case "UUID", "INTERVAL", "TIME WITH TIME ZONE", "TIME_NS":
+		to = typeVarchar
+	default:
+		if isNumber(typ) || isNested(typ) {
+			return typ, expr, true
+		}
+		if !strings.HasPrefix(typ, "ENUM(") {
+			return "", "", false
+		}
+		to = typeVarchar
+	}
+	return to, fmt.Sprintf("CAST(%s AS %s)", expr, to), true
+}
+
+// describeColumns gives the columns of a FROM clause.
+func describeColumns(ctx context.Context, db DB, from string) ([]storage.Column, error) {
+	rows, err := db.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var columns []storage.Column
+	for rows.Next() {
+		var c storage.Column
+		if err := rows.Scan(&c.Name, &c.Type); err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return columns, rows.Err()
+}

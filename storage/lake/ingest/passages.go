@@ -1,0 +1,193 @@
+package ingest
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sizes of passages. A passage is closed at the first paragraph end past
+// enough; a paragraph that alone is past the most is cut, at the end of a
+// sentence if it has one, else of a word.
+const (
+	enoughWords = 150
+	mostWords   = 350
+	mostBytes   = 4000
+)
+
+// splitter cuts text into passages: runs of paragraphs of a few hundred words,
+// and in Markdown never across a heading. Passages in order hold all of the
+// text but for blanks between them.
+type splitter struct {
+	markdown bool
+	give     func(passage []byte) error
+
+	passage []byte
+	words   int
+	// body says that the passage has more than headings.
+	body  bool
+	fence string
+	// paragraph holds the lines since the last blank one.
+	paragraph []byte
+}
+
+// line takes the next line, with its line end. The last one has none.
+func (s *splitter) line(line []byte) error {
+	trimmed := bytes.TrimSpace(line)
+	fenced := s.markdown && s.inFence(trimmed)
+	switch {
+	case len(trimmed) == 0 && !fenced:
+		if err := s.endParagraph(); err != nil {
+			return err
+		}
+	case s.markdown && !fenced && isHeading(trimmed):
+		if err := s.endParagraph(); err != nil {
+			return err
+		}
+		if s.body {
+			if err := s.endPassage(); err != nil {
+				return err
+			}
+		}
+		s.passage = append(s.passage, line...)
+		s.words += len(bytes.Fields(trimmed))
+		return nil
+	}
+	s.paragraph = append(s.paragraph, line...)
+	// A paragraph can be as long as the file; what is plainly too much is cut
+	// without waiting for its end.
+	for len(s.paragraph) > 4*mostBytes {
+		if s.body {
+			if err := s.endPassage(); err != nil {
+				return err
+			}
+		}
+		if err := s.cutOff(&s.paragraph); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutOff makes a passage of the beginning of text that is too long for one.
+func (s *splitter) cutOff(text *[]byte) error {
+	cut := cutPoint(*text)
+	s.passage = append(s.passage, (*text)[:cut]...)
+	*text = (*text)[cut:]
+	return s.endPassage()
+}
+
+// inFence follows blocks of code, in which nothing is a heading.
+func (s *splitter) inFence(trimmed []byte) bool {
+	for _, mark := range []string{"```", "~~~"} {
+		if !bytes.HasPrefix(trimmed, []byte(mark)) {
+			continue
+		}
+		if s.fence == "" {
+			s.fence = mark
+			return true
+		}
+		if s.fence == mark {
+			s.fence = ""
+			return true
+		}
+	}
+	return s.fence != ""
+}
+
+func isHeading(trimmed []byte) bool {
+	level := len(trimmed) - len(bytes.TrimLeft(trimmed, "#"))
+	return level >= 1 && level <= 6 && len(trimmed) > level && trimmed[level] == ' '
+}
+
+// endParagraph adds the paragraph to the passage, or cuts it into passages.
+func (s *splitter) endParagraph() error {
+	p := s.paragraph
+	s.paragraph = s.paragraph[:0]
+	if len(bytes.TrimSpace(p)) == 0 {
+		s.passage = append(s.passage, p...)
+		return nil
+	}
+	words := len(bytes.Fields(p))
+	if s.body && (s.words+words > mostWords || len(s.passage)+len(p) > mostBytes) {
+		if err := s.endPassage(); err != nil {
+			return err
+		}
+	}
+	for words > mostWords || len(p) > mostBytes {
+		if err := s.cutOff(&p); err != nil {
+			return err
+		}
+		words = len(bytes.Fields(p))
+	}
+	s.passage = append(s.passage, p...)
+	s.words += words
+	s.body = s.body || words > 0
+	if s.words >= enoughWords {
+		return s.endPassage()
+	}
+	return nil
+}
+
+// cutPoint gives where to cut text that is too long for a passage.
+func cutPoint(p []byte) int {
+	words, sentence, word := 0, 0, 0
+	blank := true
+	for i := 0; i < len(p); {
+		r, size := utf8.DecodeRune(p[i:])
+		if unicode.IsSpace(r) {
+			if !blank && i > 0 {
+				word = i
+				if c := p[i-1]; c == '.' || c == '!' || c == '?' {
+					sentence = i
+				}
+			}
+			blank = true
+		} else {
+			if blank {
+				words++
+			}
+			blank = false
+			if r == '。' || r == '！' || r == '？' {
+				sentence = i + size
+			}
+		}
+		if words > mostWords || i+size > mostBytes {
+			break
+		}
+		i += size
+	}
+	// A sentence that ends early would leave a passage of a few words.
+	if sentence > mostBytes/4 || sentence > 0 && sentence > word/2 {
+		return sentence
+	}
+	if word > 0 {
+		return word
+	}
+	end := mostBytes
+	for end > 0 && !utf8.RuneStart(p[end]) {
+		end--
+	}
+	if end == 0 {
+		end = mostBytes
+	}
+	return end
+}
+
+func (s *splitter) endPassage() error {
+	passage := bytes.TrimSpace(s.passage)
+	s.passage = s.passage[:0]
+	s.words, s.body = 0, false
+	if len(passage) == 0 {
+		return nil
+	}
+	return s.give(passage)
+}
+
+// finish gives what is left.
+func (s *splitter) finish() error {
+	if err := s.endParagraph(); err != nil {
+		return err
+	}
+	return s.endPassage()
+}

@@ -1,0 +1,178 @@
+package ingest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"parley/storage"
+)
+
+// evolve gives the columns that a dataset has once the tables are in it: those
+// it had in their order and spelling, then the new ones. A column that the two
+// sides type differently gets a type that holds both, or the tables are refused.
+func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
+	columns := append([]storage.Column(nil), have...)
+	index := map[string]int{}
+	for i, c := range columns {
+		index[fold(c.Name)] = i
+	}
+	for _, t := range tables {
+		for _, c := range t.columns {
+			i, known := index[fold(c.Name)]
+			if !known {
+				index[fold(c.Name)] = len(columns)
+				columns = append(columns, c)
+				continue
+			}
+			both, ok := unite(columns[i].Type, c.Type)
+			if !ok {
+				return nil, refuse("%s: column %s holds %s so far and %s here; there is no type for both without loss",
+					t.name, quote(columns[i].Name), describe(columns[i].Type), describe(c.Type))
+			}
+			columns[i].Type = both
+		}
+	}
+	for i := range columns {
+		if columns[i].Type == typeEmptyList {
+			columns[i].Type = typeJSON
+		}
+	}
+	if len(columns) > maxColumns {
+		return nil, refuse("the dataset would have %d columns; the most is %d", len(columns), maxColumns)
+	}
+	return columns, nil
+}
+
+// unite gives the narrowest type that holds the values of old, which may be in
+// files already, and of new. The reader can cast from old, and the writer from
+// new, to it. It is not ok when one of them would lose something.
+func unite(old, new string) (string, bool) {
+	switch {
+	case old == new, new == typeNull:
+		return old, true
+	case old == typeNull:
+		return new, true
+	case new == typeEmptyList && isList(old):
+		return old, true
+	case old == typeEmptyList && isList(new):
+		return new, true
+	case isNumber(old) && isNumber(new):
+		return uniteNumbers(old, new), true
+	case old == typeDate && new == typeTimestamp, old == typeTimestamp && new == typeDate:
+		return typeTimestamp, true
+	case isScalarList(old) && isScalarList(new):
+		element, ok := unite(strings.TrimSuffix(old, "[]"), strings.TrimSuffix(new, "[]"))
+		return element + "[]", ok
+	case (old == typeJSON || old == typeEmptyList) && (new == typeJSON || new == typeEmptyList || isNested(new)):
+		return typeJSON, true
+	case isText(old) && (isText(new) || isNested(new) || new == typeEmptyList):
+		return typeVarchar, true
+	case old == typeEmptyList && isText(new):
+		return typeVarchar, true
+	}
+	return "", false
+}
+
+// uniteNumbers keeps decimals exact where 38 digits allow. Whole numbers among
+// doubles become doubles, by our rule.
+func uniteNumbers(old, new string) string {
+	if old == typeDouble || new == typeDouble {
+		other := old
+		if other == typeDouble {
+			other = new
+		}
+		if precision, _, ok := decimal(other); ok && precision > 15 {
+			return typeVarchar
+		}
+		return typeDouble
+	}
+	p1, s1, _ := decimal(old)
+	p2, s2, _ := decimal(new)
+	scale := max(s1, s2)
+	precision := max(p1-s1, p2-s2) + scale
+	if precision > 38 {
+		return typeVarchar
+	}
+	return fmt.Sprintf("DECIMAL(%d,%d)", precision, scale)
+}
+
+var decimalPattern = regexp.MustCompile(`^DECIMAL\((\d+),(\d+)\)$`)
+
+// decimal gives the digits of a decimal type; BIGINT counts as one of 19.
+func decimal(typ string) (precision, scale int, ok bool) {
+	if typ == typeBigint {
+		return 19, 0, false
+	}
+	m := decimalPattern.FindStringSubmatch(typ)
+	if m == nil {
+		return 0, 0, false
+	}
+	precision, _ = strconv.Atoi(m[1])
+	scale, _ = strconv.Atoi(m[2])
+	return precision, scale, true
+}
+
+func isNumber(typ string) bool {
+	return typ == typeBigint || typ == typeDouble || decimalPattern.MatchString(typ)
+}
+
+// isText reports whether a type's values are text or have one text that says it
+// all.
+func isText(typ string) bool {
+	switch typ {
+	case typeVarchar, typeBoolean, typeDate, typeTime, typeTimestamp, typeTimestampNS, typeInstant, typeJSON:
+		return true
+	}
+	return isNumber(typ)
+}
+
+func isList(typ string) bool { return strings.HasSuffix(typ, "[]") && typ != typeEmptyList }
+
+func isScalarList(typ string) bool {
+	return isList(typ) && isText(strings.TrimSuffix(typ, "[]"))
+}
+
+func isNested(typ string) bool {
+	return strings.HasSuffix(typ, "]") && typ != typeEmptyList || strings.HasPrefix(typ, "STRUCT(") || strings.HasPrefix(typ, "MAP(")
+}
+
+// describe says in words what a column of a type holds.
+func describe(typ string) string {
+	switch {
+	case typ == typeBlob:
+		return "binary data"
+	case isList(typ) || typ == typeEmptyList:
+		return "lists"
+	case isNested(typ) || typ == typeJSON:
+		return "nested values"
+	case isNumber(typ):
+		return "numbers"
+	case typ == typeBoolean:
+		return "true and false"
+	case typ == typeDate, typ == typeTime, typ == typeTimestamp, typ == typeTimestampNS, typ == typeInstant:
+		return "dates or times"
+	}
+	return "text"
+}
+
+// physical gives the type that a column's values have in a file.
+func physical(typ string) string {
+	if typ == typeJSON || typ == typeNull {
+		return typeVarchar
+	}
+	return typ
+}
+
+// convert gives the SQL that turns an expression of one type into the physical
+// form of another that unite chose.
+func convert(expr, from, to string) string {
+	switch {
+	case physical(from) == physical(to):
+		return expr
+	case isNested(from) && physical(to) == typeVarchar:
+		return fmt.Sprintf("CAST(to_json(%s) AS VARCHAR)", expr)
+	}
+	return fmt.Sprintf("CAST(%s AS %s)", expr, physical(to))
+}

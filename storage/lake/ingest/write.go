@@ -1,0 +1,237 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"parley/storage"
+)
+
+// A row group holds at most this many rows, and about this many bytes of the
+// source: the writer keeps some of them in memory.
+const (
+	groupRows  = 122_880
+	groupBytes = 64 << 20
+)
+
+// Query gives the SQL that reads files which Run or Compact made, in their
+// order, as the rows of a dataset with these columns. It is the reader's side of
+// the contract in the package's description.
+func Query(files []string, columns []storage.Column) string {
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		switch name := identifier(c.Name); c.Type {
+		case typeNull:
+			exprs[i] = "CAST(NULL AS VARCHAR) AS " + name
+		default:
+			exprs[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", name, c.Type, name)
+		}
+	}
+	return selectFiles(exprs, files)
+}
+
+func selectFiles(exprs, files []string) string {
+	paths := make([]string, len(files))
+	for i, path := range files {
+		paths[i] = literal(path)
+	}
+	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)",
+		strings.Join(exprs, ", "), strings.Join(paths, ", "))
+}
+
+// Compact writes the rows of files, in their order, into one file in outDir,
+// named compact.parquet. Columns are the dataset's, as the files' last Run gave
+// them. When it fails it leaves nothing.
+func Compact(ctx context.Context, db DB, files []string, columns []storage.Column, outDir string) (File, error) {
+	work, err := os.MkdirTemp(outDir, ".ingest-*")
+	if err != nil {
+		return File{}, fmt.Errorf("make work folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	var exprs []string
+	for _, c := range columns {
+		if name := identifier(c.Name); c.Type != typeNull {
+			exprs = append(exprs, fmt.Sprintf("CAST(%s AS %s) AS %s", name, physical(c.Type), name))
+		}
+	}
+	if len(exprs) == 0 {
+		exprs = []string{"CAST(NULL AS VARCHAR) AS " + identifier(columns[0].Name)}
+	}
+	path := filepath.Join(work, "compact.parquet")
+	if err := copyTo(ctx, db, selectFiles(exprs, files), path, groupRows); err != nil {
+		return File{}, fmt.Errorf("compact: %w", err)
+	}
+	file, err := seal(ctx, db, path)
+	if err != nil {
+		return File{}, err
+	}
+	published, err := publish([]File{file}, outDir)
+	if err != nil {
+		return File{}, err
+	}
+	return published[0], nil
+}
+
+// write makes one Parquet file of the tables.
+func (r *run) write(ctx context.Context, tables []*table, columns []storage.Column) ([]File, error) {
+	path := filepath.Join(r.work, "part-0001.parquet")
+	var want, bytes int64
+	for _, t := range tables {
+		want += t.rows
+		bytes += t.bytes
+	}
+	group := int(max(2048, min(groupRows, groupBytes/(bytes/want+1))))
+	// What the check allows, DuckDB should read. Where its parallel reader
+	// does not, or counts other rows, the plain one has the last word.
+	for _, careful := range []bool{false, true} {
+		err := copyTo(ctx, r.db, selectTables(tables, columns, careful), path, group)
+		var file File
+		if err == nil {
+			file, err = seal(ctx, r.db, path)
+		}
+		if err == nil && file.Rows != want {
+			err = fmt.Errorf("%d rows were checked and %d written", want, file.Rows)
+		}
+		switch {
+		case err == nil:
+			return []File{file}, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case careful:
+			return nil, fmt.Errorf("write Parquet: %w", err)
+		}
+	}
+	return nil, errors.New("unreachable")
+}
+
+// selectTables gives the SQL for the rows of all tables, in order, as they are
+// written.
+func selectTables(tables []*table, columns []storage.Column, careful bool) string {
+	selects := make([]string, len(tables))
+	for i, t := range tables {
+		want := make([]string, len(t.columns))
+		own := map[string]int{}
+		for j, c := range t.columns {
+			own[fold(c.Name)] = j
+		}
+		for _, c := range columns {
+			if j, ok := own[fold(c.Name)]; ok {
+				want[j] = c.Type
+			}
+		}
+		from, exprs := t.read(want, careful)
+		var list []string
+		for k, c := range columns {
+			j, ok := own[fold(c.Name)]
+			switch {
+			case c.Type == typeNull && (k > 0 || hasValues(columns)):
+			case ok:
+				list = append(list, exprs[j]+" AS "+identifier(c.Name))
+			default:
+				list = append(list, fmt.Sprintf("CAST(NULL AS %s) AS %s", physical(c.Type), identifier(c.Name)))
+			}
+		}
+		selects[i] = "SELECT " + strings.Join(list, ", ") + " FROM " + from
+	}
+	return strings.Join(selects, " UNION ALL ")
+}
+
+// hasValues reports whether some column is written. A Parquet file has at least
+// one, so the first is written where none has values.
+func hasValues(columns []storage.Column) bool {
+	for _, c := range columns {
+		if c.Type != typeNull {
+			return true
+		}
+	}
+	return false
+}
+
+func copyTo(ctx context.Context, db DB, query, path string, group int) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE %d)",
+		query, literal(path), group))
+	return err
+}
+
+// seal puts a file on disk for good, and counts and hashes what is in it.
+func seal(ctx context.Context, db DB, path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return File{}, fmt.Errorf("open Parquet file: %w", err)
+	}
+	defer f.Close()
+	hash := sha256.New()
+	size, err := io.Copy(hash, f)
+	if err != nil {
+		return File{}, fmt.Errorf("read Parquet file: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return File{}, fmt.Errorf("sync Parquet file: %w", err)
+	}
+	rows, err := fileRows(ctx, db, path)
+	if err != nil {
+		return File{}, fmt.Errorf("read Parquet file: %w", err)
+	}
+	return File{Path: path, Rows: rows, Bytes: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+}
+
+func fileRows(ctx context.Context, db DB, path string) (rows int64, err error) {
+	found, err := db.QueryContext(ctx, "SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata("+literal(path)+")")
+	if err != nil {
+		return 0, err
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := found.Scan(&rows); err != nil {
+			return 0, err
+		}
+	}
+	return rows, found.Err()
+}
+
+// publish moves finished files from the work folder to the output folder: all of
+// them, or none.
+func publish(files []File, outDir string) (published []File, err error) {
+	defer func() {
+		if err != nil {
+			for _, f := range published {
+				os.Remove(f.Path)
+			}
+		}
+	}()
+	for _, f := range files {
+		target := filepath.Join(outDir, filepath.Base(f.Path))
+		// A link, unlike a rename, never replaces a file.
+		if err := os.Link(f.Path, target); err != nil {
+			return published, fmt.Errorf("publish Parquet file: %w", err)
+		}
+		f.Path = target
+		published = append(published, f)
+	}
+	return published, syncDir(outDir)
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync output folder: %w", err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("sync output folder: %w", err)
+	}
+	return nil
+}
+
+// literal writes a string in SQL.
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// identifier writes a name in SQL.
+func identifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
