@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // maxRecord is the most bytes a row of CSV may have.
@@ -132,9 +134,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			pos += end + 1
 		} else {
 			for {
-				for pos < len(buf) && !s.stop[buf[pos]] {
-					pos++
-				}
+				pos = s.nextStop(buf, pos)
 				if pos == len(buf) || buf[pos] != '"' {
 					break
 				}
@@ -187,19 +187,43 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 	}
 }
 
+// nextStop gives where the next byte is that can end a field or is a quote. It
+// looks at eight bytes at a time: in x ^ pattern the bytes that are looked for
+// are zero, and subtracting one from a zero byte borrows into its top bit. What
+// a borrow marks wrongly lies above the first true mark.
+func (s *csvScanner) nextStop(buf []byte, pos int) int {
+	const (
+		ones = 0x0101010101010101
+		tops = 0x8080808080808080
+	)
+	separators := ones * uint64(s.separator)
+	for pos+8 <= len(buf) {
+		word := binary.LittleEndian.Uint64(buf[pos:])
+		a, b, c, d := word^separators, word^(ones*'\n'), word^(ones*'\r'), word^(ones*'"')
+		marks := ((a-ones)&^a | (b-ones)&^b | (c-ones)&^c | (d-ones)&^d) & tops
+		if marks != 0 {
+			return pos + bits.TrailingZeros64(marks)/8
+		}
+		pos += 8
+	}
+	for pos < len(buf) && !s.stop[buf[pos]] {
+		pos++
+	}
+	return pos
+}
+
 // look tallies a value. A column that is plainly text is looked at now and then.
 func (s *csvScanner) look(t *tally, line int64, value []byte) {
-	switch t.last {
-	case kindInt:
-		if len(value) <= 18 && value[0]-'1' < 9 && allDigits(value) && t.count[kindInt] > 0 {
-			t.count[kindInt]++
-			return
-		}
-	case kindText, kindCode:
+	switch {
+	case t.count[t.last] == 0:
+	case t.last >= kindCode:
 		if !s.exact && t.count[t.last] >= 256 && (t.skipped+t.count[t.last])&63 != 0 {
 			t.skipped++
 			return
 		}
+	case stillIs(t.last, value):
+		t.count[t.last]++
+		return
 	}
 	t.add(classify(value), line, value)
 }

@@ -42,6 +42,7 @@ var foreign = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive or an Office document"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
 	{"%PDF-", "a PDF document"},
+	{"\x1f\x8b\x08", "gzipped twice"},
 	{"\x28\xb5\x2f\xfd", "compressed with zstd"},
 	{"BZh", "compressed with bzip2"},
 	{"\xfd7zXZ\x00", "compressed with xz"},
@@ -102,13 +103,23 @@ func checkEncoding(name string, head []byte) error {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return refuse("%s is UTF-16 text; save it as UTF-8", name)
 	case bytes.IndexByte(head, 0) >= 0:
-		zeros := bytes.Count(head, []byte{0})
-		if zeros > len(head)/3 && zeros <= len(head)*2/3 {
+		if looksLikeUTF16(head) {
 			return refuse("%s looks like UTF-16 text; save it as UTF-8", name)
 		}
 		return refuse("%s holds binary data, not text; %s", name, knownFormats)
 	}
 	return nil
+}
+
+// looksLikeUTF16 knows Latin letters in UTF-16: every other byte is zero.
+func looksLikeUTF16(head []byte) bool {
+	var zeros [2]int
+	for i, c := range head {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	return min(zeros[0], zeros[1]) == 0 && max(zeros[0], zeros[1]) > len(head)/3
 }
 
 func isBinary(head []byte) bool {

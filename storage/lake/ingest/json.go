@@ -25,6 +25,8 @@ type jsonFile struct {
 	buf  []byte
 	pos  int
 	eof  bool
+	// marked says that the file starts with a byte order mark.
+	marked bool
 	// array says that the objects are the elements of one array.
 	array bool
 	// anonymous files hold rows that were not in a file: messages count them.
@@ -86,6 +88,12 @@ func (r *run) checkJSON(ctx context.Context, path, name string) (*table, error) 
 	case f.lines:
 		form = "newline_delimited"
 	}
+	if f.marked {
+		// DuckDB's JSON reader refuses a byte order mark.
+		if path, err = r.copyFrom(path, int64(len(byteOrderMark))); err != nil {
+			return nil, err
+		}
+	}
 	t.read = func(want []string, _ bool) (string, []string) { return readJSON(path, form, t.columns, want) }
 	return t, t.measure(path)
 }
@@ -127,6 +135,7 @@ func (f *jsonFile) open() error {
 		return err
 	}
 	if bytes.HasPrefix(f.buf, []byte(byteOrderMark)) {
+		f.marked = true
 		f.pos = len(byteOrderMark)
 	}
 	if c, err := f.peek(); err != nil || c != '[' {
@@ -356,7 +365,7 @@ func (f *jsonFile) at(index int64) string {
 func (f *jsonFile) wrong(reason string) error { return refuse("%s: %s", f.where(), reason) }
 
 func (f *jsonFile) notObject(c byte) error {
-	what := "not JSON"
+	what := ""
 	switch {
 	case c == '[':
 		what = "a list"
@@ -366,6 +375,9 @@ func (f *jsonFile) notObject(c byte) error {
 		what = "a number"
 	case strings.IndexByte("tfn", c) >= 0:
 		what = "true, false or null"
+	}
+	if what == "" {
+		return f.wrong("it is not JSON")
 	}
 	return f.wrong("it is " + what + ", not an object")
 }

@@ -258,11 +258,11 @@ func escape(b []byte) (int, error) {
 	if err != nil || high < 0xd800 || high > 0xdfff {
 		return 6, err
 	}
+	if high > 0xdbff || len(b) > 6 && b[6] != '\\' || len(b) > 7 && b[7] != 'u' {
+		return 0, bad
+	}
 	if len(b) < 12 {
 		return 0, errPartial
-	}
-	if high > 0xdbff || b[6] != '\\' || b[7] != 'u' {
-		return 0, bad
 	}
 	low, err := hex4(b[6:], bad)
 	if err == nil && (low < 0xdc00 || low > 0xdfff) {

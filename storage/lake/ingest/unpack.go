@@ -60,6 +60,28 @@ func (r *run) unpack(ctx context.Context, path, name string) (string, error) {
 	return unpacked, nil
 }
 
+// copyFrom copies a file from an offset on into the work folder.
+func (r *run) copyFrom(path string, offset int64) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("open source: %w", err)
+	}
+	defer in.Close()
+	if _, err := in.Seek(offset, io.SeekStart); err != nil {
+		return "", fmt.Errorf("read source: %w", err)
+	}
+	target := r.temp(".copy")
+	out, err := os.Create(target)
+	if err != nil {
+		return "", fmt.Errorf("copy source: %w", err)
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return "", fmt.Errorf("copy source: %w", err)
+	}
+	return target, out.Close()
+}
+
 // onlyWriter hides the file's ReadFrom, which would go round the reader's checks.
 type onlyWriter struct{ io.Writer }
 

@@ -1,0 +1,73 @@
+package ingest_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/storage/lake/ingest"
+)
+
+func TestFormatsRefused(t *testing.T) {
+	t.Parallel()
+	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
+	for _, test := range []struct{ name, file, content, want string }{
+		{"JSON in a CSV", "x.csv", `[{"a":1}]`, `x.csv holds JSON; name it .json`},
+		{"objects in a TSV", "x.tsv", "{\"a\":1}\n{\"a\":2}", `x.tsv holds JSON; name it .json`},
+		{"Parquet in a CSV", "x.csv", "PAR1\x15\x04\x15", `x.csv is a Parquet file; name it .parquet`},
+		{"CSV in a Parquet", "x.parquet", "a,b\n1,2\n", `x.parquet is not a Parquet file`},
+		{"damaged Parquet", "x.parquet", "PAR1 and nothing else PAR1", `x.parquet is damaged, or not a Parquet file that can be read`},
+		{"an unknown name", "x.dat", "a,b\n1,2\n", `x.dat: what it holds cannot be told by its name; ` + known},
+		{"no name", "", "a,b\n1,2\n", `: what it holds cannot be told by its name; ` + known},
+		{"a spreadsheet", "x.xlsx", "PK\x03\x04\x14\x00\x06\x00", `x.xlsx is a ZIP archive or an Office document; ` + known},
+		{"a spreadsheet as CSV", "x.csv", "PK\x03\x04\x14\x00\x06\x00", `x.csv is a ZIP archive or an Office document; ` + known},
+		{"a PDF as text", "x.txt", "%PDF-1.7\n", `x.txt is a PDF document; ` + known},
+		{"an image as text", "x.txt", "\x89PNG\r\n\x1a\n\x00\x00", `x.txt is an image; ` + known},
+		{"binary", "x.csv", "a,b\n\x00\x01\x02\n", `x.csv holds binary data, not text; ` + known},
+		{"UTF-16 with a mark", "x.csv", "\xff\xfea\x00,\x00b\x00\n\x00", `x.csv is UTF-16 text; save it as UTF-8`},
+		{"UTF-16 without", "x.csv", "a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", `x.csv looks like UTF-16 text; save it as UTF-8`},
+		{"UTF-16 as JSON", "x.json", "\xfe\xff\x00[", `x.json is UTF-16 text; save it as UTF-8`},
+		{"Latin-1 text", "x.txt", "one\ntwo\ncaf\xe9\n", `x.txt, line 3: the line is not UTF-8 text; save the file as UTF-8`},
+		{"empty text", "x.txt", "\n  \n", `x.txt is empty`},
+		{"empty Parquet", "x.parquet", "", `x.parquet is empty`},
+		{"nothing but a mark", "x.json", "\xef\xbb\xbf", `x.json is empty`},
+		{"not gzipped", "x.csv.gz", "a,b\n1,2\n", `x.csv.gz is not gzipped, as its name says`},
+		{"empty gzipped", "x.csv.gz", zipped(""), `x.csv.gz is empty`},
+		{"empty under the name of gzip", "x.csv.gz", "", `x.csv.gz is empty`},
+		{"damaged gzip", "x.csv.gz", zipped(strings.Repeat("a,b\n", 10_000))[:60], `x.csv.gz is damaged: it does not unpack to its end`},
+		{"gzip with a broken head", "x.csv.gz", "\x1f\x8b\x08", `x.csv.gz is not a whole gzip file`},
+		{"gzip bomb", "x.csv.gz", zipped("a\n" + strings.Repeat("0\n", 600_000)), `x.csv.gz unpacks to more than 1000000 bytes, the most that is read`},
+		{"gzip in gzip", "x.csv.gz", zipped(zipped("a\n1\n")), `x.csv.gz is gzipped twice; ` + known},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, MaxUnpacked: 1_000_000})
+			if got := refusal(t, err); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{
+		l.file("notes.md", "\xef\xbb\xbf# One\n\nFirst.\n\nSecond.\n## Two\n\n```\n# no heading\n```\n"),
+		l.file("plain.txt", "# no heading\n\nText "+strings.Repeat("word ", 500)+"\n"),
+	}})
+	if got, want := types(result.Columns), "document VARCHAR, passage BIGINT, text VARCHAR"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	rows := strings.Split(l.rows(result.Columns, result), "\n")
+	want := []string{
+		`{"document":"notes.md","passage":1,"text":"# One\n\nFirst.\n\nSecond."}`,
+		"{\"document\":\"notes.md\",\"passage\":2,\"text\":\"## Two\\n\\n```\\n# no heading\\n```\"}",
+		`{"document":"plain.txt","passage":1,"text":"# no heading"}`,
+		`{"document":"plain.txt","passage":2,"text":"Text ` + strings.TrimSpace(strings.Repeat("word ", 349)) + `"}`,
+		`{"document":"plain.txt","passage":3,"text":"` + strings.TrimSpace(strings.Repeat("word ", 151)) + `"}`,
+	}
+	if got := strings.Join(rows, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}

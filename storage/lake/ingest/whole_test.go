@@ -1,0 +1,145 @@
+package ingest_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+func TestFilesAreWhatTheResultSays(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	var told []ingest.Progress
+	csv := l.file("a.csv", "a\n"+lines(300_000, "%d\n"))
+	text := l.file("b.json", `[{"a":0}]`)
+	result := l.mustRun(ingest.Job{
+		Sources:  []ingest.Source{csv, text},
+		Progress: func(p ingest.Progress) { told = append(told, p) },
+	})
+	file := result.Files[0]
+	content, err := os.ReadFile(file.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	if file.SHA256 != hex.EncodeToString(sum[:]) || file.Bytes != int64(len(content)) || file.Rows != 300_001 || result.Rows != 300_001 {
+		t.Errorf("got %+v", file)
+	}
+	if got, want := filepath.Base(file.Path), "part-0001.parquet"; got != want {
+		t.Errorf("the file is called %s", got)
+	}
+	total := int64(len("a\n"+lines(300_000, "%d\n")) + 9)
+	for i, p := range told {
+		if p.Total != total || p.Bytes > p.Total || i > 0 && (p.Bytes < told[i-1].Bytes || p.Rows < told[i-1].Rows) {
+			t.Errorf("progress %d: %+v", i, p)
+		}
+	}
+	if last := told[len(told)-1]; last.Bytes != total || last.Rows != 300_001 {
+		t.Errorf("last progress: %+v", last)
+	}
+	if got := l.query("SELECT compression || ' ' || count(DISTINCT row_group_id) FROM parquet_metadata('" + file.Path + "') GROUP BY compression"); got != "ZSTD 3" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The same input gives the same rows in the same order, however many cores took
+// part.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	var content strings.Builder
+	content.WriteString("id,text\n")
+	for i := range 400_000 {
+		fmt.Fprintf(&content, "%d,\"line\n%d, %s\"\n", i, i, strings.Repeat("x", i%50))
+	}
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", content.String())}})
+	got := l.query("SELECT count(*) || ' ' || bool_and(id = file_row_number) || ' ' || bool_and(starts_with(text, 'line' || chr(10) || id || ',')) " +
+		"FROM read_parquet('" + result.Files[0].Path + "', file_row_number = true)")
+	if got != "400000 true true" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A bad last source leaves nothing of the good ones before it.
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "a\n1\n"), l.file("b.csv", "a,b\n1\n")}})
+	if got, want := refusal(t, err), "b.csv, line 2: the row has 1 field, the header has 2"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	out := l.folder()
+	job := ingest.Job{Sources: []ingest.Source{l.file("a.csv", "a\n1\n")}, OutDir: out}
+	l.mustRun(job)
+	before, _ := os.ReadFile(filepath.Join(out, "part-0001.parquet"))
+	job.Sources[0] = l.file("b.csv", "b\n2\n")
+	if _, err := ingest.Run(t.Context(), l.db, job); err == nil {
+		t.Error("a file that exists was replaced")
+	}
+	after, _ := os.ReadFile(filepath.Join(out, "part-0001.parquet"))
+	if entries, _ := os.ReadDir(out); len(entries) != 1 || string(before) != string(after) {
+		t.Errorf("the folder has changed: %v", entries)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"x.csv":    "a,b\n" + lines(1_500_000, "%d,x\n"),
+		"q.csv":    "a,b\n" + lines(1_500_000, "%d,5\" pipe\n"),
+		"x.ndjson": lines(500_000, `{"a":%d}`+"\n"),
+		"x.txt":    lines(500_000, "line %d\n"),
+		"x.csv.gz": zipped("a,b\n" + lines(1_500_000, "%d,x\n")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			source := l.file(name, content)
+			// Progress is told during the check, and cancels it there; without
+			// it the context is done from the start.
+			ctx, cancel := context.WithCancel(t.Context())
+			out := l.folder()
+			_, err := ingest.Run(ctx, l.db, ingest.Job{Sources: []ingest.Source{source}, OutDir: out,
+				Progress: func(ingest.Progress) { cancel() }})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			_, err = ingest.Run(ctx, l.db, ingest.Job{Sources: []ingest.Source{source}, OutDir: out})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("canceled before: got %v", err)
+			}
+			if entries, _ := os.ReadDir(out); len(entries) > 0 {
+				t.Errorf("left behind: %v", entries)
+			}
+		})
+	}
+}
+
+// Faults that are not the owner's must not look like it, nor show in messages
+// to the owner.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	_, err := l.run(ingest.Job{Sources: []ingest.Source{{Path: filepath.Join(l.dir, "missing"), Name: "x.csv"}}})
+	if err == nil || errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("missing file: got %v", err)
+	}
+	pattern := l.file("x.csv", "a\n1\n")
+	_, err = l.run(ingest.Job{Sources: []ingest.Source{{Path: pattern.Path + "*", Name: "x.csv"}}})
+	if err == nil || errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("pattern: got %v", err)
+	}
+	_, err = l.run(ingest.Job{})
+	if got, want := refusal(t, err), "there is nothing to ingest"; got != want {
+		t.Errorf("got %s", got)
+	}
+}
