@@ -190,10 +190,13 @@ func (s *csvScanner) scanInSequence(ctx context.Context, in io.Reader, checked f
 			found.wrong = &csvProblem{reason: tooLong(buf)}
 		}
 		whole.merge(found)
-		if whole.wrong != nil || final {
+		if whole.wrong != nil {
 			return whole, nil
 		}
 		checked(int64(consumed), found.rows)
+		if final {
+			return whole, ctx.Err()
+		}
 		buf = buf[:copy(buf, buf[consumed:])]
 	}
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,10 @@ import (
 // DefaultMaxUnpacked is how many bytes a gzipped source may unpack to unless
 // the job says otherwise.
 const DefaultMaxUnpacked = 10 << 30
+
+// DefaultMaxFileBytes is about how large a Parquet file gets unless the job says
+// otherwise.
+const DefaultMaxFileBytes = 512 << 20
 
 // Limits of a table, generous beside any worth asking.
 const (
@@ -54,6 +59,9 @@ type Job struct {
 	// MaxUnpacked is the most bytes a gzipped source may unpack to;
 	// DefaultMaxUnpacked when 0.
 	MaxUnpacked int64
+	// MaxFileBytes is about the most bytes of a Parquet file: more rows make more
+	// files, each of at least one row group. DefaultMaxFileBytes when 0.
+	MaxFileBytes int64
 	// Progress, unless nil, is told now and then how far the job is, from one
 	// goroutine at a time.
 	Progress func(Progress)
@@ -99,9 +107,15 @@ func Run(ctx context.Context, db DB, job Job) (Result, error) {
 	}
 	defer os.RemoveAll(work)
 
+	if err := checkOrder(ctx, db); err != nil {
+		return Result{}, err
+	}
 	r := &run{db: db, job: job, work: work}
 	if r.job.MaxUnpacked <= 0 {
 		r.job.MaxUnpacked = DefaultMaxUnpacked
+	}
+	if r.job.MaxFileBytes <= 0 {
+		r.job.MaxFileBytes = DefaultMaxFileBytes
 	}
 	tables, err := r.check(ctx)
 	if err != nil {
@@ -209,6 +223,29 @@ func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
 	default:
 		return r.checkCSV(ctx, path, name, head, ",;\t|")
 	}
+}
+
+// checkOrder proves that DuckDB keeps rows in their order, without which nothing
+// would look wrong.
+func checkOrder(ctx context.Context, db DB) error {
+	rows, err := db.QueryContext(ctx, "SELECT current_setting('preserve_insertion_order')")
+	if err != nil {
+		return fmt.Errorf("ask for settings: %w", err)
+	}
+	defer rows.Close()
+	kept := false
+	for rows.Next() {
+		if err := rows.Scan(&kept); err != nil {
+			return fmt.Errorf("ask for settings: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("ask for settings: %w", err)
+	}
+	if !kept {
+		return errors.New("DuckDB must preserve insertion order")
+	}
+	return nil
 }
 
 // temp names a fresh file in the work folder.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func (l *lake) file(name, content string) ingest.Source {
 // folder names an output folder that does not exist yet.
 func (l *lake) folder() string {
 	l.out++
-	return filepath.Join(l.dir, "out", string(rune('a'+l.out)))
+	return filepath.Join(l.dir, "out", strconv.Itoa(l.out))
 }
 
 func (l *lake) run(job ingest.Job) (ingest.Result, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,36 +79,73 @@ func Compact(ctx context.Context, db DB, files []string, columns []storage.Colum
 	return published[0], nil
 }
 
-// write makes one Parquet file of the tables.
+// write makes Parquet files of the tables.
 func (r *run) write(ctx context.Context, tables []*table, columns []storage.Column) ([]File, error) {
-	path := filepath.Join(r.work, "part-0001.parquet")
+	path := filepath.Join(r.work, "rows.parquet")
 	var want, bytes int64
 	for _, t := range tables {
 		want += t.rows
 		bytes += t.bytes
 	}
-	group := int(max(2048, min(groupRows, groupBytes/(bytes/want+1))))
+	group := max(2048, min(groupRows, groupBytes/(bytes/want+1)))
 	// What the check allows, DuckDB should read. Where its parallel reader
 	// does not, or counts other rows, the plain one has the last word.
-	for _, careful := range []bool{false, true} {
-		err := copyTo(ctx, r.db, selectTables(tables, columns, careful), path, group)
-		var file File
-		if err == nil {
-			file, err = seal(ctx, r.db, path)
-		}
-		if err == nil && file.Rows != want {
-			err = fmt.Errorf("%d rows were checked and %d written", want, file.Rows)
-		}
-		switch {
-		case err == nil:
-			return []File{file}, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case careful:
-			return nil, fmt.Errorf("write Parquet: %w", err)
-		}
+	err := r.writeOnce(ctx, selectTables(tables, columns, false), path, group, want)
+	if err != nil && ctx.Err() == nil {
+		err = r.writeOnce(ctx, selectTables(tables, columns, true), path, group, want)
 	}
-	return nil, errors.New("unreachable")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write Parquet: %w", err)
+	}
+	return r.split(ctx, path, want, group)
+}
+
+func (r *run) writeOnce(ctx context.Context, query, path string, group, want int64) error {
+	if err := copyTo(ctx, r.db, query, path, group); err != nil {
+		return err
+	}
+	rows, err := fileRows(ctx, r.db, path)
+	if err == nil && rows != want {
+		err = fmt.Errorf("%d rows were checked and %d written", want, rows)
+	}
+	return err
+}
+
+// split makes files of bounded size of one. DuckDB has an option for it, but
+// then rows lose their order; and few sources are so large.
+func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("look at Parquet file: %w", err)
+	}
+	parts := (info.Size() + r.job.MaxFileBytes - 1) / r.job.MaxFileBytes
+	// Whole row groups, so that a part is read without what lies around it.
+	each := max(1, (rows/parts+group-1)/group) * group
+	var files []File
+	for first := int64(0); first < rows; first += each {
+		part := filepath.Join(r.work, fmt.Sprintf("part-%04d.parquet", len(files)+1))
+		if each >= rows {
+			err = os.Rename(path, part)
+		} else {
+			err = copyTo(ctx, r.db, fmt.Sprintf("SELECT * EXCLUDE (file_row_number) FROM read_parquet(%s, hive_partitioning = false, file_row_number = true) "+
+				"WHERE file_row_number >= %d AND file_row_number < %d", literal(path), first, first+each), part, group)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("split Parquet file: %w", err)
+		}
+		file, err := seal(ctx, r.db, part)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	if written := sumRows(files); written != rows {
+		return nil, fmt.Errorf("split Parquet file: %d rows became %d", rows, written)
+	}
+	return files, nil
 }
 
 // selectTables gives the SQL for the rows of all tables, in order, as they are
@@ -155,7 +191,7 @@ func hasValues(columns []storage.Column) bool {
 	return false
 }
 
-func copyTo(ctx context.Context, db DB, query, path string, group int) error {
+func copyTo(ctx context.Context, db DB, query, path string, group int64) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE %d)",
 		query, literal(path), group))
 	return err

@@ -1,0 +1,146 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/storage"
+)
+
+func FuzzSniff(f *testing.F) {
+	for _, name := range []string{"x.csv", "x.tsv.gz", "x.json", "x.parquet", "x.md", "x", ".csv", "x.CSV"} {
+		for _, head := range []string{"a,b\n1,2", `[{"a":1}]`, "PAR1", "\xff\xfea\x00", "\xef\xbb\xbf", "a\x00b", "# text", "PK\x03\x04", " {\n} "} {
+			f.Add(name, []byte(head))
+		}
+	}
+	f.Fuzz(func(t *testing.T, name string, head []byte) {
+		format, err := sniff(name, head)
+		if (format == formatNone) != (err != nil) {
+			t.Fatalf("got %v and %v", format, err)
+		}
+		var told *storage.Error
+		if err != nil && (!errors.As(err, &told) || told.Message == "") {
+			t.Fatalf("got %v, which is not for the owner", err)
+		}
+		if err == nil && format != formatParquet && bytes.IndexByte(head, 0) >= 0 {
+			t.Fatalf("binary data passed for text %v", format)
+		}
+		if again, _ := sniff(name, append([]byte(nil), head...)); again != format {
+			t.Fatal("the same file is now another format")
+		}
+	})
+}
+
+func FuzzSplitter(f *testing.F) {
+	f.Add("# One\n\ntext\n## Two\n", true)
+	f.Add(strings.Repeat("word ", 900), false)
+	f.Add(strings.Repeat("日本。", 3000), false)
+	f.Add(strings.Repeat("x", 9000), false)
+	f.Add("```\n# no\n", true)
+	f.Add(strings.Repeat("A sentence of words. ", 300)+"\n\n\n"+strings.Repeat("b\n\n", 500), true)
+	f.Fuzz(func(t *testing.T, text string, markdown bool) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		var passages []string
+		s := &splitter{markdown: markdown, give: func(p []byte) error {
+			passages = append(passages, string(p))
+			return nil
+		}}
+		r := &run{}
+		if err := r.splitFile(context.Background(), strings.NewReader(text), "x", s); err != nil {
+			var told *storage.Error
+			if strings.ContainsRune(text, 0) && errors.As(err, &told) {
+				return
+			}
+			t.Fatal(err)
+		}
+		if got, want := solid(strings.Join(passages, "")), solid(strings.TrimPrefix(text, byteOrderMark)); got != want {
+			t.Fatalf("text was lost or made up: %d characters of %d", len(got), len(want))
+		}
+		for _, p := range passages {
+			if strings.TrimSpace(p) != p || p == "" || !utf8.ValidString(p) {
+				t.Fatalf("a passage is not whole: %q", p)
+			}
+		}
+	})
+}
+
+// solid is text without blanks.
+func solid(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// FuzzJSON holds the scanner against the standard library's.
+func FuzzJSON(f *testing.F) {
+	for _, text := range []string{`{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00",null,true]}`, `{"a":01}`, `{"a":1,}`, `{"a" : {} }`, `{"a":"\ud83d"}`, `{`, `{"a":tru`, `{"a":[[[]]]}`, "{\"a\":\"\n\"}", `{"a":-}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) == 0 || text[0] != '{' || !utf8.Valid(text) || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > maxDepth {
+			return
+		}
+		s := &jsonScanner{buf: text}
+		err := s.object(func([]byte) error {
+			_, err := s.value(2)
+			return err
+		})
+		ours := err == nil && len(bytes.Trim(text[s.pos:], " \t\r\n")) == 0
+		theirs := json.Valid(text)
+		if ours && !theirs {
+			t.Fatalf("%q passed for JSON", text)
+		}
+		// The library lets halves of characters pass.
+		if theirs && !ours && !bytes.Contains(bytes.ToLower(text), []byte(`\ud`)) {
+			t.Fatalf("%q was refused: %v", text, err)
+		}
+	})
+}
+
+// FuzzCSV scans a text as a whole and in small pieces, which must see the same.
+func FuzzCSV(f *testing.F) {
+	f.Add([]byte("1,2\n3,4\n"), 3)
+	f.Add([]byte("\"a\nb\",\"\"\r\n\n,x\"y"), 1)
+	f.Add([]byte("1,\"x\n"), 2)
+	f.Add([]byte("1,2,3\n"), 2)
+	f.Add([]byte("1\r2,3"), 5)
+	f.Fuzz(func(t *testing.T, text []byte, size int) {
+		if size < 1 || size > len(text) {
+			return
+		}
+		scanner := newCSVScanner(',', []string{"a", "b"})
+		whole := scanner.newBlock()
+		scanner.scanChecked(whole, text, true)
+		pieces := scanner.newBlock()
+		var buf []byte
+		for at := 0; pieces.wrong == nil; {
+			end := min(len(text), at+size)
+			buf = append(buf, text[at:end]...)
+			at = end
+			found := scanner.newBlock()
+			consumed := scanner.scanChecked(found, buf, at == len(text))
+			pieces.merge(found)
+			buf = buf[consumed:]
+			if at == len(text) {
+				break
+			}
+		}
+		if (whole.wrong == nil) != (pieces.wrong == nil) {
+			t.Fatalf("whole: %+v, in pieces: %+v", whole.wrong, pieces.wrong)
+		}
+		if whole.wrong == nil && (whole.rows != pieces.rows || whole.lines != pieces.lines || whole.tallies[1].count != pieces.tallies[1].count) {
+			t.Fatalf("whole: %d rows, %d lines; in pieces: %d rows, %d lines", whole.rows, whole.lines, pieces.rows, pieces.lines)
+		}
+	})
+}
