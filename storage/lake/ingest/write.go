@@ -191,8 +191,11 @@ func hasValues(columns []storage.Column) bool {
 	return false
 }
 
+// copyTo has DuckDB write a query's rows. Level 1 of zstd with the encodings of
+// Parquet's version 2 is both faster and smaller than the default level with
+// those of version 1.
 func copyTo(ctx context.Context, db DB, query, path string, group int64) error {
-	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE %d)",
+	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE %d)",
 		query, literal(path), group))
 	return err
 }
