@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,18 @@ func BenchmarkCSV(b *testing.B) {
 		}
 		b.ReportMetric(float64(slices.Min(ours))/float64(slices.Min(theirs)), "×duckdb")
 		b.ReportMetric(slices.Min(ours).Seconds(), "s/ingest")
+		if peak := peakMemory(); peak > 0 {
+			b.ReportMetric(peak, "MiB-peak")
+		}
 	}
+}
+
+// peakMemory is the most memory that this process has had, in MiB, generating
+// the file and DuckDB's own turn included; 0 where it is not known.
+func peakMemory() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib float64
+	fmt.Sscan(rest, &kib)
+	return kib / 1024
 }

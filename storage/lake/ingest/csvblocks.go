@@ -31,14 +31,25 @@ func (s *csvScanner) scanFile(ctx context.Context, path string, offset int64, ch
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
-	whole, err := s.scanParallel(ctx, f, checked)
+	var toldBytes, toldRows int64
+	whole, err := s.scanParallel(ctx, f, func(bytes, rows int64) {
+		toldBytes += bytes
+		toldRows += rows
+		checked(bytes, rows)
+	})
 	if err != errStray {
 		return whole, err
 	}
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
-	return s.scanInSequence(ctx, f, checked)
+	// What the first try counted is not counted again.
+	return s.scanInSequence(ctx, f, func(bytes, rows int64) {
+		freshBytes, freshRows := max(0, bytes-toldBytes), max(0, rows-toldRows)
+		toldBytes -= bytes - freshBytes
+		toldRows -= rows - freshRows
+		checked(freshBytes, freshRows)
+	})
 }
 
 // part is a run of whole records on its way through a scan.

@@ -144,3 +144,21 @@ func FuzzCSV(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKind holds the quick look at a value against the thorough one.
+func FuzzKind(f *testing.F) {
+	for _, v := range []string{"5", "0", "007", "123456789012345678", "0.5", "00.5", "1.2.3", ".5", "true", "2024-02-29", "0000-01-01", "2024-02-28T23:59:59", "2024-02-28 24:00:00", "x"} {
+		f.Add([]byte(v))
+	}
+	f.Fuzz(func(t *testing.T, v []byte) {
+		if len(v) == 0 {
+			return
+		}
+		thorough := classify(v)
+		for k := range kinds {
+			if stillIs(k, v) && thorough != k {
+				t.Fatalf("%q is %d, and not %d", v, thorough, k)
+			}
+		}
+	})
+}

@@ -69,6 +69,23 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Quotes out of place, deep in a file of several blocks, are text; records are
+// then found one by one.
+func TestStrayQuotes(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	content := "id,size\n" + lines(700_000, "%d,\"two\nlines\"\n") + lines(100_000, "%d,5\" pipe\n") + lines(10, "%d,\"\"\n")
+	var last ingest.Progress
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", content)}, Progress: func(p ingest.Progress) { last = p }})
+	got := l.query("SELECT count(*) || ' ' || count(size) || ' ' || sum(length(size)) FROM (" + ingest.Query([]string{result.Files[0].Path}, result.Columns) + ")")
+	if want := fmt.Sprintf("800010 800000 %d", 700_000*9+100_000*7); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if last.Rows != 800_010 {
+		t.Errorf("last progress: %+v", last)
+	}
+}
+
 func TestLargeResultsAreSplit(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
