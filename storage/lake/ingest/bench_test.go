@@ -60,3 +60,13 @@ func peakMemory() float64 {
 	fmt.Sscan(rest, &kib)
 	return kib / 1024
 }
+
+// BenchmarkAppend ingests ten rows, as POST /ingest does.
+func BenchmarkAppend(b *testing.B) {
+	l := setup(b)
+	rows := l.file("rows", lines(10, `{"id":%d,"name":"x","day":"2024-01-02","tags":["a"]}`+"\n"))
+	first := l.mustRun(ingest.Job{Rows: rows.Path})
+	for b.Loop() {
+		l.mustRun(ingest.Job{Rows: rows.Path, Have: first.Columns})
+	}
+}
