@@ -40,6 +40,9 @@ type Column struct {
 	Type string
 }
 
+// TypeUnknown is the type of a column that has had no value yet.
+const TypeUnknown = "NULL"
+
 // Definition is a dataset's inference definition: what it holds, in words.
 type Definition struct {
 	// Description tells what the dataset is about; nil where none is saved.
@@ -87,6 +90,9 @@ type Datasets interface {
 	// CreateDataset makes an empty dataset in the caller's own namespace, and
 	// the namespace if need be. ErrConflict when it exists.
 	CreateDataset(ctx context.Context, caller Caller, namespace, name string, definition Definition) error
+	// MayCreateDataset checks that the caller's token covers the name of a
+	// dataset of the caller's own that is to be made. ErrForbidden when not.
+	MayCreateDataset(ctx context.Context, caller Caller, namespace, name string) error
 	// Dataset is for those who may read it.
 	Dataset(ctx context.Context, caller Caller, ref DatasetRef) (Dataset, error)
 	// Datasets lists those that the caller may read, by owner, namespace and

@@ -4,5 +4,5 @@
 // which they are kept.
 //
 // It knows nothing of HTTP, A2A or SQL. The packages below it keep the things
-// that it names: sqlstore keeps records.
+// that it names: sqlstore keeps records, objects bytes, lake rows.
 package storage

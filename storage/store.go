@@ -10,6 +10,9 @@ type Store interface {
 	Conversations
 	Runs
 	Tokens
+	Uploads
+	Ingestions
+	Lake
 
 	// Ping reports whether the store can be reached.
 	Ping(ctx context.Context) error

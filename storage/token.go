@@ -47,7 +47,16 @@ type Tokens interface {
 	// TokenCaller gives whom a token speaks for. ErrNotFound when there is no
 	// such token of that text any more.
 	TokenCaller(ctx context.Context, id string, hash []byte) (Caller, error)
-	// SigningKey gives the key that users' own tokens are signed with, the
-	// same on every replica, made on first use.
-	SigningKey(ctx context.Context) ([]byte, error)
+	// SigningKey gives the key that something is signed with, the same on every
+	// replica, made on first use.
+	SigningKey(ctx context.Context, purpose KeyPurpose) ([]byte, error)
 }
+
+// KeyPurpose is what a key signs.
+type KeyPurpose string
+
+// What is signed: users' own tokens, and the addresses of uploads.
+const (
+	KeyForTokens  KeyPurpose = "user-token"
+	KeyForUploads KeyPurpose = "upload-url"
+)

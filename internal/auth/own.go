@@ -24,7 +24,7 @@ type Tokens interface {
 	// revoked.
 	TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error)
 	// SigningKey gives the key of users' own tokens, always the same.
-	SigningKey(ctx context.Context) ([]byte, error)
+	SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error)
 }
 
 var _ Tokens = storage.Tokens(nil)
@@ -79,7 +79,7 @@ func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 	if key := o.key.Load(); key != nil {
 		return *key, nil
 	}
-	key, err := o.store.SigningKey(ctx)
+	key, err := o.store.SigningKey(ctx, storage.KeyForTokens)
 	if err != nil {
 		return nil, fmt.Errorf("read the signing key of users' own tokens: %w", err)
 	}

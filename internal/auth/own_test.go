@@ -3,6 +3,8 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -33,7 +35,7 @@ func newTokenStore() *tokenStore {
 	}
 }
 
-func (s *tokenStore) SigningKey(context.Context) ([]byte, error) {
+func (s *tokenStore) SigningKey(context.Context, storage.KeyPurpose) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keyReads++
@@ -246,5 +248,31 @@ func TestShortSigningKeyIsNotUsed(t *testing.T) {
 	a := open(t, auth.Config{LocalKey: secret, Tokens: store})
 	if _, _, err := a.Issue(t.Context(), "alice", time.Now().Add(time.Hour)); err == nil {
 		t.Fatal("Issue signed with a short key")
+	}
+}
+
+// TestOwnTokensCannotBeRebuilt looks for the part of a token that the store does
+// not have.
+func TestOwnTokensCannotBeRebuilt(t *testing.T) {
+	t.Parallel()
+	a := open(t, auth.Config{Secret: secret})
+	nonces := map[string]bool{}
+	for range 2 {
+		text, _, err := a.Issue(t.Context(), "alice", time.Now().Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var claims struct{ Nonce string }
+		if err := json.Unmarshal(payload, &claims); err != nil || len(claims.Nonce) < 20 {
+			t.Errorf("claims %s: %v", payload, err)
+		}
+		nonces[claims.Nonce] = true
+	}
+	if len(nonces) != 2 {
+		t.Errorf("nonces: %v", nonces)
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // Every statement that reads on a caller's behalf is built from the fragments
-// in this file; no other file selects from namespaces, datasets, conversations
-// or runs (a test looks). So no operation can forget whose they are, or what
-// the caller's token covers. In all of them $1 is the caller's username and $2 its
+// in this file, and every one that writes goes by the id of a row that was found
+// through them in the same transaction: so no operation forgets whose it is, or
+// what the caller's token covers. A test lists what other files name. In all of them $1 is the caller's username and $2 its
 // restriction.
 
 // coversNamespace holds when the caller's token covers namespace n whole.
@@ -34,14 +34,23 @@ const coversDataset = `($2 = '' OR EXISTS (
 // fromDatasets is the datasets d, with their namespace n, current version v and
 // the caller's grants ng and dg, that the caller may read. It ends in a WHERE
 // to which conditions can be added.
-const fromDatasets = `
+const fromDatasets = joinDatasets + whereReadable
+
+// fromDatasetFiles is fromDatasets with the files f of each, one row at least.
+const fromDatasetFiles = joinDatasets + `
+LEFT JOIN dataset_files f ON f.dataset_id = d.id` + whereReadable
+
+const (
+	joinDatasets = `
 FROM datasets d
 JOIN namespaces n ON n.id = d.namespace_id
 JOIN dataset_versions v ON v.dataset_id = d.id AND v.version = d.version
 LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = $1
-LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1
+LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1`
+	whereReadable = `
 WHERE (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 	AND ` + coversDataset
+)
 
 // datasetRole is what the caller is to a dataset: the stronger of two grants.
 const datasetRole = `
@@ -66,7 +75,7 @@ WHERE ((n.owner = $1 OR ng.role IS NOT NULL) AND ` + coversNamespace + `
 			AND (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 			AND ` + coversDataset + `))`
 
-// namespaceRole is what the caller is to a namespace, ” where only single
+// namespaceRole is what the caller is to a namespace, empty where only single
 // datasets in it are for the caller to read.
 const namespaceRole = `
 	CASE
@@ -118,7 +127,7 @@ WHERE ` + ownRun
 )
 
 // holdsRunAbout holds for conversations c in which a run that the caller may
-// see was asked of a namespace of owner $3, named $4; ” for any.
+// see was asked of a namespace of owner $3, named $4; empty for any.
 const holdsRunAbout = `EXISTS (
 	SELECT 1
 	FROM runs r
@@ -148,11 +157,50 @@ const coversConversation = `NOT EXISTS (
 	FROM runs r
 	WHERE r.owner = c.owner AND r.conversation_id = c.id AND NOT ` + ownRun + `)`
 
+// holdConversation keeps a conversation as it is until the transaction ends.
+const holdConversation = `
+UPDATE conversations
+SET updated_at = updated_at
+WHERE owner = $1
+	AND id = $2`
+
 // isEmptyConversation holds for conversations without a run.
 const isEmptyConversation = `NOT EXISTS (
 	SELECT 1
 	FROM runs r
 	WHERE r.owner = conversations.owner AND r.conversation_id = conversations.id)`
+
+// ownUpload holds for the caller's upload sessions u that were prepared with
+// the caller's token, or with any where the caller's is not restricted.
+const ownUpload = `(u.owner = $1 AND ($2 = '' OR u.restriction = $2))`
+
+// fromUploads is the files f of the upload sessions u that the caller may see.
+// fromAnyUpload and staleUploads are for the janitor, which acts for nobody.
+const (
+	fromAnyUpload = `
+FROM upload_sessions u
+JOIN upload_files f ON f.session_id = u.id
+WHERE`
+	fromUploads  = fromAnyUpload + ` ` + ownUpload
+	staleUploads = `
+	SELECT id
+	FROM upload_sessions
+	WHERE status = 'preparing'
+		AND created_at < $1
+	ORDER BY created_at`
+)
+
+// fromIngestions is the ingestions i into the datasets that the caller may read.
+const fromIngestions = joinDatasets + `
+JOIN ingestions i ON i.dataset_id = d.id` + whereReadable
+
+// waitingIngestions is the ingestions that nobody is at work on at the time $1,
+// whoever's: for those who do the work.
+const waitingIngestions = `
+FROM ingestions i
+LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
+WHERE i.status IN ('pending', 'processing')
+	AND (l.name IS NULL OR l.expires_at <= $1)`
 
 // namespaceAccess is a namespace as a caller may see it.
 type namespaceAccess struct {
@@ -221,6 +269,20 @@ func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref 
 		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
 	}
 	return found, err
+}
+
+// editableByID checks that the caller may still write to a dataset that was
+// found before.
+func editableByID(ctx context.Context, q queryer, caller storage.Caller, id string) error {
+	const query = `SELECT` + datasetRole + fromDatasets + ` AND d.id = $3`
+	var role storage.Role
+	if err := q.GetContext(ctx, &role, query, caller.Username, caller.Restriction, id); err != nil {
+		return err
+	}
+	if role == storage.Viewer {
+		return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+	}
+	return nil
 }
 
 func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {

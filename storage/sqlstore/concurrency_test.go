@@ -111,6 +111,9 @@ func TestParallelClearsAllCount(t *testing.T) {
 				t.Error(err)
 			}
 		})
+		if got := w.data().Version; got != 1+writers {
+			t.Errorf("version %d after %d clears", got, writers)
+		}
 	})
 }
 
@@ -233,8 +236,8 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, _, err := w.Conversation(t.Context(), user("alice"), id); !errors.Is(err, storage.ErrNotFound) {
-				t.Fatalf("the conversation outlived its runs: %v", err)
+			if list, err := w.Conversations(t.Context(), user("alice"), storage.NamespaceRef{}); err != nil || len(list) != 0 {
+				t.Fatalf("the conversation outlived its runs: %v, %v", list, err)
 			}
 		}
 	})
@@ -271,5 +274,104 @@ func TestNamesChangeTogether(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// TestARestrictedTokenDeletesWhatItCovers has a token for one namespace delete a
+// conversation while its user asks in it about another: that run must stay.
+func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		w.create("alice", "other", "three")
+		ctx, narrow := t.Context(), w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		for range 20 {
+			id := w.ask(narrow, "ns", uuid.NewString(), "here").ConversationID
+			elsewhere := storage.NewRun{
+				ID: uuid.NewString(), ConversationID: id, Namespace: nsRef("alice", "other"), Agent: "nl2ql", Question: "elsewhere"}
+			var asked error
+			together(func(i int) {
+				switch i {
+				case 0:
+					asked = w.StartRun(ctx, user("alice"), elsewhere)
+				case 1:
+					err := w.DeleteConversation(ctx, narrow, id)
+					if err != nil && !errors.Is(err, storage.ErrForbidden) {
+						t.Error(err)
+					}
+				}
+			})
+			if asked != nil && !errors.Is(asked, storage.ErrNotFound) {
+				t.Error(asked)
+			}
+			if _, err := w.Run(ctx, user("alice"), elsewhere.ID); asked == nil && err != nil {
+				t.Fatalf("a run was deleted that the token does not cover: %v", err)
+			}
+		}
+	})
+}
+
+// TestANameMeansTheSameToTheEnd has a token for one dataset clear it while its
+// user gives it another name.
+func TestANameMeansTheSameToTheEnd(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		narrow := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		words := "by the token"
+		for range 10 {
+			together(func(i int) {
+				var err error
+				switch i {
+				case 0:
+					err = w.RenameDataset(ctx, alice, dsRef("alice", "ns", "one"), "private")
+					if err == nil {
+						var d storage.Dataset
+						d, err = w.Dataset(ctx, alice, dsRef("alice", "ns", "private"))
+						before := d.Definition.Description
+						for range 5 {
+							d, err = w.Dataset(ctx, alice, dsRef("alice", "ns", "private"))
+							if err == nil && (before == nil) != (d.Definition.Description == nil) {
+								t.Error("a token changed what it did not cover any more")
+							}
+						}
+					}
+				case 1:
+					err = w.UpdateDefinition(ctx, narrow, dsRef("alice", "ns", "one"), storage.DefinitionPatch{
+						Definition: storage.Definition{Description: &words}, SetDescription: true})
+				}
+				if err != nil && !errors.Is(err, storage.ErrNotFound) {
+					t.Error(err)
+				}
+			})
+			w.must(w.RenameDataset(ctx, alice, dsRef("alice", "ns", "private"), "one"))
+			w.must(w.UpdateDefinition(ctx, alice, dsRef("alice", "ns", "one"), storage.DefinitionPatch{SetDescription: true}))
+		}
+	})
+}
+
+// TestRunsAndConversationsGoTogether has writers delete a conversation and its
+// runs at once.
+func TestRunsAndConversationsGoTogether(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for range 5 {
+			id := uuid.NewString()
+			runs := make([]storage.NewRun, writers)
+			for i := range runs {
+				runs[i] = w.ask(user("alice"), "ns", id, "?")
+			}
+			together(func(i int) {
+				err := w.DeleteRun(t.Context(), user("alice"), runs[i].ID)
+				if i%2 == 0 {
+					err = w.DeleteConversation(t.Context(), user("alice"), id)
+				}
+				if err != nil && !errors.Is(err, storage.ErrNotFound) {
+					t.Error(err)
+				}
+			})
+		}
 	})
 }

@@ -108,12 +108,26 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 				return
 			}
 			var err error
-			if page, err = s.turns(ctx, caller, id, page[len(page)-1]); err != nil {
+			if page, err = s.laterTurns(ctx, caller, id, page[len(page)-1]); err != nil {
 				yield(storage.Turn{}, err)
 				return
 			}
 		}
 	}, nil
+}
+
+// laterTurns is turns for a conversation that is being read: when nothing
+// follows, either it has been read whole, or it was deleted meanwhile.
+func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string, after turnRow) ([]turnRow, error) {
+	page, err := s.turns(ctx, caller, id, after)
+	if err != nil || len(page) > 0 {
+		return page, err
+	}
+	first, err := s.turns(ctx, caller, id, turnRow{CreatedAt: -1})
+	if err == nil && len(first) == 0 {
+		err = fmt.Errorf("read conversation: %w", storage.ErrNotFound)
+	}
+	return nil, err
 }
 
 // turns reads a page of a conversation, from after a turn on.
@@ -137,6 +151,11 @@ LIMIT ` + turnPageText
 // DeleteConversation implements storage.Conversations.
 func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
+		// Held first, so that no run can be asked in it between the check and
+		// the deletion.
+		if err := execOne(ctx, tx, holdConversation, caller.Username, id); err != nil {
+			return err
+		}
 		var covered bool
 		err := tx.GetContext(ctx, &covered, `
 SELECT `+coversConversation+fromConversations+`

@@ -140,13 +140,24 @@ func TestConversationLists(t *testing.T) {
 			}
 		}
 
+		// Latest first, by the last question.
+		w.ask(alice, "ns", first, "again")
+		if got := titles(storage.NamespaceRef{}); got != "first second" {
+			t.Errorf("order: got %q", got)
+		}
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		w.ask(user("bob"), "ns", second, "bob's, under the same id")
+		if got := titles(nsRef("alice", "ns")); got != "first" {
+			t.Errorf("another's run found alice's conversation: %q", got)
+		}
+
 		// A conversation follows its namespace's name, and outlives it.
 		w.must(w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "renamed"))
 		if got := titles(nsRef("alice", "renamed")); got != "first" {
 			t.Errorf("after renaming: got %q", got)
 		}
 		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "renamed"), true))
-		if got := w.questions(alice, first); got != "first" {
+		if got := w.questions(alice, first); got != "first | again" {
 			t.Errorf("after deleting the namespace: got %q", got)
 		}
 	})
@@ -158,7 +169,7 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		w := newWorld(t, store)
 		id := uuid.NewString()
 		var asked []string
-		for i := range 40 {
+		for i := range 2 * 16 {
 			asked = append(asked, w.ask(user("alice"), "ns", id, fmt.Sprint("question ", i)).Question)
 		}
 		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
@@ -166,8 +177,16 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		}
 		_, turns, err := w.Conversation(t.Context(), user("alice"), id)
 		w.must(err)
-		for range turns {
-			break
+		count := 0
+		var broken error
+		for _, err := range turns {
+			if count++; count == 1 {
+				w.must(w.DeleteConversation(t.Context(), user("alice"), id))
+			}
+			broken = err
+		}
+		if !errors.Is(broken, storage.ErrNotFound) {
+			t.Errorf("a conversation that was deleted while it was read ended with %v", broken)
 		}
 	})
 }

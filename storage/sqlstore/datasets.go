@@ -41,14 +41,9 @@ func (r datasetRow) dataset() (storage.Dataset, error) {
 			return d, fmt.Errorf("decode field descriptions: %w", err)
 		}
 	}
-	var columns []column
-	if err := json.Unmarshal([]byte(r.Columns), &columns); err != nil {
-		return d, fmt.Errorf("decode columns: %w", err)
-	}
-	for _, c := range columns {
-		d.Columns = append(d.Columns, storage.Column(c))
-	}
-	return d, nil
+	var err error
+	d.Columns, err = decodeColumns(r.Columns)
+	return d, err
 }
 
 // encodeFields gives field descriptions as they are kept; NULL for none.
@@ -91,16 +86,13 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 		if err != nil {
 			return nameTaken(err, "dataset", name)
 		}
-		return s.addEmptyVersion(ctx, tx, id, 1)
+		return s.addVersion(ctx, tx, id, 1, nil)
 	})
 }
 
-// addEmptyVersion records a version of a dataset that has no rows or columns.
-func (s *Store) addEmptyVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64) error {
-	_, err := exec(ctx, tx, `
-INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
-VALUES ($1, $2, '[]', 0, 0, $3)`, datasetID, version, s.millis())
-	return err
+// MayCreateDataset implements storage.Datasets.
+func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace, name string) error {
+	return mayName(ctx, s, caller, caller.Username, namespace, name)
 }
 
 // Dataset implements storage.Datasets.
@@ -159,7 +151,7 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref
 	if err != nil {
 		return err
 	}
-	return s.inTx(ctx, "update definition", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := dataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -178,21 +170,19 @@ WHERE id = $1`, found.ID, patch.SetDescription, patch.Description, patch.SetSche
 
 // ClearDataset implements storage.Datasets.
 func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
-	return s.inTx(ctx, "clear dataset", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}
-		var version int64
-		err = tx.GetContext(ctx, &version, `
-UPDATE datasets
-SET version = version + 1, updated_at = $2
-WHERE id = $1
-RETURNING version`, found.ID, s.millis())
+		version, err := s.nextVersion(ctx, tx, found.ID)
 		if err != nil {
 			return err
 		}
-		return s.addEmptyVersion(ctx, tx, found.ID, version)
+		if err := s.dropFiles(ctx, tx, found.ID); err != nil {
+			return err
+		}
+		return s.addVersion(ctx, tx, found.ID, version, nil)
 	})
 }
 
@@ -218,6 +208,18 @@ func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref st
 		if err != nil {
 			return err
 		}
-		return execOne(ctx, tx, `DELETE FROM datasets WHERE id = $1`, found.ID)
+		return s.deleteDataset(ctx, tx, found.ID)
 	})
+}
+
+// deleteDataset removes a dataset with all that belongs to it.
+func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error {
+	// Counting the version up keeps a commit from adding files meanwhile.
+	if _, err := s.nextVersion(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := s.dropFiles(ctx, tx, id); err != nil {
+		return err
+	}
+	return execOne(ctx, tx, `DELETE FROM datasets WHERE id = $1`, id)
 }

@@ -21,6 +21,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// versionTable is where it is kept which migrations were run.
+const versionTable = "parley_schema"
+
 // dialect is where the two databases differ. All other SQL is read by both:
 // parameters are $1, $2, …, and $1 may be used more than once.
 type dialect struct {
@@ -28,8 +31,6 @@ type dialect struct {
 	goose goose.Dialect
 	// schema turns a migration, which is written for SQLite, into this dialect.
 	schema *strings.Replacer
-	// readContext is the context that a read runs under.
-	readContext func(context.Context) context.Context
 	// lockOwner keeps others from changing an owner's names and grants until
 	// the transaction ends; "" where there is one writer anyway.
 	lockOwner string
@@ -39,21 +40,17 @@ type dialect struct {
 
 var (
 	sqliteDialect = dialect{
-		name:   "SQLite",
-		goose:  goose.DialectSQLite3,
-		schema: strings.NewReplacer(),
-		// A read from the embedded database is over sooner than two goroutines
-		// that wait for its context are started.
-		readContext: context.WithoutCancel,
-		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + goose.DefaultTablename + `')`,
+		name:        "SQLite",
+		goose:       goose.DialectSQLite3,
+		schema:      strings.NewReplacer(),
+		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + versionTable + `')`,
 	}
 	postgresDialect = dialect{
 		name:        "PostgreSQL",
 		goose:       goose.DialectPostgres,
 		schema:      strings.NewReplacer(" WITHOUT ROWID", ""),
-		readContext: func(ctx context.Context) context.Context { return ctx },
 		lockOwner:   `SELECT pg_advisory_xact_lock(hashtextextended('owner/' || $1, 0))`,
-		hasVersions: `SELECT to_regclass('` + goose.DefaultTablename + `') IS NOT NULL`,
+		hasVersions: `SELECT to_regclass('` + versionTable + `') IS NOT NULL`,
 	}
 )
 
@@ -138,6 +135,13 @@ func isViolation(err error, state pqerror.Code, codes ...int) bool {
 		}
 	}
 	return false
+}
+
+// isRollback reports whether the database rolled a transaction back because of
+// others, and it may be tried again.
+func isRollback(err error) bool {
+	var inPostgres *pq.Error
+	return errors.As(err, &inPostgres) && inPostgres.Code.Class() == "40"
 }
 
 // isUnavailable reports whether the database could not be reached, or not now.

@@ -51,7 +51,7 @@ func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref 
 			return err
 		}
 		if withDatasets {
-			if _, err := exec(ctx, tx, `DELETE FROM datasets WHERE namespace_id = $1`, found.ID); err != nil {
+			if err := s.deleteDatasets(ctx, tx, found.ID); err != nil {
 				return err
 			}
 		}
@@ -62,6 +62,25 @@ func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref 
 		}
 		return err
 	})
+}
+
+// deleteDatasets removes all datasets of a namespace.
+func (s *Store) deleteDatasets(ctx context.Context, tx *sqlx.Tx, namespaceID string) error {
+	var ids []string
+	err := tx.SelectContext(ctx, &ids, `
+UPDATE datasets
+SET updated_at = $2
+WHERE namespace_id = $1
+RETURNING id`, namespaceID, s.millis())
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.deleteDataset(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameTaken words the failure to give a thing a name that another one bears.

@@ -102,13 +102,14 @@ func TestRestrictionHoldsForNewNames(t *testing.T) {
 		one := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 
 		forbidden := map[string]error{
-			"create elsewhere":        w.CreateDataset(ctx, ns, "other", "x", storage.Definition{}),
-			"create a neighbour":      w.CreateDataset(ctx, one, "ns", "x", storage.Definition{}),
-			"create what exists":      w.CreateDataset(ctx, one, "ns", "two", storage.Definition{}),
-			"rename out of the token": w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "x"),
-			"rename the namespace":    w.RenameNamespace(ctx, ns, nsRef("alice", "ns"), "other"),
-			"make a wider token":      w.CreateToken(ctx, ns, storage.NewToken{Token: storage.Token{ID: uuid.NewString()}}),
-			"end a token":             w.DeleteToken(ctx, ns, one.Restriction),
+			"create under another's name": w.CreateDataset(ctx, w.restricted("alice", storage.Scope{Owner: "bob", Namespace: "own"}), "own", "x", storage.Definition{}),
+			"create elsewhere":            w.CreateDataset(ctx, ns, "other", "x", storage.Definition{}),
+			"create a neighbour":          w.CreateDataset(ctx, one, "ns", "x", storage.Definition{}),
+			"create what exists":          w.CreateDataset(ctx, one, "ns", "two", storage.Definition{}),
+			"rename out of the token":     w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "x"),
+			"rename the namespace":        w.RenameNamespace(ctx, ns, nsRef("alice", "ns"), "other"),
+			"make a wider token":          w.CreateToken(ctx, ns, storage.NewToken{Token: storage.Token{ID: uuid.NewString()}}),
+			"end a token":                 w.DeleteToken(ctx, ns, one.Restriction),
 		}
 		for name, err := range forbidden {
 			if !errors.Is(err, storage.ErrForbidden) {

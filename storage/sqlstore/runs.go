@@ -57,6 +57,9 @@ INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, 
 	status, error_message, last_node_id, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', '', '', $8, $8)`,
 			run.ID, caller.Username, run.ConversationID, in.ID, caller.Restriction, run.Agent, run.Question, s.millis())
+		if isForeignKeyViolation(err) {
+			return storage.ErrNotFound // the namespace has gone just now
+		}
 		return err
 	})
 }
@@ -105,26 +108,24 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 // DeleteRun implements storage.Runs.
 func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
-		var conversationID string
-		err := tx.GetContext(ctx, &conversationID, `
-DELETE FROM runs AS r
-WHERE r.id = $3
-	AND `+ownRun+`
-RETURNING conversation_id`, caller.Username, caller.Restriction, id)
+		found, err := readRun(ctx, tx, caller, id)
 		if err != nil {
 			return err
 		}
-		// The update changes nothing: it has two who delete a conversation's
-		// last two runs wait for each other, so that the second sees it empty.
-		if err := execOne(ctx, tx, `
-UPDATE conversations
-SET updated_at = updated_at
-WHERE owner = $1
-	AND id = $2`, caller.Username, conversationID); err != nil {
+		// The conversation is held before its run, as everybody does: so nobody
+		// waits in a circle, and who deletes the last run sees that it is.
+		if err := execOne(ctx, tx, holdConversation, caller.Username, found.ConversationID); err != nil {
+			return err
+		}
+		err = execOne(ctx, tx, `
+DELETE FROM runs AS r
+WHERE r.id = $3
+	AND `+ownRun, caller.Username, caller.Restriction, id)
+		if err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation,
-			caller.Username, conversationID)
+			caller.Username, found.ConversationID)
 		return err
 	})
 }

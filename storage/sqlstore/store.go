@@ -42,7 +42,9 @@ type Store struct {
 	// prepared holds the read statements by their text. There are as many as
 	// the package has.
 	prepared sync.Map
-	now      func() time.Time
+	// readers has a place for each connection of the embedded database.
+	readers chan struct{}
+	now     func() time.Time
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -57,6 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.write = s.read
 	} else {
 		s.dialect = sqliteDialect
+		s.readers = make(chan struct{}, sqliteReaders)
 		s.read, s.write, err = openSQLite(ctx, cfg.Path)
 	}
 	if err != nil {
@@ -93,9 +96,6 @@ type queryer interface {
 
 // prepare gives the prepared form of a constant query.
 func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if stmt, ok := s.prepared.Load(query); ok {
 		return stmt.(*sqlx.Stmt), nil
 	}
@@ -109,13 +109,29 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	return stmt, nil
 }
 
+// reading runs a read. One from the embedded database is over sooner than two
+// goroutines that wait for its context are started: there, only the wait for a
+// connection ends with the context.
+func (s *Store) reading(ctx context.Context, read func(ctx context.Context) error) error {
+	if s.readers == nil {
+		return read(ctx)
+	}
+	select {
+	case s.readers <- struct{}{}:
+		defer func() { <-s.readers }()
+		return read(context.WithoutCancel(ctx))
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // GetContext reads one row; sql.ErrNoRows when there is none.
 func (s *Store) GetContext(ctx context.Context, dest any, query string, args ...any) error {
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
 		return err
 	}
-	return stmt.GetContext(s.dialect.readContext(ctx), dest, args...)
+	return s.reading(ctx, func(ctx context.Context) error { return stmt.GetContext(ctx, dest, args...) })
 }
 
 // SelectContext reads all rows.
@@ -124,12 +140,25 @@ func (s *Store) SelectContext(ctx context.Context, dest any, query string, args 
 	if err != nil {
 		return err
 	}
-	return stmt.SelectContext(s.dialect.readContext(ctx), dest, args...)
+	return s.reading(ctx, func(ctx context.Context) error { return stmt.SelectContext(ctx, dest, args...) })
 }
 
-// inTx runs fn in a transaction that holds when fn returns nil. attempt says
-// what it is for.
+// txTries is how often a transaction is begun that the database rolls back
+// because others are at work.
+const txTries = 4
+
+// inTx runs fn in a transaction that holds when fn returns nil; again, when the
+// database asks for that. attempt says what it is for.
 func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.inTxOnce(ctx, attempt, fn)
+		if try == txTries || !isRollback(err) {
+			return err
+		}
+	}
+}
+
+func (s *Store) inTxOnce(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
 	tx, err := s.write.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
@@ -144,8 +173,9 @@ func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) e
 	return nil
 }
 
-// inOwnerTx is inTx for what changes the names of an owner's things, or who may
-// see them. Two of them wait for each other, and so cannot block each other.
+// inOwnerTx is inTx for what goes by the names of an owner's things, or changes
+// who may see them. They take turns, so that a name means the same thing to the
+// end.
 func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx *sqlx.Tx) error) error {
 	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
 		if s.dialect.lockOwner != "" {

@@ -137,7 +137,7 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 }
 
 // SigningKey implements storage.Tokens.
-func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
+func (s *Store) SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)
@@ -146,12 +146,12 @@ func (s *Store) SigningKey(ctx context.Context) ([]byte, error) {
 	err := s.inTx(ctx, "read signing key", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `
 INSERT INTO signing_keys (purpose, secret, created_at)
-VALUES ('user-token', $1, $2)
-ON CONFLICT (purpose) DO NOTHING`, base64.StdEncoding.EncodeToString(key), s.millis())
+VALUES ($1, $2, $3)
+ON CONFLICT (purpose) DO NOTHING`, purpose, base64.StdEncoding.EncodeToString(key), s.millis())
 		if err != nil {
 			return err
 		}
-		return tx.GetContext(ctx, &kept, `SELECT secret FROM signing_keys WHERE purpose = 'user-token'`)
+		return tx.GetContext(ctx, &kept, `SELECT secret FROM signing_keys WHERE purpose = $1`, purpose)
 	})
 	if err != nil {
 		return nil, err

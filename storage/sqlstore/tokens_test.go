@@ -57,7 +57,7 @@ func TestSigningKeyIsOne(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range keys {
 			group.Go(func() {
-				key, err := store.SigningKey(t.Context())
+				key, err := store.SigningKey(t.Context(), storage.KeyForTokens)
 				if err != nil {
 					t.Error(err)
 				}

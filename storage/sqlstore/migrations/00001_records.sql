@@ -36,19 +36,26 @@ CREATE TABLE dataset_versions (
 	PRIMARY KEY (dataset_id, version)
 );
 
--- A file belongs to the versions from added_in up to, not with, removed_in.
+-- The files that hold the rows of a dataset's current version, in their order.
 CREATE TABLE dataset_files (
 	id         TEXT PRIMARY KEY,
 	dataset_id TEXT NOT NULL REFERENCES datasets (id) ON DELETE CASCADE,
-	added_in   BIGINT NOT NULL,
-	removed_in BIGINT,
-	object_key TEXT NOT NULL,
+	object_key TEXT NOT NULL UNIQUE,
 	row_count  BIGINT NOT NULL,
 	byte_count BIGINT NOT NULL,
 	sha256     TEXT NOT NULL,
 	created_at BIGINT NOT NULL
 );
-CREATE INDEX dataset_files_by_dataset ON dataset_files (dataset_id, added_in);
+CREATE INDEX dataset_files_by_dataset ON dataset_files (dataset_id, id);
+
+-- Objects that nothing names, or nothing yet: they are to be removed from
+-- due_at on. An object is listed here before it is written, and until the
+-- record that names it is.
+CREATE TABLE loose_objects (
+	object_key TEXT PRIMARY KEY,
+	due_at     BIGINT NOT NULL
+);
+CREATE INDEX loose_objects_by_due ON loose_objects (due_at);
 
 CREATE TABLE namespace_grants (
 	namespace_id TEXT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
@@ -160,12 +167,14 @@ CREATE TABLE ratings (
 	updated_at BIGINT NOT NULL
 );
 
+-- restriction is the restricted token it was prepared with, '' for none.
 CREATE TABLE upload_sessions (
-	id         TEXT PRIMARY KEY,
-	owner      TEXT NOT NULL,
-	status     TEXT NOT NULL CHECK (status IN ('preparing', 'completed', 'aborted')),
-	created_at BIGINT NOT NULL,
-	updated_at BIGINT NOT NULL
+	id          TEXT PRIMARY KEY,
+	owner       TEXT NOT NULL,
+	restriction TEXT NOT NULL,
+	status      TEXT NOT NULL CHECK (status IN ('preparing', 'completed', 'aborted')),
+	created_at  BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL
 );
 CREATE INDEX upload_sessions_by_status ON upload_sessions (status, created_at);
 
@@ -177,28 +186,31 @@ CREATE TABLE upload_files (
 	byte_count BIGINT NOT NULL,
 	part_size  BIGINT NOT NULL,
 	upload_id  TEXT NOT NULL,
-	object_key TEXT NOT NULL,
+	object_key TEXT NOT NULL UNIQUE,
 	status     TEXT NOT NULL CHECK (status IN ('preparing', 'completed', 'aborted')),
 	UNIQUE (session_id, position)
 );
 
--- attributes is a JSON object.
+-- name is what the ingestion is shown as. started_by and restriction are the
+-- caller on whose behalf it runs.
 CREATE TABLE ingestions (
 	id              TEXT PRIMARY KEY,
 	dataset_id      TEXT NOT NULL REFERENCES datasets (id) ON DELETE CASCADE,
 	started_by      TEXT NOT NULL,
+	restriction     TEXT NOT NULL,
+	name            TEXT NOT NULL,
 	mode            TEXT NOT NULL CHECK (mode IN ('append', 'replace')),
 	status          TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
 	status_message  TEXT NOT NULL,
 	processed_bytes BIGINT NOT NULL,
 	expected_bytes  BIGINT NOT NULL,
 	processed_rows  BIGINT NOT NULL,
-	attributes      TEXT NOT NULL,
+	attempts        BIGINT NOT NULL,
 	seen            BOOLEAN NOT NULL,
 	created_at      BIGINT NOT NULL,
 	updated_at      BIGINT NOT NULL
 );
-CREATE INDEX ingestions_by_dataset ON ingestions (dataset_id, created_at);
+CREATE INDEX ingestions_by_dataset ON ingestions (dataset_id, created_at, id);
 CREATE INDEX ingestions_by_status ON ingestions (status, created_at);
 
 CREATE TABLE ingestion_files (

@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// jobRow is an ingestion that waits for somebody to do it.
+type jobRow struct {
+	ID          string             `db:"id"`
+	Mode        storage.IngestMode `db:"mode"`
+	StartedBy   string             `db:"started_by"`
+	Restriction string             `db:"restriction"`
+	Attempts    int64              `db:"attempts"`
+	DatasetID   string             `db:"dataset_id"`
+}
+
+func ingestionLease(id string) string { return "ingestion/" + id }
+
+// ClaimIngestion implements storage.Ingestions.
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Duration) (storage.IngestionJob, error) {
+	for {
+		job, attempts, err := s.claimIngestion(ctx, holder, lease)
+		if err != nil || attempts <= storage.MaxIngestionAttempts {
+			return job, err
+		}
+		err = s.FailIngestion(ctx, job, "the server was stopped in the middle of this, several times; try again, or in smaller files")
+		if err != nil {
+			return storage.IngestionJob{}, err
+		}
+	}
+}
+
+func (s *Store) claimIngestion(ctx context.Context, holder string, lease time.Duration) (job storage.IngestionJob, attempts int64, err error) {
+	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
+		var row jobRow
+		err := tx.GetContext(ctx, &row, `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts`+waitingIngestions+`
+ORDER BY i.created_at, i.id
+LIMIT 1`, s.millis())
+		if err != nil {
+			return err
+		}
+		fence, err := s.takeLease(ctx, tx, ingestionLease(row.ID), holder, lease)
+		if err != nil {
+			return err
+		}
+		err = execOne(ctx, tx, `
+UPDATE ingestions
+SET status = 'processing', attempts = attempts + 1, processed_bytes = 0, processed_rows = 0, updated_at = $2
+WHERE id = $1
+	AND status IN ('pending', 'processing')`, row.ID, s.millis())
+		if err := orConflict(err); err != nil {
+			return err
+		}
+		files, err := ingestionFiles(ctx, tx, row.ID)
+		if err != nil {
+			return err
+		}
+		attempts = row.Attempts + 1
+		job = storage.IngestionJob{
+			ID:        row.ID,
+			Fence:     fence,
+			Mode:      row.Mode,
+			Caller:    storage.Caller{Username: row.StartedBy, Restriction: row.Restriction},
+			DatasetID: row.DatasetID,
+			Files:     files,
+		}
+		return nil
+	})
+	return job, attempts, err
+}
+
+// RenewIngestion implements storage.Ingestions.
+func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, lease time.Duration, bytes, rows int64) error {
+	return s.inTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
+		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, lease); err != nil {
+			return err
+		}
+		return execOne(ctx, tx, `
+UPDATE ingestions
+SET processed_bytes = $2, processed_rows = $3, updated_at = $4
+WHERE id = $1
+	AND status = 'processing'`, job.ID, bytes, rows, s.millis())
+	})
+}
+
+// ReleaseIngestion implements storage.Ingestions.
+func (s *Store) ReleaseIngestion(ctx context.Context, job storage.IngestionJob) error {
+	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
+		// The lease stays, for its fence to go on counting.
+		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
+			return err
+		}
+		return execOne(ctx, tx, `
+UPDATE ingestions
+SET status = 'pending', attempts = attempts - 1, updated_at = $2
+WHERE id = $1
+	AND status = 'processing'`, job.ID, s.millis())
+	})
+}
+
+// FailIngestion implements storage.Ingestions.
+func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
+	return s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
+		if err := endLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
+			return err
+		}
+		// It may have gone with its dataset.
+		_, err := exec(ctx, tx, `
+UPDATE ingestions
+SET status = 'failed', status_message = $2, updated_at = $3
+WHERE id = $1
+	AND status = 'processing'`, job.ID, message, s.millis())
+		return err
+	})
+}
+
+// completeIngestion ends an ingestion in the transaction that makes its rows
+// visible.
+func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) error {
+	if err := endLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
+		return err
+	}
+	err := execOne(ctx, tx, `
+UPDATE ingestions
+SET status = 'completed', status_message = '', processed_bytes = expected_bytes, processed_rows = $2, updated_at = $3
+WHERE id = $1
+	AND dataset_id = $4
+	AND status = 'processing'`, end.ID, end.Rows, s.millis(), datasetID)
+	if err != nil {
+		return fmt.Errorf("complete ingestion: %w", err)
+	}
+	return nil
+}

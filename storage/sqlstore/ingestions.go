@@ -1,0 +1,196 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+type ingestionRow struct {
+	ID             string                  `db:"id"`
+	Name           string                  `db:"name"`
+	Mode           storage.IngestMode      `db:"mode"`
+	Status         storage.IngestionStatus `db:"status"`
+	StatusMessage  string                  `db:"status_message"`
+	ProcessedBytes int64                   `db:"processed_bytes"`
+	ExpectedBytes  int64                   `db:"expected_bytes"`
+	ProcessedRows  int64                   `db:"processed_rows"`
+	Seen           bool                    `db:"seen"`
+	CreatedAt      int64                   `db:"created_at"`
+}
+
+const ingestionColumns = `
+	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at`
+
+func (r ingestionRow) ingestion() storage.Ingestion {
+	return storage.Ingestion{
+		ID:             r.ID,
+		Name:           r.Name,
+		Mode:           r.Mode,
+		Status:         r.Status,
+		StatusMessage:  r.StatusMessage,
+		ProcessedBytes: r.ProcessedBytes,
+		ExpectedBytes:  r.ExpectedBytes,
+		ProcessedRows:  r.ProcessedRows,
+		Seen:           r.Seen,
+		CreatedAt:      fromMillis(r.CreatedAt),
+	}
+}
+
+// StartIngestion implements storage.Ingestions.
+func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error {
+	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
+		found, err := editableDataset(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		files, err := completedUploads(ctx, tx, caller, ingestion.Files)
+		if err != nil {
+			return err
+		}
+		return s.addIngestion(ctx, tx, caller, found.ID, ingestion.ID, ingestion.Mode, files)
+	})
+}
+
+// completedUploads finds files that the caller has uploaded.
+func completedUploads(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, wanted []storage.IngestFile) ([]storage.UploadFile, error) {
+	var files []storage.UploadFile
+	var wrong []storage.FieldError
+	for i, want := range wanted {
+		session, err := readUploadSession(ctx, tx, caller, want.SessionID)
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return nil, err
+		}
+		file, ok := session.File(want.FileID)
+		if slices.ContainsFunc(files, func(f storage.UploadFile) bool { return ok && f.ID == file.ID }) {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is there already"})
+		}
+		if !ok || file.Status != storage.UploadCompleted {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is not a file whose upload was finished"})
+		}
+		files = append(files, file)
+	}
+	if len(wrong) > 0 {
+		return nil, storage.Invalid(wrong...)
+	}
+	return files, nil
+}
+
+func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, datasetID, id string, mode storage.IngestMode, files []storage.UploadFile) error {
+	name, bytes := files[0].Filename, int64(0)
+	if more := len(files) - 1; more > 0 {
+		name = fmt.Sprintf("%s and %d more", name, more)
+	}
+	for _, file := range files {
+		bytes += file.Size
+	}
+	_, err := exec(ctx, tx, `
+INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, status, status_message,
+	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9)`,
+		id, datasetID, caller.Username, caller.Restriction, name, mode, bytes, false, s.millis())
+	if err != nil {
+		return err
+	}
+	for i, file := range files {
+		_, err := exec(ctx, tx, `
+INSERT INTO ingestion_files (ingestion_id, position, upload_file_id)
+VALUES ($1, $2, $3)`, id, i, file.ID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ingestions implements storage.Ingestions.
+func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error) {
+	const query = `SELECT ` + ingestionColumns + fromIngestions + `
+	AND d.id = $3
+	AND i.created_at < $4
+ORDER BY i.created_at DESC, i.id DESC
+LIMIT $5`
+	found, err := dataset(ctx, s, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find dataset: %w", classify(err))
+	}
+	var rows []ingestionRow
+	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, found.ID, before.UnixMilli(), limit); err != nil {
+		return nil, fmt.Errorf("list ingestions: %w", classify(err))
+	}
+	ingestions := make([]storage.Ingestion, len(rows))
+	for i, row := range rows {
+		ingestions[i] = row.ingestion()
+	}
+	return ingestions, nil
+}
+
+// editableIngestion finds an ingestion for its dataset's owner and editors.
+func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
+	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.mode, i.status,`+datasetRole+fromIngestions+` AND i.id = $3`,
+		caller.Username, caller.Restriction, id)
+	if err == nil && row.Role == storage.Viewer {
+		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of the dataset may do this")
+	}
+	return row, err
+}
+
+type ingestionAccess struct {
+	DatasetID string                  `db:"dataset_id"`
+	Mode      storage.IngestMode      `db:"mode"`
+	Status    storage.IngestionStatus `db:"status"`
+	Role      storage.Role            `db:"role"`
+}
+
+// RetryIngestion implements storage.Ingestions.
+func (s *Store) RetryIngestion(ctx context.Context, caller storage.Caller, id, newID string) error {
+	return s.inTx(ctx, "retry ingestion", func(tx *sqlx.Tx) error {
+		found, err := editableIngestion(ctx, tx, caller, id)
+		if err != nil {
+			return err
+		}
+		if found.Status != storage.IngestionFailed {
+			return storage.Errorf(storage.ErrInvalid, "only a failed ingestion can be retried; this one is %s", found.Status)
+		}
+		files, err := ingestionFiles(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return s.addIngestion(ctx, tx, caller, found.DatasetID, newID, found.Mode, files)
+	})
+}
+
+// MarkIngestionSeen implements storage.Ingestions.
+func (s *Store) MarkIngestionSeen(ctx context.Context, caller storage.Caller, id string) error {
+	return s.inTx(ctx, "mark ingestion seen", func(tx *sqlx.Tx) error {
+		if _, err := editableIngestion(ctx, tx, caller, id); err != nil {
+			return err
+		}
+		return execOne(ctx, tx, `UPDATE ingestions SET seen = $2 WHERE id = $1`, id, true)
+	})
+}
+
+// ingestionFiles gives the files of an ingestion, in order.
+func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]storage.UploadFile, error) {
+	var rows []uploadRow
+	err := tx.SelectContext(ctx, &rows, `
+SELECT f.id, f.filename, f.byte_count, f.part_size, f.object_key, f.upload_id, f.status
+FROM ingestion_files g
+JOIN upload_files f ON f.id = g.upload_file_id
+WHERE g.ingestion_id = $1
+ORDER BY g.position`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read ingestion's files: %w", err)
+	}
+	files := make([]storage.UploadFile, len(rows))
+	for i, row := range rows {
+		files[i] = row.file()
+	}
+	return files, nil
+}

@@ -1,0 +1,244 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// ingest starts an ingestion of newly uploaded files into alice's dataset one.
+func (w world) ingest(files int) string {
+	w.t.Helper()
+	session := w.uploaded(user("alice"), files)
+	started := storage.NewIngestion{ID: uuid.NewString(), Mode: storage.IngestAppend}
+	for _, file := range session.Files {
+		started.Files = append(started.Files, storage.IngestFile{SessionID: session.ID, FileID: file.ID})
+	}
+	w.must(w.StartIngestion(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"), started))
+	return started.ID
+}
+
+// ingestion reads one of alice's dataset one.
+func (w world) ingestion(id string) storage.Ingestion {
+	w.t.Helper()
+	list, err := w.Ingestions(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"), time.Now().Add(time.Hour), 100)
+	w.must(err)
+	for _, ingestion := range list {
+		if ingestion.ID == id {
+			return ingestion
+		}
+	}
+	w.t.Fatalf("no ingestion %s in %+v", id, list)
+	return storage.Ingestion{}
+}
+
+func TestIngestionLife(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx := t.Context()
+		if _, err := w.ClaimIngestion(ctx, "me", time.Hour); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("nothing to do: %v", err)
+		}
+		id := w.ingest(2)
+		if got := w.ingestion(id); got.Status != storage.IngestionPending || got.Name != "file0.csv and 1 more" || got.ExpectedBytes != 40 {
+			t.Errorf("started: %+v", got)
+		}
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		if job.ID != id || len(job.Files) != 2 || job.DatasetID != w.data().ID || job.Caller != user("alice") {
+			t.Errorf("claimed: %+v", job)
+		}
+		if _, err := w.ClaimIngestion(ctx, "another", time.Hour); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("claimed twice: %v", err)
+		}
+		w.must(w.RenewIngestion(ctx, job, time.Hour, 7, 3))
+		if got := w.ingestion(id); got.Status != storage.IngestionProcessing || got.ProcessedBytes != 7 || got.ProcessedRows != 3 {
+			t.Errorf("at work: %+v", got)
+		}
+
+		change := storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{w.file(5)},
+			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5}}
+		w.must(w.CommitVersion(ctx, change))
+		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 {
+			t.Errorf("completed: %+v", got)
+		}
+		if err := w.RetryIngestion(ctx, user("alice"), id, uuid.NewString()); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("retry what is completed: %v", err)
+		}
+		w.must(w.MarkIngestionSeen(ctx, user("alice"), id))
+		if !w.ingestion(id).Seen {
+			t.Error("not seen")
+		}
+	})
+}
+
+// TestIngestionTakenOver has a second process take an ingestion over from one
+// whose lease has ended: what the first still does is refused.
+func TestIngestionTakenOver(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, id := t.Context(), w.ingest(1)
+		slow, err := w.ClaimIngestion(ctx, "slow", -time.Second)
+		w.must(err)
+		quick, err := w.ClaimIngestion(ctx, "quick", time.Hour)
+		w.must(err)
+		if quick.ID != id || quick.Fence <= slow.Fence {
+			t.Fatalf("taken over: %+v after %+v", quick, slow)
+		}
+		file := w.file(5)
+		late := storage.VersionChange{Caller: slow.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{file},
+			Ingestion: &storage.IngestionEnd{ID: id, Fence: slow.Fence, Rows: 5}}
+		for name, err := range map[string]error{
+			"renew":  w.RenewIngestion(ctx, slow, time.Hour, 1, 1),
+			"fail":   w.FailIngestion(ctx, slow, "late"),
+			"commit": w.CommitVersion(ctx, late),
+		} {
+			if !errors.Is(err, storage.ErrConflict) {
+				t.Errorf("%s by the first: %v", name, err)
+			}
+		}
+		if got := w.data(); got.RowCount != 0 {
+			t.Errorf("rows of the first are visible: %+v", got)
+		}
+		w.must(w.FailIngestion(ctx, quick, "line 7: not a number"))
+		if got := w.ingestion(id); got.Status != storage.IngestionFailed || got.StatusMessage != "line 7: not a number" {
+			t.Errorf("failed: %+v", got)
+		}
+		again := uuid.NewString()
+		w.must(w.RetryIngestion(ctx, user("alice"), id, again))
+		if job, err := w.ClaimIngestion(ctx, "quick", time.Hour); err != nil || job.ID != again || len(job.Files) != 1 {
+			t.Errorf("the retry: %+v, %v", job, err)
+		}
+	})
+}
+
+func TestIngestionIsHandedOver(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		id, fence := w.ingest(1), int64(0)
+		for range storage.MaxIngestionAttempts + 1 { // giving back does not count
+			job, err := w.ClaimIngestion(t.Context(), "stopping", time.Hour)
+			w.must(err)
+			w.must(w.ReleaseIngestion(t.Context(), job))
+			if job.Fence <= fence {
+				t.Errorf("fence %d after %d", job.Fence, fence)
+			}
+			fence = job.Fence
+		}
+		_, err := w.ClaimIngestion(t.Context(), "crashing", time.Hour)
+		w.must(err)
+		w.must(store.EndLeases(t.Context()))
+		if job, err := w.ClaimIngestion(t.Context(), "next", time.Hour); err != nil || job.ID != id {
+			t.Errorf("after all leases ended: %+v, %v", job, err)
+		}
+	})
+}
+
+func TestIngestionIsTakenUpThreeTimes(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		id := w.ingest(1)
+		for range storage.MaxIngestionAttempts {
+			_, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second)
+			w.must(err)
+		}
+		if _, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a fourth time: %v", err)
+		}
+		if got := w.ingestion(id); got.Status != storage.IngestionFailed {
+			t.Errorf("in the end: %+v", got)
+		}
+	})
+}
+
+// TestEachIngestionIsClaimedOnce has workers claim at once.
+func TestEachIngestionIsClaimedOnce(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		const count = 12
+		for range count {
+			w.ingest(1)
+		}
+		var mu sync.Mutex
+		claimed := map[string]int{}
+		together(func(int) {
+			for {
+				job, err := w.ClaimIngestion(t.Context(), "worker", time.Hour)
+				switch {
+				case errors.Is(err, storage.ErrNotFound):
+					return
+				case errors.Is(err, storage.ErrConflict):
+				case err != nil:
+					t.Error(err)
+					return
+				default:
+					mu.Lock()
+					claimed[job.ID]++
+					mu.Unlock()
+				}
+			}
+		})
+		if len(claimed) != count {
+			t.Errorf("%d of %d claimed", len(claimed), count)
+		}
+		for id, times := range claimed {
+			if times != 1 {
+				t.Errorf("%s was claimed %d times", id, times)
+			}
+		}
+	})
+}
+
+func TestWhoMayIngest(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, ref := t.Context(), dsRef("alice", "ns", "one")
+		for name, role := range map[string]storage.Role{"viewer": storage.Viewer, "editor": storage.Editor} {
+			w.must(w.ShareDataset(ctx, user("alice"), ref, storage.Grant{Username: name, Role: role}))
+		}
+		id := w.ingest(1)
+		for name, want := range map[string]error{"stranger": storage.ErrNotFound, "viewer": storage.ErrForbidden, "editor": nil} {
+			caller := user(name)
+			session := w.uploaded(caller, 1)
+			start := func(file storage.IngestFile) error {
+				return w.StartIngestion(ctx, caller, ref, storage.NewIngestion{
+					ID: uuid.NewString(), Mode: storage.IngestAppend, Files: []storage.IngestFile{file}})
+			}
+			if err := start(storage.IngestFile{SessionID: session.ID, FileID: session.Files[0].ID}); !errors.Is(err, want) {
+				t.Errorf("%s starts: %v, want %v", name, err, want)
+			}
+			if err := w.MarkIngestionSeen(ctx, caller, id); !errors.Is(err, want) {
+				t.Errorf("%s has seen: %v, want %v", name, err, want)
+			}
+			if want == nil {
+				alices := w.uploaded(user("alice"), 1)
+				if err := start(storage.IngestFile{SessionID: alices.ID, FileID: alices.Files[0].ID}); !errors.Is(err, storage.ErrInvalid) {
+					t.Errorf("%s ingests alice's upload: %v", name, err)
+				}
+				unfinished := w.upload(caller, 1)
+				if err := start(storage.IngestFile{SessionID: unfinished.ID, FileID: unfinished.Files[0].ID}); !errors.Is(err, storage.ErrInvalid) {
+					t.Errorf("%s ingests an unfinished upload: %v", name, err)
+				}
+			}
+		}
+		if list, err := w.Ingestions(ctx, user("viewer"), ref, time.Now().Add(time.Hour), 1); err != nil || len(list) != 1 {
+			t.Errorf("a viewer lists: %v, %v", list, err)
+		}
+		if _, err := w.Ingestions(ctx, user("stranger"), ref, time.Now(), 1); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a stranger lists: %v", err)
+		}
+	})
+}

@@ -1,0 +1,308 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// looseFor is how long the files of a version that is no more stay: far longer
+// than any query that may be reading them.
+const looseFor = 10 * time.Minute
+
+// keptVersions is how many versions of a dataset are remembered.
+const keptVersions = 100
+
+// dataRow is a dataset with one of its files, if it has any.
+type dataRow struct {
+	datasetRow
+	ID      string         `db:"id"`
+	Version int64          `db:"version"`
+	Role    storage.Role   `db:"role"`
+	FileID  sql.NullString `db:"file_id"`
+	Key     sql.NullString `db:"object_key"`
+	Rows    sql.NullInt64  `db:"file_rows"`
+	Bytes   sql.NullInt64  `db:"file_bytes"`
+	SHA256  sql.NullString `db:"sha256"`
+}
+
+const dataColumns = `
+	d.id, d.version, n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,
+	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetRole
+
+// dataOf gathers the rows of each dataset.
+func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
+	var all []storage.DatasetData
+	for _, row := range rows {
+		if len(all) == 0 || all[len(all)-1].ID != row.ID {
+			d, err := row.dataset()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Role: row.Role, Dataset: d})
+		}
+		if row.FileID.Valid {
+			last := &all[len(all)-1]
+			last.Files = append(last.Files, storage.DataFile{
+				ID:     row.FileID.String,
+				Key:    row.Key.String,
+				Rows:   row.Rows.Int64,
+				Bytes:  row.Bytes.Int64,
+				SHA256: row.SHA256.String,
+			})
+		}
+	}
+	return all, nil
+}
+
+// DatasetData implements storage.Lake.
+func (s *Store) DatasetData(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error) {
+	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
+	AND n.owner = $3
+	AND lower(n.name) = lower($4)
+	AND lower(d.name) = lower($5)
+ORDER BY d.id, f.id`
+	return s.oneDataset(ctx, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name)
+}
+
+func (s *Store) oneDataset(ctx context.Context, query string, args ...any) (storage.DatasetData, error) {
+	var rows []dataRow
+	err := s.SelectContext(ctx, &rows, query, args...)
+	if err == nil && len(rows) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return storage.DatasetData{}, fmt.Errorf("read dataset's files: %w", classify(err))
+	}
+	all, err := dataOf(rows)
+	if err != nil {
+		return storage.DatasetData{}, err
+	}
+	return all[0], nil
+}
+
+// DatasetDataByID implements storage.Lake.
+func (s *Store) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (storage.DatasetData, error) {
+	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
+	AND d.id = $3
+ORDER BY f.id`
+	return s.oneDataset(ctx, query, caller.Username, caller.Restriction, id)
+}
+
+// NamespaceData implements storage.Lake.
+func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
+	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
+	AND n.id = $3
+ORDER BY d.id, f.id`
+	found, err := namespace(ctx, s, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find namespace: %w", classify(err))
+	}
+	var rows []dataRow
+	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, found.ID); err != nil {
+		return nil, fmt.Errorf("read namespace's files: %w", classify(err))
+	}
+	return dataOf(rows)
+}
+
+// CommitVersion implements storage.Lake.
+func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange) error {
+	return s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
+		if err := editableByID(ctx, tx, change.Caller, change.DatasetID); err != nil {
+			return err
+		}
+		version, err := s.nextVersion(ctx, tx, change.DatasetID)
+		if err != nil {
+			return err
+		}
+		if !change.Replace {
+			if err := expectColumns(ctx, tx, change.DatasetID, version-1, change.Have); err != nil {
+				return err
+			}
+		}
+		if err := s.changeFiles(ctx, tx, change); err != nil {
+			return err
+		}
+		if err := s.addVersion(ctx, tx, change.DatasetID, version, change.Columns); err != nil {
+			return err
+		}
+		if change.Ingestion != nil {
+			return s.completeIngestion(ctx, tx, change.DatasetID, *change.Ingestion)
+		}
+		return nil
+	})
+}
+
+// nextVersion counts a dataset's version up, which keeps others from doing so
+// until the transaction ends.
+func (s *Store) nextVersion(ctx context.Context, tx *sqlx.Tx, datasetID string) (int64, error) {
+	var version int64
+	err := tx.GetContext(ctx, &version, `
+UPDATE datasets
+SET version = version + 1, updated_at = $2
+WHERE id = $1
+RETURNING version`, datasetID, s.millis())
+	return version, err
+}
+
+func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, have []storage.Column) error {
+	var text string
+	err := tx.GetContext(ctx, &text, `SELECT columns FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, datasetID, version)
+	if err != nil {
+		return err
+	}
+	columns, err := decodeColumns(text)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(columns, have) {
+		return storage.Errorf(storage.ErrConflict, "the dataset's columns have changed meanwhile")
+	}
+	return nil
+}
+
+func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange) error {
+	if change.Replace {
+		if err := s.dropFiles(ctx, tx, change.DatasetID); err != nil {
+			return err
+		}
+	}
+	for _, file := range change.Drop {
+		// Another change may have dropped it: then this one was made of rows
+		// that are no more.
+		err := execOne(ctx, tx, `DELETE FROM dataset_files WHERE id = $1 AND dataset_id = $2`, file.ID, change.DatasetID)
+		if err := orConflict(err); err != nil {
+			return fmt.Errorf("drop file: %w", err)
+		}
+		if err := s.addLoose(ctx, tx, file.Key, s.now().Add(looseFor)); err != nil {
+			return err
+		}
+	}
+	for _, file := range change.Add {
+		_, err := exec(ctx, tx, `
+INSERT INTO dataset_files (id, dataset_id, object_key, row_count, byte_count, sha256, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`, file.ID, change.DatasetID, file.Key, file.Rows, file.Bytes, file.SHA256, s.millis())
+		if err != nil {
+			return err
+		}
+		// One that is due may be being removed.
+		err = execOne(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1 AND due_at > $2`, file.Key, s.now().Add(time.Minute).UnixMilli())
+		if err := orConflict(err); err != nil {
+			return fmt.Errorf("adopt file: %w", err)
+		}
+	}
+	return nil
+}
+
+// orConflict says of what was there a moment ago that somebody changed it.
+func orConflict(err error) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return storage.ErrConflict
+	}
+	return err
+}
+
+// dropFiles makes a dataset's files loose.
+func (s *Store) dropFiles(ctx context.Context, tx *sqlx.Tx, datasetID string) error {
+	_, err := exec(ctx, tx, `
+INSERT INTO loose_objects (object_key, due_at)
+SELECT object_key, CAST($2 AS BIGINT)
+FROM dataset_files
+WHERE dataset_id = $1`, datasetID, s.now().Add(looseFor).UnixMilli())
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, `DELETE FROM dataset_files WHERE dataset_id = $1`, datasetID)
+	return err
+}
+
+// addVersion records what a dataset has come to: its rows are those of its
+// files.
+func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []storage.Column) error {
+	text, err := encodeColumns(columns)
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, `
+INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
+SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), COALESCE(SUM(row_count), 0), COALESCE(SUM(byte_count), 0), CAST($4 AS BIGINT)
+FROM dataset_files
+WHERE dataset_id = $1`, datasetID, version, text, s.millis())
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, `DELETE FROM dataset_versions WHERE dataset_id = $1 AND version <= $2`, datasetID, version-keptVersions)
+	return err
+}
+
+func encodeColumns(columns []storage.Column) (string, error) {
+	kept := make([]column, len(columns))
+	for i, c := range columns {
+		kept[i] = column(c)
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return "", fmt.Errorf("encode columns: %w", err)
+	}
+	return string(text), nil
+}
+
+func decodeColumns(text string) ([]storage.Column, error) {
+	var kept []column
+	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+		return nil, fmt.Errorf("decode columns: %w", err)
+	}
+	var columns []storage.Column
+	for _, c := range kept {
+		columns = append(columns, storage.Column(c))
+	}
+	return columns, nil
+}
+
+// AddLooseObjects implements storage.Lake.
+func (s *Store) AddLooseObjects(ctx context.Context, keys []string, due time.Time) error {
+	return s.inTx(ctx, "list loose objects", func(tx *sqlx.Tx) error {
+		for _, key := range keys {
+			if err := s.addLoose(ctx, tx, key, due); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) addLoose(ctx context.Context, tx *sqlx.Tx, key string, due time.Time) error {
+	_, err := exec(ctx, tx, `INSERT INTO loose_objects (object_key, due_at) VALUES ($1, $2)`, key, due.UnixMilli())
+	return err
+}
+
+// LooseObjects implements storage.Lake.
+func (s *Store) LooseObjects(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	var keys []string
+	err := s.SelectContext(ctx, &keys, `
+SELECT object_key
+FROM loose_objects
+WHERE due_at <= $1
+ORDER BY due_at
+LIMIT $2`, now.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read loose objects: %w", classify(err))
+	}
+	return keys, nil
+}
+
+// ForgetLooseObject implements storage.Lake.
+func (s *Store) ForgetLooseObject(ctx context.Context, key string) error {
+	return s.inTx(ctx, "forget loose object", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1`, key)
+		return err
+	})
+}

@@ -1,0 +1,202 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+var (
+	oneColumn  = []storage.Column{{Name: "id", Type: "BIGINT"}}
+	twoColumns = []storage.Column{{Name: "id", Type: "BIGINT"}, {Name: "name", Type: "VARCHAR"}}
+)
+
+// data reads alice's dataset one.
+func (w world) data() storage.DatasetData {
+	w.t.Helper()
+	data, err := w.DatasetData(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"))
+	w.must(err)
+	return data
+}
+
+// file lists a new object as loose and gives the file it is to be.
+func (w world) file(rows int64) storage.DataFile {
+	w.t.Helper()
+	id := uuid.Must(uuid.NewV7()).String()
+	file := storage.DataFile{ID: id, Key: "datasets/" + id, Rows: rows, Bytes: rows * 10, SHA256: "x"}
+	w.must(w.AddLooseObjects(w.t.Context(), []string{file.Key}, time.Now().Add(time.Hour)))
+	return file
+}
+
+// loose lists the objects that will be removed in the end.
+func (w world) loose() []string {
+	w.t.Helper()
+	keys, err := w.LooseObjects(w.t.Context(), time.Now().Add(24*time.Hour), 1000)
+	w.must(err)
+	return keys
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, id := t.Context(), w.data().ID
+
+		first := w.file(3)
+		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{first}}))
+		data := w.data()
+		if data.RowCount != 3 || !slices.Equal(data.Columns, oneColumn) || len(data.Files) != 1 || data.Files[0] != first || len(w.loose()) != 0 {
+			t.Errorf("after the first: %+v, loose %v", data, w.loose())
+		}
+
+		second := w.file(2)
+		change := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns, Add: []storage.DataFile{second}}
+		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("made for other columns: %v", err)
+		}
+		if len(w.data().Files) != 1 || !slices.Equal(w.loose(), []string{second.Key}) {
+			t.Errorf("after a conflict: %+v, loose %v", w.data(), w.loose())
+		}
+		change.Have = oneColumn
+		w.must(w.CommitVersion(ctx, change))
+		if data := w.data(); data.RowCount != 5 || len(data.Files) != 2 || len(data.Columns) != 2 {
+			t.Errorf("after the second: %+v", data)
+		}
+
+		// Many files become one: the same rows.
+		merged := w.file(5)
+		compact := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns,
+			Add: []storage.DataFile{merged}, Drop: []storage.DataFile{first, second}}
+		w.must(w.CommitVersion(ctx, compact))
+		if data := w.data(); data.RowCount != 5 || len(data.Files) != 1 || len(w.loose()) != 2 {
+			t.Errorf("after compaction: %+v, loose %v", data, w.loose())
+		}
+		compact.Add = []storage.DataFile{w.file(5)}
+		if err := w.CommitVersion(ctx, compact); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("drop what is gone: %v", err)
+		}
+
+		replaced := w.file(1)
+		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Replace: true, Add: []storage.DataFile{replaced}}))
+		if data := w.data(); data.RowCount != 1 || len(data.Files) != 1 || data.Files[0].Key != replaced.Key {
+			t.Errorf("after replacing: %+v", data)
+		}
+
+		w.must(w.ClearDataset(ctx, user("alice"), dsRef("alice", "ns", "one")))
+		if data := w.data(); data.RowCount != 0 || len(data.Files) != 0 || len(data.Columns) != 0 || !slices.Contains(w.loose(), replaced.Key) {
+			t.Errorf("after clearing: %+v, loose %v", data, w.loose())
+		}
+
+		last := w.file(1)
+		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{last}}))
+		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "ns"), true))
+		if !slices.Contains(w.loose(), last.Key) {
+			t.Errorf("after deleting: loose %v", w.loose())
+		}
+		if err := w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Replace: true}); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("commit to what is gone: %v", err)
+		}
+		for _, key := range w.loose() {
+			w.must(w.ForgetLooseObject(ctx, key))
+		}
+		if len(w.loose()) != 0 {
+			t.Errorf("still loose: %v", w.loose())
+		}
+	})
+}
+
+// TestCommitIsForWhoMayWrite has callers commit who may not, or no longer, and
+// into another dataset than the ingestion's.
+func TestCommitIsForWhoMayWrite(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, one := t.Context(), w.data().ID
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "viewer", Role: storage.Viewer}))
+		for name, want := range map[string]error{"viewer": storage.ErrForbidden, "stranger": storage.ErrNotFound} {
+			change := storage.VersionChange{Caller: user(name), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{w.file(1)}}
+			if err := w.CommitVersion(ctx, change); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+		}
+		id := w.ingest(1)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		two, err := w.DatasetData(ctx, user("alice"), dsRef("alice", "ns", "two"))
+		w.must(err)
+		change := storage.VersionChange{Caller: job.Caller, DatasetID: two.ID, Columns: oneColumn, Add: []storage.DataFile{w.file(1)},
+			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 1}}
+		if err := w.CommitVersion(ctx, change); err == nil {
+			t.Error("an ingestion was completed by another dataset's rows")
+		}
+		overdue := storage.DataFile{ID: uuid.NewString(), Key: "datasets/overdue", Rows: 1}
+		w.must(w.AddLooseObjects(ctx, []string{overdue.Key}, time.Now()))
+		change = storage.VersionChange{Caller: user("alice"), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{overdue}}
+		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("a file that may be being removed: %v", err)
+		}
+		if got := w.data(); got.RowCount != 0 {
+			t.Errorf("in the end: %+v", got)
+		}
+	})
+}
+
+// TestParallelAppendsAllCount has writers append at once: every row counts.
+func TestParallelAppendsAllCount(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		id := w.data().ID
+		w.must(w.CommitVersion(t.Context(), storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn}))
+		files := make([]storage.DataFile, writers)
+		for i := range files {
+			files[i] = w.file(int64(i))
+		}
+		together(func(i int) {
+			change := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: oneColumn, Columns: oneColumn, Add: files[i : i+1]}
+			if err := w.CommitVersion(t.Context(), change); err != nil {
+				t.Error(err)
+			}
+		})
+		if data := w.data(); data.RowCount != writers*(writers-1)/2 || len(data.Files) != writers {
+			t.Errorf("rows %d in %d files", data.RowCount, len(data.Files))
+		}
+	})
+}
+
+func TestNamespaceDataShowsWhatMayBeRead(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx := t.Context()
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "two"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		names := func(caller storage.Caller) string {
+			all, err := w.NamespaceData(ctx, caller, nsRef("alice", "NS"))
+			if err != nil {
+				return fmt.Sprint(errors.Is(err, storage.ErrNotFound))
+			}
+			var names []string
+			for _, d := range all {
+				names = append(names, d.Name)
+			}
+			slices.Sort(names)
+			return fmt.Sprint(names)
+		}
+		for caller, want := range map[storage.Caller]string{
+			user("alice"): "[one two]", user("bob"): "[two]", user("carol"): "true",
+			w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"}): "[one]",
+		} {
+			if got := names(caller); got != want {
+				t.Errorf("%+v: got %s, want %s", caller, got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// uploadRow is a file with its session.
+type uploadRow struct {
+	SessionID     string               `db:"session_id"`
+	SessionStatus storage.UploadStatus `db:"session_status"`
+	ID            string               `db:"id"`
+	Filename      string               `db:"filename"`
+	Size          int64                `db:"byte_count"`
+	PartSize      int64                `db:"part_size"`
+	Key           string               `db:"object_key"`
+	UploadID      string               `db:"upload_id"`
+	Status        storage.UploadStatus `db:"status"`
+}
+
+const uploadColumns = `
+	u.id AS session_id, u.status AS session_status,
+	f.id, f.filename, f.byte_count, f.part_size, f.object_key, f.upload_id, f.status`
+
+func (r uploadRow) file() storage.UploadFile {
+	return storage.UploadFile{
+		ID:       r.ID,
+		Filename: r.Filename,
+		Size:     r.Size,
+		PartSize: r.PartSize,
+		Key:      r.Key,
+		UploadID: r.UploadID,
+		Status:   r.Status,
+	}
+}
+
+// sessionOf gathers the rows of one session.
+func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
+	if len(rows) == 0 {
+		return storage.UploadSession{}, storage.ErrNotFound
+	}
+	session := storage.UploadSession{ID: rows[0].SessionID, Status: rows[0].SessionStatus}
+	for _, row := range rows {
+		session.Files = append(session.Files, row.file())
+	}
+	return session, nil
+}
+
+// CreateUploadSession implements storage.Uploads.
+func (s *Store) CreateUploadSession(ctx context.Context, caller storage.Caller, session storage.UploadSession) error {
+	return s.inTx(ctx, "create upload session", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `
+INSERT INTO upload_sessions (id, owner, restriction, status, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $5)`,
+			session.ID, caller.Username, caller.Restriction, storage.UploadPreparing, s.millis())
+		if err != nil {
+			return err
+		}
+		for i, file := range session.Files {
+			_, err := exec(ctx, tx, `
+INSERT INTO upload_files (id, session_id, position, filename, byte_count, part_size, upload_id, object_key, status)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+				file.ID, session.ID, i, file.Filename, file.Size, file.PartSize, file.UploadID, file.Key, storage.UploadPreparing)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UploadSession implements storage.Uploads.
+func (s *Store) UploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	session, err := readUploadSession(ctx, s, caller, id)
+	if err != nil {
+		return storage.UploadSession{}, fmt.Errorf("read upload session: %w", classify(err))
+	}
+	return session, nil
+}
+
+func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id string) (storage.UploadSession, error) {
+	const query = `SELECT ` + uploadColumns + fromUploads + `
+	AND u.id = $3
+ORDER BY f.position`
+	var rows []uploadRow
+	if err := q.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, id); err != nil {
+		return storage.UploadSession{}, err
+	}
+	return sessionOf(rows)
+}
+
+// UploadByKey implements storage.Uploads.
+func (s *Store) UploadByKey(ctx context.Context, caller storage.Caller, key string) (storage.IngestFile, error) {
+	const query = `SELECT ` + uploadColumns + fromUploads + ` AND f.object_key = $3`
+	var row uploadRow
+	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, key); err != nil {
+		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
+	}
+	return storage.IngestFile{SessionID: row.SessionID, FileID: row.ID}, nil
+}
+
+// holdUploadSession reads a session's status and keeps it as it is until the
+// transaction ends.
+func (s *Store) holdUploadSession(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (storage.UploadStatus, error) {
+	var status storage.UploadStatus
+	err := tx.GetContext(ctx, &status, `
+UPDATE upload_sessions AS u
+SET updated_at = $4
+WHERE u.id = $3
+	AND `+ownUpload+`
+RETURNING status`, caller.Username, caller.Restriction, id, s.millis())
+	return status, err
+}
+
+// CompleteUploadFile implements storage.Uploads.
+func (s *Store) CompleteUploadFile(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadSession, error) {
+	var session storage.UploadSession
+	err := s.inTx(ctx, "complete upload file", func(tx *sqlx.Tx) error {
+		if _, err := s.holdUploadSession(ctx, tx, caller, sessionID); err != nil {
+			return err
+		}
+		var status storage.UploadStatus
+		err := tx.GetContext(ctx, &status, `SELECT status FROM upload_files WHERE id = $1 AND session_id = $2`, fileID, sessionID)
+		if err != nil {
+			return err
+		}
+		if status == storage.UploadAborted {
+			return storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+		}
+		if _, err := exec(ctx, tx, `UPDATE upload_files SET status = 'completed' WHERE id = $1`, fileID); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+UPDATE upload_sessions
+SET status = 'completed'
+WHERE id = $1
+	AND status = 'preparing'
+	AND NOT EXISTS (SELECT 1 FROM upload_files f WHERE f.session_id = $1 AND f.status <> 'completed')`, sessionID)
+		if err != nil {
+			return err
+		}
+		session, err = readUploadSession(ctx, tx, caller, sessionID)
+		return err
+	})
+	return session, err
+}
+
+// AbortUploadSession implements storage.Uploads.
+func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	var session storage.UploadSession
+	err := s.inTx(ctx, "abort upload session", func(tx *sqlx.Tx) error {
+		status, err := s.holdUploadSession(ctx, tx, caller, id)
+		if err != nil {
+			return err
+		}
+		if status == storage.UploadCompleted {
+			return storage.Errorf(storage.ErrInvalid, "the upload is completed and cannot be aborted")
+		}
+		if err := abortUpload(ctx, tx, id); err != nil {
+			return err
+		}
+		session, err = readUploadSession(ctx, tx, caller, id)
+		return err
+	})
+	return session, err
+}
+
+func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) error {
+	_, err := exec(ctx, tx, `UPDATE upload_files SET status = 'aborted' WHERE session_id = $1 AND status = 'preparing'`, id)
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, `UPDATE upload_sessions SET status = 'aborted' WHERE id = $1`, id)
+	return err
+}
+
+// AbortStaleUploads implements storage.Uploads.
+func (s *Store) AbortStaleUploads(ctx context.Context, before time.Time, limit int) ([]storage.UploadSession, error) {
+	var stale []storage.UploadSession
+	err := s.inTx(ctx, "abort stale uploads", func(tx *sqlx.Tx) error {
+		stale = nil
+		var ids []string
+		err := tx.SelectContext(ctx, &ids, `
+UPDATE upload_sessions
+SET status = 'aborted', updated_at = $3
+WHERE status = 'preparing'
+	AND id IN (`+staleUploads+` LIMIT $2)
+RETURNING id`, before.UnixMilli(), limit, s.millis())
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := abortUpload(ctx, tx, id); err != nil {
+				return err
+			}
+			var rows []uploadRow
+			if err := tx.SelectContext(ctx, &rows, `SELECT `+uploadColumns+fromAnyUpload+` u.id = $1 ORDER BY f.position`, id); err != nil {
+				return err
+			}
+			session, err := sessionOf(rows)
+			if err != nil {
+				return err
+			}
+			stale = append(stale, session)
+		}
+		return nil
+	})
+	return stale, err
+}

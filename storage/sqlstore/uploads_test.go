@@ -1,0 +1,160 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// upload prepares a session with some files.
+func (w world) upload(caller storage.Caller, files int) storage.UploadSession {
+	w.t.Helper()
+	session := storage.UploadSession{ID: uuid.NewString()}
+	for i := range files {
+		id := uuid.NewString()
+		session.Files = append(session.Files, storage.UploadFile{
+			ID: id, Filename: fmt.Sprint("file", i, ".csv"), Size: 20, PartSize: 8, Key: "uploads/" + id, UploadID: "u" + id})
+	}
+	w.must(w.CreateUploadSession(w.t.Context(), caller, session))
+	return session
+}
+
+// uploaded is upload, with all files completed.
+func (w world) uploaded(caller storage.Caller, files int) storage.UploadSession {
+	w.t.Helper()
+	session := w.upload(caller, files)
+	for _, file := range session.Files {
+		_, err := w.CompleteUploadFile(w.t.Context(), caller, session.ID, file.ID)
+		w.must(err)
+	}
+	return session
+}
+
+func TestUploadLife(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		session := w.upload(alice, 2)
+
+		got, err := w.UploadSession(ctx, alice, session.ID)
+		w.must(err)
+		if got.Status != storage.UploadPreparing || len(got.Files) != 2 || got.Files[1].Filename != "file1.csv" || got.Files[0].UploadID == "" {
+			t.Errorf("prepared: %+v", got)
+		}
+		for i, want := range []storage.UploadStatus{storage.UploadPreparing, storage.UploadCompleted} {
+			for range 2 { // the second time changes nothing
+				if got, err = w.CompleteUploadFile(ctx, alice, session.ID, session.Files[i].ID); err != nil || got.Status != want {
+					t.Errorf("file %d: %v, %v", i, got.Status, err)
+				}
+			}
+		}
+		if _, err := w.AbortUploadSession(ctx, alice, session.ID); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("abort a completed session: %v", err)
+		}
+
+		session = w.upload(alice, 2)
+		_, err = w.CompleteUploadFile(ctx, alice, session.ID, session.Files[0].ID)
+		w.must(err)
+		for range 2 {
+			got, err = w.AbortUploadSession(ctx, alice, session.ID)
+			w.must(err)
+			if got.Status != storage.UploadAborted || got.Files[0].Status != storage.UploadCompleted || got.Files[1].Status != storage.UploadAborted {
+				t.Errorf("aborted: %+v", got)
+			}
+		}
+		if _, err := w.CompleteUploadFile(ctx, alice, session.ID, session.Files[1].ID); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("complete an aborted file: %v", err)
+		}
+	})
+}
+
+func TestUploadsAreTheirUsersAlone(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		narrow := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		other := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		free, own := w.upload(alice, 1), w.upload(narrow, 1)
+		for _, test := range []struct {
+			caller  storage.Caller
+			session storage.UploadSession
+			visible bool
+		}{
+			{alice, free, true}, {alice, own, true}, {narrow, own, true},
+			{narrow, free, false}, {other, own, false}, {user("bob"), free, false},
+		} {
+			_, err := w.UploadSession(ctx, test.caller, test.session.ID)
+			if (err == nil) != test.visible || err != nil && !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%+v reads: %v", test.caller, err)
+			}
+			if test.visible {
+				continue
+			}
+			if _, err := w.CompleteUploadFile(ctx, test.caller, test.session.ID, test.session.Files[0].ID); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%+v completes: %v", test.caller, err)
+			}
+			if _, err := w.AbortUploadSession(ctx, test.caller, test.session.ID); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%+v aborts: %v", test.caller, err)
+			}
+		}
+		// A file is found in its own session only.
+		if _, err := w.CompleteUploadFile(ctx, alice, free.ID, own.Files[0].ID); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a file of another session: %v", err)
+		}
+	})
+}
+
+func TestStaleUploadsAreAborted(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		done, stale := w.uploaded(user("alice"), 1), w.upload(user("bob"), 2)
+		if got, err := w.AbortStaleUploads(t.Context(), time.Now().Add(-time.Hour), 10); err != nil || len(got) != 0 {
+			t.Errorf("before its time: %v, %v", got, err)
+		}
+		got, err := w.AbortStaleUploads(t.Context(), time.Now().Add(time.Hour), 10)
+		w.must(err)
+		if len(got) != 1 || got[0].ID != stale.ID || len(got[0].Files) != 2 || got[0].Status != storage.UploadAborted {
+			t.Errorf("stale: %+v, but %s is done", got, done.ID)
+		}
+	})
+}
+
+// TestCompleteOrAbort has writers complete and abort one file: one of them wins
+// and the session shows it.
+func TestCompleteOrAbort(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for range 5 {
+			session := w.upload(user("alice"), 1)
+			var completed, aborted atomic.Int32
+			together(func(i int) {
+				var err error
+				if i%2 == 0 {
+					if _, err = w.CompleteUploadFile(t.Context(), user("alice"), session.ID, session.Files[0].ID); err == nil {
+						completed.Add(1)
+					}
+				} else if _, err = w.AbortUploadSession(t.Context(), user("alice"), session.ID); err == nil {
+					aborted.Add(1)
+				}
+				if err != nil && !errors.Is(err, storage.ErrInvalid) {
+					t.Error(err)
+				}
+			})
+			if (completed.Load() > 0) == (aborted.Load() > 0) {
+				t.Errorf("completed %d times and aborted %d times", completed.Load(), aborted.Load())
+			}
+		}
+	})
+}
