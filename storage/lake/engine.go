@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"parley/storage/lake/ingest"
 )
 
 // Small tables are copied into memory when they are first used, which makes
@@ -140,9 +142,7 @@ func (e *engine) create(conn duck.Connection, table Table) error {
 		return e.exec(conn, "CREATE TABLE "+quoteName(table.Name)+" ("+strings.Join(columns, ", ")+")")
 	}
 	var size int64
-	files := make([]string, len(table.Files))
-	for i, file := range table.Files {
-		files[i] = quoteText(file)
+	for _, file := range table.Files {
 		info, err := os.Stat(file)
 		if err != nil {
 			// The file's size only decides how it is held; reading it says what
@@ -152,12 +152,7 @@ func (e *engine) create(conn duck.Connection, table Table) error {
 		}
 		size += info.Size()
 	}
-	columns := make([]string, len(table.Columns))
-	for i, c := range table.Columns {
-		columns[i] = quoteName(c.Name)
-	}
-	as := fmt.Sprintf("%s AS SELECT %s FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)",
-		quoteName(table.Name), strings.Join(columns, ", "), strings.Join(files, ", "))
+	as := quoteName(table.Name) + " AS " + ingest.Query(table.Files, table.Columns)
 	if table.RowCount <= nativeRows && e.native+size <= nativeBytes {
 		if err := e.exec(conn, "CREATE TABLE "+as); err == nil {
 			e.native += size

@@ -19,6 +19,9 @@ import (
 
 // The test binary run again is the worker.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "worker" && os.Args[2] == "make" {
+		os.Exit(MakerMain(os.Stdin, os.Stdout))
+	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(WorkerMain(os.Stdin, os.Stdout))
 	}

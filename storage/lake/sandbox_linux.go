@@ -234,3 +234,20 @@ func killGroup(pid int) {
 // inherited is the name of a file that a process has open. Whoever opens it
 // needs the right to the file, and none to the folders that it is in.
 func inherited(_ string, fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+// boundMaker sets the hard limits of the process that calls it, one that makes
+// files: it writes no core, and takes no more memory than it was given.
+func boundMaker(request makeRequest) error {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return err
+	}
+	if raceEnabled {
+		return nil
+	}
+	size, err := addressSpace(os.Getpid())
+	if err != nil {
+		return err
+	}
+	limit := size + addressBudget(request.Memory, request.Threads)
+	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
+}

@@ -27,7 +27,7 @@ const (
 	// minSecret is the least a signing key has to have.
 	minSecret = 32
 	// objectMode lets nobody write to an object, once it is there.
-	objectMode = 0o400
+	objectMode = 0o444
 	// defaultStall is how long 64 KiB may take to come in.
 	defaultStall = time.Minute
 )

@@ -74,6 +74,9 @@ func (b *timedBody) Read(p []byte) (int, error) {
 func (b *timedBody) extend(deadline time.Time) {
 	// Not every ResponseWriter can; then the server's own deadlines have to do.
 	_ = b.control.SetReadDeadline(deadline)
+	if !deadline.IsZero() {
+		_ = b.control.SetWriteDeadline(deadline.Add(time.Minute)) // for the answer after it
+	}
 }
 
 // copyPart reads exactly the bytes of a part.

@@ -280,7 +280,7 @@ func TestFolderPath(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || string(got) != "here" {
 		t.Errorf("%s holds %q (%v)", path, got, err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != 0o400 {
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o444 {
 		t.Errorf("%s has mode %v (%v), want one that nobody can write to", path, info.Mode(), err)
 	}
 	_, err = folder.Path(t.Context(), "a")

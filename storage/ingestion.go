@@ -1,0 +1,99 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// IngestionStatus says how far an ingestion is.
+type IngestionStatus string
+
+// The states of an ingestion.
+const (
+	IngestionPending    IngestionStatus = "pending"
+	IngestionProcessing IngestionStatus = "processing"
+	IngestionCompleted  IngestionStatus = "completed"
+	IngestionFailed     IngestionStatus = "failed"
+)
+
+// IngestMode is what becomes of the rows that a dataset has.
+type IngestMode string
+
+// The modes: rows are added to those there are, or take their place.
+const (
+	IngestAppend  IngestMode = "append"
+	IngestReplace IngestMode = "replace"
+)
+
+// MaxIngestionAttempts is how often an ingestion is taken up before it fails.
+const MaxIngestionAttempts = 3
+
+// Ingestion is uploaded files becoming rows of a dataset.
+type Ingestion struct {
+	ID             string
+	Name           string
+	Mode           IngestMode
+	Status         IngestionStatus
+	StatusMessage  string
+	ProcessedBytes int64
+	ExpectedBytes  int64
+	ProcessedRows  int64
+	Seen           bool
+	CreatedAt      time.Time
+}
+
+// IngestFile names a completed upload.
+type IngestFile struct {
+	SessionID string
+	FileID    string
+}
+
+// NewIngestion is an ingestion to be started.
+type NewIngestion struct {
+	ID    string
+	Mode  IngestMode
+	Files []IngestFile
+}
+
+// IngestionJob is an ingestion that was claimed, with all that doing it takes.
+type IngestionJob struct {
+	ID    string
+	Fence int64
+	Mode  IngestMode
+	// Caller is on whose behalf it runs.
+	Caller    Caller
+	DatasetID string
+	Files     []UploadFile
+}
+
+// IngestionEnd completes an ingestion that is still the claimant's.
+type IngestionEnd struct {
+	ID    string
+	Fence int64
+	Rows  int64
+}
+
+// Ingestions keeps ingestions.
+type Ingestions interface {
+	// StartIngestion is for the dataset's owner and editors, with files that
+	// the caller has uploaded: others are ErrInvalid.
+	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
+	// Ingestions lists those of a dataset that the caller may read, newest
+	// first, at most limit that were started before.
+	Ingestions(ctx context.Context, caller Caller, ref DatasetRef, before time.Time, limit int) ([]Ingestion, error)
+	// RetryIngestion starts a failed ingestion again, as a new one with newID.
+	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
+	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
+
+	// ClaimIngestion takes the oldest ingestion that nobody is at work on, for
+	// as long as lease. ErrNotFound when there is none.
+	ClaimIngestion(ctx context.Context, holder string, lease time.Duration) (IngestionJob, error)
+	// RenewIngestion says how far one's ingestion is and keeps it. ErrConflict
+	// when it was taken over.
+	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error
+	// ReleaseIngestion gives one's ingestion back, to be taken up at once by
+	// whoever comes next.
+	ReleaseIngestion(ctx context.Context, job IngestionJob) error
+	// FailIngestion ends one's ingestion with words for its user.
+	FailIngestion(ctx context.Context, job IngestionJob, message string) error
+}

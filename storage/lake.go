@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// DataFile is an immutable file that holds some rows of a dataset.
+type DataFile struct {
+	ID     string
+	Key    string
+	Rows   int64
+	Bytes  int64
+	SHA256 string
+}
+
+// DatasetData is a dataset at one moment, with the files that hold its rows.
+type DatasetData struct {
+	ID      string
+	Version int64
+	Dataset
+	// Role is what the caller is to the dataset.
+	Role  Role
+	Files []DataFile
+}
+
+// VersionChange makes a new version of a dataset.
+type VersionChange struct {
+	// Caller is on whose behalf it is made: the dataset's owner or an editor.
+	Caller    Caller
+	DatasetID string
+	// Have are the columns that the change was made for: where the dataset has
+	// others by now, the change is ErrConflict. Replace needs none.
+	Have []Column
+	// Columns are those from now on.
+	Columns []Column
+	// Add are files that were listed as loose before they were written.
+	Add []DataFile
+	// Replace drops all files there are, Drop those named.
+	Replace bool
+	Drop    []DataFile
+	// Ingestion is the one that this completes; nil for none.
+	Ingestion *IngestionEnd
+}
+
+// Lake keeps which files make up which dataset.
+type Lake interface {
+	// DatasetData is for those who may read the dataset.
+	DatasetData(ctx context.Context, caller Caller, ref DatasetRef) (DatasetData, error)
+	// DatasetDataByID is DatasetData for one that was found before.
+	DatasetDataByID(ctx context.Context, caller Caller, id string) (DatasetData, error)
+	// NamespaceData gives all of a namespace's datasets that the caller may
+	// read. ErrNotFound when the caller may not see the namespace.
+	NamespaceData(ctx context.Context, caller Caller, ref NamespaceRef) ([]DatasetData, error)
+	// CommitVersion makes a change visible, all of it or nothing. ErrNotFound
+	// when the dataset is gone.
+	CommitVersion(ctx context.Context, change VersionChange) error
+
+	// AddLooseObjects lists objects that are to be written; they are removed
+	// when no version names them by due.
+	AddLooseObjects(ctx context.Context, keys []string, due time.Time) error
+	// LooseObjects lists at most limit that were due by now.
+	LooseObjects(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// ForgetLooseObject says that one has been removed.
+	ForgetLooseObject(ctx context.Context, key string) error
+}

@@ -1,0 +1,112 @@
+package lake
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// commitTries is how often a change is made anew because the dataset's columns
+// had changed meanwhile.
+const commitTries = 5
+
+// AppendRows adds rows, JSON objects, to a dataset, all or none. It is for the
+// dataset's owner and editors.
+func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error {
+	dir, done, err := d.workDir()
+	if err != nil {
+		return err
+	}
+	defer done()
+	path := filepath.Join(dir, "rows.ndjson")
+	if err := writeRows(path, rows); err != nil {
+		return err
+	}
+	data, err := d.Records.DatasetData(ctx, caller, ref)
+	if err != nil {
+		return err
+	}
+	if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, dir: dir}); err != nil {
+		return err
+	}
+	d.compactSoon(ctx, data.ID, data.Owner, len(data.Files)+1)
+	return nil
+}
+
+// writeRows writes rows a line each.
+func writeRows(path string, rows []json.RawMessage) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write rows: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w := bufio.NewWriter(file)
+	for _, row := range rows {
+		line, err := json.Marshal(row) // in one line
+		if err != nil {
+			return fmt.Errorf("write rows: %w", err)
+		}
+		_, _ = w.Write(line)
+		_ = w.WriteByte('\n')
+	}
+	return w.Flush()
+}
+
+// addition is what becomes rows of a dataset.
+type addition struct {
+	caller    storage.Caller
+	datasetID string
+	rows      string
+	sources   []ingest.Source
+	replace   bool
+	// dir is for files on their way.
+	dir       string
+	progress  func(ingest.Progress)
+	ingestion *storage.IngestionEnd
+}
+
+// add makes files of what is to be added, as the dataset's columns are now, and
+// commits them; again, when the columns have changed meanwhile.
+func (d *Datasets) add(ctx context.Context, a addition) error {
+	for try := 1; ; try++ {
+		data, err := d.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+		if err != nil {
+			return err
+		}
+		if data.Role == storage.Viewer {
+			return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+		}
+		err = d.addOnce(ctx, data, a, filepath.Join(a.dir, fmt.Sprint("try", try)))
+		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {
+			return err
+		}
+	}
+}
+
+func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addition, out string) error {
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return fmt.Errorf("make a folder for new files: %w", err)
+	}
+	job := ingest.Job{Sources: a.sources, Rows: a.rows, OutDir: out, Progress: a.progress}
+	if !a.replace {
+		job.Have = data.Columns
+	}
+	result, err := d.Maker.Ingest(ctx, job)
+	if err != nil {
+		return err
+	}
+	change := storage.VersionChange{
+		Caller: a.caller, DatasetID: data.ID, Have: data.Columns, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
+	}
+	if a.ingestion != nil {
+		change.Ingestion.Rows = result.Rows
+	}
+	return d.commit(ctx, change, result.Files)
+}

@@ -1,0 +1,76 @@
+package lake
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+const (
+	// compactFrom is how many small files in a row are made one.
+	compactFrom = 32
+	// smallFile is what counts as one.
+	smallFile = 16 << 20
+)
+
+// compactSoon makes one file of many small ones, when a dataset that was just
+// added to has them, and nobody here is at it. It changes no rows, so that it
+// does not matter when it fails: the next addition tries again.
+func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, files int) {
+	if files < compactFrom {
+		return
+	}
+	if _, busy := d.compacting.LoadOrStore(datasetID, true); busy {
+		return
+	}
+	defer d.compacting.Delete(datasetID)
+	err := d.compact(ctx, storage.Caller{Username: owner}, datasetID)
+	if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) && ctx.Err() == nil {
+		d.Log.WarnContext(ctx, "compact a dataset", "error", err)
+	}
+}
+
+// compact makes the small files at the end of a dataset one. Rows keep their
+// order, for the new file takes the first one's place.
+func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID string) error {
+	data, err := d.Records.DatasetDataByID(ctx, owner, datasetID)
+	if err != nil {
+		return err
+	}
+	from := len(data.Files)
+	for from > 0 && data.Files[from-1].Bytes < smallFile {
+		from--
+	}
+	small := data.Files[from:]
+	if len(small) < compactFrom {
+		return nil
+	}
+	dir, done, err := d.workDir()
+	if err != nil {
+		return err
+	}
+	defer done()
+	paths, err := d.local(ctx, small)
+	if err != nil {
+		return err
+	}
+	file, err := d.Maker.Compact(ctx, paths, data.Columns, dir)
+	if err != nil {
+		return err
+	}
+	change := storage.VersionChange{Caller: owner, DatasetID: data.ID, Have: data.Columns, Columns: data.Columns, Drop: small}
+	return d.commit(ctx, change, []ingest.File{file})
+}
+
+// newHolder names this process among those that hold leases.
+func newHolder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "/" + rand.Text()
+}

@@ -1,0 +1,192 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// Records is what the lake keeps of datasets elsewhere.
+type Records interface {
+	storage.Lake
+	storage.Ingestions
+}
+
+// Objects is where the files of datasets are.
+type Objects interface {
+	// Put keeps a copy of a local file.
+	Put(ctx context.Context, key, path string) error
+	// Local gives a path under which an object can be read from this machine.
+	Local(ctx context.Context, key string) (string, error)
+	// Source is Local for an object that is read once: where it must be
+	// fetched, it goes into dir.
+	Source(ctx context.Context, key, dir string) (string, error)
+	Delete(ctx context.Context, key string) error
+}
+
+// DatasetsConfig is what Datasets needs.
+type DatasetsConfig struct {
+	Records Records
+	Objects Objects
+	Pool    *Pool
+	Maker   *Maker
+	// Dir is for files that are being made.
+	Dir string
+	Log *slog.Logger
+	// MaxRows, MaxBytes and Timeout bound a query.
+	MaxRows  int
+	MaxBytes int64
+	Timeout  time.Duration
+	// Ingestions is how many run at once; Lease how long one is this process's
+	// without a sign of life.
+	Ingestions int
+	Lease      time.Duration
+}
+
+// Datasets queries datasets and adds to them. Rows are in immutable files; which
+// files make up a dataset is in the records, and changes there at once.
+type Datasets struct {
+	DatasetsConfig
+	wake chan struct{}
+	// compacting holds the ids of datasets whose files are being made one.
+	compacting sync.Map
+}
+
+// NewDatasets makes a Datasets.
+func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the lake's folder: %w", err)
+	}
+	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1)}, nil
+}
+
+// Query runs a statement over the datasets of a namespace that the caller may
+// read.
+func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
+	all, err := d.Records.NamespaceData(ctx, caller, in)
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	tables := make([]Table, len(all))
+	for i, data := range all {
+		if tables[i], err = d.table(ctx, data); err != nil {
+			return storage.QueryResult{}, err
+		}
+	}
+	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout})
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
+}
+
+// table gives a dataset as the engine reads it.
+func (d *Datasets) table(ctx context.Context, data storage.DatasetData) (Table, error) {
+	paths, err := d.local(ctx, data.Files)
+	return Table{
+		Name:     data.Name,
+		Columns:  data.Columns,
+		Files:    paths,
+		Version:  data.ID + "/" + strconv.FormatInt(data.Version, 10),
+		RowCount: data.RowCount,
+	}, err
+}
+
+func (d *Datasets) local(ctx context.Context, files []storage.DataFile) ([]string, error) {
+	paths := make([]string, len(files))
+	for i, file := range files {
+		var err error
+		if paths[i], err = d.Objects.Local(ctx, file.Key); err != nil {
+			return nil, fmt.Errorf("find a dataset's file: %w", err)
+		}
+	}
+	return paths, nil
+}
+
+// commit makes files that were just written part of a dataset, after those that
+// it has, or in place of the first that it drops. Each is listed as loose before
+// it is kept, so that one whose commit never comes goes.
+func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
+	change.Add = make([]storage.DataFile, len(files))
+	keys := make([]string, len(files))
+	for i, file := range files {
+		id := uuid.Must(uuid.NewV7()).String()
+		keys[i] = "datasets/" + change.DatasetID + "/" + id + ".parquet"
+		if len(change.Drop) > 0 && i == 0 {
+			id = change.Drop[0].ID
+		}
+		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
+	}
+	if err := d.Records.AddLooseObjects(ctx, keys, time.Now().Add(commitTime)); err != nil {
+		return err
+	}
+	for i, file := range files {
+		if err := d.Objects.Put(ctx, keys[i], file.Path); err != nil {
+			return fmt.Errorf("keep a dataset's file: %w", err)
+		}
+	}
+	return d.Records.CommitVersion(ctx, change)
+}
+
+// commitTime is how long keeping files and committing them may take.
+const commitTime = time.Hour
+
+// RemoveLoose removes the files that belong to no dataset any more. One that
+// cannot be removed keeps none of the others.
+func (d *Datasets) RemoveLoose(ctx context.Context) error {
+	const batch = 1000
+	for {
+		keys, err := d.Records.LooseObjects(ctx, time.Now(), batch)
+		if err != nil {
+			return err
+		}
+		var failed error
+		for _, key := range keys {
+			err := d.Objects.Delete(ctx, key)
+			if err == nil {
+				err = d.Records.ForgetLooseObject(ctx, key)
+			}
+			failed = errors.Join(failed, err)
+		}
+		if failed != nil {
+			return fmt.Errorf("remove loose files: %w", failed)
+		}
+		if len(keys) < batch {
+			return nil
+		}
+	}
+}
+
+// workDir makes a folder for one piece of work; done removes it.
+func (d *Datasets) workDir() (dir string, done func(), err error) {
+	dir, err = os.MkdirTemp(d.Dir, "work-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a work folder: %w", err)
+	}
+	return dir, func() {
+		if err := os.RemoveAll(dir); err != nil {
+			d.Log.Warn("a work folder was not removed", "error", err)
+		}
+	}, nil
+}
+
+// RemoveWork removes the work folders that an earlier process left behind. It
+// is for the start, when nothing is at work.
+func (d *Datasets) RemoveWork() error {
+	left, err := filepath.Glob(filepath.Join(d.Dir, "work-*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// idle is how long a worker waits before it looks for ingestions that another
+// process has started, or left.
+const idle = 5 * time.Second
+
+// Wake has ingestions that were just started be taken up at once.
+func (d *Datasets) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// RunIngestions takes up ingestions, of all users and some at a time, until ctx
+// ends and those under way have stopped. One that is stopped is taken up again.
+func (d *Datasets) RunIngestions(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	for i := range d.Ingestions {
+		holder := fmt.Sprintf("%s/%d", newHolder(), i)
+		group.Go(func() {
+			for d.waitForWork(ctx) {
+				for d.ingestNext(ctx, holder) {
+					d.Wake() // there may be more than this one can do
+				}
+			}
+		})
+	}
+}
+
+func (d *Datasets) waitForWork(ctx context.Context) bool {
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-d.wake:
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
+}
+
+// ingestNext does an ingestion; false when there is none to do.
+func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
+	job, err := d.Records.ClaimIngestion(ctx, holder, d.Lease)
+	switch {
+	case errors.Is(err, storage.ErrNotFound), ctx.Err() != nil:
+		return false
+	case errors.Is(err, storage.ErrConflict):
+		return true
+	case err != nil:
+		d.Log.ErrorContext(ctx, "claim an ingestion", "error", err)
+		return false
+	}
+	log := d.Log.With("ingestion", job.ID)
+	start := time.Now()
+	err = d.ingest(ctx, job)
+	switch {
+	case err == nil:
+		log.InfoContext(ctx, "ingested", "took", time.Since(start))
+	case ctx.Err() != nil:
+		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		err := d.Records.ReleaseIngestion(brief, job)
+		cancel()
+		log.InfoContext(ctx, "ingestion stopped, to be taken up again", "released", err == nil)
+	default:
+		log.WarnContext(ctx, "ingestion failed", "error", err, "took", time.Since(start))
+		if err := d.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
+			log.ErrorContext(ctx, "record a failed ingestion", "error", err)
+		}
+	}
+	return true
+}
+
+// reasonOf gives what a user is told.
+func reasonOf(err error) string {
+	var said *storage.Error
+	switch {
+	case errors.As(err, &said):
+		return said.Message
+	case errors.Is(err, storage.ErrNotFound):
+		return "the dataset, or a file, is no longer there"
+	case errors.Is(err, storage.ErrUnavailable):
+		return "the files could not be reached; try again"
+	}
+	return "something went wrong here; try again"
+}
+
+// ingest does one ingestion, and shows in the records how far it is.
+func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob) error {
+	dir, done, err := d.workDir()
+	if err != nil {
+		return err
+	}
+	defer done()
+	a := addition{
+		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace,
+		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence},
+	}
+	if err := d.renewing(ctx, job, &a); err != nil {
+		return err
+	}
+	data, err := d.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
+	if err == nil {
+		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files))
+	}
+	return nil
+}
+
+// renewing adds what an ingestion adds, and keeps the lease on it meanwhile.
+func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *addition) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var bytes, rows atomic.Int64
+	a.progress = func(p ingest.Progress) {
+		bytes.Store(p.Bytes)
+		rows.Store(p.Rows)
+	}
+	var renewal sync.WaitGroup
+	renewal.Go(func() {
+		for sleep(ctx, min(d.Lease/5, progressShown)) {
+			err := d.Records.RenewIngestion(ctx, job, d.Lease, bytes.Load(), rows.Load())
+			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+				cancel(err) // taken over, or gone with its dataset
+			}
+		}
+	})
+	defer renewal.Wait()
+	defer cancel(nil)
+	for i, file := range job.Files {
+		sub := filepath.Join(a.dir, fmt.Sprint("source", i))
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			return fmt.Errorf("make a folder for a source: %w", err)
+		}
+		path, err := d.Objects.Source(ctx, file.Key, sub)
+		if err != nil {
+			return err
+		}
+		a.sources = append(a.sources, ingest.Source{Path: path, Name: file.Filename})
+	}
+	return d.add(ctx, *a)
+}
+
+// progressShown is how often the records are told how far an ingestion is.
+const progressShown = 2 * time.Second
+
+// sleep waits, and reports whether ctx still goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,168 @@
+package lake
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// MakerConfig is how files are made. The zero value of a field stands for its
+// default.
+type MakerConfig struct {
+	// Memory is what DuckDB may use for one file, in bytes; 768 MiB by default.
+	Memory int64
+	// Threads is how many threads it uses; two by default.
+	Threads int
+	// Jobs is how many run at once; four by default. More wait.
+	Jobs int
+	// Timeout is how long one may take; an hour by default.
+	Timeout time.Duration
+	// Command says how to run MakerMain in another process: by default this
+	// executable with the arguments "worker" and "make", and no environment.
+	Command func() (path string, args, env []string)
+}
+
+// Maker turns sources into files, each job in a process of its own: what a
+// source does to DuckDB, it does there.
+type Maker struct {
+	config MakerConfig
+	slots  chan struct{}
+}
+
+// slotWait is how long a job waits for others to end.
+const slotWait = 20 * time.Second
+
+// NewMaker makes a Maker.
+func NewMaker(config MakerConfig) *Maker {
+	if config.Memory <= 0 {
+		config.Memory = 768 << 20
+	}
+	if config.Threads <= 0 {
+		config.Threads = 2
+	}
+	if config.Command == nil {
+		config.Command = func() (string, []string, []string) { return executable(), []string{"worker", "make"}, nil }
+	}
+	if config.Jobs <= 0 {
+		config.Jobs = 4
+	}
+	if config.Timeout <= 0 {
+		config.Timeout = time.Hour
+	}
+	return &Maker{config, make(chan struct{}, config.Jobs)}
+}
+
+// makeRequest is what a process is asked to do: ingest sources, or make one file
+// of many.
+type makeRequest struct {
+	Memory  int64
+	Threads int
+	Sources []ingest.Source
+	Rows    string
+	Have    []storage.Column
+	OutDir  string
+	// Files and Columns are for one file of many.
+	Files   []string
+	Columns []storage.Column
+}
+
+// makeReply is a line that a process says: how far it is, and in the end what it
+// made, or why not.
+type makeReply struct {
+	Progress *ingest.Progress `json:",omitempty"`
+	Result   *ingest.Result   `json:",omitempty"`
+	// Refused is for the source's owner, Fault for the log.
+	Refused string `json:",omitempty"`
+	Fault   string `json:",omitempty"`
+}
+
+// Ingest does a job. What is wrong with its sources is ErrInvalid.
+func (m *Maker) Ingest(ctx context.Context, job ingest.Job) (ingest.Result, error) {
+	return m.run(ctx, makeRequest{Sources: job.Sources, Rows: job.Rows, Have: job.Have, OutDir: job.OutDir}, job.Progress)
+}
+
+// Compact makes one file of some, whose rows have these columns.
+func (m *Maker) Compact(ctx context.Context, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
+	result, err := m.run(ctx, makeRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
+	if err != nil {
+		return ingest.File{}, err
+	}
+	return result.Files[0], nil
+}
+
+func (m *Maker) run(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (ingest.Result, error) {
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return ingest.Result{}, context.Cause(ctx)
+	case <-time.After(slotWait):
+		return ingest.Result{}, storage.Errorf(storage.ErrUnavailable, "too much is being ingested now; try again")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Timeout,
+		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", m.config.Timeout))
+	defer cancel()
+	request.Memory, request.Threads = m.config.Memory, m.config.Threads
+	path, args, env := m.config.Command()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Args[0] = "parley"
+	cmd.Env = append([]string{}, env...)
+	var said outcry
+	cmd.Stderr = &said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
+	}
+	last, err := converse(in, out, request, progress)
+	_ = in.Close()
+	ended := cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ingest.Result{}, context.Cause(ctx)
+	case err != nil:
+		return ingest.Result{}, fmt.Errorf("a maker ended: %w: %v: %s", err, ended, said.String())
+	case last.Refused != "":
+		return ingest.Result{}, storage.Errorf(storage.ErrInvalid, "%s", last.Refused)
+	case last.Fault != "":
+		return ingest.Result{}, fmt.Errorf("make files: %s", last.Fault)
+	}
+	return *last.Result, nil
+}
+
+// converse asks a process and listens until it has said how it ended.
+func converse(in io.Writer, out io.Reader, request makeRequest, progress func(ingest.Progress)) (makeReply, error) {
+	if err := json.NewEncoder(in).Encode(request); err != nil {
+		return makeReply{}, err
+	}
+	lines := json.NewDecoder(bufio.NewReader(out))
+	for {
+		var reply makeReply
+		if err := lines.Decode(&reply); err != nil {
+			return makeReply{}, err
+		}
+		switch {
+		case reply.Progress == nil:
+			if reply.Result == nil && reply.Refused == "" && reply.Fault == "" {
+				return reply, errors.New("it said nothing")
+			}
+			return reply, nil
+		case progress != nil:
+			progress(*reply.Progress)
+		}
+	}
+}

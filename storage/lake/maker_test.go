@@ -1,0 +1,76 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+func TestMaker(t *testing.T) {
+	t.Parallel()
+	maker, dir := NewMaker(MakerConfig{}), t.TempDir()
+	source := func(name, text string) ingest.Source {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return ingest.Source{Path: path, Name: name}
+	}
+	made, err := maker.Ingest(t.Context(), ingest.Job{
+		Sources: []ingest.Source{source("a.csv", "id,name\n1,a\n2,b\n")}, OutDir: filepath.Join(dir, "a")})
+	if err != nil || made.Rows != 2 || len(made.Files) != 1 || len(made.Columns) != 2 {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	more, err := maker.Ingest(t.Context(), ingest.Job{
+		Sources: []ingest.Source{source("b.csv", "id,name,price\n3,c,1.5\n")}, Have: made.Columns, OutDir: filepath.Join(dir, "b")})
+	if err != nil || len(more.Columns) != 3 {
+		t.Fatalf("made more %+v, %v", more, err)
+	}
+	whole := filepath.Join(dir, "whole")
+	if err := os.Mkdir(whole, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file, err := maker.Compact(t.Context(), []string{made.Files[0].Path, more.Files[0].Path}, more.Columns, whole)
+	if err != nil || file.Rows != 3 || file.SHA256 == "" {
+		t.Errorf("compacted %+v, %v", file, err)
+	}
+
+	_, err = maker.Ingest(t.Context(), ingest.Job{
+		Sources: []ingest.Source{source("bad.csv", "id,name\n1,a\n2\n")}, OutDir: filepath.Join(dir, "bad")})
+	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv, line 3") {
+		t.Errorf("a ragged file: %v", err)
+	}
+	_, err = maker.Ingest(t.Context(), ingest.Job{
+		Sources: []ingest.Source{{Path: filepath.Join(dir, "gone.csv"), Name: "gone.csv"}}, OutDir: filepath.Join(dir, "gone")})
+	if err == nil || errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("a missing file is a fault of ours: %v", err)
+	}
+}
+
+func TestMakerStops(t *testing.T) {
+	t.Parallel()
+	maker, dir := NewMaker(MakerConfig{}), t.TempDir()
+	path := filepath.Join(dir, "long.csv")
+	if err := os.WriteFile(path, []byte("id,name\n"+strings.Repeat("1,a\n", 2_000_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out"), Progress: func(ingest.Progress) { cancel() }}
+	if _, err := maker.Ingest(ctx, job); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped in the middle: %v", err)
+	}
+	cancel()
+	if files, err := filepath.Glob(filepath.Join(dir, "out", "*.parquet")); err != nil || len(files) > 0 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+	broken := NewMaker(MakerConfig{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
+	if _, err := broken.Ingest(t.Context(), job); err == nil || errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("a process that says nothing: %v", err)
+	}
+}

@@ -1,0 +1,113 @@
+package lake
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	_ "github.com/duckdb/duckdb-go/v2" // the driver that makes files
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// progressEvery is how often a process says how far it is.
+const progressEvery = 200 * time.Millisecond
+
+// MakerMain is what a process for one job runs. It returns the process's exit
+// status when the job is done, or when in ends: then nobody waits for it, and
+// the process must end.
+func MakerMain(in io.Reader, out io.Writer) int {
+	var request makeRequest
+	if err := json.NewDecoder(in).Decode(&request); err != nil {
+		return 2
+	}
+	abandoned, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		close(abandoned)
+	}()
+	go func() { done <- answerMake(request, json.NewEncoder(out)) }()
+	select {
+	case <-abandoned:
+		return 0
+	case err := <-done:
+		if err != nil {
+			return 4
+		}
+		return 0
+	}
+}
+
+// answerMake does what was asked and says how it went.
+func answerMake(request makeRequest, replies *json.Encoder) error {
+	result, err := doMake(context.Background(), request, throttled(func(p ingest.Progress) {
+		_ = replies.Encode(makeReply{Progress: &p})
+	}))
+	var said *storage.Error
+	reply := makeReply{Result: &result}
+	switch {
+	case errors.As(err, &said) && errors.Is(err, storage.ErrInvalid):
+		reply = makeReply{Refused: said.Message}
+	case err != nil:
+		reply = makeReply{Fault: err.Error()}
+	}
+	return replies.Encode(reply)
+}
+
+// throttled passes on what is said now and then.
+func throttled(say func(ingest.Progress)) func(ingest.Progress) {
+	var last time.Time
+	return func(p ingest.Progress) {
+		if now := time.Now(); now.Sub(last) >= progressEvery {
+			last = now
+			say(p)
+		}
+	}
+}
+
+func doMake(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
+	if err := boundMaker(request); err != nil {
+		return ingest.Result{}, fmt.Errorf("limit a maker: %w", err)
+	}
+	db, err := openMaker(ctx, request)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if len(request.Files) > 0 {
+		file, err := ingest.Compact(ctx, db, request.Files, request.Columns, request.OutDir)
+		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
+	}
+	return ingest.Run(ctx, db, ingest.Job{
+		Sources: request.Sources, Rows: request.Rows, Have: request.Have, OutDir: request.OutDir, Progress: progress,
+	})
+}
+
+// openMaker opens a DuckDB that reads and writes files here, and fetches
+// nothing.
+func openMaker(ctx context.Context, request makeRequest) (*sql.DB, error) {
+	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
+	if err != nil {
+		return nil, fmt.Errorf("open DuckDB: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	for _, setting := range []string{
+		fmt.Sprintf("SET memory_limit = '%dB'", request.Memory),
+		fmt.Sprintf("SET threads = %d", request.Threads),
+		"SET GLOBAL TimeZone = 'UTC'",
+		"SET temp_directory = " + quoteText(filepath.Join(request.OutDir, ".spill")),
+		"SET max_temp_directory_size = '20GiB'",
+		"SET lock_configuration = true",
+	} {
+		if _, err := db.ExecContext(ctx, setting); err != nil {
+			return nil, errors.Join(fmt.Errorf("set DuckDB up: %w", err), db.Close())
+		}
+	}
+	return db, nil
+}

@@ -1,0 +1,221 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+)
+
+// staleBatch is how many stale sessions are ended at a time.
+const staleBatch = 100
+
+// UploadsConfig is what upload sessions need.
+type UploadsConfig struct {
+	Records storage.Uploads
+	Objects Store
+	Log     *slog.Logger
+	// PartSize is how many bytes a part has, but for the last.
+	PartSize int64
+	// MaxFiles is the most files of a session, MaxSize the most bytes of one.
+	MaxFiles int
+	MaxSize  int64
+	// URLLife is how long parts can be sent.
+	URLLife time.Duration
+	// Stale is how long a session may take.
+	Stale time.Duration
+}
+
+// Uploads runs upload sessions: what is expected is in the records, the bytes
+// go from the client to the object store.
+type Uploads struct{ UploadsConfig }
+
+// NewUploads makes an Uploads.
+func NewUploads(cfg UploadsConfig) *Uploads { return &Uploads{cfg} }
+
+// Prepare begins a session. What is wrong with the files is said of all of them
+// at once.
+func (u *Uploads) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (string, []storage.PreparedUpload, error) {
+	if err := u.check(wanted); err != nil {
+		return "", nil, err
+	}
+	session := storage.UploadSession{ID: newID()}
+	prepared := make([]storage.PreparedUpload, 0, len(wanted))
+	for _, want := range wanted {
+		file, err := u.prepareFile(ctx, want)
+		if err != nil {
+			u.abandon(ctx, session.Files)
+			return "", nil, err
+		}
+		session.Files = append(session.Files, file.UploadFile)
+		prepared = append(prepared, file)
+	}
+	if err := u.Records.CreateUploadSession(ctx, caller, session); err != nil {
+		u.abandon(ctx, session.Files)
+		return "", nil, err
+	}
+	return session.ID, prepared, nil
+}
+
+func (u *Uploads) check(wanted []storage.NewUpload) error {
+	var wrong []storage.FieldError
+	if len(wanted) == 0 || len(wanted) > u.MaxFiles {
+		wrong = append(wrong, storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", u.MaxFiles)})
+		wanted = nil
+	}
+	limit := min(u.MaxSize, u.PartSize*MaxParts)
+	for i, want := range wanted {
+		if problem := storage.CheckFilename(want.Filename); problem != "" {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].filename", i), Message: problem})
+		}
+		if want.Size < 1 || want.Size > limit {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].size", i), Message: fmt.Sprintf("must be 1 to %d bytes", limit)})
+		}
+	}
+	if len(wrong) > 0 {
+		return storage.Invalid(wrong...)
+	}
+	return nil
+}
+
+func (u *Uploads) prepareFile(ctx context.Context, want storage.NewUpload) (storage.PreparedUpload, error) {
+	id := newID()
+	upload, err := u.Objects.Begin(ctx, "uploads/"+id)
+	if err != nil {
+		return storage.PreparedUpload{}, err
+	}
+	file := storage.PreparedUpload{UploadFile: storage.UploadFile{
+		ID:       id,
+		Filename: want.Filename,
+		Size:     want.Size,
+		PartSize: u.PartSize,
+		Key:      upload.Key,
+		UploadID: upload.ID,
+		Status:   storage.UploadPreparing,
+	}}
+	plan := planOf(file.UploadFile)
+	for number := 1; number <= plan.Parts(); number++ {
+		size := plan.Part(number)
+		address, err := u.Objects.PartURL(ctx, upload, number, size, u.URLLife)
+		if err != nil {
+			u.abandon(ctx, []storage.UploadFile{file.UploadFile})
+			return storage.PreparedUpload{}, err
+		}
+		file.URLs = append(file.URLs, storage.PartURL{URL: address, Size: size})
+	}
+	return file, nil
+}
+
+// Session gives a session with its files.
+func (u *Uploads) Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	return u.Records.UploadSession(ctx, caller, id)
+}
+
+// Bucket names where the bytes are.
+func (u *Uploads) Bucket() string { return u.Objects.Bucket() }
+
+// Finish makes a file of its parts and gives its session. Missing, doubled or
+// wrong parts are ErrInvalid and change nothing; a finished file can be
+// finished again.
+func (u *Uploads) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
+	session, err := u.Records.UploadSession(ctx, caller, sessionID)
+	if err != nil {
+		return storage.UploadSession{}, err
+	}
+	file, ok := session.File(fileID)
+	if !ok {
+		return storage.UploadSession{}, storage.ErrNotFound
+	}
+	if file.UploadID != upload.UploadID || file.Key != upload.Key {
+		return storage.UploadSession{}, storage.Invalid(storage.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
+	}
+	if file.Status == storage.UploadAborted {
+		return storage.UploadSession{}, storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+	}
+	// Making the object may take longer than the client waits: it can ask again.
+	ctx = context.WithoutCancel(ctx)
+	sent := make([]Part, len(parts))
+	for i, part := range parts {
+		sent[i] = Part(part)
+	}
+	_, err = u.Objects.Complete(ctx, uploadOf(file), planOf(file), sent)
+	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
+		return storage.UploadSession{}, err
+	}
+	session, err = u.Records.CompleteUploadFile(ctx, caller, sessionID, fileID)
+	if errors.Is(err, storage.ErrInvalid) {
+		// It was aborted meanwhile, before there was an object to remove.
+		if err := u.Objects.Delete(ctx, file.Key); err != nil {
+			u.Log.WarnContext(ctx, "an aborted upload was not removed", "error", err)
+		}
+	}
+	return session, err
+}
+
+// Abort ends a session and removes the parts of its unfinished files.
+func (u *Uploads) Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	session, err := u.Records.AbortUploadSession(ctx, caller, id)
+	if err != nil {
+		return storage.UploadSession{}, err
+	}
+	return session, u.removeParts(ctx, session)
+}
+
+// AbortStale ends the sessions that have taken too long, and sweeps up what
+// was left behind.
+func (u *Uploads) AbortStale(ctx context.Context) error {
+	before := time.Now().Add(-u.Stale)
+	for {
+		sessions, err := u.Records.AbortStaleUploads(ctx, before, staleBatch)
+		if err != nil {
+			return err
+		}
+		for _, session := range sessions {
+			if err := u.removeParts(ctx, session); err != nil {
+				return err
+			}
+		}
+		if len(sessions) < staleBatch {
+			break
+		}
+	}
+	_, err := u.Objects.Sweep(ctx, before)
+	return err
+}
+
+func (u *Uploads) removeParts(ctx context.Context, session storage.UploadSession) error {
+	for _, file := range session.Files {
+		if file.Status != storage.UploadAborted {
+			continue
+		}
+		if err := u.Objects.Abort(ctx, uploadOf(file)); err != nil {
+			return fmt.Errorf("remove the parts of an upload: %w", err)
+		}
+		// The parts may have become an object whose record never came.
+		if err := u.Objects.Delete(ctx, file.Key); err != nil {
+			return fmt.Errorf("remove an upload: %w", err)
+		}
+	}
+	return nil
+}
+
+// abandon undoes what was begun of a session that did not come to be. What it
+// cannot undo, the sweep does.
+func (u *Uploads) abandon(ctx context.Context, files []storage.UploadFile) {
+	for _, file := range files {
+		if err := u.Objects.Abort(context.WithoutCancel(ctx), uploadOf(file)); err != nil {
+			u.Log.WarnContext(ctx, "an upload was not undone", "error", err)
+		}
+	}
+}
+
+func uploadOf(file storage.UploadFile) Upload { return Upload{Key: file.Key, ID: file.UploadID} }
+
+func planOf(file storage.UploadFile) Plan { return Plan{Size: file.Size, PartSize: file.PartSize} }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,15 @@
+package storage
+
+import "encoding/json"
+
+// QueryResult is the rows that a query gave, as far as they were kept.
+type QueryResult struct {
+	// SQL is what was run.
+	SQL string
+	// Columns are those of the rows, without internal ones.
+	Columns []Column
+	// Rows are JSON objects.
+	Rows []json.RawMessage
+	// Truncated says that there were more rows.
+	Truncated bool
+}

@@ -1,0 +1,115 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// UploadStatus says how far an upload session, or a file in one, is.
+type UploadStatus string
+
+// The states of a session and of a file. A session is completed when its last
+// file is.
+const (
+	UploadPreparing UploadStatus = "preparing"
+	UploadCompleted UploadStatus = "completed"
+	UploadAborted   UploadStatus = "aborted"
+)
+
+// UploadSession is some files that a user is uploading together.
+type UploadSession struct {
+	ID     string
+	Status UploadStatus
+	Files  []UploadFile
+}
+
+// UploadFile is a file that is uploaded in parts of PartSize bytes, the last
+// one smaller.
+type UploadFile struct {
+	ID       string
+	Filename string
+	Size     int64
+	PartSize int64
+	// Key is where the bytes go, UploadID what the object store calls the
+	// upload.
+	Key      string
+	UploadID string
+	Status   UploadStatus
+}
+
+// File finds a file of the session.
+func (s UploadSession) File(id string) (UploadFile, bool) {
+	for _, file := range s.Files {
+		if file.ID == id {
+			return file, true
+		}
+	}
+	return UploadFile{}, false
+}
+
+// NewUpload is a file that somebody wants to upload.
+type NewUpload struct {
+	Filename string
+	Size     int64
+}
+
+// PreparedUpload is a file with the addresses that its parts go to, in order.
+type PreparedUpload struct {
+	UploadFile
+	URLs []PartURL
+}
+
+// PartURL is where one part goes, and how many bytes it must have.
+type PartURL struct {
+	URL  string
+	Size int64
+}
+
+// SentPart names a part by what its sender was answered.
+type SentPart struct {
+	Number int
+	ETag   string
+}
+
+// maxFilename is the most bytes of a file's name, as most file systems have it.
+const maxFilename = 255
+
+// CheckFilename returns what is wrong with the name of an uploaded file, ""
+// when it is right. It is a name, not a path.
+func CheckFilename(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "must not be empty"
+	case len(name) > maxFilename:
+		return fmt.Sprintf("must be at most %d bytes", maxFilename)
+	case !utf8.ValidString(name):
+		return "must be UTF-8"
+	case name == ".", strings.Contains(name, ".."), strings.ContainsAny(name, `/\`), strings.ContainsFunc(name, unicode.IsControl):
+		return `must be a plain file name, without '/', '\', '..' or control characters`
+	}
+	return ""
+}
+
+// Uploads keeps upload sessions. A session is its user's alone; a restricted
+// token sees those that were prepared with it.
+type Uploads interface {
+	CreateUploadSession(ctx context.Context, caller Caller, session UploadSession) error
+	UploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
+	// UploadByKey finds the file that an object store's key was given to.
+	UploadByKey(ctx context.Context, caller Caller, key string) (IngestFile, error)
+	// CompleteUploadFile marks a file completed, and its session with the last
+	// one, and gives the session. A file that is completed stays so; an aborted
+	// one is ErrInvalid.
+	CompleteUploadFile(ctx context.Context, caller Caller, sessionID, fileID string) (UploadSession, error)
+	// AbortUploadSession ends a session, and the files in it that are not
+	// completed, and gives it. It can be done again; a completed session is
+	// ErrInvalid.
+	AbortUploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
+	// AbortStaleUploads ends at most limit sessions, whoever's, that have been
+	// preparing since before, and gives them.
+	AbortStaleUploads(ctx context.Context, before time.Time, limit int) ([]UploadSession, error)
+}
