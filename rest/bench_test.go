@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -46,6 +49,43 @@ func BenchmarkGrantCheck(b *testing.B) {
 		}
 		compareWithBare(b, s, "bob", "/data/alice/shop/dataset25")
 	})
+}
+
+// BenchmarkAppend adds ten rows to one dataset, again and again, and prints how
+// much longer the last tenth of the additions took than the first.
+// PARLEY_BENCH_APPENDS says how many there are.
+func BenchmarkAppend(b *testing.B) {
+	count, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_APPENDS"))
+	if err != nil {
+		count = 50
+	}
+	s := newService(b, sqlstoretest.SQLite(b), quiet)
+	var rows []string
+	for i := range 10 {
+		rows = append(rows, fmt.Sprintf(`{"id":%d,"name":"name %d","total":%d.5}`, i, i, i))
+	}
+	body := `{"data":[` + strings.Join(rows, ",") + `]}`
+	for b.Loop() {
+		took := make([]time.Duration, count)
+		for i := range took {
+			start := time.Now()
+			if got := s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", body); got.status != http.StatusOK {
+				b.Fatalf("%d %s", got.status, got.body)
+			}
+			took[i] = time.Since(start)
+		}
+		tenth := max(count/10, 1)
+		first, last := sum(took[:tenth]), sum(took[count-tenth:])
+		b.ReportMetric(float64(last)/float64(first), "last/first")
+		b.ReportMetric(float64(sum(took).Milliseconds())/float64(count), "ms/append")
+	}
+}
+
+func sum(times []time.Duration) (total time.Duration) {
+	for _, t := range times {
+		total += t
+	}
+	return total
 }
 
 func eachStore(b *testing.B, bench func(b *testing.B, store *sqlstore.Store)) {

@@ -18,9 +18,10 @@ import (
 	"parley/storage"
 )
 
-// readBody reads a whole body of one of the media types that accept names. A
-// body that names none is taken for what it should be.
-func (s *Server) readBody(c *gin.Context, wanted string, accept func(mediaType string) bool) ([]byte, error) {
+// readBody reads a whole body, of limit bytes at most and of one of the media
+// types that accept names. A body that names none is taken for what it should
+// be.
+func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
 	if header := c.GetHeader("Content-Type"); header != "" {
 		mediaType, params, err := mime.ParseMediaType(header)
 		charset := params["charset"]
@@ -31,14 +32,14 @@ func (s *Server) readBody(c *gin.Context, wanted string, accept func(mediaType s
 	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, storage.Errorf(errUnsupportedMedia, "send this without Content-Encoding")
 	}
-	if c.Request.ContentLength > s.MaxBody {
-		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", s.MaxBody)
+	if c.Request.ContentLength > limit {
+		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", limit)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, s.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", s.MaxBody)
+		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", limit)
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
 	case !utf8.Valid(body):
@@ -65,9 +66,11 @@ type fields struct {
 }
 
 // readFields reads a body that is to be a JSON object.
-func (s *Server) readFields(c *gin.Context) (fields, error) {
+func (s *Server) readFields(c *gin.Context) (fields, error) { return readFields(c, s.MaxBody) }
+
+func readFields(c *gin.Context, limit int64) (fields, error) {
 	f := fields{wrong: new([]storage.FieldError)}
-	body, err := s.readBody(c, "application/json", isJSON)
+	body, err := readBody(c, limit, "application/json", isJSON)
 	if err != nil {
 		return f, err
 	}
@@ -82,9 +85,14 @@ func (s *Server) readFields(c *gin.Context) (fields, error) {
 
 // readOptionalFields is readFields for an operation whose body may be missing.
 func (s *Server) readOptionalFields(c *gin.Context) (fields, error) {
-	if c.Request.ContentLength == 0 {
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(c.Request.Body, first); errors.Is(err, io.EOF) {
 		return fields{wrong: new([]storage.FieldError)}, nil
 	}
+	c.Request.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first), c.Request.Body), c.Request.Body}
 	return s.readFields(c)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -69,6 +70,8 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 			return err
 		}
 		text = appendTurn(text, turn)
+		// A client that goes on reading is not cut off.
+		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(s.RequestTimeout))
 		if _, err := c.Writer.Write(text); err != nil {
 			return fmt.Errorf("send turn: %w", err)
 		}

@@ -92,6 +92,9 @@ func (s *Server) getDataset(c *gin.Context, caller storage.Caller) error {
 	for i, column := range d.Columns {
 		answer.Metadata.ColumnNames[i] = column.Name
 		answer.Metadata.Columns[i] = columnJSON(column)
+		if column.Type == storage.TypeUnknown {
+			answer.Metadata.Columns[i].Type = "VARCHAR" // as which it reads
+		}
 	}
 	c.PureJSON(http.StatusOK, answer)
 	return nil

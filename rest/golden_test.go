@@ -203,6 +203,96 @@ alice DELETE /user/token/{restricted-id}
 restricted GET /schema/datasets/all
 alice DELETE /user/token/{restricted-id}
 `,
+	"uploads": `
+alice POST /file-upload/prepare {"filesToUpload":[{"filename":"a.csv","size":20000000},{"filename":"b.csv","size":5}]}
+# Everything wrong is said at once.
+alice POST /file-upload/prepare {}
+alice POST /file-upload/prepare {"filesToUpload":[]}
+alice POST /file-upload/prepare {"filesToUpload":[{"filename":"","size":0},{"filename":"a/b","size":-1},{"filename":"..","size":"5"},{"size":1.5},7]}
+alice POST /file-upload/prepare {"filesToUpload":[{"filename":"huge.csv","size":5368709121}]}
+# A finished file, its session, and what cannot be done to them.
+alice GET /file-upload/{session}/files
+alice POST /file-upload/{session}/abort
+alice POST /file-upload/{session}/files/{file}/finish {"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"{etag}"}]}
+bob GET /file-upload/{session}/files
+bob POST /file-upload/{session}/abort
+bob POST /file-upload/{session}/files/{file}/finish {"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"{etag}"}]}
+# An unfinished one.
+alice GET /file-upload/{open}/files
+alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"x","key":"{open-key}","parts":[]}
+alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[]}
+alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[{"partNumber":1,"etag":"x"},{"partNumber":1,"etag":"x"},{"partNumber":9,"etag":"x"}]}
+alice POST /file-upload/{open}/files/{open-file}/finish {"parts":[{}]}
+alice POST /file-upload/{open}/files/not-an-id/finish {"uploadId":"x","key":"x","parts":[]}
+alice POST /file-upload/{open}/files/{file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[]}
+alice POST /file-upload/{open}/abort
+alice POST /file-upload/{open}/abort
+alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[{"partNumber":1,"etag":"x"}]}
+alice GET /file-upload/not-an-id/files
+alice POST /file-upload/not-an-id/abort
+`,
+	"ingestions": `
+# Rows are there before the answer, in a dataset that is made if need be.
+alice POST /ingest/lab/plants {"data":[{"name":"oak","height":30},{"name":"fern","height":0.5,"shade":true}],"dataDescription":"Plants"}
+alice GET /data/alice/lab/plants
+alice POST /ingest/lab/plants {"data":[]}
+alice POST /ingest/lab/plants {"data":[1,{"name":"moss"},[]]}
+alice POST /ingest/lab/plants {"data":{}}
+alice POST /ingest/lab/plants {}
+alice GET /data/alice/lab/plants
+# What was ingested of a file.
+alice GET /data/alice/shop/orders
+alice GET /data/alice/shop/orders/ingest/attempts
+alice GET /data/alice/shop/orders/ingest/attempts?pageSize=1&beforeCreatedAt=2001-01-01T00:00:00Z
+alice GET /data/alice/shop/orders/ingest/attempts?pageSize=0&beforeCreatedAt=then
+bob GET /data/alice/shop/orders/ingest/attempts
+alice POST /ingestionTracking/{ingestion}/retry
+alice POST /ingestionTracking/{ingestion}/seen
+bob POST /ingestionTracking/{ingestion}/seen
+alice POST /ingestionTracking/not-an-id/retry
+# Files that cannot be ingested.
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{open}","fileId":"{open-file}"}],"mode":"append"}
+alice POST /data/alice/shop/orders/ingest {"files":[],"mode":"upsert"}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"x"},7]}
+alice POST /data/alice/shop/none/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
+bob POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
+alice POST /upload/multipart/alice/shop/orders/prepare {"filename":"a.csv","size":9000000}
+alice POST /upload/multipart/alice/shop/orders/prepare {"filename":"../a.csv"}
+bob POST /upload/multipart/alice/shop/orders/prepare {"filename":"a.csv","size":9}
+alice POST /upload/multipart/alice/shop/orders/finish {"uploadId":"x","key":"y","parts":[]}
+alice POST /upload/multipart/alice/shop/orders/abort {"uploadId":"{open-uploadId}","key":"{open-key}"}
+# Clear and delete.
+alice POST /data/alice/shop/orders/clear
+alice GET /data/alice/shop/orders
+alice DELETE /data/alice/shop/orders
+`,
+	"query": `
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT item, sum(price * count) AS total FROM orders GROUP BY item ORDER BY total DESC"}
+alice POST /query {"username":"alice","namespace":"SHOP","dataset":"Orders","query":"SELECT * FROM Orders ORDER BY id"}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT count(*) AS n FROM empty"}
+alice POST /query {"username":"self","namespace":"shop","dataset":"none","query":"SELECT 1"}
+alice POST /query {"username":"self","namespace":"none","query":"SELECT 1"}
+# What is wrong with a query is said to whoever wrote it.
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT totl FROM orders"}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT itm FROM orders"}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM order"}
+alice POST /query {"username":"self","namespace":"shop","query":"DROP TABLE orders"}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT 1; SELECT 2"}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM '/etc/passwd'"}
+alice POST /query {"username":"self","namespace":"shop","query":""}
+alice POST /query {}
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT 1","naturalLanguageQuery":"one?"}
+# Somebody who may read one dataset knows of no other.
+bob POST /query {"username":"alice","namespace":"shop","query":"SELECT 1"}
+alice POST /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"viewer"}
+bob POST /query {"username":"alice","namespace":"shop","query":"SELECT count(*) AS n FROM orders"}
+bob POST /query {"username":"alice","namespace":"shop","query":"SELECT * FROM empty"}
+bob POST /query {"username":"alice","namespace":"shop","query":"SELECT * FROM nothing"}
+bob POST /ingest/shop/orders {"data":[{"id":9}]}
+bob GET /data/bob/shop/orders
+alice DELETE /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"viewer"}
+bob POST /query {"username":"alice","namespace":"shop","query":"SELECT count(*) AS n FROM orders"}
+`,
 	"health": `
 - GET /healthz
 - GET /readyz
@@ -257,6 +347,8 @@ func TestGolden(t *testing.T) {
 				switch name {
 				case "conversations", "runs":
 					s.haveConversation()
+				case "uploads", "ingestions", "query":
+					s.haveUpload()
 				case "tokens":
 					s.haveTokens()
 				}

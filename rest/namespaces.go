@@ -51,7 +51,7 @@ func (s *Server) renameNamespace(c *gin.Context, caller storage.Caller) error {
 
 // readNewName reads the plain text that is a thing's new name.
 func (s *Server) readNewName(c *gin.Context) (string, error) {
-	body, err := s.readBody(c, "text/plain", isPlainText)
+	body, err := readBody(c, s.MaxBody, "text/plain", isPlainText)
 	if err != nil {
 		return "", err
 	}

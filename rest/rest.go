@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -27,13 +28,23 @@ type Authenticator interface {
 
 // Config is what the interface needs.
 type Config struct {
-	Store storage.Store
-	Auth  Authenticator
+	Store   storage.Store
+	Auth    Authenticator
+	Uploads Uploads
+	Lake    Lake
+	// Parts takes a part of an upload, where they come here; nil where they go
+	// elsewhere.
+	Parts func(w http.ResponseWriter, r *http.Request) error
 	Log   *slog.Logger
 	// Metrics is where the interface counts, and what /metrics shows.
 	Metrics *prometheus.Registry
+	// BaseURL is the public address of the interface; "" for the one that a
+	// request came in on.
+	BaseURL string
 	// MaxBody is the most bytes of a JSON body.
 	MaxBody int64
+	// MaxRowsBody is the most bytes of a body that holds rows.
+	MaxRowsBody int64
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
 	// TrustedProxies are the addresses and networks whose X-Forwarded headers
@@ -49,6 +60,7 @@ type Server struct {
 	Config
 	handler http.Handler
 	engine  *gin.Engine
+	proxies []netip.Prefix
 	ready   readiness
 }
 
@@ -56,6 +68,10 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{Config: cfg, engine: gin.New()}
+	var err error
+	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
+		return nil, err
+	}
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
 	}
@@ -64,7 +80,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders)
+	s.engine.Use(requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders, s.setBaseURL)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -15,6 +16,10 @@ import (
 
 // Root is the path under which the interface lives.
 const Root = "/api/v1"
+
+// PartPath is where, below Root, the parts of uploads go, by addresses that are
+// signed: no token is needed.
+const PartPath = "/objects/parts"
 
 // The paths of a namespace and of a dataset, as most routes write them.
 const (
@@ -50,8 +55,26 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", s.getNamespaceDatasets)
 	s.handle(http.MethodGet, "/schema/datasets/all", s.getDatasets)
 
+	s.handle(http.MethodPost, "/file-upload/prepare", s.prepareUpload)
+	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.unhurried(s.finishUpload))
+	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
+	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", s.abortUpload)
+	if s.Parts != nil {
+		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.Parts(c.Writer, c.Request) })
+	}
+
+	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.appendRows)
+	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", s.startIngestion)
+	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", s.getAttempts)
+	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", s.retryIngestion)
+	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", s.markIngestionSeen)
+	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", s.prepareDatasetUpload)
+	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.unhurried(s.finishDatasetUpload))
+	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
+
+	s.handle(http.MethodPost, "/query", s.postQuery)
 	s.handle(http.MethodGet, "/query/conversations", s.getConversations)
-	s.handle(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
+	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
 	s.handle(http.MethodDelete, "/query/conversations/:conversationId", s.deleteConversation)
 	s.handle(http.MethodGet, "/query/runs/:runId", s.getRun)
 	s.handle(http.MethodDelete, "/query/runs/:runId", s.deleteRun)
@@ -62,31 +85,62 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/user/tokens/:tokenId/permissions", s.getTokenPermissions)
 }
 
-// handle routes an operation of the interface. It is the one way to do so, and
-// an operation is not reached without the caller that a token speaks for.
+// handle routes an operation of the interface. This and stream are the ways to
+// do so, and an operation is not reached without the caller that a token speaks
+// for.
 func (s *Server) handle(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
-	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
+	s.stream(method, path, func(c *gin.Context, caller storage.Caller) error {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
 		defer cancel()
-		if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
-			return storage.Errorf(errBadRequest, "the query of the address cannot be read")
-		}
-		token, err := auth.Bearer(c.Request.Header)
-		if err != nil {
-			return err
-		}
-		caller, err := s.Auth.Authenticate(ctx, token)
-		if err != nil {
-			return err
-		}
-		c.Set(userKey, caller.Username)
-		c.Request = c.Request.WithContext(auth.WithCaller(ctx, caller))
-		err = operation(c, caller)
+		c.Request = c.Request.WithContext(ctx)
+		return operation(c, caller)
+	})
+}
+
+// stream is handle for an operation that may take as long as its client takes to
+// read what it sends.
+func (s *Server) stream(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
+	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
+		ctx := c.Request.Context()
+		err := s.authenticated(c, operation)
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return fmt.Errorf("%w: %w", errClientGone, err)
 		}
 		return err
 	}))
+}
+
+// finishTimeout is how long an object may take to be made of its parts.
+const finishTimeout = 10 * time.Minute
+
+// unhurried gives an operation the time that a large file takes.
+func (s *Server) unhurried(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
+	return func(c *gin.Context, caller storage.Caller) error {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), finishTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(finishTimeout + time.Minute))
+		return operation(c, caller)
+	}
+}
+
+func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, caller storage.Caller) error) error {
+	if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
+		return storage.Errorf(errBadRequest, "the query of the address cannot be read")
+	}
+	token, err := auth.Bearer(c.Request.Header)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	caller, err := s.Auth.Authenticate(ctx, token)
+	if err != nil {
+		return err
+	}
+	c.Set(userKey, caller.Username)
+	c.Request = c.Request.WithContext(auth.WithCaller(c.Request.Context(), caller))
+	return operation(c, caller)
 }
 
 // public routes what needs no token.

@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/internal/baseurl"
+)
+
+// parseProxies reads the addresses and networks of trusted proxies.
+func parseProxies(texts []string) ([]netip.Prefix, error) {
+	proxies := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, notAddress := netip.ParseAddr(text)
+			if notAddress != nil {
+				return nil, fmt.Errorf("trusted proxy %q is no address or network: %w", text, err)
+			}
+			network = netip.PrefixFrom(address, address.BitLen())
+		}
+		proxies[i] = network
+	}
+	return proxies, nil
+}
+
+// setBaseURL lets what handles a request know the address that it came in on.
+func (s *Server) setBaseURL(c *gin.Context) {
+	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request)))
+	c.Next()
+}
+
+// baseURL is the public address of the interface: the one that is set, else the
+// one that a request came in on. Only a trusted proxy is believed when it says
+// that this was another.
+func (s *Server) baseURL(r *http.Request) string {
+	if s.BaseURL != "" {
+		return strings.TrimRight(s.BaseURL, "/")
+	}
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if s.fromProxy(r) {
+		if said := r.Header.Get("X-Forwarded-Proto"); said == "http" || said == "https" {
+			scheme = said
+		}
+		if said := r.Header.Get("X-Forwarded-Host"); said != "" && !strings.ContainsAny(said, "/\\@ ,\"") {
+			host = said
+		}
+	}
+	return scheme + "://" + host + Root
+}
+
+func (s *Server) fromProxy(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	for _, network := range s.proxies {
+		if network.Contains(peer.Addr().Unmap()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// A file can be uploaded straight into a dataset: an upload session of one file,
+// which the client knows by its key, and whose end starts the ingestion.
+
+type preparedDatasetUpload struct {
+	UploadID      string           `json:"uploadId"`
+	Key           string           `json:"key"`
+	PartSize      int64            `json:"partSize"`
+	PresignedURLs []datasetPartURL `json:"presignedUrls"`
+}
+
+type datasetPartURL struct {
+	URL  string `json:"url"`
+	Size int64  `json:"size"`
+}
+
+func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) error {
+	ref, err := datasetRef(c, caller)
+	if err != nil {
+		return err
+	}
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.integer("size")}
+	if err := f.err(); err != nil {
+		return err
+	}
+	if err := s.mayIngest(c, caller, ref); err != nil {
+		return err
+	}
+	_, files, err := s.Uploads.Prepare(c.Request.Context(), caller, []storage.NewUpload{wanted})
+	if err != nil {
+		return err
+	}
+	file := files[0]
+	answer := preparedDatasetUpload{UploadID: file.UploadID, Key: file.Key, PartSize: file.PartSize}
+	for _, url := range file.URLs {
+		answer.PresignedURLs = append(answer.PresignedURLs, datasetPartURL(url))
+	}
+	c.PureJSON(http.StatusOK, answer)
+	return nil
+}
+
+// mayIngest tells a caller before the upload what the ingestion would say after
+// it. The caller's own dataset may be still to make.
+func (s *Server) mayIngest(c *gin.Context, caller storage.Caller, ref storage.DatasetRef) error {
+	data, err := s.Store.DatasetData(c.Request.Context(), caller, ref)
+	switch {
+	case errors.Is(err, storage.ErrNotFound) && ref.Owner == caller.Username:
+		return s.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace, ref.Name)
+	case err != nil:
+		return err
+	case data.Role == storage.Viewer:
+		return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+	}
+	return nil
+}
+
+func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) error {
+	ref, err := datasetRef(c, caller)
+	if err != nil {
+		return err
+	}
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	upload, parts := f.upload(), f.sentParts()
+	patch, err := f.definition()
+	if err != nil {
+		return err
+	}
+	if err := s.mayIngest(c, caller, ref); err != nil {
+		return err
+	}
+	file, err := s.Store.UploadByKey(c.Request.Context(), caller, upload.Key)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Uploads.Finish(c.Request.Context(), caller, file.SessionID, file.FileID, upload, parts); err != nil {
+		return err
+	}
+	if err := s.ensureDataset(c, caller, ref, patch); err != nil {
+		return err
+	}
+	ingestion := storage.NewIngestion{ID: following(file.FileID, "ingestion"), Mode: storage.IngestAppend, Files: []storage.IngestFile{file}}
+	err = s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
+	if errors.Is(err, storage.ErrConflict) {
+		c.PureJSON(http.StatusCreated, createdID{ID: ingestion.ID}) // begun when this was first asked for
+		return nil
+	}
+	return err
+}
+
+func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error {
+	if _, err := datasetRef(c, caller); err != nil {
+		return err
+	}
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	upload := f.upload()
+	if err := f.err(); err != nil {
+		return err
+	}
+	file, err := s.Store.UploadByKey(c.Request.Context(), caller, upload.Key)
+	if err != nil {
+		return err
+	}
+	session, err := s.Uploads.Session(c.Request.Context(), caller, file.SessionID)
+	if err != nil {
+		return err
+	}
+	if found, _ := session.File(file.FileID); found.UploadID != upload.UploadID || len(session.Files) > 1 {
+		return storage.ErrNotFound
+	}
+	_, err = s.Uploads.Abort(c.Request.Context(), caller, file.SessionID)
+	return err
+}

@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// maxKey is the most characters of a key, or of what else an object store calls
+// things.
+const maxKey = 1024
+
+// Uploads runs upload sessions.
+type Uploads interface {
+	Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (sessionID string, files []storage.PreparedUpload, err error)
+	Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
+	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
+	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
+	// Bucket names where the bytes are.
+	Bucket() string
+}
+
+type preparedSession struct {
+	SessionID string         `json:"sessionId"`
+	Files     []preparedFile `json:"files"`
+}
+
+type preparedFile struct {
+	FileID        string    `json:"fileId"`
+	UploadID      string    `json:"uploadId"`
+	Key           string    `json:"key"`
+	Filename      string    `json:"filename"`
+	PartSize      int64     `json:"partSize"`
+	PresignedURLs []partURL `json:"presignedUrls"`
+}
+
+type partURL struct {
+	URL      string `json:"url"`
+	PartSize int64  `json:"partSize"`
+}
+
+func toPreparedFile(f storage.PreparedUpload) preparedFile {
+	file := preparedFile{
+		FileID:        f.ID,
+		UploadID:      f.UploadID,
+		Key:           f.Key,
+		Filename:      f.Filename,
+		PartSize:      f.PartSize,
+		PresignedURLs: make([]partURL, len(f.URLs)),
+	}
+	for i, url := range f.URLs {
+		file.PresignedURLs[i] = partURL{URL: url.URL, PartSize: url.Size}
+	}
+	return file
+}
+
+type sessionStatus struct {
+	SessionID     string               `json:"sessionId"`
+	SessionStatus storage.UploadStatus `json:"sessionStatus"`
+}
+
+type finishedFile struct {
+	SessionID     string               `json:"sessionId"`
+	SessionStatus storage.UploadStatus `json:"sessionStatus"`
+	FileID        string               `json:"fileId"`
+	FileStatus    storage.UploadStatus `json:"fileStatus"`
+}
+
+type sessionFiles struct {
+	SessionID     string               `json:"sessionId"`
+	SessionStatus storage.UploadStatus `json:"sessionStatus"`
+	Files         []uploadedFile       `json:"files"`
+}
+
+type uploadedFile struct {
+	FileID   string `json:"fileId"`
+	Filename string `json:"filename"`
+	FileSize int64  `json:"fileSize"`
+	S3Bucket string `json:"s3Bucket"`
+	S3Key    string `json:"s3Key"`
+}
+
+func (s *Server) prepareUpload(c *gin.Context, caller storage.Caller) error {
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	if !f.has("filesToUpload") {
+		f.refuse("filesToUpload", "is required")
+	}
+	objects := f.objects("filesToUpload")
+	wanted := make([]storage.NewUpload, len(objects))
+	for i, object := range objects {
+		if object.members == nil {
+			continue
+		}
+		wanted[i].Filename = object.checkedText("filename", storage.CheckFilename)
+		wanted[i].Size = object.integer("size")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	id, files, err := s.Uploads.Prepare(c.Request.Context(), caller, wanted)
+	if err != nil {
+		return err
+	}
+	answer := preparedSession{SessionID: id, Files: make([]preparedFile, len(files))}
+	for i, file := range files {
+		answer.Files[i] = toPreparedFile(file)
+	}
+	c.PureJSON(http.StatusOK, answer)
+	return nil
+}
+
+// integer reads a whole number that must be there.
+func (f fields) integer(name string) int64 {
+	var number int64
+	switch {
+	case !f.has(name):
+		f.refuse(name, "is required")
+	case json.Unmarshal(f.members[name], &number) != nil:
+		f.refuse(name, "must be a whole number")
+	}
+	return number
+}
+
+// upload reads what names an upload.
+func (f fields) upload() storage.UploadFile {
+	return storage.UploadFile{UploadID: f.checkedText("uploadId", notEmpty), Key: f.checkedText("key", notEmpty)}
+}
+
+func notEmpty(text string) string {
+	if text == "" {
+		return "must not be empty"
+	}
+	return storage.CheckText(text, maxKey)
+}
+
+// sentParts reads which parts a client says it has sent.
+func (f fields) sentParts() []storage.SentPart {
+	if !f.has("parts") {
+		f.refuse("parts", "is required")
+	}
+	objects := f.objects("parts")
+	parts := make([]storage.SentPart, len(objects))
+	for i, object := range objects {
+		if object.members != nil {
+			parts[i] = storage.SentPart{Number: int(object.integer("partNumber")), ETag: object.checkedText("etag", notEmpty)}
+		}
+	}
+	return parts
+}
+
+func (s *Server) finishUpload(c *gin.Context, caller storage.Caller) error {
+	ids, err := bodyIDs(c, "sessionId", "fileId")
+	if err != nil {
+		return err
+	}
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	upload, parts := f.upload(), f.sentParts()
+	if err := f.err(); err != nil {
+		return err
+	}
+	session, err := s.Uploads.Finish(c.Request.Context(), caller, ids[0], ids[1], upload, parts)
+	if err != nil {
+		return err
+	}
+	file, _ := session.File(ids[1])
+	c.PureJSON(http.StatusOK, finishedFile{
+		SessionID: session.ID, SessionStatus: session.Status, FileID: file.ID, FileStatus: file.Status,
+	})
+	return nil
+}
+
+// bodyIDs reads the ids in the path of an operation that takes a body: there,
+// what is not an id is a mistake.
+func bodyIDs(c *gin.Context, names ...string) ([]string, error) {
+	p := &path{Context: c}
+	ids := make([]string, len(names))
+	for i, name := range names {
+		id, err := pathID(c, name)
+		if err != nil {
+			p.check(name, "must be a UUID")
+		}
+		ids[i] = id
+	}
+	return ids, p.err()
+}
+
+func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
+	id, err := pathID(c, "sessionId")
+	if err != nil {
+		return err
+	}
+	session, err := s.Uploads.Session(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	answer := sessionFiles{SessionID: session.ID, SessionStatus: session.Status, Files: []uploadedFile{}}
+	for _, file := range session.Files {
+		if file.Status == storage.UploadCompleted {
+			answer.Files = append(answer.Files, uploadedFile{
+				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.Uploads.Bucket(), S3Key: file.Key,
+			})
+		}
+	}
+	c.PureJSON(http.StatusOK, answer)
+	return nil
+}
+
+func (s *Server) abortUpload(c *gin.Context, caller storage.Caller) error {
+	id, err := pathID(c, "sessionId")
+	if err != nil {
+		return err
+	}
+	session, err := s.Uploads.Abort(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, sessionStatus{SessionID: session.ID, SessionStatus: session.Status})
+	return nil
+}

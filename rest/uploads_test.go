@@ -1,0 +1,107 @@
+package rest_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// TestPartAddresses sends parts to addresses that are not quite right.
+func TestPartAddresses(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	file := s.prepare("alice", "a.csv", 5).Files[0]
+	right := file.PresignedURLs[0].URL
+	change := func(name, value string) string {
+		u, err := url.Parse(right)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := u.Query()
+		query.Set(name, value)
+		u.RawQuery = query.Encode()
+		return u.String()
+	}
+	for _, test := range []struct {
+		name, url, body string
+		status          int
+		code            string
+	}{
+		{"too short", right, "1234", http.StatusUnprocessableEntity, "VALIDATION_FAILED"},
+		{"too long", right, "123456", http.StatusUnprocessableEntity, "VALIDATION_FAILED"},
+		{"another size", change("size", "4"), "1234", http.StatusForbidden, "FORBIDDEN"},
+		{"another part", change("partNumber", "2"), "12345", http.StatusForbidden, "FORBIDDEN"},
+		{"another key", change("key", "uploads/x"), "12345", http.StatusForbidden, "FORBIDDEN"},
+		{"a later end", change("expires", "9999999999"), "12345", http.StatusForbidden, "FORBIDDEN"},
+		{"no signature", change("signature", ""), "12345", http.StatusForbidden, "FORBIDDEN"},
+	} {
+		s.checkError(test.name, s.put(test.url, test.body), test.status, test.code)
+	}
+	for range 2 { // a part may be sent again
+		if got := s.put(right, "12345"); got.status != http.StatusOK || got.header.Get("ETag") == "" {
+			t.Errorf("the right one: %d %v", got.status, got.header)
+		}
+	}
+}
+
+// TestUploadIntoDataset uploads a file straight into a dataset that is made by
+// it, and then one that is not as it should be, which changes nothing.
+func TestUploadIntoDataset(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		const dataset = "/data/alice/shop/orders"
+		upload := func(name, content string) attempt {
+			t.Helper()
+			var prepared struct {
+				UploadID, Key string
+				PresignedURLs []struct {
+					URL  string
+					Size int
+				}
+			}
+			s.post("alice", "/upload/multipart/self/shop/orders/prepare", map[string]any{"filename": name, "size": len(content)}, &prepared)
+			etag := s.put(prepared.PresignedURLs[0].URL, content).header.Get("ETag")
+			var started, again struct{ ID string }
+			for _, id := range []any{&started, &again} { // the second time changes nothing
+				status := s.post("alice", "/upload/multipart/self/shop/orders/finish", map[string]any{
+					"uploadId": prepared.UploadID, "key": prepared.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}},
+					"dataDescription": "What we sold"}, id)
+				if status != http.StatusCreated {
+					t.Fatalf("finish: %d", status)
+				}
+			}
+			if started != again {
+				t.Errorf("finished twice, ingested as %s and %s", started.ID, again.ID)
+			}
+			return s.ingested("alice", dataset, started.ID)
+		}
+		if got := upload("orders.csv", ordersCSV); got.Status != "completed" {
+			t.Errorf("%+v", got)
+		}
+		got := upload("bad.csv", "id,item,price,count\n4,plum,1,1\n5,fig,1,1,extra\n")
+		if got.Status != "failed" || !strings.Contains(got.StatusMessage, "line 3") || strings.Contains(got.StatusMessage, "/tmp") {
+			t.Errorf("a ragged file: %+v", got)
+		}
+		var first, second struct{ ID string }
+		s.post("alice", "/ingestionTracking/"+got.ID+"/retry", nil, &first)
+		s.post("alice", "/ingestionTracking/"+got.ID+"/retry", nil, &second)
+		if first.ID == "" || first != second {
+			t.Errorf("retried as %q and %q", first.ID, second.ID)
+		}
+		if again := s.ingested("alice", dataset, first.ID); again.Status != "failed" {
+			t.Errorf("the retry: %+v", again)
+		}
+		if got := upload("more.json", `[{"id":4,"item":"plum","price":2.5,"note":"ripe"}]`); got.Status != "completed" {
+			t.Errorf("a new column: %+v", got)
+		}
+		s.golden("upload-into-dataset", `
+alice GET /data/alice/shop/orders
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM orders ORDER BY id"}
+`)
+	})
+}
