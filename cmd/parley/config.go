@@ -129,7 +129,7 @@ func list(text string) []string {
 
 // dataSettings say where the records are.
 type dataSettings struct {
-	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder: the embedded database and the local signing key (${default})."`
+	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder: the embedded database, uploads, datasets, the local signing key (${default})."`
 	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
 }
 
@@ -215,14 +215,18 @@ func (s httpSettings) read(c *checker) httpConfig {
 		}
 	}
 	for _, origin := range list(s.CORSOrigins) {
-		if origin != "*" {
-			c.webAddress("cors-origins", origin)
+		if origin == "*" {
+			continue
+		}
+		if u := c.webAddress("cors-origins", origin); u != nil && (u.Path != "" || u.RawQuery != "" || u.Fragment != "") {
+			c.refuse("cors-origins", "must be origins such as https://app.example.com, not %q", origin)
 		}
 	}
 	return httpConfig{
 		listen:       s.Listen,
 		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
 		Config: rest.Config{
+			BaseURL:        s.BaseURL,
 			MaxBody:        c.bytes("max-body", s.MaxBody),
 			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),
 			TrustedProxies: list(s.TrustedProxies),

@@ -35,6 +35,9 @@ type output struct {
 }
 
 func main() {
+	if code, is := runWorker(os.Args[1:]); is {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	// Once a first signal has come, a second one ends the process at once.

@@ -19,9 +19,9 @@ func (m *migrateCmd) Run(ctx context.Context, out output) (err error) {
 		return err
 	}
 	if cfg.DatabaseURL == "" {
-		release, err := lockData(m.Data)
-		if err != nil {
-			return err
+		release, lockErr := lockData(m.Data)
+		if lockErr != nil {
+			return lockErr
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}

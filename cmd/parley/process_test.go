@@ -21,7 +21,8 @@ import (
 const asParley = "RUN_AS_PARLEY"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asParley) != "" {
+	// A worker is the program run again, with no environment.
+	if os.Getenv(asParley) != "" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		main()
 		return
 	}
@@ -69,12 +70,14 @@ func runCommand(t *testing.T, dir string, env []string, args ...string) result {
 
 // process is a running server.
 type process struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	url  string
-	dir  string
-	env  []string
-	log  *syncBuffer
+	t   *testing.T
+	cmd *exec.Cmd
+	url string
+	dir string
+	env []string
+	log *syncBuffer
+	// more is what came on standard output after the ready line.
+	more syncBuffer
 	done chan error
 }
 
@@ -109,14 +112,18 @@ func serve(t *testing.T, dir string, env []string, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	reader := bufio.NewReader(stdout)
+	line, err := reader.ReadString('\n')
 	url, ready := strings.CutPrefix(strings.TrimSpace(line), "Parley is ready at ")
 	if err != nil || !ready {
 		_ = p.cmd.Wait()
 		t.Fatalf("not ready: %q, %v\n%s", line, err, p.log)
 	}
 	p.url = url
-	go func() { p.done <- p.cmd.Wait() }()
+	go func() {
+		_, _ = io.Copy(&p.more, reader)
+		p.done <- p.cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		if t.Failed() {
@@ -164,23 +171,29 @@ func (p *process) call(token, method, path, body string) (int, string) {
 
 func (p *process) send(token, method, path string, body io.Reader) (int, string) {
 	p.t.Helper()
+	status, text, err := p.try(token, method, path, body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return status, text
+}
+
+// try is send for requests that may fail.
+func (p *process) try(token, method, path string, body io.Reader) (int, string, error) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, p.url+path, body)
 	if err != nil {
-		p.t.Fatal(err)
+		return 0, "", err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		p.t.Fatal(err)
+		return 0, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
+	return response.StatusCode, string(text), err
 }
 
 // exists reports whether a file is in a folder.

@@ -22,6 +22,8 @@ import (
 type serveCmd struct {
 	httpSettings
 	dataSettings
+	objectSettings
+	lakeSettings
 	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
 	logSettings
@@ -31,6 +33,7 @@ type serveCmd struct {
 func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (err error) {
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
+	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
 	migrate := c.toggle("migrate", s.Migrate)
 	if err := c.err(); err != nil {
 		return err
@@ -62,7 +65,15 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	}
 	defer authenticator.Close()
 
+	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+
 	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
+	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
+	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
 	handler, err := rest.New(web.Config)
 	if err != nil {
 		return err

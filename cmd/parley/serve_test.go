@@ -62,6 +62,9 @@ func TestServe(t *testing.T) {
 		if code := p.wait(); code != exitOK {
 			t.Errorf("exit code %d", code)
 		}
+		if more := p.more.String(); more != "" {
+			t.Errorf("more than the ready line on standard output: %q", more)
+		}
 	})
 }
 
@@ -77,7 +80,7 @@ func TestServeDrains(t *testing.T) {
 			reader, writer := io.Pipe()
 			answered := make(chan int, 1)
 			go func() {
-				status, _ := p.send(token, "POST", "/api/v1/ingest/new/shop/orders", reader)
+				status, _, _ := p.try(token, "POST", "/api/v1/ingest/new/shop/orders", reader)
 				answered <- status
 			}()
 			if _, err := io.WriteString(writer, `{"dataDescription":`); err != nil {
@@ -111,23 +114,20 @@ func TestServeCutsOff(t *testing.T) {
 	token := p.token("alice")
 	reader, writer := io.Pipe()
 	defer func() { _ = writer.Close() }()
-	go func() {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/v1/ingest/new/shop/orders", reader)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		if response, err := http.DefaultClient.Do(request); err == nil {
-			_ = response.Body.Close()
-		}
-	}()
+	go func() { _, _, _ = p.try(token, "POST", "/api/v1/ingest/new/shop/orders", reader) }()
 	if _, err := io.WriteString(writer, "{"); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, func() bool {
+		_, body := p.call("", "GET", "/metrics", "")
+		return strings.Contains(body, "parley_http_requests_in_flight 2")
+	})
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(); code != exitOK {
 		t.Errorf("exit code %d", code)
+	}
+	if log := p.log.String(); !strings.Contains(log, "requests were cut off") {
+		t.Errorf("nothing was cut off:\n%s", log)
 	}
 }
 

@@ -16,7 +16,12 @@ func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareSchema(ctx, store, migrate || cfg.DatabaseURL == ""); err != nil {
+	embedded := cfg.DatabaseURL == ""
+	err = prepareSchema(ctx, store, migrate || embedded)
+	if err == nil && embedded {
+		err = store.EndLeases(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

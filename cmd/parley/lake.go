@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/storage/lake"
+	"parley/storage/objects"
+	"parley/storage/sqlstore"
+)
+
+// janitorEvery is how often what is no longer needed is removed.
+const janitorEvery = time.Minute
+
+// lakeSettings bound queries and ingestions.
+type lakeSettings struct {
+	MaxRows        string `default:"1000" placeholder:"N" help:"The most rows of a result (${default})."`
+	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
+	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
+	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
+	Ingestions     string `default:"2" placeholder:"N" help:"How many ingestions run at once (${default})."`
+}
+
+// lakeConfig is lakeSettings, read.
+type lakeConfig struct {
+	datasets    lake.DatasetsConfig
+	maxRowsBody int64
+}
+
+func (s lakeSettings) read(c *checker) lakeConfig {
+	return lakeConfig{
+		maxRowsBody: c.bytes("max-rows-body", s.MaxRowsBody),
+		datasets: lake.DatasetsConfig{
+			MaxRows:    c.count("max-rows", s.MaxRows),
+			MaxBytes:   c.bytes("max-result-bytes", s.MaxResultBytes),
+			Timeout:    c.queryTimeout(s.QueryTimeout),
+			Ingestions: c.count("ingestions", s.Ingestions),
+			Lease:      time.Minute,
+		},
+	}
+}
+
+// maxQueryTimeout is well below the time for which files that are no longer
+// needed stay.
+const maxQueryTimeout = 5 * time.Minute
+
+func (c *checker) queryTimeout(text string) time.Duration {
+	d := c.duration("query-timeout", text)
+	if d > maxQueryTimeout {
+		c.refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, text)
+	}
+	return d
+}
+
+func (c *checker) count(flag, text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		c.refuse(flag, "must be a number from 1 on, not %q", text)
+	}
+	return n
+}
+
+// dataPlane is what uploads, ingests and queries.
+type dataPlane struct {
+	objects  *objectStore
+	uploads  *objects.Uploads
+	datasets *lake.Datasets
+	pool     *lake.Pool
+	log      *slog.Logger
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+}
+
+// openDataPlane opens the objects, and starts what works in the background.
+func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, log *slog.Logger) (*dataPlane, error) {
+	files, err := openObjects(ctx, bytes, data, store)
+	if err != nil {
+		return nil, err
+	}
+	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log = store, files, log
+	pool, err := lake.NewPool(lake.Config{Log: log})
+	if err != nil {
+		return nil, errors.Join(err, files.close())
+	}
+	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
+	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{})
+	rows.datasets.Dir = filepath.Join(data, "work")
+	datasets, err := lake.NewDatasets(rows.datasets)
+	if err == nil {
+		err = datasets.RemoveWork()
+	}
+	if err != nil {
+		return nil, errors.Join(err, files.close())
+	}
+	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log}
+	var life context.Context
+	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	p.work.Go(func() { datasets.RunIngestions(life) })
+	p.work.Go(func() { p.tidy(life) })
+	datasets.Wake()
+	return p, nil
+}
+
+// tidy removes what is no longer needed, now and then.
+func (p *dataPlane) tidy(ctx context.Context) {
+	ticker := time.NewTicker(janitorEvery)
+	defer ticker.Stop()
+	for {
+		for what, remove := range map[string]func(context.Context) error{
+			"stale uploads": p.uploads.AbortStale,
+			"loose files":   p.datasets.RemoveLoose,
+		} {
+			if err := remove(ctx); err != nil && ctx.Err() == nil {
+				p.log.Warn("not tidied up", "what", what, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Close stops the work in the background, ingestions among it, which are taken
+// up again by whoever comes next.
+func (p *dataPlane) Close() error {
+	p.stop()
+	p.work.Wait()
+	p.pool.Close()
+	return p.objects.close()
+}
