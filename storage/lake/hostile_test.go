@@ -1,6 +1,9 @@
 package lake
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // The hostile list: statements that nobody who asks a question of their data
 // would write. {dir} is a folder with files that are not for them, {secret} a
@@ -321,7 +324,17 @@ SELECT unnest(generate_series(1, 100000000)) AS a, md5(a::VARCHAR) AS b ORDER BY
 
 // giants are statements that are too much by themselves.
 func giants() []string {
+	doubling, narrow := "WITH c0 AS (SELECT 1 AS x)", "WITH c0 AS (SELECT 1 AS x)"
+	for i := 1; i < 60; i++ {
+		doubling += fmt.Sprintf(", c%d AS (SELECT * FROM c%d a, c%d b)", i, i-1, i-1)
+		narrow += fmt.Sprintf(", c%d AS (SELECT a.x FROM c%d a, c%d b)", i, i-1, i-1)
+	}
+	stars := strings.Repeat("SELECT "+strings.Repeat("*, ", 30)+"* FROM (", 8) + "SELECT * FROM orders" + strings.Repeat(")", 8)
 	return []string{
+		doubling + " SELECT count(*) FROM c59",
+		doubling + " SELECT count(*) FROM c59 UNION BY NAME SELECT * FROM c59",
+		narrow + " SELECT nothing FROM c59",
+		stars,
 		strings.Repeat(" ", 10<<20) + "SELECT 1",
 		"SELECT '" + strings.Repeat("x", 10<<20) + "'",
 		"SELECT " + strings.Repeat("(", 20_000) + "1" + strings.Repeat(")", 20_000),

@@ -166,6 +166,7 @@ func (c *checker) output(items []any, s *scope) relation {
 			relation, _ := item["relation_name"].(string)
 			for _, r := range s.relations {
 				if relation == "" || strings.EqualFold(relation, r.name) {
+					c.widen(out, len(r.columns))
 					out.columns = append(out.columns, r.columns...)
 					out.open = out.open || r.open
 				}

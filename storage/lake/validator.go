@@ -23,7 +23,11 @@ type Checked struct {
 const (
 	maxNodes = 20_000
 	maxDepth = 200
-	maxTree  = 8 << 20
+	// maxWidth is the most columns of anything in a query, maxColumns of all of
+	// it together: stars over stars multiply them, here and in DuckDB.
+	maxWidth   = 5_000
+	maxColumns = 50_000
+	maxTree    = 8 << 20
 )
 
 // Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
@@ -92,6 +96,15 @@ type checker struct {
 	used   map[string]bool
 	nodes  int
 	depth  int
+	// columns counts those of everything that the query makes.
+	columns int
+}
+
+// widen counts the columns of something that the query makes.
+func (c *checker) widen(r relation, by int) {
+	if c.columns += by; len(r.columns)+by > maxWidth || c.columns > maxColumns {
+		c.refuse("the query makes too many columns; name those that it needs")
+	}
 }
 
 func (c *checker) refuse(format string, args ...any) {

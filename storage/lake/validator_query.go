@@ -104,6 +104,7 @@ func (c *checker) combination(n node, with *cte, outer *scope) relation {
 	switch c.text(n["setop_type"]) {
 	case "UNION", "EXCEPT", "INTERSECT":
 	case "UNION_BY_NAME":
+		c.widen(left, len(right.columns))
 		left.columns = append(left.columns[:len(left.columns):len(left.columns)], right.columns...)
 		left.open = left.open || right.open
 	default:
