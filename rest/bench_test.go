@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,7 @@ func compareWithBare(b *testing.B, s *service, user, path string) {
 	bare := httptest.NewServer(engine)
 	defer bare.Close()
 
+	defer debug.SetGCPercent(debug.SetGCPercent(rest.GCPercent)) // for both
 	token := s.token(user)
 	const rounds = 5
 	count := max(b.N/rounds, 1)

@@ -12,6 +12,9 @@ import (
 	"parley/storage"
 )
 
+// deadlineEvery is after how many turns a reader gets more time.
+const deadlineEvery = 8
+
 type conversationJSON struct {
 	ID        string `json:"id"`
 	Title     string `json:"title"`
@@ -65,13 +68,16 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	}
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, toJSON(title))
+	sent := 0
 	for turn, err := range turns {
 		if err != nil {
 			return err
 		}
 		text = appendTurn(text, turn)
 		// A client that goes on reading is not cut off.
-		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(s.RequestTimeout))
+		if sent++; sent%deadlineEvery == 0 {
+			_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(s.RequestTimeout))
+		}
 		if _, err := c.Writer.Write(text); err != nil {
 			return fmt.Errorf("send turn: %w", err)
 		}

@@ -55,6 +55,10 @@ type Config struct {
 	CORSOrigins []string
 }
 
+// GCPercent is how much garbage the server collects at once, against what it
+// holds: that is little, and most of a request is garbage.
+const GCPercent = 400
+
 // Server answers requests.
 type Server struct {
 	Config

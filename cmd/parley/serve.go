@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -38,6 +39,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	if err := c.err(); err != nil {
 		return err
 	}
+	tuneMemory()
 	log := newLogger(out.stderr, s.LogFormat, level)
 	for _, name := range unknownVariables(command.Model, os.Environ()) {
 		log.Warn("a variable that is no setting", "name", name)
@@ -84,6 +86,17 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
 	return serveHTTP(ctx, out, listener, handler, web, log)
+}
+
+// tuneMemory lets garbage gather while there is little of anything, unless Go's
+// own variables say otherwise.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(rest.GCPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(512 << 20)
+	}
 }
 
 // serveHTTP serves until ctx ends, then stops taking requests and waits for

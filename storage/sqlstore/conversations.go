@@ -70,12 +70,12 @@ ORDER BY c.updated_at DESC, c.id DESC`
 
 // turnRow is a turn with what its conversation is called.
 type turnRow struct {
-	Title     string            `db:"title"`
-	ID        string            `db:"id"`
-	Question  string            `db:"question"`
-	Status    storage.RunStatus `db:"status"`
-	Result    []byte            `db:"result"`
-	CreatedAt int64             `db:"created_at"`
+	Title     string
+	ID        string
+	Question  string
+	Status    storage.RunStatus
+	Result    []byte
+	CreatedAt int64
 }
 
 func (r turnRow) turn() storage.Turn {
@@ -140,8 +140,14 @@ SELECT c.title, r.id, r.question, r.status, r.result, r.created_at` + fromTurns 
 	AND (r.created_at, r.id) > ($4, $5)
 ORDER BY r.created_at, r.id
 LIMIT ` + turnPageText
-	var page []turnRow
-	err := s.SelectContext(ctx, &page, query, caller.Username, caller.Restriction, id, after.CreatedAt, after.ID)
+	// Scanned by hand: of what a reader waits for, this is the most.
+	page := make([]turnRow, 0, 4)
+	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
+		var row turnRow
+		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, &row.Result, &row.CreatedAt)
+		page = append(page, row)
+		return err
+	}, caller.Username, caller.Restriction, id, after.CreatedAt, after.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read conversation: %w", classify(err))
 	}

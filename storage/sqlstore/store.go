@@ -125,6 +125,27 @@ func (s *Store) reading(ctx context.Context, read func(ctx context.Context) erro
 	}
 }
 
+// eachRow reads rows that scan takes one by one.
+func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.Rows) error, args ...any) error {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	return s.reading(ctx, func(ctx context.Context) error {
+		rows, err := stmt.QueryxContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
 // GetContext reads one row; sql.ErrNoRows when there is none.
 func (s *Store) GetContext(ctx context.Context, dest any, query string, args ...any) error {
 	stmt, err := s.prepare(ctx, query)
