@@ -33,7 +33,7 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	if err != nil {
 		return err
 	}
-	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.integer("size")}
+	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.size("size")}
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -78,6 +78,10 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 		return err
 	}
 	upload, parts := f.upload(), f.sentParts()
+	name := ""
+	if f.has("name") {
+		name = f.checkedText("name", notEmpty)
+	}
 	patch, err := f.definition()
 	if err != nil {
 		return err
@@ -95,7 +99,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	if err := s.ensureDataset(c, caller, ref, patch); err != nil {
 		return err
 	}
-	ingestion := storage.NewIngestion{ID: following(file.FileID, "ingestion"), Mode: storage.IngestAppend, Files: []storage.IngestFile{file}}
+	ingestion := storage.NewIngestion{ID: following(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}}
 	err = s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
 	if errors.Is(err, storage.ErrConflict) {
 		c.PureJSON(http.StatusCreated, createdID{ID: ingestion.ID}) // begun when this was first asked for

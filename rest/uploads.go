@@ -20,8 +20,9 @@ type Uploads interface {
 	Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
 	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
 	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
-	// Bucket names where the bytes are.
+	// Bucket names where the bytes are, ObjectName what a key is called there.
 	Bucket() string
+	ObjectName(key string) string
 }
 
 type preparedSession struct {
@@ -99,7 +100,7 @@ func (s *Server) prepareUpload(c *gin.Context, caller storage.Caller) error {
 			continue
 		}
 		wanted[i].Filename = object.checkedText("filename", storage.CheckFilename)
-		wanted[i].Size = object.integer("size")
+		wanted[i].Size = object.size("size")
 	}
 	if err := f.err(); err != nil {
 		return err
@@ -126,6 +127,16 @@ func (f fields) integer(name string) int64 {
 		f.refuse(name, "must be a whole number")
 	}
 	return number
+}
+
+// size reads a number of bytes that must be there.
+func (f fields) size(name string) int64 {
+	before := len(*f.wrong)
+	size := f.integer(name)
+	if size < 1 && len(*f.wrong) == before {
+		f.refuse(name, "must be at least 1 byte")
+	}
+	return size
 }
 
 // upload reads what names an upload.
@@ -207,7 +218,7 @@ func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
 	for _, file := range session.Files {
 		if file.Status == storage.UploadCompleted {
 			answer.Files = append(answer.Files, uploadedFile{
-				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.Uploads.Bucket(), S3Key: file.Key,
+				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.Uploads.Bucket(), S3Key: s.Uploads.ObjectName(file.Key),
 			})
 		}
 	}

@@ -70,7 +70,7 @@ func TestUploadIntoDataset(t *testing.T) {
 			for _, id := range []any{&started, &again} { // the second time changes nothing
 				status := s.post("alice", "/upload/multipart/self/shop/orders/finish", map[string]any{
 					"uploadId": prepared.UploadID, "key": prepared.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}},
-					"dataDescription": "What we sold"}, id)
+					"name": "the file " + name, "dataDescription": "What we sold"}, id)
 				if status != http.StatusCreated {
 					t.Fatalf("finish: %d", status)
 				}
@@ -98,6 +98,9 @@ func TestUploadIntoDataset(t *testing.T) {
 		}
 		if got := upload("more.json", `[{"id":4,"item":"plum","price":2.5,"note":"ripe"}]`); got.Status != "completed" {
 			t.Errorf("a new column: %+v", got)
+		}
+		if got := s.send("alice", http.MethodGet, dataset+"/ingest/attempts", "", ""); !strings.Contains(got.body, `"name":"the file orders.csv"`) {
+			t.Errorf("attempts: %s", got.body)
 		}
 		s.golden("upload-into-dataset", `
 alice GET /data/alice/shop/orders

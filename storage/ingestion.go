@@ -50,7 +50,9 @@ type IngestFile struct {
 
 // NewIngestion is an ingestion to be started.
 type NewIngestion struct {
-	ID    string
+	ID string
+	// Name is what it is shown as; "" for the names of its files.
+	Name  string
 	Mode  IngestMode
 	Files []IngestFile
 }

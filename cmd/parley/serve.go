@@ -84,6 +84,9 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+	if records.DatabaseURL != "" && bytes.bucket == nil {
+		log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
+	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
 	return serveHTTP(ctx, out, listener, handler, web, log)
 }

@@ -101,6 +101,9 @@ func (f *Folder) Close() error { return f.root.Close() }
 // Bucket implements Store.
 func (f *Folder) Bucket() string { return "local" }
 
+// Name implements Store.
+func (f *Folder) Name(key string) string { return key }
+
 // Ping implements Store: a file can be written.
 func (f *Folder) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

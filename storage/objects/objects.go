@@ -62,8 +62,9 @@ type Store interface {
 	Sweep(ctx context.Context, before time.Time) (int, error)
 	// Ping reports whether the home can be reached.
 	Ping(ctx context.Context) error
-	// Bucket names the home.
+	// Bucket names the home, and Name what a key is called in it.
 	Bucket() string
+	Name(key string) string
 }
 
 // Upload addresses an upload that was begun.

@@ -138,6 +138,9 @@ func (s *S3) Close() error {
 // Bucket implements Store.
 func (s *S3) Bucket() string { return s.cfg.Bucket }
 
+// Name implements Store.
+func (s *S3) Name(key string) string { return s.prefix + key }
+
 // Ping implements Store: the bucket is there.
 func (s *S3) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errTooLong)

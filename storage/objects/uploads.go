@@ -119,6 +119,9 @@ func (u *Uploads) Session(ctx context.Context, caller storage.Caller, id string)
 // Bucket names where the bytes are.
 func (u *Uploads) Bucket() string { return u.Objects.Bucket() }
 
+// ObjectName is what a key is called there.
+func (u *Uploads) ObjectName(key string) string { return u.Objects.Name(key) }
+
 // Finish makes a file of its parts and gives its session. Missing, doubled or
 // wrong parts are ErrInvalid and change nothing; a finished file can be
 // finished again.

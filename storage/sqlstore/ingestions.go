@@ -54,7 +54,7 @@ func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref s
 		if err != nil {
 			return err
 		}
-		return s.addIngestion(ctx, tx, caller, found.ID, ingestion.ID, ingestion.Mode, files)
+		return s.addIngestion(ctx, tx, caller, found.ID, ingestion, files)
 	})
 }
 
@@ -82,10 +82,13 @@ func completedUploads(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, w
 	return files, nil
 }
 
-func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, datasetID, id string, mode storage.IngestMode, files []storage.UploadFile) error {
-	name, bytes := files[0].Filename, int64(0)
-	if more := len(files) - 1; more > 0 {
-		name = fmt.Sprintf("%s and %d more", name, more)
+func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
+	name, bytes := ingestion.Name, int64(0)
+	if name == "" {
+		name = files[0].Filename
+		if more := len(files) - 1; more > 0 {
+			name = fmt.Sprintf("%s and %d more", name, more)
+		}
 	}
 	for _, file := range files {
 		bytes += file.Size
@@ -94,14 +97,14 @@ func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Ca
 INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, status, status_message,
 	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9)`,
-		id, datasetID, caller.Username, caller.Restriction, name, mode, bytes, false, s.millis())
+		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis())
 	if err != nil {
 		return err
 	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `
 INSERT INTO ingestion_files (ingestion_id, position, upload_file_id)
-VALUES ($1, $2, $3)`, id, i, file.ID)
+VALUES ($1, $2, $3)`, ingestion.ID, i, file.ID)
 		if err != nil {
 			return err
 		}
@@ -133,7 +136,7 @@ LIMIT $5`
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
 func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
-	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.mode, i.status,`+datasetRole+fromIngestions+` AND i.id = $3`,
+	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.name, i.mode, i.status,`+datasetRole+fromIngestions+` AND i.id = $3`,
 		caller.Username, caller.Restriction, id)
 	if err == nil && row.Role == storage.Viewer {
 		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of the dataset may do this")
@@ -143,6 +146,7 @@ func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, 
 
 type ingestionAccess struct {
 	DatasetID string                  `db:"dataset_id"`
+	Name      string                  `db:"name"`
 	Mode      storage.IngestMode      `db:"mode"`
 	Status    storage.IngestionStatus `db:"status"`
 	Role      storage.Role            `db:"role"`
@@ -162,7 +166,7 @@ func (s *Store) RetryIngestion(ctx context.Context, caller storage.Caller, id, n
 		if err != nil {
 			return err
 		}
-		return s.addIngestion(ctx, tx, caller, found.DatasetID, newID, found.Mode, files)
+		return s.addIngestion(ctx, tx, caller, found.DatasetID, storage.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode}, files)
 	})
 }
 
