@@ -19,17 +19,19 @@ import (
 	"parley/internal/slogctx"
 	"parley/rest"
 	"parley/storage"
+	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )
 
 // service is the whole interface over a real store, reached by HTTP.
 type service struct {
-	t      testing.TB
-	store  *sqlstore.Store
-	rest   *rest.Server
-	server *httptest.Server
-	auth   auth.Config
-	log    *bytes.Buffer
+	t       testing.TB
+	store   *sqlstore.Store
+	rest    *rest.Server
+	uploads *objects.Uploads
+	server  *httptest.Server
+	auth    auth.Config
+	log     *bytes.Buffer
 	// vars are the ids and tokens that a script names in braces.
 	vars map[string]string
 }
@@ -44,6 +46,7 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 	}
 	t.Cleanup(authenticator.Close)
 	uploads, parts, datasets := newDataPlane(t, store)
+	s.uploads = uploads
 	cfg := rest.Config{
 		Uploads:        uploads,
 		Parts:          parts,

@@ -1,11 +1,15 @@
 package rest_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"parley/storage"
+	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -107,4 +111,61 @@ alice GET /data/alice/shop/orders
 alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM orders ORDER BY id"}
 `)
 	})
+}
+
+// TestStaleUploadsGo ends a session that has taken too long, one of whose files
+// was made whole and never recorded: nothing of it stays.
+func TestStaleUploadsGo(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	session := s.prepare("alice", "a.csv", 5)
+	file := session.Files[0]
+	etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
+	upload := objects.Upload{Key: file.Key, ID: file.UploadID}
+	if _, err := s.uploads.Objects.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
+		t.Fatal(err)
+	}
+	janitor := *s.uploads
+	janitor.Stale = -time.Hour
+	if err := janitor.AbortStale(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for object, err := range s.uploads.Objects.List(t.Context(), "uploads/") {
+		t.Errorf("still there: %+v, %v", object, err)
+	}
+	s.vars["session"], s.vars["file"] = session.SessionID, file.FileID
+	if got := s.put(file.PresignedURLs[0].URL, "12345"); got.status != http.StatusNotFound {
+		t.Errorf("a part after the end: %d %s", got.status, got.body)
+	}
+	got := s.send("alice", http.MethodGet, "/file-upload/"+session.SessionID+"/files", "", "")
+	if !strings.Contains(got.body, `"sessionStatus":"aborted"`) {
+		t.Errorf("the session: %s", got.body)
+	}
+}
+
+// TestManyAppendsAreCompacted adds rows in many small steps: they end up in few
+// files, all of them, in their order.
+func TestManyAppendsAreCompacted(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	const appends = 36
+	for i := range appends {
+		if got := s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", fmt.Sprintf(`{"data":[{"id":%d}]}`, i)); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	data, err := s.store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
+	if err != nil || data.RowCount != appends || len(data.Files) > appends/2 {
+		t.Errorf("%d rows in %d files, %v", data.RowCount, len(data.Files), err)
+	}
+	var result struct{ Data []struct{ ID int } }
+	s.post("alice", "/query", map[string]any{"username": "self", "namespace": "shop", "query": "SELECT id FROM orders"}, &result)
+	for i, row := range result.Data {
+		if row.ID != i {
+			t.Fatalf("row %d is %d", i, row.ID)
+		}
+	}
+	if len(result.Data) != appends {
+		t.Errorf("%d rows", len(result.Data))
+	}
 }
