@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -14,12 +13,9 @@ import (
 // readyTimeout is how long the store may take to show that it is there.
 const readyTimeout = 2 * time.Second
 
-// readiness is whether the server wants requests.
-type readiness struct{ draining atomic.Bool }
-
 // Drain makes the server answer that it is not ready, so that no more requests
 // are sent to it, while it goes on to serve those that are.
-func (s *Server) Drain() { s.ready.draining.Store(true) }
+func (s *Server) Drain() { s.draining.Store(true) }
 
 func (s *Server) getHealth(c *gin.Context) error {
 	c.PureJSON(http.StatusOK, gin.H{"status": "ok"})
@@ -27,13 +23,15 @@ func (s *Server) getHealth(c *gin.Context) error {
 }
 
 func (s *Server) getReady(c *gin.Context) error {
-	if s.ready.draining.Load() {
+	if s.draining.Load() {
 		return storage.Errorf(storage.ErrUnavailable, "shutting down")
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
-	if err := s.Store.Ping(ctx); err != nil {
-		return err
+	for _, store := range append([]Pinger{s.Store}, s.Ready...) {
+		if err := store.Ping(ctx); err != nil {
+			return err
+		}
 	}
 	c.PureJSON(http.StatusOK, gin.H{"status": "ready"})
 	return nil

@@ -76,6 +76,11 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("alive: %d", got.status)
 	}
 
+	s = newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+		cfg.Ready = []rest.Pinger{brokenStore{cfg.Store, func(context.Context) error { return storage.ErrUnavailable }}}
+	})
+	s.checkError("objects away", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")
+
 	s = newService(t, sqlstoretest.SQLite(t))
 	s.rest.Drain()
 	s.checkError("draining", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")

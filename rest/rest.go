@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -26,12 +27,20 @@ type Authenticator interface {
 	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
 }
 
+// Pinger can say whether it can be reached.
+type Pinger interface {
+	Ping(ctx context.Context) error
+}
+
 // Config is what the interface needs.
 type Config struct {
 	Store   storage.Store
 	Auth    Authenticator
 	Uploads Uploads
 	Lake    Lake
+	// Ready are what else must answer, besides Store, for the server to want
+	// requests.
+	Ready []Pinger
 	// Parts takes a part of an upload, where they come here; nil where they go
 	// elsewhere.
 	Parts func(w http.ResponseWriter, r *http.Request) error
@@ -62,10 +71,10 @@ const GCPercent = 400
 // Server answers requests.
 type Server struct {
 	Config
-	handler http.Handler
-	engine  *gin.Engine
-	proxies []netip.Prefix
-	ready   readiness
+	handler  http.Handler
+	engine   *gin.Engine
+	proxies  []netip.Prefix
+	draining atomic.Bool
 }
 
 // New makes a Server.

@@ -26,10 +26,12 @@ func TestWrongSettings(t *testing.T) {
 			"PARLEY_LISTEN=8080", "PARLEY_DATABASE_URL=mysql://root:hunter2@x/y", "PARLEY_BASE_URL=https://example.com/",
 			"PARLEY_AUTH_URL=x", "PARLEY_LOG_FORMAT=xml", "PARLEY_LOG_LEVEL=loud", "PARLEY_MAX_BODY=1MB", "PARLEY_REQUEST_TIMEOUT=0",
 			"PARLEY_TRUSTED_PROXIES=10.0.0.0/8,nobody", "PARLEY_CORS_ORIGINS=example.com", "PARLEY_AUTH_JWKS_URL=keys", "PARLEY_DRAIN_TIMEOUT=soon", "PARLEY_MIGRATE=perhaps",
+			"PARLEY_OBJECTS=ftp://bucket", "PARLEY_QUERY_TIMEOUT=1h", "PARLEY_MAX_ROWS=0", "PARLEY_UPLOAD_URL_TTL=never",
 		}, []string{"serve"}, []string{
 			"--listen (PARLEY_LISTEN)", "--database-url (PARLEY_DATABASE_URL)", "--base-url (PARLEY_BASE_URL)", "--auth-url (PARLEY_AUTH_URL)",
 			"--log-format (PARLEY_LOG_FORMAT)", "--log-level (PARLEY_LOG_LEVEL)", "--max-body (PARLEY_MAX_BODY)", "--drain-timeout (PARLEY_DRAIN_TIMEOUT)",
 			"--request-timeout (PARLEY_REQUEST_TIMEOUT)", `"nobody"`, `"example.com"`, "--auth-jwks-url (PARLEY_AUTH_JWKS_URL)", "--migrate (PARLEY_MIGRATE)",
+			"--objects (PARLEY_OBJECTS)", "--query-timeout (PARLEY_QUERY_TIMEOUT)", "--max-rows (PARLEY_MAX_ROWS)", "--upload-url-ttl (PARLEY_UPLOAD_URL_TTL)",
 		}},
 		{"a port too high", nil, []string{"serve", "--listen", "127.0.0.1:65536"}, []string{"--listen"}},
 		{"no folder", []string{"PARLEY_DATA="}, []string{"serve"}, []string{"--data"}},

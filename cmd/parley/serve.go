@@ -75,6 +75,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 
 	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
+	web.Ready = []rest.Pinger{plane.objects}
 	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
 	handler, err := rest.New(web.Config)
 	if err != nil {
