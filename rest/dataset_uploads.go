@@ -62,10 +62,8 @@ func (s *Server) mayIngest(c *gin.Context, caller storage.Caller, ref storage.Da
 		return s.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace, ref.Name)
 	case err != nil:
 		return err
-	case data.Role == storage.Viewer:
-		return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
 	}
-	return nil
+	return data.Role.MayEdit()
 }
 
 func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) error {

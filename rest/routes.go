@@ -139,7 +139,6 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 		return err
 	}
 	c.Set(userKey, caller.Username)
-	c.Request = c.Request.WithContext(auth.WithCaller(c.Request.Context(), caller))
 	return operation(c, caller)
 }
 

@@ -15,6 +15,14 @@ const (
 // Grantable reports whether a grant can carry the role.
 func (r Role) Grantable() bool { return r == Viewer || r == Editor }
 
+// MayEdit is an ErrForbidden for those who may read a dataset and not change it.
+func (r Role) MayEdit() error {
+	if r == Owner || r == Editor {
+		return nil
+	}
+	return Errorf(ErrForbidden, "only the owner and editors of this dataset may do this")
+}
+
 // Grant gives a user a role on a namespace or a dataset.
 type Grant struct {
 	Username string

@@ -1,12 +1,10 @@
 package auth_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"parley/internal/auth"
-	"parley/storage"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -53,16 +51,4 @@ func TestCloseWithoutProvider(t *testing.T) {
 	a := open(t, auth.Config{Secret: secret})
 	a.Close()
 	a.Close()
-}
-
-func TestCaller(t *testing.T) {
-	t.Parallel()
-	if caller, ok := auth.CallerFrom(context.Background()); ok || caller != (storage.Caller{}) {
-		t.Errorf("CallerFrom of a bare context = %+v, %v", caller, ok)
-	}
-	want := storage.Caller{Username: "alice", Restriction: "id"}
-	ctx := auth.WithCaller(context.Background(), want)
-	if caller, ok := auth.CallerFrom(ctx); !ok || caller != want {
-		t.Errorf("CallerFrom = %+v, %v, want %+v", caller, ok, want)
-	}
 }

@@ -80,8 +80,8 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 		if err != nil {
 			return err
 		}
-		if data.Role == storage.Viewer {
-			return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+		if err := data.Role.MayEdit(); err != nil {
+			return err
 		}
 		err = d.addOnce(ctx, data, a, filepath.Join(a.dir, fmt.Sprint("try", try)))
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {

@@ -265,10 +265,10 @@ func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref stora
 // do.
 func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
 	found, err := dataset(ctx, q, caller, ref)
-	if err == nil && found.Role == storage.Viewer {
-		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
+	if err != nil {
+		return found, err
 	}
-	return found, err
+	return found, found.Role.MayEdit()
 }
 
 // editableByID checks that the caller may still write to a dataset that was
@@ -279,10 +279,7 @@ func editableByID(ctx context.Context, q queryer, caller storage.Caller, id stri
 	if err := q.GetContext(ctx, &role, query, caller.Username, caller.Restriction, id); err != nil {
 		return err
 	}
-	if role == storage.Viewer {
-		return storage.Errorf(storage.ErrForbidden, "only the owner and editors of this dataset may do this")
-	}
-	return nil
+	return role.MayEdit()
 }
 
 func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {

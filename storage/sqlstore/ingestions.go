@@ -138,10 +138,10 @@ LIMIT $5`
 func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
 	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.name, i.mode, i.status,`+datasetRole+fromIngestions+` AND i.id = $3`,
 		caller.Username, caller.Restriction, id)
-	if err == nil && row.Role == storage.Viewer {
-		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of the dataset may do this")
+	if err != nil {
+		return row, err
 	}
-	return row, err
+	return row, row.Role.MayEdit()
 }
 
 type ingestionAccess struct {

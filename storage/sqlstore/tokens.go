@@ -14,11 +14,10 @@ import (
 )
 
 type tokenRow struct {
-	ID         string `db:"id"`
-	Name       string `db:"name"`
-	Restricted bool   `db:"restricted"`
-	CreatedAt  int64  `db:"created_at"`
-	ExpiresAt  int64  `db:"expires_at"`
+	ID        string `db:"id"`
+	Name      string `db:"name"`
+	CreatedAt int64  `db:"created_at"`
+	ExpiresAt int64  `db:"expires_at"`
 }
 
 // mayManageTokens keeps a restricted token from making itself a wider one.
@@ -61,7 +60,7 @@ func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.To
 		return nil, err
 	}
 	const query = `
-SELECT id, name, restricted, created_at, expires_at
+SELECT id, name, created_at, expires_at
 FROM tokens
 WHERE owner = $1
 ORDER BY created_at DESC, id DESC`
