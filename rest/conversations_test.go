@@ -25,13 +25,12 @@ func (s *service) longConversation(turns, size int) string {
 	alice, ctx, conversation := storage.Caller{Username: "alice"}, s.t.Context(), uuid.NewString()
 	result := json.RawMessage(`{"response":"` + strings.Repeat("x", size) + `","steps":[]}`)
 	for range turns {
-		id := uuid.Must(uuid.NewV7()).String()
-		err := s.store.StartRun(ctx, alice, storage.NewRun{
-			ID: id, ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
-			Agent: "assistant", Question: "How many orders were there?",
+		run, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
+			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+			Agent: "assistant", Text: "How many orders were there?",
 		})
 		if err == nil {
-			err = s.store.FinishRun(ctx, alice, id, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+			err = sqlstoretest.Finish(ctx, s.store, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
 		}
 		if err != nil {
 			s.t.Fatal(err)

@@ -376,14 +376,13 @@ func (s *service) haveConversation() {
 		{"failed", "nl2ql", "And in June?", storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: "canceled"}},
 		{"running", "assistant", "And in July?", storage.RunOutcome{}},
 	} {
-		id := uuid.Must(uuid.NewV7()).String()
-		s.vars[run.name] = id
-		err := s.store.StartRun(ctx, alice, storage.NewRun{
-			ID: id, ConversationID: s.vars["conversation"], Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
-			Agent: run.agent, Question: run.question,
+		asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
+			ConversationID: s.vars["conversation"], Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+			Agent: run.agent, Text: run.question,
 		})
+		s.vars[run.name] = asked.RunID
 		if err == nil && run.outcome.Status != "" {
-			err = s.store.FinishRun(ctx, alice, id, run.outcome)
+			err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, run.outcome)
 		}
 		if err != nil {
 			s.t.Fatal(err)

@@ -36,15 +36,6 @@ type Run struct {
 	CreatedAt time.Time
 }
 
-// NewRun is what a run starts from. IDs are UUIDs.
-type NewRun struct {
-	ID             string
-	ConversationID string
-	Namespace      NamespaceRef
-	Agent          string
-	Question       string
-}
-
 // RunOutcome is how a run ended. Status is final.
 type RunOutcome struct {
 	Status       RunStatus
@@ -53,15 +44,10 @@ type RunOutcome struct {
 	Result       json.RawMessage
 }
 
-// Runs keeps runs. A run belongs to the user who asked; to all others it is
-// not found. A restricted token sees the runs in namespaces that it covers
-// whole, and those that were asked with it.
+// Runs keeps runs, which Tasks makes and ends. A run belongs to the user who
+// asked; to all others it is not found. A restricted token sees the runs in
+// namespaces that it covers whole, and those that were asked with it.
 type Runs interface {
-	// StartRun records a running run in a namespace that the caller may see,
-	// and begins its conversation when the caller has none with that id.
-	StartRun(ctx context.Context, caller Caller, run NewRun) error
-	// FinishRun ends a running run. ErrConflict when it has ended.
-	FinishRun(ctx context.Context, caller Caller, id string, outcome RunOutcome) error
 	Run(ctx context.Context, caller Caller, id string) (Run, error)
 	// DeleteRun removes a run and, with its last run, its conversation.
 	DeleteRun(ctx context.Context, caller Caller, id string) error

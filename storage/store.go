@@ -9,6 +9,8 @@ type Store interface {
 	Shares
 	Conversations
 	Runs
+	Tasks
+	Hosts
 	Tokens
 	Uploads
 	Ingestions

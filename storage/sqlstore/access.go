@@ -114,17 +114,34 @@ const ownConversation = `(c.owner = $1 AND ($2 = '' OR EXISTS (
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
 
-// fromRuns, fromTurns and fromConversations are the runs r, those with their
-// conversation c, and the conversations c that the caller may see. They end in
-// a WHERE to which conditions can be added.
+// fromRuns, fromEvents, fromTurns and fromConversations are the runs r with
+// their task t, those with their events e, the runs r with their conversation c,
+// and the conversations c that the caller may see. They end in a WHERE to which
+// conditions can be added.
 const (
-	fromRuns  = " FROM runs r WHERE " + ownRun
+	fromRuns = `
+FROM runs r
+JOIN tasks t ON t.run_id = r.id
+WHERE ` + ownRun
+	fromEvents = `
+FROM runs r
+JOIN events e ON e.run_id = r.id
+WHERE ` + ownRun
 	fromTurns = `
 FROM runs r
 JOIN conversations c ON c.owner = r.owner AND c.id = r.conversation_id
 WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
+
+// conversationBegun is 1 when the caller has a conversation with id $5 that the
+// caller's token covers, 0 when the token does not cover it, and null when there
+// is none.
+const conversationBegun = `(
+	SELECT CASE WHEN ` + ownConversation + ` THEN 1 ELSE 0 END
+	FROM conversations c
+	WHERE c.owner = $1
+		AND c.id = $5)`
 
 // holdsRunAbout holds for conversations c in which a run that the caller may
 // see was asked of a namespace of owner $3, named $4; empty for any.
@@ -201,6 +218,34 @@ FROM ingestions i
 LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
 	AND (l.name IS NULL OR l.expires_at <= $1)`
+
+// leftRuns is the tasks t of the open runs that no living host holds at the
+// time $1, and host $2 does not hold either. heldRun is the run r with
+// id $1, its task t, and its namespace n while there is one. Both are whoever's:
+// for hosts.
+const (
+	leftRuns = `
+FROM tasks t
+LEFT JOIN leases l ON l.name = 'host/' || t.holder
+WHERE t.open
+	AND t.holder <> $2
+	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
+	heldRun = `
+FROM tasks t
+JOIN runs r ON r.id = t.run_id
+LEFT JOIN namespaces n ON n.id = r.namespace_id
+WHERE t.run_id = $1`
+)
+
+// artifactEvents is the events e of run $1 up to number $2 that make up its
+// artifacts. The run was found before: for its owner, or by a host.
+const artifactEvents = `
+SELECT e.number, e.kind, e.body
+FROM events e
+WHERE e.run_id = $1
+	AND e.number <= $2
+	AND e.kind = 'artifact'
+ORDER BY e.number`
 
 // namespaceAccess is a namespace as a caller may see it.
 type namespaceAccess struct {

@@ -186,9 +186,7 @@ func TestParallelQuestionsShareAConversation(t *testing.T) {
 		w := newWorld(t, store)
 		id := uuid.NewString()
 		together(func(i int) {
-			err := w.StartRun(t.Context(), user("alice"), storage.NewRun{
-				ID: uuid.NewString(), ConversationID: id, Namespace: nsRef("alice", "ns"), Agent: "nl2ql", Question: fmt.Sprint(i)})
-			if err != nil {
+			if _, err := w.tryToAsk(user("alice"), "ns", id, fmt.Sprint(i)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -206,7 +204,7 @@ func TestOneFinishWins(t *testing.T) {
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		var won atomic.Int32
 		together(func(int) {
-			err := w.FinishRun(t.Context(), user("alice"), run.ID, storage.RunOutcome{Status: storage.RunCompleted})
+			err := w.finish(user("alice"), run.RunID, storage.RunOutcome{Status: storage.RunCompleted})
 			if err == nil {
 				won.Add(1)
 			} else if !errors.Is(err, storage.ErrConflict) {
@@ -227,12 +225,12 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]storage.NewRun, writers)
+			runs := make([]storage.Asking, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}
 			together(func(i int) {
-				if err := w.DeleteRun(t.Context(), user("alice"), runs[i].ID); err != nil {
+				if err := w.DeleteRun(t.Context(), user("alice"), runs[i].RunID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -287,13 +285,12 @@ func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
 		ctx, narrow := t.Context(), w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
 		for range 20 {
 			id := w.ask(narrow, "ns", uuid.NewString(), "here").ConversationID
-			elsewhere := storage.NewRun{
-				ID: uuid.NewString(), ConversationID: id, Namespace: nsRef("alice", "other"), Agent: "nl2ql", Question: "elsewhere"}
+			var elsewhere storage.Asking
 			var asked error
 			together(func(i int) {
 				switch i {
 				case 0:
-					asked = w.StartRun(ctx, user("alice"), elsewhere)
+					elsewhere, asked = w.tryToAsk(user("alice"), "other", id, "elsewhere")
 				case 1:
 					err := w.DeleteConversation(ctx, narrow, id)
 					if err != nil && !errors.Is(err, storage.ErrForbidden) {
@@ -304,7 +301,7 @@ func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
 			if asked != nil && !errors.Is(asked, storage.ErrNotFound) {
 				t.Error(asked)
 			}
-			if _, err := w.Run(ctx, user("alice"), elsewhere.ID); asked == nil && err != nil {
+			if _, err := w.Run(ctx, user("alice"), elsewhere.RunID); asked == nil && err != nil {
 				t.Fatalf("a run was deleted that the token does not cover: %v", err)
 			}
 		}
@@ -359,12 +356,12 @@ func TestRunsAndConversationsGoTogether(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]storage.NewRun, writers)
+			runs := make([]storage.Asking, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}
 			together(func(i int) {
-				err := w.DeleteRun(t.Context(), user("alice"), runs[i].ID)
+				err := w.DeleteRun(t.Context(), user("alice"), runs[i].RunID)
 				if i%2 == 0 {
 					err = w.DeleteConversation(t.Context(), user("alice"), id)
 				}

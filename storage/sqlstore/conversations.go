@@ -33,24 +33,6 @@ func (r conversationRow) conversation() storage.Conversation {
 	}
 }
 
-// touchConversation begins a conversation with its first question, or marks one
-// that the caller's token covers as asked in now.
-func (s *Store) touchConversation(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id, question string) error {
-	now := s.millis()
-	begun, err := exec(ctx, tx, `
-INSERT INTO conversations (owner, id, title, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $4)
-ON CONFLICT (owner, id) DO NOTHING`, caller.Username, id, storage.Title(question), now)
-	if err != nil || begun > 0 {
-		return err
-	}
-	return execOne(ctx, tx, `
-UPDATE conversations AS c
-SET updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at END
-WHERE c.id = $3
-	AND `+ownConversation, caller.Username, caller.Restriction, id, now)
-}
-
 // Conversations implements storage.Conversations.
 func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	const query = `

@@ -15,17 +15,20 @@ import (
 )
 
 // ask starts a run of caller's in one of alice's namespaces.
-func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.NewRun {
+func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.Asking {
 	w.t.Helper()
-	run := storage.NewRun{
-		ID:             uuid.Must(uuid.NewV7()).String(),
-		ConversationID: conversationID,
-		Namespace:      nsRef("alice", namespace),
-		Agent:          "assistant",
-		Question:       question,
-	}
-	w.must(w.StartRun(w.t.Context(), caller, run))
+	run, err := w.tryToAsk(caller, namespace, conversationID, question)
+	w.must(err)
 	return run
+}
+
+func (w world) tryToAsk(caller storage.Caller, namespace, conversationID, question string) (storage.Asking, error) {
+	return sqlstoretest.Ask(w.t.Context(), w, caller, storage.Question{
+		ConversationID: conversationID, Namespace: nsRef("alice", namespace), Agent: "assistant", Text: question})
+}
+
+func (w world) finish(caller storage.Caller, runID string, outcome storage.RunOutcome) error {
+	return sqlstoretest.Finish(w.t.Context(), w, caller, runID, outcome)
 }
 
 // questions lists a conversation's questions in order.
@@ -48,37 +51,37 @@ func TestRunLife(t *testing.T) {
 		ctx, alice := t.Context(), user("alice")
 		started := w.ask(alice, "ns", uuid.NewString(), "How many?")
 
-		run, err := w.Run(ctx, alice, started.ID)
+		run, err := w.Run(ctx, alice, started.RunID)
 		w.must(err)
 		if run.Status != storage.RunRunning || run.Question != "How many?" || run.Result != nil || run.ConversationID != started.ConversationID {
 			t.Errorf("a started run: %+v", run)
 		}
 		result := json.RawMessage(`{"response":"Two.","steps":[]}`)
-		w.must(w.FinishRun(ctx, alice, started.ID, storage.RunOutcome{Status: storage.RunCompleted, LastNodeID: "answer", Result: result}))
-		run, err = w.Run(ctx, alice, started.ID)
+		w.must(w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunCompleted, LastNodeID: "answer", Result: result}))
+		run, err = w.Run(ctx, alice, started.RunID)
 		w.must(err)
 		if run.Status != storage.RunCompleted || string(run.Result) != string(result) || run.LastNodeID != "answer" {
 			t.Errorf("a finished run: %+v", run)
 		}
-		if err := w.FinishRun(ctx, alice, started.ID, storage.RunOutcome{Status: storage.RunFailed}); !errors.Is(err, storage.ErrConflict) {
+		if err := w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunFailed}); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("finish twice: got %v, want conflict", err)
 		}
 
 		bob := user("bob")
 		for name, err := range map[string]error{
-			"read":                     func() error { _, err := w.Run(ctx, bob, started.ID); return err }(),
-			"finish":                   w.FinishRun(ctx, bob, started.ID, storage.RunOutcome{Status: storage.RunFailed}),
-			"delete":                   w.DeleteRun(ctx, bob, started.ID),
+			"read":                     func() error { _, err := w.Run(ctx, bob, started.RunID); return err }(),
+			"finish":                   w.finish(bob, started.RunID, storage.RunOutcome{Status: storage.RunFailed}),
+			"delete":                   w.DeleteRun(ctx, bob, started.RunID),
 			"read conversation":        func() error { _, _, err := w.Conversation(ctx, bob, started.ConversationID); return err }(),
 			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
-			"ask in alice's namespace": w.StartRun(ctx, bob, started),
+			"ask in alice's namespace": func() error { _, err := w.tryToAsk(bob, "ns", started.ConversationID, "?"); return err }(),
 		} {
 			if !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("another user, %s: got %v, want not found", name, err)
 			}
 		}
 
-		w.must(w.DeleteRun(ctx, alice, started.ID))
+		w.must(w.DeleteRun(ctx, alice, started.RunID))
 		if _, _, err := w.Conversation(ctx, alice, started.ConversationID); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("the conversation of a deleted only run: got %v, want not found", err)
 		}
@@ -170,7 +173,7 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		id := uuid.NewString()
 		var asked []string
 		for i := range 2 * 16 {
-			asked = append(asked, w.ask(user("alice"), "ns", id, fmt.Sprint("question ", i)).Question)
+			asked = append(asked, w.ask(user("alice"), "ns", id, fmt.Sprint("question ", i)).Text)
 		}
 		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
 			t.Errorf("turns: got %q, want %q", got, want)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -36,6 +37,11 @@ type dialect struct {
 	lockOwner string
 	// hasVersions asks whether any migration was ever run.
 	hasVersions string
+	// writeRuns writes runs in one transaction. Those that do not stand where
+	// their change goes on are refused, with no harm to the others.
+	writeRuns func(s *Store, runs []*runChange) error
+	// notify tells other processes something; "" where there are none.
+	notify string
 }
 
 var (
@@ -44,6 +50,7 @@ var (
 		goose:       goose.DialectSQLite3,
 		schema:      strings.NewReplacer(),
 		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + versionTable + `')`,
+		writeRuns:   writeSQLite,
 	}
 	postgresDialect = dialect{
 		name:        "PostgreSQL",
@@ -51,6 +58,8 @@ var (
 		schema:      strings.NewReplacer(" WITHOUT ROWID", ""),
 		lockOwner:   `SELECT pg_advisory_xact_lock(hashtextextended('owner/' || $1, 0))`,
 		hasVersions: `SELECT to_regclass('` + versionTable + `') IS NOT NULL`,
+		writeRuns:   writePostgres,
+		notify:      `SELECT pg_notify('` + runsChannel + `', $1)`,
 	}
 )
 
@@ -95,22 +104,48 @@ func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err err
 	return read, write, nil
 }
 
-func openPostgres(ctx context.Context, url string) (*sqlx.DB, error) {
-	db, err := sqlx.Open("postgres", url)
+// openPostgres opens a pool, and a connection of its own for the log, which is
+// so never kept waiting.
+func openPostgres(ctx context.Context, url string) (pool, log *sqlx.DB, err error) {
+	connector, err := pq.NewConnector(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool = sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	var encoding string
+	if err := pool.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
+		return nil, nil, errors.Join(err, pool.Close())
+	}
+	if encoding != "UTF8" {
+		return nil, nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), pool.Close())
+	}
+	pool.SetMaxOpenConns(postgresConnections)
+	pool.SetMaxIdleConns(postgresConnections)
+	pool.SetConnMaxIdleTime(postgresIdle)
+	log = sqlx.NewDb(sql.OpenDB(logConnector{connector}), "postgres")
+	log.SetMaxOpenConns(1)
+	return pool, log, nil
+}
+
+// logConnector makes connections on which the log's one statement keeps its
+// plan. The server would plan it anew each time, or plan to read whole tables
+// while they are small and stay with that when they are not.
+type logConnector struct{ driver.Connector }
+
+func (c logConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	const settings = `
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off`
+	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var encoding string
-	if err := db.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, settings, nil); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
-	if encoding != "UTF8" {
-		return nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), db.Close())
-	}
-	db.SetMaxOpenConns(postgresConnections)
-	db.SetMaxIdleConns(postgresConnections)
-	db.SetConnMaxIdleTime(postgresIdle)
-	return db, nil
+	return conn, nil
 }
 
 func isUniqueViolation(err error) bool {

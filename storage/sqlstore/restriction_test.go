@@ -142,28 +142,28 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		for _, test := range []struct {
 			name   string
 			caller storage.Caller
-			sees   []storage.NewRun
-			not    []storage.NewRun
+			sees   []storage.Asking
+			not    []storage.Asking
 		}{
-			{"without restriction", alice, []storage.NewRun{free, apart, own, joined}, nil},
-			{"covering the namespace", wholly, []storage.NewRun{free, own, joined}, []storage.NewRun{apart}},
-			{"covering a dataset", partly, []storage.NewRun{own}, []storage.NewRun{free, apart, joined}},
+			{"without restriction", alice, []storage.Asking{free, apart, own, joined}, nil},
+			{"covering the namespace", wholly, []storage.Asking{free, own, joined}, []storage.Asking{apart}},
+			{"covering a dataset", partly, []storage.Asking{own}, []storage.Asking{free, apart, joined}},
 		} {
 			for _, run := range test.sees {
-				if _, err := w.Run(ctx, test.caller, run.ID); err != nil {
-					t.Errorf("%s: run %q: %v", test.name, run.Question, err)
+				if _, err := w.Run(ctx, test.caller, run.RunID); err != nil {
+					t.Errorf("%s: run %q: %v", test.name, run.Text, err)
 				}
 			}
 			for _, run := range test.not {
-				if _, err := w.Run(ctx, test.caller, run.ID); !errors.Is(err, storage.ErrNotFound) {
-					t.Errorf("%s: run %q: got %v, want not found", test.name, run.Question, err)
+				if _, err := w.Run(ctx, test.caller, run.RunID); !errors.Is(err, storage.ErrNotFound) {
+					t.Errorf("%s: run %q: got %v, want not found", test.name, run.Text, err)
 				}
-				if err := w.DeleteRun(ctx, test.caller, run.ID); !errors.Is(err, storage.ErrNotFound) {
-					t.Errorf("%s: delete run %q: got %v, want not found", test.name, run.Question, err)
+				if err := w.DeleteRun(ctx, test.caller, run.RunID); !errors.Is(err, storage.ErrNotFound) {
+					t.Errorf("%s: delete run %q: got %v, want not found", test.name, run.Text, err)
 				}
-				err := w.FinishRun(ctx, test.caller, run.ID, storage.RunOutcome{Status: storage.RunFailed})
+				err := w.finish(test.caller, run.RunID, storage.RunOutcome{Status: storage.RunFailed})
 				if !errors.Is(err, storage.ErrNotFound) {
-					t.Errorf("%s: finish run %q: got %v, want not found", test.name, run.Question, err)
+					t.Errorf("%s: finish run %q: got %v, want not found", test.name, run.Text, err)
 				}
 			}
 		}
@@ -181,7 +181,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 			}
 		}
 
-		if got := w.questions(partly, own.ConversationID); got != own.Question {
+		if got := w.questions(partly, own.ConversationID); got != own.Text {
 			t.Errorf("turns for the narrow token: got %q", got)
 		}
 		if _, _, err := w.Conversation(ctx, partly, free.ConversationID); !errors.Is(err, storage.ErrNotFound) {
@@ -193,8 +193,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		if err := w.DeleteConversation(ctx, partly, own.ConversationID); !errors.Is(err, storage.ErrForbidden) {
 			t.Errorf("delete a conversation with another's turn: got %v, want forbidden", err)
 		}
-		err = w.StartRun(ctx, partly, storage.NewRun{
-			ID: uuid.NewString(), ConversationID: free.ConversationID, Namespace: nsRef("alice", "ns"), Agent: "assistant", Question: "?"})
+		_, err = w.tryToAsk(partly, "ns", free.ConversationID, "?")
 		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("join a conversation that the token does not cover: got %v, want not found", err)
 		}

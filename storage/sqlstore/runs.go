@@ -11,7 +11,7 @@ import (
 	"parley/storage"
 )
 
-const runColumns = `r.id, r.conversation_id, r.agent, r.question, r.status, r.error_message, r.last_node_id, r.result, r.created_at`
+const runColumns = `r.id, r.conversation_id, r.agent, r.question, r.status, r.error_message, t.last_node_id, r.result, r.created_at`
 
 type runRow struct {
 	ID             string            `db:"id"`
@@ -40,53 +40,6 @@ func (r runRow) run() storage.Run {
 		run.Result = json.RawMessage(r.Result.String)
 	}
 	return run
-}
-
-// StartRun implements storage.Runs.
-func (s *Store) StartRun(ctx context.Context, caller storage.Caller, run storage.NewRun) error {
-	return s.inTx(ctx, "start run", func(tx *sqlx.Tx) error {
-		in, err := namespace(ctx, tx, caller, run.Namespace)
-		if err != nil {
-			return err
-		}
-		if err := s.touchConversation(ctx, tx, caller, run.ConversationID, run.Question); err != nil {
-			return err
-		}
-		_, err = exec(ctx, tx, `
-INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	status, error_message, last_node_id, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', '', '', $8, $8)`,
-			run.ID, caller.Username, run.ConversationID, in.ID, caller.Restriction, run.Agent, run.Question, s.millis())
-		if isForeignKeyViolation(err) {
-			return storage.ErrNotFound // the namespace has gone just now
-		}
-		return err
-	})
-}
-
-// FinishRun implements storage.Runs.
-func (s *Store) FinishRun(ctx context.Context, caller storage.Caller, id string, outcome storage.RunOutcome) error {
-	var result sql.NullString
-	if outcome.Result != nil {
-		result = sql.NullString{String: string(outcome.Result), Valid: true}
-	}
-	return s.inTx(ctx, "finish run", func(tx *sqlx.Tx) error {
-		n, err := exec(ctx, tx, `
-UPDATE runs AS r
-SET status = $4, error_message = $5, last_node_id = $6, result = $7, updated_at = $8
-WHERE r.id = $3
-	AND r.status = 'running'
-	AND `+ownRun,
-			caller.Username, caller.Restriction, id,
-			outcome.Status, outcome.ErrorMessage, outcome.LastNodeID, result, s.millis())
-		if err != nil || n > 0 {
-			return err
-		}
-		if _, err := readRun(ctx, tx, caller, id); err != nil {
-			return err
-		}
-		return storage.Errorf(storage.ErrConflict, "the run has ended")
-	})
 }
 
 // Run implements storage.Runs.

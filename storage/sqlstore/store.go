@@ -45,26 +45,39 @@ type Store struct {
 	// readers has a place for each connection of the embedded database.
 	readers chan struct{}
 	now     func() time.Time
+
+	log *eventLog
+	// batches is what the log is written through, and logStatements what with:
+	// both are used by its one writer alone.
+	batches       *sqlx.DB
+	logStatements map[string]*sql.Stmt
+	// instance tells what this store has told others from what they tell it.
+	instance string
+	url      string
+	closing  func() error
 }
 
 var _ storage.Store = (*Store)(nil)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: time.Now}
+	s := &Store{now: time.Now, instance: newID(), url: cfg.DatabaseURL}
 	var err error
 	if cfg.DatabaseURL != "" {
 		s.dialect = postgresDialect
-		s.read, err = openPostgres(ctx, cfg.DatabaseURL)
+		s.read, s.batches, err = openPostgres(ctx, cfg.DatabaseURL)
 		s.write = s.read
 	} else {
 		s.dialect = sqliteDialect
 		s.readers = make(chan struct{}, sqliteReaders)
 		s.read, s.write, err = openSQLite(ctx, cfg.Path)
+		s.batches = s.write
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
+	s.log = startLog(s.writeRuns)
+	s.closing = sync.OnceValue(s.close)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -79,13 +92,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close lets go of the database.
-func (s *Store) Close() error {
-	if s.read == s.write {
-		return s.read.Close()
-	}
-	// The writer goes last: it is the one that can tidy the WAL away.
-	return errors.Join(s.read.Close(), s.write.Close())
+// Close writes what was appended and lets go of the database.
+func (s *Store) Close() error { return s.closing() }
+
+func (s *Store) close() error {
+	s.log.close()
+	// The writer goes last: it is the one that can tidy SQLite's WAL away. What
+	// is closed twice does not mind.
+	return errors.Join(s.read.Close(), s.batches.Close(), s.write.Close())
 }
 
 // queryer is what reads: the store itself, or a transaction.
@@ -125,7 +139,10 @@ func (s *Store) reading(ctx context.Context, read func(ctx context.Context) erro
 	}
 }
 
-// eachRow reads rows that scan takes one by one.
+// errEnough says that no more rows are wanted.
+var errEnough = errors.New("enough rows")
+
+// eachRow reads rows that scan takes one by one, until it says errEnough.
 func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.Rows) error, args ...any) error {
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
@@ -138,7 +155,9 @@ func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			if err := scan(rows); err != nil {
+			if err := scan(rows); errors.Is(err, errEnough) {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// keepEnded is how long it is kept of a host that it has died.
+const keepEnded = 24 * time.Hour
+
+func hostLease(holder string) string { return "host/" + holder }
+
+// KeepHost implements storage.Hosts. A host that is new here tidies away the
+// leases of those that have long gone.
+func (s *Store) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
+	return s.inTx(ctx, "keep host", func(tx *sqlx.Tx) error {
+		now := s.now()
+		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(lasts).UnixMilli())
+		if err != nil || n > 0 {
+			return err
+		}
+		if _, err := s.takeLease(ctx, tx, hostLease(holder), holder, lasts); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-keepEnded).UnixMilli())
+		return err
+	})
+}
+
+// heldRow is a run as the host that works on it needs it.
+type heldRow struct {
+	taskRow
+	Owner          string         `db:"owner"`
+	Restriction    string         `db:"restriction"`
+	Question       string         `db:"question"`
+	NamespaceOwner sql.NullString `db:"namespace_owner"`
+	Namespace      sql.NullString `db:"namespace"`
+	Takeovers      int            `db:"takeovers"`
+	CreatedAt      int64          `db:"created_at"`
+}
+
+// TakeRuns implements storage.Hosts.
+func (s *Store) TakeRuns(ctx context.Context, holder string, limit int) (taken []storage.HeldRun, err error) {
+	query := `SELECT t.run_id, t.holder` + leftRuns + `
+ORDER BY t.run_id
+LIMIT ` + strconv.Itoa(limit)
+	err = s.inTx(ctx, "take runs", func(tx *sqlx.Tx) error {
+		taken = nil
+		var left []struct {
+			RunID  string `db:"run_id"`
+			Holder string `db:"holder"`
+		}
+		if err := tx.SelectContext(ctx, &left, query, s.millis(), holder); err != nil {
+			return err
+		}
+		for _, run := range left {
+			held, err := takeRun(ctx, tx, run.RunID, run.Holder, holder)
+			if errors.Is(err, storage.ErrNotFound) {
+				continue // somebody else was faster
+			}
+			if err != nil {
+				return err
+			}
+			taken = append(taken, held)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return taken, nil
+}
+
+// takeRun takes a run from one holder for another; ErrNotFound when that one
+// does not hold it any more. A host that stops gives its runs back: one that
+// still holds them has died.
+func takeRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string) (storage.HeldRun, error) {
+	err := execOne(ctx, tx, `
+UPDATE tasks
+SET holder = $3, takeovers = takeovers + CASE WHEN $2 = '' THEN 0 ELSE 1 END
+WHERE run_id = $1
+	AND open
+	AND holder = $2`, runID, from, to)
+	if err != nil {
+		return storage.HeldRun{}, err
+	}
+	// Read only now: until then, the one before may have written.
+	var row heldRow
+	err = tx.GetContext(ctx, &row, `
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.created_at,
+	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
+	if err != nil {
+		return storage.HeldRun{}, err
+	}
+	run := row.held()
+	run.Task.Artifacts, err = readArtifacts(ctx, tx, runID, row.LastEvent)
+	return run, err
+}
+
+func (r heldRow) held() storage.HeldRun {
+	return storage.HeldRun{
+		Asking: storage.Asking{
+			RunID:  r.RunID,
+			Caller: storage.Caller{Username: r.Owner, Restriction: r.Restriction},
+			Question: storage.Question{
+				Agent:          r.Agent,
+				Namespace:      storage.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
+				ConversationID: r.ConversationID,
+				Text:           r.Question,
+			},
+		},
+		Task:      r.task(),
+		Takeovers: r.Takeovers,
+		CreatedAt: fromMillis(r.CreatedAt),
+	}
+}
+
+// LeaveRuns implements storage.Hosts.
+func (s *Store) LeaveRuns(ctx context.Context, holder string) error {
+	return s.inTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
+		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `DELETE FROM leases WHERE name = $1`, hostLease(holder)); err != nil {
+			return err
+		}
+		if left == 0 || s.dialect.notify == "" {
+			return nil
+		}
+		_, err = exec(ctx, tx, s.dialect.notify, s.instance)
+		return err
+	})
+}

@@ -1,0 +1,214 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"parley/internal/pgtest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// take has a host take runs and gives them by their id.
+func (w world) take(holder string, limit int) map[string]storage.HeldRun {
+	w.t.Helper()
+	runs, err := w.TakeRuns(w.t.Context(), holder, limit)
+	w.must(err)
+	byID := make(map[string]storage.HeldRun)
+	for _, run := range runs {
+		byID[run.Asking.RunID] = run
+	}
+	return byID
+}
+
+func TestRunsAreTakenOver(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx := t.Context()
+		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		w.must(w.KeepHost(ctx, sqlstoretest.Holder, time.Hour))
+		run := w.ask(partly, "ns", uuid.NewString(), "How many?")
+		ended := w.ask(user("alice"), "ns", uuid.NewString(), "ended")
+		w.must(w.finish(user("alice"), ended.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
+		change := step(run.RunID, 0, 3)
+		change.Events[1].Kind = storage.EventArtifact
+		w.must(sqlstoretest.Append(w, change))
+
+		if got := w.take("second", 10); len(got) != 0 {
+			t.Errorf("runs were taken from a living host: %v", got)
+		}
+		w.must(w.KeepHost(ctx, sqlstoretest.Holder, -time.Second))
+		if got := w.take(sqlstoretest.Holder, 10); len(got) != 0 {
+			t.Errorf("a host took its own runs: %v", got)
+		}
+		w.must(w.KeepHost(ctx, "second", time.Hour))
+		got, ok := w.take("second", 10)[run.RunID]
+		want := storage.Asking{RunID: run.RunID, Caller: partly, Question: storage.Question{
+			Agent: run.Agent, Namespace: nsRef("alice", "ns"), ConversationID: run.ConversationID, Text: "How many?"}}
+		if !ok || got.Asking != want || got.Takeovers != 1 || got.CreatedAt.IsZero() {
+			t.Errorf("took %+v, want %+v", got, want)
+		}
+		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {
+			t.Errorf("took the task %+v", got.Task)
+		}
+		if err := sqlstoretest.Append(w, step(run.RunID, 3, 1)); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("the host before wrote on: %v", err)
+		}
+		next := step(run.RunID, 3, 1)
+		next.Holder = "second"
+		w.must(sqlstoretest.Append(w, next))
+
+		// A host that stops leaves its runs; that counts for nothing.
+		w.must(w.RenameNamespace(ctx, user("alice"), nsRef("alice", "ns"), "renamed"))
+		w.must(w.LeaveRuns(ctx, "second"))
+		got = w.take("third", 10)[run.RunID]
+		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Asking.Namespace != nsRef("alice", "renamed") {
+			t.Errorf("took what was left: %+v", got)
+		}
+		// The third never said that it lives.
+		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "renamed"), true))
+		got = w.take("fourth", 10)[run.RunID]
+		if got.Takeovers != 2 || got.Asking.Namespace != (storage.NamespaceRef{}) {
+			t.Errorf("took from one that never lived: %+v", got)
+		}
+	})
+}
+
+func TestTakeRunsTakesNoMoreThanAsked(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for range 5 {
+			w.ask(user("alice"), "ns", uuid.NewString(), "?")
+		}
+		w.must(w.EndLeases(t.Context()))
+		w.must(w.KeepHost(t.Context(), "next", time.Hour))
+		for _, want := range []int{3, 2, 0} {
+			if got := w.take("next", 3); len(got) != want {
+				t.Errorf("took %d runs, want %d", len(got), want)
+			}
+		}
+	})
+}
+
+// TestEachRunIsTakenOnce has hosts on several stores of one database take the
+// same runs at the same moment.
+func TestEachRunIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	cfg := sqlstore.Config{DatabaseURL: pgtest.URL(t)}
+	first := open(t, cfg)
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stores := []world{newWorld(t, first), {open(t, cfg), t}}
+	const runs = 40
+	for range runs {
+		stores[0].ask(user("alice"), "ns", uuid.NewString(), "?")
+	}
+	var taken atomic.Int32
+	together(func(i int) {
+		holder := uuid.NewString()
+		if err := stores[i%2].KeepHost(t.Context(), holder, time.Hour); err != nil {
+			t.Error(err)
+		}
+		for range 4 {
+			held, err := stores[i%2].TakeRuns(t.Context(), holder, 10)
+			if err != nil {
+				t.Error(err)
+			}
+			taken.Add(int32(len(held)))
+		}
+	})
+	if taken.Load() != runs {
+		t.Errorf("%d runs were taken, of %d", taken.Load(), runs)
+	}
+}
+
+func TestListen(t *testing.T) {
+	t.Parallel()
+	cfg := sqlstore.Config{DatabaseURL: pgtest.URL(t)}
+	here := open(t, cfg)
+	if err := here.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, there := newWorld(t, here), world{open(t, cfg), t}
+	ctx, stop := context.WithCancel(t.Context())
+	heard, ended := make(chan string, 1000), make(chan error, 1)
+	go func() { ended <- here.Listen(ctx, func(runID string) { heard <- runID }) }()
+	expect := func(want string) {
+		t.Helper()
+		if got := <-heard; got != want {
+			t.Errorf("heard of %q, want %q", got, want)
+		}
+	}
+	expect("") // it listens
+
+	own := w.ask(user("alice"), "ns", uuid.NewString(), "asked here")
+	run := there.ask(user("alice"), "ns", uuid.NewString(), "asked there")
+	expect(run.RunID)
+	if err := sqlstoretest.Append(there, step(run.RunID, 7, 1)); !errors.Is(err, storage.ErrConflict) {
+		t.Error(err)
+	}
+	there.must(there.finish(user("alice"), own.RunID, storage.RunOutcome{Status: storage.RunFailed}))
+	expect(own.RunID)
+	there.must(there.LeaveRuns(ctx, sqlstoretest.Holder))
+	expect("")
+
+	// Many at once are told of in several messages.
+	var starts []storage.TaskChange
+	for range 250 {
+		starts = append(starts, there.start(uuid.NewString()))
+	}
+	all := make(map[string]bool)
+	for i, err := range there.batch(starts...) {
+		there.must(err)
+		all[starts[i].RunID] = true
+	}
+	for len(all) > 0 {
+		id := <-heard
+		if !all[id] {
+			t.Fatalf("heard of %q", id)
+		}
+		delete(all, id)
+	}
+
+	// The connections break: the log and the listener make new ones.
+	db, err := sqlx.Open("postgres", cfg.DatabaseURL)
+	w.must(err)
+	defer func() { _ = db.Close() }()
+	_, err = db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	w.must(err)
+	expect("")
+	for {
+		err := sqlstoretest.Append(there, step(starts[0].RunID, 0, 1))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, storage.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	expect(starts[0].RunID)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyElseIsHeardOnSQLite(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := store.Listen(ctx, func(string) { t.Error("somebody was heard") }); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,242 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+
+	"parley/storage"
+)
+
+// runsChannel is where processes tell each other which runs they have changed.
+// What is told is the instance of the store that did, and some ids.
+const runsChannel = "parley_runs"
+
+// batchTimeout is how long the server may take to write a batch.
+const batchTimeout = 30 * time.Second
+
+// writeRunsQuery writes a whole batch in one round trip. It gives the ids of
+// the runs that were written, some in a row, and tells them to other processes:
+// a message has room for 8,000 bytes. That a task is open is asked in words that
+// keep the server from going through the index of all open ones.
+const writeRunsQuery = `
+WITH begun AS (
+	INSERT INTO conversations (owner, id, title, created_at, updated_at)
+	SELECT c.owner, c.id, c.title, $2::bigint, $2::bigint
+	FROM unnest($3::text[], $4::text[], $5::text[]) AS c (owner, id, title)
+	ON CONFLICT (owner, id) DO UPDATE
+	SET updated_at = GREATEST(conversations.updated_at, excluded.updated_at)
+), touched AS (
+	UPDATE conversations AS c
+	SET updated_at = GREATEST(c.updated_at, $2::bigint)
+	FROM unnest($6::text[], $7::text[]) AS b (owner, id)
+	WHERE c.owner = b.owner
+		AND c.id = b.id
+), start AS MATERIALIZED (
+	SELECT *
+	FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
+		$15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bigint[], $21::text[], $22::text[])
+		AS s (run_id, owner, conversation_id, namespace_id, restriction, agent, question,
+			status, error_message, result, state, snapshot, last_event, last_node_id, holder)
+), asked AS (
+	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
+		status, error_message, result, created_at)
+	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
+		s.status, s.error_message, NULLIF(s.result, ''), $2::bigint
+	FROM start s
+), started AS (
+	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
+	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint
+	FROM start s
+	RETURNING run_id
+), change AS MATERIALIZED (
+	SELECT *
+	FROM unnest($23::text[], $24::bigint[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[],
+		$30::text[], $31::bigint[], $32::text[])
+		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id)
+), changed AS (
+	UPDATE tasks AS t
+	SET open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
+		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint
+	FROM change c
+	WHERE t.run_id = c.run_id
+		AND CASE WHEN t.open THEN t.last_event END = c.after
+		AND (c.holder = '' OR t.holder = c.holder)
+	RETURNING t.run_id, c.status, c.error_message, c.result
+), ended AS (
+	UPDATE runs AS r
+	SET status = c.status, error_message = c.error_message, result = NULLIF(c.result, '')
+	FROM changed c
+	WHERE r.id = c.run_id
+		AND c.status <> 'running'
+), written AS MATERIALIZED (
+	SELECT run_id FROM started
+	UNION ALL
+	SELECT run_id FROM changed
+), refused AS MATERIALIZED (
+	SELECT run_id FROM change
+	EXCEPT
+	SELECT run_id FROM changed
+), logged AS (
+	INSERT INTO events (run_id, number, kind, body, created_at)
+	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
+	FROM unnest($33::text[], $34::bigint[], $35::text[], $36::text[]) AS e (run_id, number, kind, body)
+	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
+), told AS (
+	SELECT string_agg(n.run_id, ' ') AS ids
+	FROM (SELECT w.run_id, row_number() OVER () / 200 AS message FROM written w) n
+	GROUP BY n.message
+)
+SELECT ids, pg_notify('` + runsChannel + `', $1::text || ' ' || ids)
+FROM told`
+
+// columns are the values of some rows, column by column, as Postgres unnests
+// them.
+type columns struct{ values []any }
+
+func (c *columns) texts(n int, text func(i int) string) {
+	column := make(pq.StringArray, n)
+	for i := range column {
+		column[i] = text(i)
+	}
+	c.values = append(c.values, column)
+}
+
+func (c *columns) numbers(n int, number func(i int) int64) {
+	column := make(pq.Int64Array, n)
+	for i := range column {
+		column[i] = number(i)
+	}
+	c.values = append(c.values, column)
+}
+
+func writePostgres(s *Store, runs []*runChange) error {
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	if err := s.prepareLog(ctx, writeRunsQuery); err != nil {
+		return err
+	}
+	var starts, changes []*runChange
+	for _, run := range runs {
+		if run.Start != nil {
+			starts = append(starts, run)
+		} else {
+			changes = append(changes, run)
+		}
+	}
+	c := columns{values: []any{s.instance, s.millis()}}
+	c.conversations(starts)
+	c.starts(starts)
+	c.changes(changes)
+	c.events(runs)
+	rows, err := s.logStatements[writeRunsQuery].QueryContext(ctx, c.values...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	written := make(map[string]bool, len(runs))
+	for rows.Next() {
+		var ids, told string
+		if err := rows.Scan(&ids, &told); err != nil {
+			return err
+		}
+		for id := range strings.SplitSeq(ids, " ") {
+			written[id] = true
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if len(written) == len(runs) {
+		return nil
+	}
+	return s.refuse(ctx, runs, written)
+}
+
+// refuse says of runs that were not written why not. The others are, whatever
+// becomes of this.
+func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
+	for _, run := range runs {
+		if written[run.RunID] {
+			continue
+		}
+		var exists bool
+		err := s.GetContext(ctx, &exists, hasTask, run.RunID)
+		run.refused(exists || err != nil)
+	}
+	return nil
+}
+
+// conversations are those that begin, and those that go on.
+func (c *columns) conversations(starts []*runChange) {
+	type key struct{ owner, id string }
+	seen := make(map[key]bool)
+	// A statement can write a row once. A conversation that somebody begins is
+	// made where it is not there, whoever else found it begun.
+	some := func(begun bool) (some []*storage.RunStart) {
+		for _, run := range starts {
+			k := key{run.Start.Caller.Username, run.Start.Place.ConversationID}
+			if run.Start.Place.Begun == begun && !seen[k] {
+				seen[k] = true
+				some = append(some, run.Start)
+			}
+		}
+		return some
+	}
+	begun, touched := some(false), some(true)
+	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
+	c.texts(len(begun), func(i int) string { return begun[i].Place.ConversationID })
+	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Question) })
+	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
+	c.texts(len(touched), func(i int) string { return touched[i].Place.ConversationID })
+}
+
+func (c *columns) starts(runs []*runChange) {
+	n := len(runs)
+	c.texts(n, func(i int) string { return runs[i].RunID })
+	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
+	c.texts(n, func(i int) string { return runs[i].Start.Place.ConversationID })
+	c.texts(n, func(i int) string { return runs[i].Start.Place.NamespaceID })
+	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
+	c.texts(n, func(i int) string { return runs[i].Start.Agent })
+	c.texts(n, func(i int) string { return runs[i].Start.Question })
+	c.outcomes(runs)
+	c.texts(n, func(i int) string { return runs[i].Holder })
+}
+
+func (c *columns) changes(runs []*runChange) {
+	n := len(runs)
+	c.texts(n, func(i int) string { return runs[i].RunID })
+	c.numbers(n, func(i int) int64 { return runs[i].After })
+	c.texts(n, func(i int) string { return runs[i].Holder })
+	c.outcomes(runs)
+}
+
+// outcomes are what runs have come to.
+func (c *columns) outcomes(runs []*runChange) {
+	n := len(runs)
+	c.texts(n, func(i int) string { return string(runs[i].outcome().Status) })
+	c.texts(n, func(i int) string { return runs[i].outcome().ErrorMessage })
+	c.texts(n, func(i int) string { return string(runs[i].outcome().Result) })
+	c.texts(n, func(i int) string { return runs[i].State })
+	c.texts(n, func(i int) string { return string(runs[i].Snapshot) })
+	c.numbers(n, func(i int) int64 { return runs[i].last() })
+	c.texts(n, func(i int) string { return runs[i].LastNodeID })
+}
+
+func (c *columns) events(runs []*runChange) {
+	var ids, kinds, bodies pq.StringArray
+	var numbers pq.Int64Array
+	for _, run := range runs {
+		for i := range run.Events {
+			event := &run.Events[i]
+			ids = append(ids, run.RunID)
+			numbers = append(numbers, event.Number)
+			kinds = append(kinds, string(event.Kind))
+			bodies = append(bodies, string(event.Body))
+		}
+	}
+	c.values = append(c.values, ids, numbers, kinds, bodies)
+}

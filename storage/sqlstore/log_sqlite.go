@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// The statements of the log. They are kept prepared on the connection that
+// writes: nothing else is done as often.
+const (
+	beginConversation = `
+INSERT INTO conversations (owner, id, title, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $4)
+ON CONFLICT (owner, id) DO UPDATE
+SET updated_at = excluded.updated_at
+WHERE conversations.updated_at < excluded.updated_at`
+	touchConversation = `
+UPDATE conversations
+SET updated_at = $3
+WHERE owner = $1
+	AND id = $2
+	AND updated_at < $3`
+	insertRun = `
+INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
+	status, error_message, result, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertTask = `
+INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
+	updateTask = `
+UPDATE tasks
+SET open = $4, state = $5, snapshot = $6, last_event = $7,
+	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9
+WHERE run_id = $1
+	AND open
+	AND last_event = $2
+	AND ($3 = '' OR holder = $3)`
+	hasTask     = `SELECT EXISTS (SELECT 1 FROM tasks WHERE run_id = $1)`
+	insertEvent = `
+INSERT INTO events (run_id, number, kind, body, created_at)
+VALUES ($1, $2, $3, $4, $5)`
+	endRun = `
+UPDATE runs
+SET status = $2, error_message = $3, result = $4
+WHERE id = $1`
+)
+
+// sqliteLog is a transaction in which runs are written.
+type sqliteLog struct {
+	tx  *sqlx.Tx
+	ctx context.Context
+	now int64
+	// kept are the store's statements, and ready those of them that this
+	// transaction has used.
+	kept, ready map[string]*sql.Stmt
+}
+
+func writeSQLite(s *Store, runs []*runChange) error {
+	// Without an end: the driver would start a goroutine for each statement.
+	ctx := context.Background()
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun)
+	if err != nil {
+		return err
+	}
+	tx, err := s.batches.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	l := sqliteLog{tx: tx, ctx: ctx, now: s.millis(), kept: s.logStatements, ready: make(map[string]*sql.Stmt, 8)}
+	for _, run := range runs {
+		if err := l.write(run); err != nil {
+			_ = tx.Rollback()
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+func (l *sqliteLog) write(run *runChange) error {
+	if run.Start != nil {
+		if err := l.start(run); err != nil {
+			return err
+		}
+	} else if changed, err := l.change(run); err != nil || !changed {
+		return err
+	}
+	for i := range run.Events {
+		event := &run.Events[i]
+		if _, err := l.exec(insertEvent, run.RunID, event.Number, string(event.Kind), string(event.Body), l.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *sqliteLog) start(run *runChange) error {
+	var (
+		start   = run.Start
+		place   = start.Place
+		owner   = start.Caller.Username
+		outcome = run.outcome()
+		err     error
+	)
+	if place.Begun {
+		// Where it has gone, the run finds no conversation.
+		_, err = l.exec(touchConversation, owner, place.ConversationID, l.now)
+	} else {
+		_, err = l.exec(beginConversation, owner, place.ConversationID, storage.Title(start.Question), l.now)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.exec(insertRun, run.RunID, owner, place.ConversationID, place.NamespaceID, start.Caller.Restriction,
+		start.Agent, start.Question, string(outcome.Status), outcome.ErrorMessage, nullable(outcome.Result), l.now)
+	if err != nil {
+		return err
+	}
+	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
+		run.last(), run.LastNodeID, run.Holder, l.now)
+	return err
+}
+
+// change writes what a run that was there before has come to. It says no when
+// the run is not where it should be.
+func (l *sqliteLog) change(run *runChange) (bool, error) {
+	n, err := l.exec(updateTask, run.RunID, run.After, run.Holder, run.Outcome == nil, run.State, string(run.Snapshot),
+		run.last(), run.LastNodeID, l.now)
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		var exists bool
+		if err := l.tx.GetContext(l.ctx, &exists, hasTask, run.RunID); err != nil {
+			return false, err
+		}
+		run.refused(exists)
+		return false, nil
+	}
+	if run.Outcome != nil {
+		_, err = l.exec(endRun, run.RunID, string(run.Outcome.Status), run.Outcome.ErrorMessage, nullable(run.Outcome.Result))
+	}
+	return true, err
+}
+
+func (l *sqliteLog) exec(query string, args ...any) (int64, error) {
+	stmt, ok := l.ready[query]
+	if !ok {
+		stmt = l.tx.Tx.StmtContext(l.ctx, l.kept[query])
+		l.ready[query] = stmt
+	}
+	result, err := stmt.ExecContext(l.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func nullable(document []byte) sql.NullString {
+	return sql.NullString{String: string(document), Valid: document != nil}
+}

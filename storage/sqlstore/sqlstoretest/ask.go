@@ -1,0 +1,57 @@
+package sqlstoretest
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+)
+
+// Holder is the host that holds the runs of Ask.
+const Holder = "test"
+
+// Append appends a change and waits until it is written, or not.
+func Append(log storage.Tasks, change storage.TaskChange) error {
+	done := make(chan error, 1)
+	log.Append(change, func(err error) { done <- err })
+	return <-done
+}
+
+// Start is the change that makes a run for a question in a place that AskIn
+// gave, without an event.
+func Start(caller storage.Caller, question storage.Question, place storage.AskPlace) storage.TaskChange {
+	return storage.TaskChange{
+		RunID:    uuid.Must(uuid.NewV7()).String(),
+		Start:    &storage.RunStart{Caller: caller, Place: place, Agent: question.Agent, Question: question.Text},
+		Holder:   Holder,
+		State:    "submitted",
+		Snapshot: json.RawMessage(`{}`),
+	}
+}
+
+// Ask makes a run that answers a question.
+func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+	place, err := log.AskIn(ctx, caller, question.Namespace, question.ConversationID)
+	if err != nil {
+		return storage.Asking{}, err
+	}
+	start := Start(caller, question, place)
+	return storage.Asking{RunID: start.RunID, Caller: caller, Question: question}, Append(log, start)
+}
+
+// Finish ends one of the caller's runs.
+func Finish(ctx context.Context, log storage.Tasks, caller storage.Caller, runID string, outcome storage.RunOutcome) error {
+	task, err := log.Task(ctx, caller, "", runID, false)
+	if err != nil {
+		return err
+	}
+	return Append(log, storage.TaskChange{
+		RunID:    runID,
+		After:    task.LastEvent,
+		State:    string(outcome.Status),
+		Snapshot: task.Snapshot,
+		Outcome:  &outcome,
+	})
+}

@@ -1,0 +1,251 @@
+package sqlstore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+func TestAskIn(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		w.create("alice", "other", "three")
+		ctx, alice := t.Context(), user("alice")
+		wholly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		free := w.ask(alice, "ns", uuid.NewString(), "?").ConversationID
+		apart := w.ask(alice, "other", uuid.NewString(), "?").ConversationID
+		own := w.ask(partly, "ns", uuid.NewString(), "?").ConversationID
+
+		for name, test := range map[string]struct {
+			caller       storage.Caller
+			namespace    string
+			conversation string
+			begun        bool
+			err          error
+		}{
+			"new":                        {alice, "NS", uuid.NewString(), false, nil},
+			"unnamed":                    {alice, "ns", "", false, nil},
+			"begun":                      {alice, "ns", free, true, nil},
+			"begun elsewhere":            {alice, "ns", apart, true, nil},
+			"spelt differently":          {alice, "ns", strings.ToUpper(free), false, nil},
+			"no such namespace":          {alice, "none", free, false, storage.ErrNotFound},
+			"stranger":                   {user("bob"), "ns", free, false, storage.ErrNotFound},
+			"token, new":                 {wholly, "ns", uuid.NewString(), false, nil},
+			"token, covered":             {wholly, "ns", free, true, nil},
+			"token, not covered":         {wholly, "ns", apart, false, storage.ErrNotFound},
+			"token, namespace of others": {wholly, "other", uuid.NewString(), false, storage.ErrNotFound},
+			"narrow token, its own":      {partly, "ns", own, true, nil},
+			"narrow token, not covered":  {partly, "ns", free, false, storage.ErrNotFound},
+		} {
+			place, err := w.AskIn(ctx, test.caller, nsRef("alice", test.namespace), test.conversation)
+			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
+				t.Errorf("%s: got %v, want %v", name, err, test.err)
+			} else if err == nil && (place.Begun != test.begun || place.ConversationID != test.conversation || place.NamespaceID == "") {
+				t.Errorf("%s: got %+v", name, place)
+			}
+		}
+		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		if place, err := w.AskIn(ctx, user("bob"), nsRef("alice", "ns"), free); err != nil || place.Begun {
+			t.Errorf("a guest, under the id of another's conversation: %+v, %v", place, err)
+		}
+	})
+}
+
+// TestTasksAreTheAskers has others, and tokens that do not cover a run, try all
+// ways to read of it.
+func TestTasksAreTheAskers(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		w.create("alice", "other", "three")
+		ctx, alice := t.Context(), user("alice")
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		wholly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		elsewhere := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "other"})
+		earlier := w.ask(alice, "ns", uuid.NewString(), "earlier")
+		w.must(w.finish(alice, earlier.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}))
+		run := w.ask(alice, "ns", earlier.ConversationID, "?")
+		w.must(sqlstoretest.Append(w, step(run.RunID, 0, 1)))
+
+		for name, test := range map[string]struct {
+			caller storage.Caller
+			may    bool
+		}{
+			"the asker":             {alice, true},
+			"a token for all of it": {wholly, true},
+			"a token for a dataset": {partly, false},
+			"a token for another":   {elsewhere, false},
+			"an editor":             {user("bob"), false},
+			"a stranger":            {user("carol"), false},
+		} {
+			for what, read := range map[string]func() (int, error){
+				"task": func() (int, error) { _, err := w.Task(ctx, test.caller, "", run.RunID, true); return 1, err },
+				"events": func() (int, error) {
+					events, err := w.Events(ctx, test.caller, run.RunID, 0)
+					return len(events), err
+				},
+				"no events": func() (int, error) { _, err := w.Events(ctx, test.caller, run.RunID, 9); return 1, err },
+				"turns": func() (int, error) {
+					turns, err := w.RecentTurns(ctx, test.caller, run.ConversationID, run.RunID, 5)
+					return len(turns), err
+				},
+			} {
+				n, err := read()
+				if test.may && (err != nil || n != 1) {
+					t.Errorf("%s, %s: %d, %v", name, what, n, err)
+				}
+				if !test.may && !errors.Is(err, storage.ErrNotFound) {
+					t.Errorf("%s, %s: got %d, %v, want not found", name, what, n, err)
+				}
+			}
+			tasks, total, err := w.Tasks(ctx, test.caller, storage.TaskFilter{Limit: 10})
+			if want := map[bool]int{true: 2}[test.may]; err != nil || len(tasks) != want || total != want {
+				t.Errorf("%s lists %d of %d tasks, want %d: %v", name, len(tasks), total, want, err)
+			}
+		}
+		if _, err := w.Task(ctx, alice, "another", run.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a task of another agent: %v", err)
+		}
+	})
+}
+
+func TestTaskLists(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		conversation := uuid.NewString()
+		var changes []storage.TaskChange
+		for i := range 25 {
+			id := uuid.NewString()
+			if i%5 == 0 {
+				id = conversation
+			}
+			changes = append(changes, w.start(id))
+		}
+		// In one batch, so that they were changed at the same time.
+		w.batch(changes...)
+		before, err := w.Task(ctx, alice, "", changes[0].RunID, false)
+		w.must(err)
+		other := w.ask(alice, "ns", uuid.NewString(), "by another agent")
+
+		for name, test := range map[string]struct {
+			filter storage.TaskFilter
+			want   int
+		}{
+			"all":               {storage.TaskFilter{}, 26},
+			"one agent's":       {storage.TaskFilter{Agent: "nl2ql"}, 25},
+			"one conversation":  {storage.TaskFilter{Agent: "nl2ql", ConversationID: conversation}, 5},
+			"a state":           {storage.TaskFilter{State: "submitted"}, 26},
+			"no such state":     {storage.TaskFilter{State: "working"}, 0},
+			"changed before":    {storage.TaskFilter{UpdatedAfter: before.UpdatedAt.Add(-time.Millisecond)}, 26},
+			"changed since now": {storage.TaskFilter{UpdatedAfter: time.Now().Add(time.Hour)}, 0},
+			"another agent's":   {storage.TaskFilter{Agent: other.Agent}, 1},
+		} {
+			for _, limit := range []int{1, 7, 10, 25, 100} {
+				var listed []storage.Task
+				for {
+					test.filter.Limit = limit
+					page, total, err := w.Tasks(ctx, alice, test.filter)
+					w.must(err)
+					if total != test.want || len(page) > limit {
+						t.Fatalf("%s: a page of %d, total %d, want %d", name, len(page), total, test.want)
+					}
+					listed = append(listed, page...)
+					if len(page) < limit {
+						break
+					}
+					last := page[len(page)-1]
+					test.filter.After = &storage.TaskCursor{UpdatedAt: last.UpdatedAt, RunID: last.RunID}
+				}
+				test.filter.After = nil
+				inOrder := slices.IsSortedFunc(listed, func(a, b storage.Task) int {
+					if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
+						return c
+					}
+					return strings.Compare(b.RunID, a.RunID)
+				})
+				if len(listed) != test.want || !inOrder {
+					t.Errorf("%s by %d: %d tasks, want %d, in order: %t", name, limit, len(listed), test.want, inOrder)
+				}
+			}
+		}
+	})
+}
+
+func TestEventPages(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		run := w.start(uuid.NewString())
+		run.Events = events(0, 20)
+		for _, i := range []int{9, 10, 11, 15} {
+			run.Events[i].Body = json.RawMessage(`"` + strings.Repeat("x", 600<<10) + `"`)
+		}
+		run.Events[12].Body = json.RawMessage(`"` + strings.Repeat("x", 3<<20) + `"`)
+		w.must(sqlstoretest.Append(w, run))
+		var pages []string
+		for after := int64(0); ; {
+			page, err := w.Events(t.Context(), user("alice"), run.RunID, after)
+			w.must(err)
+			if len(page) == 0 {
+				break
+			}
+			pages = append(pages, fmt.Sprint(page[0].Number, "-", page[len(page)-1].Number))
+			after = page[len(page)-1].Number
+		}
+		if got, want := strings.Join(pages, " "), "1-8 9-11 12-13 14-20"; got != want {
+			t.Errorf("pages: got %s, want %s", got, want)
+		}
+	})
+}
+
+func TestRecentTurns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		conversation := uuid.NewString()
+		w.must(w.finish(alice, w.ask(alice, "ns", uuid.NewString(), "elsewhere").RunID, storage.RunOutcome{Status: storage.RunCompleted}))
+		var last storage.Asking
+		for i, status := range []storage.RunStatus{
+			storage.RunCompleted, storage.RunFailed, storage.RunCompleted, storage.RunCompleted, "", storage.RunCompleted, ""} {
+			last = w.ask(alice, "ns", conversation, fmt.Sprint(i))
+			if status != "" {
+				w.must(w.finish(alice, last.RunID, storage.RunOutcome{Status: status, Result: json.RawMessage(fmt.Sprint(i))}))
+			}
+		}
+		later := w.ask(alice, "ns", conversation, "later")
+		w.must(w.finish(alice, later.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
+		for limit, want := range map[int]string{1: "5", 3: "2 3 5", 20: "0 2 3 5"} {
+			turns, err := w.RecentTurns(ctx, alice, conversation, last.RunID, limit)
+			w.must(err)
+			var got []string
+			for _, turn := range turns {
+				if string(turn.Result) != turn.Question || turn.Status != storage.RunCompleted {
+					t.Errorf("a turn: %+v", turn)
+				}
+				got = append(got, turn.Question)
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("last %d turns: got %v, want %s", limit, got, want)
+			}
+		}
+		if _, err := w.RecentTurns(ctx, alice, uuid.NewString(), last.RunID, 5); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a run of another conversation: %v", err)
+		}
+	})
+}

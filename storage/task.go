@@ -1,0 +1,155 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// EventKind says what an event holds.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventTask     EventKind = "task"
+	EventStatus   EventKind = "status"
+	EventArtifact EventKind = "artifact"
+	EventMessage  EventKind = "message"
+)
+
+// Event is one event of a run. The events of a run are numbered from 1, without
+// gaps.
+type Event struct {
+	Number int64
+	Kind   EventKind
+	// Body is the event as it goes over the wire, a JSON document.
+	Body json.RawMessage
+}
+
+// Task is what the events of a run have come to.
+type Task struct {
+	RunID          string
+	ConversationID string
+	Agent          string
+	// State is the protocol's word; Open says that more may follow.
+	State string
+	Open  bool
+	// Snapshot is the task without its artifacts, a JSON document.
+	Snapshot json.RawMessage
+	// LastEvent is the number of the last event.
+	LastEvent int64
+	UpdatedAt time.Time
+	// Artifacts are the events that make up its artifacts, where asked for.
+	Artifacts []Event
+}
+
+// TaskChange is events, with what the task and its run have come to by them. It
+// is written whole or not at all.
+type TaskChange struct {
+	RunID string
+	// Start makes the run, where these are its first events.
+	Start *RunStart
+	// Holder is the host that works on the run; "" for somebody else, who may
+	// only end it.
+	Holder string
+	// After is the number of the event that the first of these follows.
+	After  int64
+	Events []Event
+	State  string
+	// Snapshot is the task without its artifacts.
+	Snapshot json.RawMessage
+	// LastNodeID names the last step that the run has reached; "" for the same
+	// as before.
+	LastNodeID string
+	// Outcome ends the run; nil while it goes on.
+	Outcome *RunOutcome
+}
+
+// RunStart is a run to be made in a place that AskIn gave.
+type RunStart struct {
+	Caller Caller
+	Place  AskPlace
+	Agent  string
+	// Question is the text of it.
+	Question string
+}
+
+// AskPlace is where a question may be asked.
+type AskPlace struct {
+	NamespaceID    string
+	ConversationID string
+	// Begun says that the conversation exists.
+	Begun bool
+}
+
+// TaskFilter says which tasks are wanted.
+type TaskFilter struct {
+	Agent          string
+	ConversationID string
+	State          string
+	// UpdatedAfter leaves out what was last changed by then.
+	UpdatedAfter time.Time
+	// After is the last task of the page before; nil for the first page.
+	After *TaskCursor
+	// Limit is from 1 to 100.
+	Limit int
+}
+
+// TaskCursor is a place in the list of tasks.
+type TaskCursor struct {
+	UpdatedAt time.Time
+	RunID     string
+}
+
+// Tasks is the log of what agents do. Whoever reads names a caller: to all but
+// the one who asked, a task is not found.
+type Tasks interface {
+	// AskIn says where in a namespace that the caller may see a question is
+	// asked. A conversation that the caller's token does not cover is
+	// ErrNotFound; one that is not begun is not.
+	AskIn(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (AskPlace, error)
+	// Append writes a change and then says so, or why not: ErrConflict when it
+	// does not follow what is there, ErrNotFound when the run or what it was
+	// asked in is gone. Changes of one run are written in the order in which
+	// they came, and one that follows a failed one fails. Append does not wait,
+	// and neither may done.
+	Append(change TaskChange, done func(error))
+
+	// Task gives the task of one of the caller's runs, by one agent, or by any
+	// when agent is "".
+	Task(ctx context.Context, caller Caller, agent, runID string, artifacts bool) (Task, error)
+	// Tasks lists the caller's, the last changed first, and says how many there
+	// are besides the limit and the cursor.
+	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)
+	// Events gives some of a run's events after a number, in order; none when
+	// there are none yet.
+	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
+
+	// RecentTurns gives the completed turns of a conversation that came before a
+	// run, at most limit, oldest first.
+	RecentTurns(ctx context.Context, caller Caller, conversationID, beforeRunID string, limit int) ([]Turn, error)
+}
+
+// HeldRun is a run that a host took over.
+type HeldRun struct {
+	Asking Asking
+	Task   Task
+	// Takeovers counts the hosts that died at work on it.
+	Takeovers int
+	CreatedAt time.Time
+}
+
+// Hosts keeps which process works on which run. A host holds its runs for as
+// long as it says that it is alive.
+type Hosts interface {
+	// KeepHost says that a host is alive for that long from now.
+	KeepHost(ctx context.Context, holder string, lasts time.Duration) error
+	// TakeRuns makes holder the holder of some open runs that no living host
+	// holds, at most limit.
+	TakeRuns(ctx context.Context, holder string, limit int) ([]HeldRun, error)
+	// LeaveRuns lets go of all runs of a host that stops.
+	LeaveRuns(ctx context.Context, holder string) error
+	// Listen tells of runs that other processes have changed, until ctx ends; an
+	// empty id says that any may have been. changed must not block.
+	Listen(ctx context.Context, changed func(runID string)) error
+}
