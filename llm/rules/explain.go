@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"strings"
+
+	"parley/llm"
+)
+
+// explain says in a sentence or two how the question was read.
+func (r *reader) explain() string {
+	var shown []string
+	for _, i := range r.q.items {
+		shown = append(shown, i.label())
+	}
+	what := strings.Join(shown, ", ")
+	if r.q.star {
+		what = "everything"
+	}
+	text := "Read as: " + what + " of " + r.q.main.name
+	if len(r.notes) > 0 {
+		text += "; " + strings.Join(r.notes, "; ")
+	}
+	text += "."
+	if left := r.left(); len(left) > 0 {
+		text += " Not used: " + quoteWords(left) + "."
+	}
+	return text
+}
+
+func quoteWords(words []string) string {
+	if len(words) > 8 {
+		words = words[:8]
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = "“" + w + "”"
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// notUnderstood says what of a question was not understood, and what there is.
+func notUnderstood(readings []reading, tokens []token, datasets []llm.Dataset, again bool) error {
+	about := "The data holds " + describe(datasets) + "."
+	if again && len(readings) == 0 {
+		return llm.Unanswerable("The question could not be looked up, and there is no other way to read it. %s", about)
+	}
+	var left []string
+	if len(readings) > 0 {
+		left = readings[0].left
+	} else {
+		for _, t := range tokens {
+			if !t.mark && !stopWords[t.lower] {
+				left = append(left, t.text)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return llm.Unanswerable("It is not clear what the question asks for. %s", about)
+	}
+	return llm.Unanswerable("Not understood: %s. %s", quoteWords(left), about)
+}
+
+// describe names some datasets and their columns.
+func describe(datasets []llm.Dataset) string {
+	var parts []string
+	for i, d := range datasets {
+		if i == 5 {
+			parts = append(parts, "and others")
+			break
+		}
+		var columns []string
+		for j, c := range d.Columns {
+			if j == 8 {
+				columns = append(columns, "…")
+				break
+			}
+			columns = append(columns, c.Name)
+		}
+		parts = append(parts, d.Name+" ("+strings.Join(columns, ", ")+")")
+	}
+	if len(parts) == 0 {
+		return "no tables"
+	}
+	return strings.Join(parts, "; ")
+}

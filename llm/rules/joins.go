@@ -1,0 +1,240 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// edge is a way to join two tables: many.column refers to one.column, which is
+// unique.
+type edge struct {
+	many, one *column
+	score     float64
+}
+
+// joinGraph is how tables can be joined.
+type joinGraph struct {
+	edges []edge
+}
+
+// newJoinGraph infers keys from names and values.
+func newJoinGraph(tables []*table) *joinGraph {
+	g := &joinGraph{}
+	for _, one := range tables {
+		for _, many := range tables {
+			if one == many {
+				continue
+			}
+			best := map[*column]edge{}
+			for _, a := range many.columns {
+				for _, b := range one.columns {
+					if score := keyScore(a, b); score > best[a].score {
+						best[a] = edge{a, b, score}
+					}
+				}
+			}
+			for _, a := range many.columns {
+				if e, ok := best[a]; ok {
+					g.edges = append(g.edges, e)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// keyScore says how likely a refers to b; 0 when it does not.
+func keyScore(a, b *column) float64 {
+	if !b.unique || a.kind == kindDate || a.filled == 0 || a.typed && a.kind != b.kind {
+		return 0
+	}
+	name := 0.0
+	self := slices.Equal(b.short, []string{"id"}) || slices.Equal(b.words, b.table.words) || isKeyName(b)
+	switch {
+	case strings.EqualFold(a.name, b.name) && isKeyName(b):
+		name = 1
+	case strings.EqualFold(a.name, b.name) && len(b.words) > 1:
+		name = 0.9
+	case self && overlap(a.words, b.table.words):
+		name = 0.8
+	case overlap(without(a.words, keyWords), without(b.words, keyWords)) && isKeyName(b):
+		name = 0.7
+	case overlap(a.words, b.words) && b.kind != kindNumber:
+		name = 0.5
+	default:
+		return 0
+	}
+	in := containment(a, b)
+	if in < 0.5 {
+		return 0
+	}
+	if in < 0.95 {
+		name *= in * 0.8
+	}
+	// The key of the referring table itself is a weak reference.
+	if a.unique && a.order == 0 {
+		name *= 0.9
+	}
+	return name
+}
+
+var keyWords = []string{"id", "code", "no", "number", "key", "uid"}
+
+func isKeyName(c *column) bool {
+	last := ""
+	if len(c.words) > 0 {
+		last = c.words[len(c.words)-1]
+	}
+	return slices.Contains(keyWords, last) || c.order == 0 && c.unique
+}
+
+func overlap(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || len(x) >= 4 && len(y) >= 4 && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// containment is the share of a's values that are among b's, as far as they are
+// known.
+func containment(a, b *column) float64 {
+	if !a.complete || !b.complete {
+		if a.kind == b.kind {
+			return 1
+		}
+		return 0
+	}
+	have := make(map[string]bool, len(b.normal))
+	for _, v := range b.normal {
+		have[v] = true
+	}
+	in, all := 0, 0
+	for _, v := range a.normal {
+		if v == "" {
+			continue
+		}
+		all++
+		if have[v] {
+			in++
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(in) / float64(all)
+}
+
+// step is an edge taken from one table to another.
+type step struct {
+	edge edge
+	from *table
+	to   *table
+}
+
+// path finds the fewest and best steps between two tables; nil when there are
+// none. A table leads to itself by no steps.
+func (g *joinGraph) path(from, to *table) ([]step, bool) {
+	type node struct {
+		cost float64
+		via  *step
+		done bool
+	}
+	nodes := map[*table]*node{from: {}}
+	for {
+		var at *table
+		for _, e := range g.edges {
+			for _, t := range []*table{e.many.table, e.one.table} {
+				if n := nodes[t]; n != nil && !n.done && (at == nil || n.cost < nodes[at].cost || n.cost == nodes[at].cost && t.order < at.order) {
+					at = t
+				}
+			}
+		}
+		if from == to {
+			return nil, true
+		}
+		if at == nil {
+			return nil, false
+		}
+		nodes[at].done = true
+		if at == to {
+			break
+		}
+		for _, e := range g.edges {
+			var next *table
+			switch at {
+			case e.many.table:
+				next = e.one.table
+			case e.one.table:
+				next = e.many.table
+			default:
+				continue
+			}
+			cost := nodes[at].cost + 1 + (1-e.score)*0.8
+			if n := nodes[next]; n == nil || !n.done && cost < n.cost {
+				nodes[next] = &node{cost: cost, via: &step{edge: e, from: at, to: next}}
+			}
+		}
+	}
+	var steps []step
+	for at := to; at != from; at = nodes[at].via.from {
+		steps = append(steps, *nodes[at].via)
+	}
+	slices.Reverse(steps)
+	return steps, true
+}
+
+// connect finds the steps that join tables to the first; false when some cannot
+// be reached.
+func (g *joinGraph) connect(tables []*table) ([]step, bool) {
+	var steps []step
+	in := []*table{tables[0]}
+	for _, t := range tables[1:] {
+		if slices.Contains(in, t) {
+			continue
+		}
+		var best []step
+		found := false
+		bestCost := 0.0
+		for _, have := range in {
+			p, ok := g.path(have, t)
+			if !ok {
+				continue
+			}
+			cost := 0.0
+			for _, s := range p {
+				cost += 1 + (1-s.edge.score)*0.8
+			}
+			if !found || cost < bestCost {
+				best, bestCost, found = p, cost, true
+			}
+		}
+		if !found {
+			return nil, false
+		}
+		for _, s := range best {
+			if !slices.Contains(in, s.to) {
+				in = append(in, s.to)
+				steps = append(steps, s)
+			}
+		}
+	}
+	return steps, true
+}
+
+// manyOf reports whether a row of one table may have several of another.
+func (g *joinGraph) manyOf(one, other *table) bool {
+	steps, ok := g.path(one, other)
+	if !ok {
+		return false
+	}
+	for _, s := range steps {
+		if s.to == s.edge.many.table {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,350 @@
+package rules
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// link says what some words of the question may stand for.
+type link struct {
+	from, to int // tokens, to excluded
+	weight   float64
+	columns  []columnMatch
+	tables   []tableMatch
+	values   []valueMatch
+}
+
+type columnMatch struct {
+	column *column
+	score  float64
+}
+
+type tableMatch struct {
+	table *table
+	score float64
+}
+
+// valueMatch is the values of a column that words may stand for.
+type valueMatch struct {
+	column *column
+	refs   []valueRef
+	// exact says that the values have these words and no others.
+	exact bool
+	// guess says that the words were bent to fit: an adjective of a place.
+	guess bool
+	// literal is set, and refs empty, when the value was found by asking.
+	literal []string
+}
+
+// linker finds what words stand for in some tables.
+type linker struct {
+	tokens []token
+	tables []*table
+}
+
+// maxLink is the most tokens of a name.
+const maxLink = 7
+
+// links finds the links of the question that do not overlap, the weightiest
+// first to be chosen, in the order of the words.
+func (l *linker) links() []*link {
+	found := map[[2]int]*link{}
+	at := func(from, to int) *link {
+		key := [2]int{from, to}
+		if found[key] == nil {
+			found[key] = &link{from: from, to: to}
+		}
+		return found[key]
+	}
+	for from := range l.tokens {
+		if l.tokens[from].mark {
+			continue
+		}
+		for to := from + 1; to <= len(l.tokens) && to <= from+maxPhrase; to++ {
+			if l.tokens[to-1].mark && (to-1 == from || strings.Contains("?;!", l.tokens[to-1].lower)) {
+				if strings.Contains("?;!", l.tokens[to-1].lower) {
+					break
+				}
+				continue
+			}
+			if l.tokens[to-1].mark {
+				continue
+			}
+			if l.tokens[from].quote != l.tokens[to-1].quote {
+				break
+			}
+			if to-from <= maxLink {
+				l.linkNames(from, to, at)
+			}
+			l.linkValues(from, to, at)
+		}
+	}
+	all := make([]*link, 0, len(found))
+	for _, k := range found {
+		all = append(all, k)
+	}
+	return choose(all, len(l.tokens))
+}
+
+// choose takes links by weight that do not overlap.
+func choose(all []*link, tokens int) []*link {
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.weight != b.weight {
+			return a.weight > b.weight
+		}
+		if a.from != b.from {
+			return a.from < b.from
+		}
+		return a.to < b.to
+	})
+	taken := make([]bool, tokens)
+	var chosen []*link
+	for _, k := range all {
+		if slices.Contains(taken[k.from:k.to], true) {
+			continue
+		}
+		for i := k.from; i < k.to; i++ {
+			taken[i] = true
+		}
+		chosen = append(chosen, k)
+	}
+	sort.Slice(chosen, func(i, j int) bool { return chosen[i].from < chosen[j].from })
+	return chosen
+}
+
+// content are the lemmas of some tokens that names are compared by.
+func (l *linker) content(from, to int) []string {
+	var words []string
+	for _, t := range l.tokens[from:to] {
+		if !t.mark && !fillers[t.lower] {
+			words = append(words, t.lemma)
+		}
+	}
+	return words
+}
+
+var fillers = set("a an the of in for by and s or")
+
+// neverNames are words that ask, and are no names by themselves.
+var neverNames = set(`what which who how where when why is are was were do does did has have had many much the a an of in on
+	at to for from by with and or that this these those there their it its all any each every as than not no more most less least
+	first last next before after above below show list find give return tell get different distinct same other most
+	highest lowest largest smallest be been can will would could should did both between only`)
+
+func (l *linker) linkNames(from, to int, at func(int, int) *link) {
+	first, last := l.tokens[from], l.tokens[to-1]
+	if fillers[first.lower] || fillers[last.lower] || first.quote != 0 {
+		return
+	}
+	words := l.content(from, to)
+	if len(words) == 0 || len(words) == 1 && (neverNames[words[0]] || neverNames[first.lower]) || len(words) > 1 && neverNames[first.lower] && first.lower != "no" {
+		return
+	}
+	if first.isNumber && len(words) == 1 && len(first.lower) != 4 {
+		return
+	}
+	for _, t := range l.tables {
+		if score := nameScore(words, t.words, nil); score >= 0.6 {
+			k := at(from, to)
+			k.tables = append(k.tables, tableMatch{t, score})
+			k.weight = max(k.weight, score*weightOf(words))
+		}
+		for _, c := range t.columns {
+			score := c.match(words)
+			if score >= 0.5 {
+				k := at(from, to)
+				k.columns = append(k.columns, columnMatch{c, score})
+				k.weight = max(k.weight, score*weightOf(words))
+			}
+		}
+	}
+}
+
+func weightOf(words []string) float64 { return float64(len(words)) + 0.05 }
+
+// match says how well words name a column.
+func (c *column) match(words []string) float64 {
+	score := nameScore(words, c.words, nil)
+	if len(c.short) > 0 && len(c.short) < len(c.words) {
+		score = max(score, 0.97*nameScore(words, c.short, nil))
+	}
+	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 {
+		all := true
+		for _, w := range words {
+			all = all && slices.Contains(c.hints, w)
+		}
+		if all && !stopWords[words[0]] {
+			score = 0.55
+		}
+	}
+	return score
+}
+
+// nameScore says how well words stand for a name: all of them must be in it, and
+// the more of it they cover the better.
+func nameScore(words, name, _ []string) float64 {
+	if len(name) == 0 || len(words) > len(name)+1 {
+		return 0
+	}
+	covered := make([]bool, len(name))
+	sum := 0.0
+	for _, w := range words {
+		best, where := 0.0, -1
+		for i, n := range name {
+			if s := alike(w, n); s > best && !covered[i] {
+				best, where = s, i
+			}
+		}
+		if where < 0 {
+			return 0
+		}
+		covered[where] = true
+		sum += best
+	}
+	n, head := 0.0, covered[len(name)-1] || covered[0]
+	for i, c := range covered {
+		if c {
+			n++
+		} else if fillers[name[i]] || genericNames[name[i]] {
+			n += 0.5
+		}
+	}
+	coverage := n / float64(len(name))
+	if !head {
+		coverage *= 0.8
+	}
+	return sum / float64(len(words)) * (0.5 + 0.5*coverage)
+}
+
+// genericNames are words of names that are often left unsaid.
+var genericNames = set("name id number no code date total ref list data table info type")
+
+func (l *linker) linkValues(from, to int, at func(int, int) *link) {
+	first, last := l.tokens[from], l.tokens[to-1]
+	quoted := first.quote != 0
+	if !quoted && (fillers[last.lower] || fillers[first.lower] && to-from == 1) {
+		return
+	}
+	var parts []string
+	content := 0
+	for _, t := range l.tokens[from:to] {
+		if t.mark {
+			continue
+		}
+		parts = append(parts, t.plain())
+		if !stopWords[t.lower] {
+			content++
+		}
+	}
+	if content == 0 && !quoted && !(to-from == 1 && first.capital && from > 0 && len(first.lower) > 1) {
+		return
+	}
+	phrase := strings.Join(parts, " ")
+	single := len(parts) == 1
+	for _, t := range l.tables {
+		if t.index == nil {
+			continue
+		}
+		matches := l.valuesIn(t, phrase, single && first.isNumber)
+		if len(matches) == 0 && single && !first.isNumber {
+			matches = bent(t, first)
+		} else if len(matches) == 0 && len(parts) == 2 {
+			for _, place := range demonyms[phrase] {
+				matches = append(matches, exactOnly(t, place)...)
+			}
+		}
+		if len(matches) == 0 {
+			continue
+		}
+		k := at(from, to)
+		k.values = append(k.values, matches...)
+		weight := 0.0
+		for _, m := range matches {
+			w := 0.55
+			switch {
+			case m.exact && !m.guess:
+				w = 1
+			case m.guess:
+				w = 0.8
+			case content >= 2:
+				w = 0.85
+			}
+			weight = max(weight, w)
+		}
+		bonus := 0.0
+		if quoted {
+			bonus = 1
+		} else if first.capital && from > 0 {
+			bonus = 0.3
+		}
+		k.weight = max(k.weight, weight*float64(len(parts))+bonus)
+	}
+}
+
+// valuesIn finds the values of a table that a phrase may stand for, the exact
+// ones first.
+func (l *linker) valuesIn(t *table, phrase string, number bool) []valueMatch {
+	matches := exactOnly(t, phrase)
+	if number {
+		return matches
+	}
+	have := map[*column]bool{}
+	for _, m := range matches {
+		have[m.column] = true
+	}
+	grouped := map[*column]*valueMatch{}
+	var order []*column
+	for _, ref := range t.index.containing(phrase) {
+		if have[ref.column] {
+			continue
+		}
+		if grouped[ref.column] == nil {
+			grouped[ref.column] = &valueMatch{column: ref.column}
+			order = append(order, ref.column)
+		}
+		grouped[ref.column].refs = append(grouped[ref.column].refs, ref)
+	}
+	for _, c := range order {
+		matches = append(matches, *grouped[c])
+	}
+	return matches
+}
+
+func exactOnly(t *table, phrase string) []valueMatch {
+	var matches []valueMatch
+	for _, ref := range t.index.whole[phrase] {
+		if n := len(matches); n > 0 && matches[n-1].column == ref.column {
+			matches[n-1].refs = append(matches[n-1].refs, ref)
+			continue
+		}
+		matches = append(matches, valueMatch{column: ref.column, refs: []valueRef{ref}, exact: true})
+	}
+	return matches
+}
+
+// bent looks for a word in other forms: its singular, or the place that it is the
+// adjective of.
+func bent(t *table, word token) []valueMatch {
+	var matches []valueMatch
+	forms := placesOf(word.lower)
+	if word.lemma != word.lower {
+		forms = append([]string{word.lemma}, forms...)
+	} else if len(word.lower) > 3 {
+		forms = append(forms, word.lower+"s")
+	}
+	for _, form := range forms {
+		if stopWords[form] {
+			continue
+		}
+		for _, m := range exactOnly(t, form) {
+			m.guess = true
+			matches = append(matches, m)
+		}
+		if len(matches) > 0 {
+			return matches
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package rules
+
+// query is what is asked for, before it is SQL.
+type query struct {
+	// main is the table whose rows are spoken of.
+	main  *table
+	items []item
+	conds []cond
+	// groups are what figures are given for; groupTable is its table when the
+	// rows of one are.
+	groups     []*column
+	groupTable *table
+	having     []having
+	orders     []order
+	limit      int
+	distinct   bool
+	// absent are tables of which no row may belong to the row.
+	absent []absence
+	// both says that conditions on one column hold for different rows.
+	both bool
+	// position asks for rows by where they stand.
+	position *position
+	star     bool
+}
+
+// item is a column of the result.
+type item struct {
+	agg      string // "", count, avg, sum, min, max, median
+	distinct bool
+	column   *column // nil for count(*)
+	table    *table  // what is counted
+	at       int     // token
+}
+
+// cond is a condition on rows. Those with the same or are alternatives.
+type cond struct {
+	column *column
+	op     string // =, <>, <, <=, >, >=, between, in, like, year, sql
+	texts  []string
+	low    float64
+	high   float64
+	// sub compares with a figure of the column: avg, min or max, over all rows
+	// that meet subConds.
+	sub      string
+	subConds []cond
+	negated  bool
+	or       int
+	at       int
+	sql      func(ref string) string
+}
+
+type having struct {
+	op    string
+	n     float64
+	high  float64
+	table *table
+	agg   string
+	col   *column
+}
+
+type order struct {
+	item item
+	desc bool
+}
+
+type absence struct {
+	table *table
+	at    int
+}
+
+// position asks for rows beside, or at the ends of, those that meet the
+// conditions.
+type position struct {
+	// offset is 1 for the next row and -1 for the one before.
+	offset int
+	// end is "first" or "last" of those that meet the conditions.
+	end string
+	n   int
+}

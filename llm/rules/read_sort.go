@@ -1,0 +1,131 @@
+package rules
+
+// readSorting reads "ordered by …" and "in descending order of …".
+func (r *reader) readSorting() {
+	for i := range r.tokens {
+		if r.used[i] {
+			continue
+		}
+		end := -1
+		switch {
+		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && r.lower(i-1) != "the" && r.lower(i-1) != "in" &&
+			!(r.at[i] != nil && !wordIs(r.lower(i), "order", "sort")):
+			end = i + 1
+		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
+			end = i + 1
+		default:
+			continue
+		}
+		r.readSortKey(i, end)
+		return
+	}
+}
+
+func wordIs(w string, words ...string) bool {
+	for _, x := range words {
+		if w == x {
+			return true
+		}
+	}
+	return false
+}
+
+// readSortKey reads the column and direction of a sorting clause that starts at i.
+func (r *reader) readSortKey(i, from int) {
+	desc, stop := false, min(len(r.tokens), i+16)
+	var key *link
+	for j := from; j < stop; j++ {
+		w := r.lower(j)
+		switch w {
+		case "descending", "decreasing", "reverse", "desc":
+			desc = true
+		case ".", "?", ";":
+			stop = j
+			continue
+		case "and", ",":
+			if key != nil {
+				stop = j
+				continue
+			}
+		case "from":
+			if s, ok := superlatives[r.lower(j+1)]; ok {
+				desc = s.desc
+				r.take(j, j+4)
+			} else if s, ok := superlatives[r.lower(j+2)]; ok {
+				desc = s.desc
+				r.take(j, j+5)
+			} else if wordIs(r.lower(j+1), "high", "old", "large", "big", "most", "new", "late", "long") {
+				desc = true
+				r.take(j, j+4)
+			}
+		}
+		if k := r.at[j]; key == nil && k != nil && k.from == j && !r.used[j] && len(k.columns) > 0 {
+			if t := r.isTable(k); t == nil || len(k.columns) > 0 && r.linkFrom(k.to, nil) == nil {
+				key = k
+			}
+		}
+	}
+	for j := i; j < stop; j++ {
+		if r.at[j] == nil {
+			r.take(j, j+1)
+		}
+	}
+	if key == nil {
+		// "in alphabetical order" sorts by what is shown.
+		r.q.orders = append(r.q.orders, order{desc: desc})
+		return
+	}
+	if c := r.columnOf(key, nil); c != nil {
+		r.takeLink(key)
+		r.q.orders = append(r.q.orders, order{item{column: c}, desc})
+		r.note("sorted by " + c.name)
+	}
+}
+
+// readGroups reads "for each …" and "per …".
+func (r *reader) readGroups() {
+	for i := range r.tokens {
+		if r.used[i] || !wordIs(r.lower(i), "each", "every", "per") {
+			continue
+		}
+		skip := set("of the different distinct type kind single individual")
+		k := r.linkFrom(i+1, skip)
+		if k == nil {
+			r.take(i, i+1)
+			if r.q.groupTable == nil && len(r.q.groups) == 0 && r.lower(i) != "every" {
+				r.groupByShown()
+			}
+			continue
+		}
+		r.take(i, i+1)
+		r.groupBy(k)
+	}
+}
+
+// groupByShown notes that figures are for each of what is shown beside them.
+func (r *reader) groupByShown() { r.note("for each of what is shown") }
+
+func (r *reader) groupBy(k *link) {
+	t := r.isTable(k)
+	next := r.linkFrom(k.to, nil)
+	if t != nil && next != nil && len(next.columns) > 0 && r.isTable(next) == nil {
+		// "each car's model": the column is what is grouped by.
+		if c := r.columnOf(next, nil); c != nil && c.table == t && isKeyOrName(c) {
+			r.q.groupTable = t
+			return
+		}
+	}
+	if t != nil {
+		r.q.groupTable = t
+		r.takeLink(k)
+		r.note("for each " + join(t.words))
+		return
+	}
+	if c := r.columnOf(k, nil); c != nil {
+		r.q.groups = append(r.q.groups, c)
+		r.takeLink(k)
+		r.note("for each " + c.name)
+	}
+}
+
+func isKeyOrName(c *column) bool { return isKeyName(c) || c == nameColumn(c.table) }

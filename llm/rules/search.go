@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"strings"
+
+	"parley/llm"
+)
+
+// searchLimit is how many passages are looked for.
+const searchLimit = 5
+
+// searchFor makes a search of a question over datasets of passages.
+func searchFor(tokens []token, passages []llm.Dataset) (llm.Query, bool) {
+	if len(passages) == 0 {
+		return llm.Query{}, false
+	}
+	var words []string
+	for _, t := range tokens {
+		if !t.mark && (!stopWords[t.lower] || t.quote != 0) {
+			words = append(words, t.text)
+		}
+	}
+	if len(words) == 0 {
+		return llm.Query{}, false
+	}
+	best, bestScore := passages[0], -1.0
+	for _, d := range passages {
+		if score := relevance(tokens, llm.Dataset{Name: d.Name, Description: d.Description}); score > bestScore {
+			best, bestScore = d, score
+		}
+	}
+	text := strings.Join(words, " ")
+	return llm.Query{
+		Search:     &llm.Search{Dataset: best.Name, Words: text, Limit: searchLimit},
+		Reasoning:  "Read as a question of text: the passages of " + best.Name + " that match “" + text + "” best.",
+		Confidence: 0.6,
+	}, true
+}

@@ -1,0 +1,304 @@
+package rules
+
+import (
+	"strings"
+	"unicode"
+)
+
+// irregular are plurals, and spellings, that no rule makes singular.
+var irregular = map[string]string{
+	"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person",
+	"feet": "foot", "teeth": "tooth", "mice": "mouse", "data": "data", "media": "media",
+	"series": "series", "species": "species", "is": "is", "was": "was", "has": "has", "does": "does",
+	"this": "this", "its": "its", "his": "his", "us": "us", "as": "as", "bus": "bus", "gas": "gas",
+	"plus": "plus", "status": "status", "census": "census", "bonus": "bonus", "always": "always",
+	"less": "less", "movies": "movie", "ties": "tie", "dies": "die", "lies": "lie", "pies": "pie",
+	"calories": "calorie", "cookies": "cookie", "zombies": "zombie", "shoes": "shoe", "wolves": "wolf",
+	"lives": "life", "wives": "wife", "knives": "knife", "halves": "half", "leaves": "leaf",
+	"indices": "index", "matrices": "matrix", "criteria": "criterion", "analyses": "analysis",
+	"houses": "house", "horses": "horse", "courses": "course", "releases": "release", "purchases": "purchase",
+	"expenses": "expense", "licenses": "license", "databases": "database", "nurses": "nurse", "cases": "case",
+	"phases": "phase", "uses": "use", "causes": "cause", "clauses": "clause", "leases": "lease", "bases": "base",
+	"increases": "increase", "decreases": "decrease", "responses": "response", "universes": "universe",
+	"caches": "cache", "headaches": "headache", "colour": "color", "colours": "color", "centre": "center",
+	"centres": "center", "theatre": "theater", "theatres": "theater", "favourite": "favorite", "metre": "meter",
+	"metres": "meter", "kilometres": "kilometer", "litres": "liter", "programme": "program", "programmes": "program",
+}
+
+// lemma is the singular of a folded word, near enough to compare words with.
+func lemma(w string) string {
+	if l, ok := irregular[w]; ok {
+		return l
+	}
+	n := len(w)
+	switch {
+	case n <= 3 || !strings.HasSuffix(w, "s") || w[n-2] == 's':
+		return w
+	case strings.HasSuffix(w, "ies"):
+		return w[:n-3] + "y"
+	case strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"),
+		strings.HasSuffix(w, "zes"):
+		return w[:n-2]
+	}
+	return w[:n-1]
+}
+
+// synonyms are words that stand for the same thing often enough. Words of one
+// line mean each other.
+var synonyms = groups(
+	"country nation state nationality homeland",
+	"nationality citizenship citizen",
+	"team club squad side",
+	"shop store",
+	"maker manufacturer producer brand builder make",
+	"movie film picture",
+	"song track single tune title",
+	"city town municipality",
+	"employee worker staff personnel",
+	"salary pay wage earnings income",
+	"price cost fee charge amount",
+	"person people human name",
+	"population inhabitant resident people",
+	"location place venue site where city",
+	"date day time when",
+	"year season when date",
+	"score result points",
+	"rank position place pos standing finish",
+	"name title called named",
+	"author writer written",
+	"winner champion won victor",
+	"loser runner",
+	"opponent rival against opponents versus",
+	"attendance crowd spectators audience",
+	"age old young",
+	"height tall elevation high",
+	"length long duration distance",
+	"weight heavy weigh mass",
+	"duration time length minutes",
+	"speed fast quick",
+	"depth deep",
+	"width wide",
+	"area size surface land",
+	"country land",
+	"phone telephone",
+	"address street",
+	"email mail",
+	"customer client buyer",
+	"student pupil",
+	"teacher instructor professor",
+	"company firm business corporation",
+	"school university college institution",
+	"car vehicle automobile",
+	"ship vessel boat",
+	"game match",
+	"player athlete competitor",
+	"driver racer",
+	"rider cyclist racer",
+	"type kind category sort form class genre",
+	"description detail information",
+	"code abbreviation symbol id",
+	"id identifier number no",
+	"number no num count",
+	"leader head president chief",
+	"election vote ballot",
+	"medal award",
+	"award prize honor",
+	"episode show program",
+	"show program series",
+	"language tongue",
+	"gender sex",
+	"birth born birthday birthdate",
+	"death died dead",
+	"founded established built opened created formed",
+	"start begin began started from",
+	"end ended finish until to closed",
+	"director directed",
+	"writer written wrote",
+	"actor star cast",
+	"role character part played",
+	"record record",
+	"money earnings winnings purse",
+	"building structure tower",
+	"road route highway",
+	"party affiliation",
+	"spouse wife husband",
+	"stadium arena venue ground",
+	"position job role",
+	"channel network station",
+	"membership member",
+	"ethnicity race",
+	"worth value",
+	"independence independent",
+	"goal goals scored",
+	"expectancy expected",
+)
+
+func groups(lines ...string) map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		for _, a := range words {
+			for _, b := range words {
+				if a == b {
+					continue
+				}
+				if all[a] == nil {
+					all[a] = map[string]bool{}
+				}
+				all[a][b] = true
+			}
+		}
+	}
+	return all
+}
+
+// shortForms are how names of columns shorten words.
+var shortForms = map[string]string{
+	"no": "number", "num": "number", "nbr": "number", "nr": "number", "qty": "quantity", "amt": "amount", "avg": "average",
+	"pos": "position", "dept": "department", "dest": "destination", "src": "source", "addr": "address", "tel": "telephone",
+	"desc": "description", "lat": "latitude", "lng": "longitude", "lon": "longitude", "pop": "population", "pct": "percentage",
+	"perc": "percentage", "fname": "name", "lname": "name", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
+	"min": "minimum", "pts": "points", "nat": "nationality", "mfr": "manufacturer", "yr": "year", "sec": "second", "attn": "attendance",
+	"ppl": "people", "emp": "employee", "cust": "customer", "prod": "product", "std": "standard", "temp": "temperature",
+	"mpg": "gallon",
+}
+
+// alike says how near two lemmas are: 1 when they are the same word, 0 when they
+// have nothing to do with each other.
+func alike(asked, named string) float64 {
+	switch {
+	case asked == named:
+		return 1
+	case shortForms[named] == asked || shortForms[asked] == named:
+		return 0.95
+	case synonyms[asked][named]:
+		return 0.8
+	}
+	short, long := asked, named
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	common := 0
+	for common < len(short) && short[common] == long[common] {
+		common++
+	}
+	switch {
+	case common >= 5 && common*10 >= len(long)*6 && common >= len(short)-3:
+		return 0.75
+	case len(named) >= 4 && common == len(named) && len(asked) > len(named):
+		return 0.7
+	case len(short) >= 6 && len(long)-len(short) <= 1 && oneEdit(short, long):
+		return 0.7
+	}
+	return 0
+}
+
+// oneEdit reports whether one changed, added, or swapped letter makes a of b, or
+// the other way round; a is not longer than b.
+func oneEdit(a, b string) bool {
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i >= len(a)-1 {
+		return true
+	}
+	return a[i+1:] == b[i+1:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+// stopWords carry no meaning of their own here.
+var stopWords = set(`a an the of in on at to for from by with and or is are was were be been being do does did has have had
+	what which who whom whose where when how why that this these those there their they them it its he she his her him hers
+	we us our i me my you your all any some every each as than then so if but not no nor only just also give show list find
+	return tell please display get name out up down into over under about between among during per can could would will shall
+	should may might must many much more most less least few fewer other another one ones such same own both either neither
+	total number amount count many s t 's many listed table chart according data database dataset record information exist
+	ever made make having come came go goes went appear appears shown shows mentioned given included along together well
+	respectively corresponding correspond corresponds belong belongs located associated using use used uses via whether
+	here we've i'd what's who's`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// nameWords cuts a name of a table or column into lemmas: at blanks, marks,
+// underscores, and where lower case turns to upper.
+func nameWords(name string) []string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) ||
+			i+1 < len(runes) && unicode.IsLower(runes[i+1]) && unicode.IsUpper(runes[i-1])) {
+			b.WriteByte(' ')
+		}
+		if r == '_' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	var words []string
+	for _, t := range tokenize(b.String()) {
+		if t.mark {
+			switch t.lower {
+			case "%":
+				words = append(words, "percentage")
+			case "#":
+				words = append(words, "number")
+			case "$", "£", "€":
+				words = append(words, "money")
+			}
+			continue
+		}
+		words = append(words, t.lemma)
+	}
+	return words
+}
+
+// demonyms are adjectives of places that no rule makes of their names.
+var demonyms = map[string][]string{
+	"french": {"france"}, "dutch": {"netherlands", "holland"}, "german": {"germany"}, "spanish": {"spain"},
+	"british": {"united kingdom", "uk", "great britain", "britain"}, "english": {"england"}, "scottish": {"scotland"},
+	"welsh": {"wales"}, "irish": {"ireland"}, "american": {"united states", "usa", "us", "america"}, "greek": {"greece"},
+	"swiss": {"switzerland"}, "swedish": {"sweden"}, "danish": {"denmark"}, "finnish": {"finland"}, "turkish": {"turkey"},
+	"polish": {"poland"}, "portuguese": {"portugal"}, "chinese": {"china"}, "japanese": {"japan"}, "thai": {"thailand"},
+	"norwegian": {"norway"}, "czech": {"czech republic", "czechia"}, "argentine": {"argentina"}, "brazilian": {"brazil"},
+	"canadian": {"canada"}, "mexican": {"mexico"}, "peruvian": {"peru"}, "filipino": {"philippines"}, "welshman": {"wales"},
+	"european": {"europe"}, "asian": {"asia"}, "african": {"africa"}, "oceanian": {"oceania"}, "israeli": {"israel"},
+	"iraqi": {"iraq"}, "pakistani": {"pakistan"}, "egyptian": {"egypt"}, "hungarian": {"hungary"}, "italian": {"italy"},
+	"belgian": {"belgium"}, "ukrainian": {"ukraine"}, "vietnamese": {"vietnam"}, "taiwanese": {"taiwan"},
+	"icelandic": {"iceland"}, "slovak": {"slovakia"}, "serbian": {"serbia"}, "croatian": {"croatia"}, "croat": {"croatia"},
+	"soviet": {"soviet union", "ussr"}, "russian": {"russia"}, "indian": {"india"}, "australian": {"australia"},
+	"kiwi": {"new zealand"}, "korean": {"south korea", "korea"}, "afghan": {"afghanistan"}, "kenyan": {"kenya"},
+	"us": {"usa", "united states"}, "usa": {"united states", "us"}, "america": {"usa", "united states"}, "uk": {"united kingdom", "great britain"},
+	"united states": {"usa", "us"}, "united kingdom": {"uk", "great britain"}, "u s": {"usa", "united states", "us"}, "u k": {"united kingdom"},
+	"netherlands": {"the netherlands", "holland"},
+}
+
+// placesOf are the names of places that a word may stand for.
+func placesOf(w string) []string {
+	if p, ok := demonyms[w]; ok {
+		return p
+	}
+	if l := lemma(w); l != w {
+		if p, ok := demonyms[l]; ok {
+			return p
+		}
+		w = l
+	}
+	var places []string
+	for _, suffix := range []string{"ian", "an", "n", "ese", "ish", "i"} {
+		if stem, ok := strings.CutSuffix(w, suffix); ok && len(stem) >= 4 {
+			places = append(places, stem, stem+"a", stem+"ia")
+		}
+	}
+	return places
+}
