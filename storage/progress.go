@@ -37,6 +37,7 @@ type Step struct {
 	Instruction string
 	Query       string
 	Reasoning   string
-	// Data are the rows, JSON objects.
-	Data []json.RawMessage
+	// Data are the rows, JSON objects; Truncated says that there were more.
+	Data      []json.RawMessage
+	Truncated bool
 }

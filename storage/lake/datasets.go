@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,6 +87,37 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 		}
 	}
 	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout})
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
+}
+
+// Datasets gives the datasets of a namespace that the caller may read.
+func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
+	return d.Records.NamespaceData(ctx, caller, in)
+}
+
+// Search gives the passages of a dataset, of those in a namespace that the
+// caller may read, that match some words best. What is wrong with the request, a
+// dataset that is not there among it, is ErrInvalid.
+func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error) {
+	all, err := d.Records.NamespaceData(ctx, caller, in)
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	at := slices.IndexFunc(all, func(data storage.DatasetData) bool { return strings.EqualFold(data.Name, dataset) })
+	if at < 0 {
+		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "there is no dataset `%.128s` to search", dataset)
+	}
+	table, err := d.table(ctx, all[at])
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	if d.MaxRows > 0 {
+		limit = min(limit, d.MaxRows)
+	}
+	result, err := d.Pool.Passages(ctx, table, words, limit)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}

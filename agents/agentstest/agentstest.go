@@ -1,0 +1,273 @@
+// Package agentstest runs agents for tests: on a lake and with a model that do
+// what a script says, since both live elsewhere, and from any point of a run.
+package agentstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+	"parley/llm"
+	"parley/storage"
+)
+
+// The ids of the run that is executed.
+const (
+	RunID     = "0198a000-0000-7000-8000-000000000001"
+	ContextID = "0198a000-0000-7000-8000-000000000002"
+	messageID = "0198a000-0000-7000-8000-000000000003"
+)
+
+// Script says what the data, the model and the memory of a run do, and keeps what
+// they were asked.
+type Script struct {
+	Question string
+	// Data are the datasets, and DatasetsError why there are none.
+	Data          []storage.DatasetData
+	DatasetsError error
+	// Results are what statements give; Errors why they fail. What is in
+	// neither is ErrInvalid.
+	Results map[string]storage.QueryResult
+	Errors  map[string]error
+	// Found is what each search gives.
+	Found storage.QueryResult
+	// Steps is the plan.
+	Steps     []string
+	Reasoning string
+	PlanError error
+	// Write writes queries.
+	Write func(task llm.QueryTask) (llm.Query, error)
+	// Markdown is the answer.
+	Markdown    string
+	AnswerError error
+	// Turns are those of the conversation.
+	Turns []storage.Turn
+	// JobsError says why nobody does the jobs.
+	JobsError error
+
+	mu sync.Mutex
+	// Asked are the jobs that were asked for, Ran the statements and searches.
+	Asked, Ran []string
+	// Planned, Written and Answered are what the jobs were given last.
+	Planned  llm.Task
+	Written  llm.QueryTask
+	Answered llm.AnswerTask
+}
+
+func (s *Script) asked(job string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Asked = append(s.Asked, job)
+}
+
+// Config is what an agent needs to follow the script.
+func (s *Script) Config() agents.Config {
+	return agents.Config{Lake: lake{s}, Memory: memory{s}, Models: models{s}}
+}
+
+type models struct{ *Script }
+
+func (m models) Jobs(string, string) (llm.Jobs, error) { return jobs(m), m.JobsError }
+
+type jobs struct{ *Script }
+
+func (j jobs) Plan(ctx context.Context, task llm.Task) (llm.Plan, error) {
+	j.asked("plan")
+	j.Planned = task
+	return llm.Plan{Steps: j.Steps, Reasoning: j.Reasoning}, errors.Join(j.PlanError, ctx.Err())
+}
+
+func (j jobs) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
+	j.asked("query " + task.Instruction)
+	j.Written = task
+	query, err := j.Write(task)
+	return query, errors.Join(err, ctx.Err())
+}
+
+func (j jobs) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, error) {
+	j.asked("answer")
+	j.Answered = task
+	return llm.Answer{Markdown: j.Markdown}, errors.Join(j.AnswerError, ctx.Err())
+}
+
+type memory struct{ *Script }
+
+func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation, before string, limit int) ([]storage.Turn, error) {
+	if caller.Username != "ann" || conversation != ContextID || before != RunID || limit != 5 {
+		return nil, errors.New("turns of another run")
+	}
+	return m.Turns, nil
+}
+
+type lake struct{ *Script }
+
+func (l lake) check(caller storage.Caller, in storage.NamespaceRef) error {
+	if caller.Username != "ann" || in.Name != "shop" {
+		return errors.New("data of another namespace")
+	}
+	return nil
+}
+
+func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
+	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
+}
+
+func (l lake) Query(_ context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Ran = append(l.Ran, sql)
+	if err := errors.Join(l.check(caller, in), l.Errors[sql]); err != nil {
+		return storage.QueryResult{}, err
+	}
+	result, ok := l.Results[sql]
+	if !ok {
+		return result, storage.Errorf(storage.ErrInvalid, "there is no table like that; did you mean `orders`?")
+	}
+	return result, nil
+}
+
+func (l lake) Search(_ context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, _ int) (storage.QueryResult, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Ran = append(l.Ran, "search "+dataset+" for "+words)
+	return l.Found, l.check(caller, in)
+}
+
+// Message is the message that asks the script's question.
+func (s *Script) Message() *a2a.Message {
+	return &a2a.Message{
+		ID: messageID, Role: a2a.MessageRoleUser, TaskID: RunID, ContextID: ContextID,
+		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)},
+	}
+}
+
+// Asking gives a context in which the question is asked.
+func (s *Script) Asking(ctx context.Context) context.Context {
+	return storage.WithAsking(ctx, storage.Asking{
+		RunID: RunID, Caller: storage.Caller{Username: "ann"},
+		Question: storage.Question{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID, Text: s.Question},
+	})
+}
+
+// Run has an agent answer the question, from where a task is; nil for a new one.
+func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Task) []a2a.Event {
+	t.Helper()
+	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored}
+	var events []a2a.Event
+	for event, err := range executor.Execute(s.Asking(t.Context()), exec) {
+		if err != nil {
+			t.Fatalf("after %d events: %v", len(events), err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// Fold gives what events come to, as it is read back from a log: with its data
+// as JSON, or in maps.
+func (s *Script) Fold(t testing.TB, events []a2a.Event, raw bool) *a2a.Task {
+	t.Helper()
+	task := &a2a.Task{ID: RunID, ContextID: ContextID, History: []*a2a.Message{s.Message()}}
+	for _, event := range events {
+		switch event := Reread(t, event, raw).(type) {
+		case *a2a.Task:
+			task = event
+		case *a2a.TaskStatusUpdateEvent:
+			if task.Status.Message != nil {
+				task.History = append(task.History, task.Status.Message)
+			}
+			task.Status = event.Status
+		case *a2a.TaskArtifactUpdateEvent:
+			task.Artifacts = append(task.Artifacts, event.Artifact)
+		}
+	}
+	return task
+}
+
+// Reread writes an event and reads it back.
+func Reread(t testing.TB, event a2a.Event, raw bool) a2a.Event {
+	t.Helper()
+	var back a2a.StreamResponse
+	if err := json.Unmarshal(Line(t, event), &back); err != nil {
+		t.Fatal(err)
+	}
+	if !raw {
+		return back.Event
+	}
+	for i, part := range partsOf(back.Event) {
+		if _, ok := part.Content.(a2a.Data); ok {
+			part.Content = partsOf(event)[i].Content
+		}
+	}
+	return back.Event
+}
+
+func partsOf(event a2a.Event) a2a.ContentParts {
+	switch event := event.(type) {
+	case *a2a.TaskStatusUpdateEvent:
+		if event.Status.Message != nil {
+			return event.Status.Message.Parts
+		}
+	case *a2a.TaskArtifactUpdateEvent:
+		return event.Artifact.Parts
+	}
+	return nil
+}
+
+// Line writes an event as it goes over the wire.
+func Line(t testing.TB, event a2a.Event) []byte {
+	t.Helper()
+	line, err := json.Marshal(a2a.StreamResponse{Event: event})
+	if err != nil {
+		t.Fatalf("write an event: %v", err)
+	}
+	return line
+}
+
+// Lines writes events, one a line.
+func Lines(t testing.TB, events []a2a.Event) []byte {
+	t.Helper()
+	var lines []byte
+	for _, event := range events {
+		lines = append(append(lines, Line(t, event)...), '\n')
+	}
+	return lines
+}
+
+// Rows makes the result of a query.
+func Rows(sql string, columns []string, rows ...string) storage.QueryResult {
+	result := storage.QueryResult{SQL: sql}
+	for _, name := range columns {
+		result.Columns = append(result.Columns, storage.Column{Name: name, Type: "VARCHAR"})
+	}
+	for _, row := range rows {
+		result.Rows = append(result.Rows, json.RawMessage(row))
+	}
+	return result
+}
+
+// Shop are datasets to ask about.
+func Shop() []storage.DatasetData {
+	about := "What was bought, by whom."
+	return []storage.DatasetData{
+		{ID: "d1", Version: 3, Dataset: storage.Dataset{
+			Owner: "ann", Namespace: "shop", Name: "orders", RowCount: 7,
+			Definition: storage.Definition{Description: &about, Schema: map[string]string{"Total": "in euros", "gone": "no such column"}},
+			Columns:    []storage.Column{{Name: "id", Type: "BIGINT"}, {Name: "customer", Type: "VARCHAR"}, {Name: "total", Type: "DOUBLE"}},
+		}},
+		{ID: "d2", Version: 1, Dataset: storage.Dataset{
+			Owner: "ann", Namespace: "shop", Name: "notes", RowCount: 2,
+			Columns: []storage.Column{{Name: "document", Type: "VARCHAR"}, {Name: "passage", Type: "BIGINT"}, {Name: "text", Type: "VARCHAR"}},
+		}},
+	}
+}
+
+// Hurry is a time that is up at once.
+const Hurry = time.Nanosecond

@@ -1,0 +1,35 @@
+package agentstest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+)
+
+// Resume checks that a run that is taken over at any point goes on with exactly
+// what is missing, and asks for nothing that was given. Scrub takes out what
+// differs from run to run.
+func Resume(t *testing.T, script func() *Script, executor func(agents.Config) a2asrv.AgentExecutor, scrub func([]byte) []byte) {
+	first := script()
+	whole := first.Run(t, executor(first.Config()), nil)
+	want := string(scrub(Lines(t, whole)))
+	for at := range whole {
+		for _, raw := range []bool{true, false} {
+			s := script()
+			before := whole[:at+1]
+			rest := s.Run(t, executor(s.Config()), s.Fold(t, before, raw))
+			if got := string(scrub(Lines(t, slices.Concat(before, rest)))); got != want {
+				t.Errorf("taken over after event %d (raw %v):\n%s\nwant\n%s", at+1, raw, got, want)
+			}
+			if len(s.Asked) > len(first.Asked) || !slices.Equal(s.Asked, first.Asked[len(first.Asked)-len(s.Asked):]) {
+				t.Errorf("taken over after event %d, the jobs were %q, at first %q", at+1, s.Asked, first.Asked)
+			}
+			if at == len(whole)-1 && len(rest)+len(s.Asked)+len(s.Ran) > 0 {
+				t.Errorf("a run that has ended goes on: %d events, %q, %q", len(rest), s.Asked, s.Ran)
+			}
+		}
+	}
+}

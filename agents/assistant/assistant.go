@@ -1,0 +1,114 @@
+// Package assistant is the agent that answers a question in prose: it plans what
+// to look up, looks up each step, and answers from what it found.
+package assistant
+
+import (
+	"context"
+	"iter"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+	"parley/llm"
+)
+
+// Executor answers questions. It is safe for concurrent use.
+type Executor struct{ config agents.Config }
+
+var _ a2asrv.AgentExecutor = (*Executor)(nil)
+
+// New makes an Executor.
+func New(config agents.Config) *Executor { return &Executor{config: config} }
+
+// Execute answers the question in ctx: see [agents.Execute].
+func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return agents.Execute(ctx, e.config, exec, answer)
+}
+
+// Cancel ends a run.
+func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return agents.Cancel(exec)
+}
+
+// answer emits what is not there yet of a run's events.
+func answer(ctx context.Context, w *agents.Work) error {
+	if w.State() == a2a.TaskStateUnspecified {
+		if err := w.Submit(ctx); err != nil {
+			return err
+		}
+	}
+	if w.State() != a2a.TaskStateWorking {
+		if err := w.Status(ctx, a2a.TaskStateWorking); err != nil {
+			return err
+		}
+	}
+	if w.Made(agents.AnswerText) == nil {
+		if err := find(ctx, w); err != nil {
+			return err
+		}
+	}
+	return w.Status(ctx, a2a.TaskStateCompleted)
+}
+
+// find emits the plan, the steps and the answer.
+func find(ctx context.Context, w *agents.Work) error {
+	if err := w.Open(ctx); err != nil {
+		return err
+	}
+	if err := w.Recall(ctx); err != nil {
+		return err
+	}
+	steps, err := plan(ctx, w)
+	if err != nil {
+		return err
+	}
+	var done []llm.Step
+	for i, instruction := range steps {
+		step, err := lookUp(ctx, w, i, instruction, done)
+		if err != nil {
+			return agents.StepFailed(i, instruction, err)
+		}
+		done = append(done, step)
+	}
+	text, err := w.Answer(ctx, done)
+	if err != nil {
+		return err
+	}
+	return w.Make(ctx, agents.AnswerText, nil, a2a.NewTextPart(text))
+}
+
+// plan gives the steps of the plan that was said, or says one.
+func plan(ctx context.Context, w *agents.Work) ([]string, error) {
+	if said := w.Said(); len(said) > 0 {
+		if plan, ok := agents.ReadPlan(said[0]); ok {
+			return plan.Steps, nil
+		}
+	}
+	plan, err := w.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Steps, w.Status(ctx, a2a.TaskStateWorking, agents.NewPlan(plan)...)
+}
+
+// lookUp gives a step that was made, or makes it.
+func lookUp(ctx context.Context, w *agents.Work, index int, instruction string, before []llm.Step) (llm.Step, error) {
+	id := agents.StepName(index)
+	if made := w.Made(id); made != nil {
+		return agents.ReadStep(made), nil
+	}
+	// The plan was said first, then one instruction for each step.
+	if len(w.Said()) < index+2 {
+		if err := w.Status(ctx, a2a.TaskStateWorking, a2a.NewTextPart(instruction)); err != nil {
+			return llm.Step{}, err
+		}
+	}
+	found, err := w.LookUp(ctx, instruction, before)
+	if err != nil {
+		return llm.Step{}, err
+	}
+	metadata := found.Metadata()
+	metadata["index"], metadata["instruction"] = index, instruction
+	return found.Step, w.Make(ctx, id, metadata, a2a.NewTextPart(found.Query), agents.NewRows(found.Rows))
+}

@@ -1,0 +1,280 @@
+package assistant_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+	"parley/agents/agentstest"
+	"parley/agents/assistant"
+	"parley/internal/golden"
+	"parley/llm"
+	"parley/storage"
+)
+
+func newExecutor(config agents.Config) a2asrv.AgentExecutor { return assistant.New(config) }
+
+// script answers as many steps as are planned, each with a query that is named
+// for it.
+func script(steps ...string) *agentstest.Script {
+	s := &agentstest.Script{
+		Question: "Who bought most, and why?",
+		Data:     agentstest.Shop(),
+		Results:  map[string]storage.QueryResult{},
+		Steps:    steps, Reasoning: "First this, then that.",
+		Markdown: "**ann** did [step 1].",
+		Write: func(task llm.QueryTask) (llm.Query, error) {
+			return llm.Query{SQL: "SELECT '" + task.Instruction + "'", Reasoning: fmt.Sprintf("Knowing %d.", len(task.Before)), Confidence: 1}, nil
+		},
+	}
+	for i, step := range steps {
+		sql := "SELECT '" + step + "'"
+		s.Results[sql] = agentstest.Rows(sql, []string{"who", "total"}, fmt.Sprintf(`{"who":"ann","total":%d,"__metadata":{"score":1.0}}`, i))
+	}
+	return s
+}
+
+func scripts() map[string]func() *agentstest.Script {
+	change := func(steps []string, change func(*agentstest.Script)) func() *agentstest.Script {
+		return func() *agentstest.Script {
+			s := script(steps...)
+			change(s)
+			return s
+		}
+	}
+	three := []string{"Find who bought most", "Count what they bought", "Find notes about them"}
+	notNotes := func(task llm.QueryTask) (llm.Query, error) {
+		if strings.Contains(task.Instruction, "notes") {
+			return llm.Query{}, llm.Unanswerable("Notes have no customers.")
+		}
+		return llm.Query{SQL: "SELECT '" + task.Instruction + "'"}, nil
+	}
+	return map[string]func() *agentstest.Script{
+		"one-step":          func() *agentstest.Script { return script("Find who bought most") },
+		"three-steps":       func() *agentstest.Script { return script(three...) },
+		"failing-step":      change(three, func(s *agentstest.Script) { delete(s.Results, "SELECT 'Count what they bought'") }),
+		"unanswerable-step": change(three, func(s *agentstest.Script) { s.Write = notNotes }),
+		"unanswerable": change(three[:2], func(s *agentstest.Script) {
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				return llm.Query{}, llm.Unanswerable("%s: the data does not say", task.Instruction)
+			}
+		}),
+		"unanswerable-plan": change(nil, func(s *agentstest.Script) {
+			s.PlanError = llm.Unanswerable("Nothing here speaks of it.")
+			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, s.PlanError }
+		}),
+		"no-data": change(nil, func(s *agentstest.Script) { s.Data = nil }),
+		"follow-up": change(three[:1], func(s *agentstest.Script) {
+			s.Turns = []storage.Turn{{Question: "Who bought?", Result: json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`)}}
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				return llm.Query{SQL: "SELECT '" + task.Instruction + "'", Reasoning: fmt.Sprintf("Before: %v", task.Earlier)}, nil
+			}
+		}),
+		"search-step": change(three, func(s *agentstest.Script) {
+			write := s.Write
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				if strings.Contains(task.Instruction, "notes") {
+					return llm.Query{Search: &llm.Search{Dataset: "notes", Words: "ann"}}, nil
+				}
+				return write(task)
+			}
+			s.Found = agentstest.Rows("WITH counted …", []string{"text"}, `{"text":"ann likes apples","__metadata":{"score":0.9}}`)
+		}),
+		"model-down":   change(three[:1], func(s *agentstest.Script) { s.PlanError = llm.ErrUnavailable }),
+		"model-silent": change(three[:1], func(s *agentstest.Script) { s.Markdown = " \n" }),
+		"step-breaks": change(three[:1], func(s *agentstest.Script) {
+			s.Errors = map[string]error{"SELECT '" + three[0] + "'": errors.New("secret internals")}
+		}),
+		"no-answer": change(three[:1], func(s *agentstest.Script) { s.AnswerError = llm.Unanswerable("That does not say why.") }),
+	}
+}
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := script()
+			got := agentstest.Lines(t, s.Run(t, newExecutor(s.Config()), nil))
+			golden.Assert(t, name+".jsonl", golden.Scrub(got))
+			if bytes.Contains(got, []byte("secret")) {
+				t.Errorf("internals reach the reader: %s", got)
+			}
+		})
+	}
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agentstest.Resume(t, script, newExecutor, golden.Scrub)
+		})
+	}
+}
+
+// What the jobs are given after a takeover is what they would have been given.
+func TestResumedJobsSeeTheSame(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts() {
+		first := script()
+		events := first.Run(t, newExecutor(first.Config()), nil)
+		for at := range events {
+			s := script()
+			s.Run(t, newExecutor(s.Config()), s.Fold(t, events[:at+1], true))
+			if s.Answered.Steps != nil && !reflect.DeepEqual(s.Answered.Steps, first.Answered.Steps) {
+				t.Errorf("%s after event %d: the answer rests on\n%+v, at first\n%+v", name, at+1, s.Answered.Steps, first.Answered.Steps)
+			}
+			if s.Written.Instruction == first.Written.Instruction && !reflect.DeepEqual(s.Written.Before, first.Written.Before) {
+				t.Errorf("%s after event %d: the query rests on\n%+v, at first\n%+v", name, at+1, s.Written.Before, first.Written.Before)
+			}
+		}
+	}
+}
+
+// Earlier turns come within bounds, the latest of them first of all.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	s := script("Find who bought most")
+	long := strings.Repeat("Ω", 10<<10)
+	for i := range 7 {
+		result, err := json.Marshal(map[string]any{"response": long, "steps": []any{
+			map[string]any{"query": fmt.Sprint("SELECT ", i)}, map[string]any{"query": "-- no query: not there"}, map[string]any{"query": long}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Turns = append(s.Turns, storage.Turn{Question: fmt.Sprint("question ", i), Result: result})
+	}
+	s.Run(t, newExecutor(s.Config()), nil)
+	size := 0
+	for _, turn := range s.Planned.Earlier {
+		size += len(turn.Question) + len(turn.Answer) + len(strings.Join(turn.Queries, ""))
+		if !utf8.ValidString(turn.Answer) || len(turn.Queries) != 1 {
+			t.Errorf("remembered: %.100v", turn)
+		}
+	}
+	kept := s.Planned.Earlier
+	if len(kept) < 3 || len(kept) > 5 || size > 8<<10 || kept[len(kept)-1].Question != "question 6" || kept[0].Question > kept[1].Question {
+		t.Errorf("%d turns of %d bytes are remembered", len(kept), size)
+	}
+}
+
+// What a model says is cut to what fits.
+func TestHostileModel(t *testing.T) {
+	t.Parallel()
+	huge := "\x00\xff" + strings.Repeat("é\x00\xfe<script>", 100<<10)
+	var steps []string
+	for range 100 {
+		steps = append(steps, "", " \x00 ", huge)
+	}
+	s := script()
+	s.Steps, s.Reasoning, s.Markdown = steps, huge, huge
+	s.Write = func(task llm.QueryTask) (llm.Query, error) {
+		if len(task.Before) == 3 {
+			return llm.Query{}, llm.Unanswerable("%s", huge)
+		}
+		return llm.Query{SQL: "SELECT 1", Reasoning: huge, Search: &llm.Search{Dataset: "notes", Words: huge, Limit: -1}}, nil
+	}
+	s.Found = agentstest.Rows(huge, []string{"text"}, `{"text":"ok"}`)
+	events := s.Run(t, newExecutor(s.Config()), nil)
+	if len(events) != 3+2*llm.MaxSteps+2 {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, event := range events {
+		line := agentstest.Line(t, event)
+		if !utf8.Valid(line) || bytes.Contains(line, []byte(`\u0000`)) {
+			t.Errorf("event %d is not clean", i+1)
+		}
+		switch event := event.(type) {
+		case *a2a.TaskStatusUpdateEvent:
+			if event.Status.Message != nil && len(event.Status.Message.Parts) == 1 {
+				within(t, "instruction", event.Status.Message.Parts[0].Text(), 2<<10)
+			} else if event.Status.Message != nil {
+				within(t, "plan's reasoning", event.Status.Message.Parts[0].Text(), 8<<10)
+			}
+		case *a2a.TaskArtifactUpdateEvent:
+			within(t, "text", event.Artifact.Parts[0].Text(), 256<<10)
+			if reasoning, ok := event.Artifact.Metadata["reasoning"].(string); ok {
+				within(t, "reasoning", reasoning, 8<<10)
+			}
+		}
+	}
+}
+
+func within(t *testing.T, what, text string, limit int) {
+	t.Helper()
+	if text == "" || len(text) > limit {
+		t.Errorf("%s of %d bytes, want 1 to %d", what, len(text), limit)
+	}
+}
+
+// Jobs get a part of long results; readers get the rows that there are.
+func TestLongResults(t *testing.T) {
+	t.Parallel()
+	s := script("one", "two")
+	var rows []string
+	for i := range 1000 {
+		rows = append(rows, fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("x", 50)))
+	}
+	s.Results["SELECT 'one'"] = agentstest.Rows("SELECT 'one'", []string{"n"}, rows...)
+	events := s.Run(t, newExecutor(s.Config()), nil)
+	before, answer := s.Written.Before[0].Rows, s.Answered.Steps[0].Rows
+	if len(before.Rows) != 50 || !before.Truncated || len(answer.Rows) != 200 || !answer.Truncated {
+		t.Errorf("a query rests on %d rows, the answer on %d", len(before.Rows), len(answer.Rows))
+	}
+	if line := agentstest.Line(t, events[4]); !bytes.Contains(line, []byte(`"rowCount":1000,"truncated":false`)) {
+		t.Errorf("the step is %.200s", line)
+	}
+}
+
+// Spans are ended once each, with what came of them.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	s := script("one", "two")
+	delete(s.Results, "SELECT 'two'")
+	var tracer tracer
+	config := s.Config()
+	config.Tracer = &tracer
+	s.Run(t, newExecutor(config), nil)
+	want := "datasets model:plan model:write_query query model:write_query query! model:write_query query!"
+	if got := strings.Join(tracer.spans, " "); got != want {
+		t.Errorf("spans are %s\nwant      %s", got, want)
+	}
+}
+
+type tracer struct{ spans []string }
+
+func (r *tracer) Model(ctx context.Context, job string) (context.Context, func(llm.Usage, error)) {
+	return ctx, func(_ llm.Usage, err error) { r.end("model:"+job, err) }
+}
+
+func (r *tracer) Tool(ctx context.Context, name string) (context.Context, func(error)) {
+	return ctx, func(err error) { r.end(name, err) }
+}
+
+func (r *tracer) end(name string, err error) {
+	if err != nil {
+		name += "!"
+	}
+	r.spans = append(r.spans, name)
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for event := range newExecutor(agents.Config{}).Cancel(t.Context(), &a2asrv.ExecutorContext{TaskID: agentstest.RunID}) {
+		if status, ok := event.(*a2a.TaskStatusUpdateEvent); !ok || status.Status.State != a2a.TaskStateCanceled {
+			t.Errorf("got %+v", event)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// What kind of failure ended a run.
+const (
+	codeQuery       = "QUERY_FAILED"
+	codeModel       = "MODEL_UNAVAILABLE"
+	codeNotFound    = "NAMESPACE_NOT_FOUND"
+	codeUnavailable = "UNAVAILABLE"
+	codeTimeout     = "TIMEOUT"
+	codeInternal    = "INTERNAL"
+)
+
+// modelError is a failure of whoever does a job.
+type modelError struct{ err error }
+
+func (e *modelError) Error() string { return "language model: " + e.err.Error() }
+func (e *modelError) Unwrap() error { return e.err }
+
+// queryError is a failure to look something up.
+type queryError struct {
+	// query is what was made for it; "" for none.
+	query string
+	err   error
+}
+
+func (e *queryError) Error() string { return e.err.Error() }
+func (e *queryError) Unwrap() error { return e.err }
+
+// stepError is a failure of one step of several.
+type stepError struct {
+	index       int
+	instruction string
+	err         error
+}
+
+func (e *stepError) Error() string { return fmt.Sprintf("step %d: %v", e.index+1, e.err) }
+func (e *stepError) Unwrap() error { return e.err }
+
+// StepFailed says in which step, counted from 0, an error came up.
+func StepFailed(index int, instruction string, err error) error {
+	return &stepError{index: index, instruction: instruction, err: err}
+}
+
+// explain gives the code of a failure, and a reason without anything of our own
+// insides.
+func explain(err error) (code, reason string) {
+	var model *modelError
+	inModel := errors.As(err, &model)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return codeNotFound, "the namespace is not there, or you may not read it any more"
+	case errors.Is(err, storage.ErrUnavailable):
+		return codeUnavailable, wordsOf(err, "the data cannot be reached now; try again soon")
+	case errors.Is(err, errJobTimeout):
+		return codeTimeout, "the language model took too long"
+	case errors.Is(err, llm.ErrUnavailable):
+		return codeModel, llm.ErrUnavailable.Error()
+	case inModel:
+		return codeModel, wordsOf(err, "the language model gave no answer that could be used")
+	case errors.Is(err, storage.ErrInvalid):
+		return codeQuery, "the query could not be run: " + wordsOf(err, "it is not valid")
+	case errors.Is(err, context.DeadlineExceeded):
+		return codeTimeout, "the query took too long"
+	}
+	return codeInternal, "something went wrong on our side"
+}
+
+// wordsOf gives the words of an error that are meant for the caller, or others.
+func wordsOf(err error, others string) string {
+	var known *storage.Error
+	if errors.As(err, &known) && known.Message != "" {
+		return clean(known.Message, maxReason)
+	}
+	return others
+}
+
+// fail ends the run, and tells the log what the reader is not told.
+func (w *Work) fail(ctx context.Context, err error) {
+	code, reason := explain(err)
+	switch code {
+	case codeInternal:
+		w.log(ctx, slog.LevelError, "run failed", err)
+	case codeModel, codeTimeout:
+		w.log(ctx, slog.LevelWarn, "run failed", err)
+	}
+	var step *stepError
+	if errors.As(err, &step) {
+		reason = fmt.Sprintf("step %d (%s): %s", step.index+1, oneLine(step.instruction, 200), reason)
+	}
+	data := map[string]string{"code": code}
+	var query *queryError
+	if errors.As(err, &query) && query.query != "" {
+		data["query"] = query.query
+	}
+	// There is nobody left to tell when this does not get through either.
+	_ = w.Status(ctx, a2a.TaskStateFailed, a2a.NewTextPart(reason), newData(data))
+}
+
+func (w *Work) log(ctx context.Context, level slog.Level, message string, err error) {
+	w.config.Log.Log(ctx, level, message, "run", w.exec.TaskID, "error", err)
+}

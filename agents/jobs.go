@@ -1,0 +1,106 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/llm"
+)
+
+// errJobTimeout says that a job's time was up.
+var errJobTimeout = errors.New("the job's time is up")
+
+// do has a job done, within its time and traced.
+func do[T any](ctx context.Context, w *Work, name string, job func(context.Context) (T, error), usage func(T) llm.Usage) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.config.JobTimeout, errJobTimeout)
+	defer cancel()
+	traced, done := w.config.Tracer.Model(ctx, name)
+	result, err := job(traced)
+	var unanswerable *llm.UnanswerableError
+	if err == nil || errors.As(err, &unanswerable) {
+		done(usage(result), nil)
+		return result, err
+	}
+	done(usage(result), err)
+	if errors.Is(context.Cause(ctx), errJobTimeout) {
+		err = fmt.Errorf("%w: %w", errJobTimeout, err)
+	}
+	return result, &modelError{fmt.Errorf("%s: %w", name, err)}
+}
+
+// Plan gives the steps in which the question is to be answered. There is always
+// one: where a model finds none, the question itself.
+func (w *Work) Plan(ctx context.Context) (llm.Plan, error) {
+	var plan llm.Plan
+	// Without data there is nothing to plan, and the one step will say so.
+	if len(w.task.Datasets) > 0 {
+		var err error
+		plan, err = do(ctx, w, "plan", func(ctx context.Context) (llm.Plan, error) { return w.jobs.Plan(ctx, w.task) },
+			func(p llm.Plan) llm.Usage { return p.Usage })
+		var unanswerable *llm.UnanswerableError
+		if errors.As(err, &unanswerable) {
+			plan = llm.Plan{Reasoning: unanswerable.Reason}
+		} else if err != nil {
+			return plan, err
+		}
+	}
+	return w.clip(plan), nil
+}
+
+// clip gives a plan that is within bounds.
+func (w *Work) clip(plan llm.Plan) llm.Plan {
+	clipped := llm.Plan{Reasoning: clean(plan.Reasoning, maxReasoning)}
+	for _, step := range plan.Steps {
+		if len(clipped.Steps) == llm.MaxSteps {
+			break
+		}
+		if step = clean(step, maxInstruction); step != "" {
+			clipped.Steps = append(clipped.Steps, step)
+		}
+	}
+	if len(clipped.Steps) == 0 {
+		clipped.Steps = []string{clean(w.asking.Text, maxInstruction)}
+	}
+	if clipped.Reasoning == "" {
+		clipped.Reasoning = fmt.Sprintf("Steps to look up: %d.", len(clipped.Steps))
+	}
+	return clipped
+}
+
+// Answer puts what steps gave into words. Where none could be looked up, they
+// say so and what data there is.
+func (w *Work) Answer(ctx context.Context, steps []llm.Step) (string, error) {
+	reasons, found := []string{}, false
+	for _, step := range steps {
+		if step.Failure == "" {
+			found = true
+		} else if reason := sentence(step.Failure); len(reasons) == 0 || reasons[len(reasons)-1] != reason {
+			reasons = append(reasons, reason)
+		}
+	}
+	if !found {
+		return w.Unanswered(strings.Join(reasons, " ")), nil
+	}
+	task := llm.AnswerTask{Task: w.task, Steps: bounded(steps, maxRowsAnswer, maxBytesAnswer)}
+	answer, err := do(ctx, w, "answer", func(ctx context.Context) (llm.Answer, error) { return w.jobs.Answer(ctx, task) },
+		func(a llm.Answer) llm.Usage { return a.Usage })
+	var unanswerable *llm.UnanswerableError
+	if errors.As(err, &unanswerable) {
+		return w.Unanswered(unanswerable.Reason), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text := clean(answer.Markdown, maxAnswer)
+	if text == "" {
+		return "", &modelError{llm.ErrNoAnswer}
+	}
+	return text, nil
+}
+
+// Unanswered says why there is no answer, and what the data holds.
+func (w *Work) Unanswered(reason string) string {
+	return strings.TrimSpace(sentence(clean(reason, maxReasoning)) + " " + Holds(w.task.Datasets))
+}

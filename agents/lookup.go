@@ -1,0 +1,165 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+const (
+	// tries is how many queries are written for a step, a repair among them.
+	tries = 2
+	// noQuery begins what is shown in place of a query that cannot be written.
+	noQuery = "-- no query: "
+
+	defaultPassages = 10
+	maxPassages     = 100
+)
+
+// Found is how a step was looked up and what it gave.
+type Found struct {
+	llm.Step
+	// Confidence is from 0 to 1.
+	Confidence float64
+	// Search is set where the step was a search.
+	Search *llm.Search
+}
+
+// LookUp has a query written for a step and runs it. One that is refused or
+// fails is written anew once, with the reason. A step that the data cannot answer
+// comes back with its Failure set.
+func (w *Work) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
+	if len(w.task.Datasets) == 0 {
+		return notFound(instruction, "There is no data here that you may read."), nil
+	}
+	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before, maxRowsBefore, maxBytesBefore)}
+	var shown string
+	for {
+		found, err := w.write(ctx, job)
+		var unanswerable *llm.UnanswerableError
+		if errors.As(err, &unanswerable) {
+			return notFound(instruction, unanswerable.Reason), nil
+		}
+		if err != nil {
+			return Found{}, &queryError{query: shown, err: err}
+		}
+		if err = w.run(ctx, &found); err == nil {
+			return found, nil
+		}
+		shown = found.Query
+		job.Failed = append(job.Failed, llm.FailedQuery{SQL: shown, Reason: wordsOf(err, "the query is not valid")})
+		if !errors.Is(err, storage.ErrInvalid) || len(job.Failed) == tries {
+			return Found{}, &queryError{query: shown, err: err}
+		}
+	}
+}
+
+// write has a query written, and gives it within bounds.
+func (w *Work) write(ctx context.Context, job llm.QueryTask) (Found, error) {
+	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
+		func(q llm.Query) llm.Usage { return q.Usage })
+	return Found{
+		Step:       llm.Step{Instruction: job.Instruction, Query: clean(query.SQL, maxQuery), Reasoning: clean(query.Reasoning, maxReasoning)},
+		Confidence: share(query.Confidence),
+		Search:     searchOf(query.Search),
+	}, err
+}
+
+// run fills in what a query or a search gives.
+func (w *Work) run(ctx context.Context, found *Found) error {
+	var result storage.QueryResult
+	var err error
+	if found.Search != nil {
+		found.Query = fmt.Sprintf("-- search %s: %s", oneLine(found.Search.Dataset, 200), oneLine(found.Search.Words, maxReason))
+		result, err = w.search(ctx, *found.Search)
+	} else {
+		result, err = w.query(ctx, found.Query)
+	}
+	if err != nil {
+		return fmt.Errorf("look up: %w", err)
+	}
+	if found.Search != nil && result.SQL != "" {
+		found.Query = clean(result.SQL, maxQuery)
+	}
+	found.Rows = rowsOf(result)
+	return nil
+}
+
+// notFound is a step that the data cannot answer.
+func notFound(instruction, reason string) Found {
+	reason = oneLine(reason, maxReason)
+	if reason == "" {
+		reason = "The data does not hold what was asked for."
+	}
+	return Found{Step: llm.Step{Instruction: instruction, Query: noQuery + reason, Reasoning: reason, Failure: reason}}
+}
+
+// Metadata is what an artifact says of how a step was looked up.
+func (f Found) Metadata() map[string]any {
+	metadata := map[string]any{"reasoning": f.Reasoning}
+	if f.Failure != "" {
+		metadata["answered"] = false
+	}
+	return metadata
+}
+
+// LookUpAgain runs the query of an artifact that was emitted before, or the
+// search in its metadata. It writes none.
+func (w *Work) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error) {
+	found := Found{Step: ReadStep(made)}
+	if found.Failure != "" {
+		return found, nil
+	}
+	shown := found.Query
+	if search, ok := made.Metadata["search"]; ok {
+		found.Search = new(llm.Search)
+		if err := decode(search, found.Search); err != nil {
+			return found, fmt.Errorf("read the search of a run: %w", err)
+		}
+	}
+	if err := w.run(ctx, &found); err != nil {
+		return found, &queryError{query: shown, err: err}
+	}
+	return found, nil
+}
+
+// ReadStep gives the step that an artifact is of.
+func ReadStep(made *a2a.Artifact) llm.Step {
+	step := llm.Step{Query: readText(made.Parts), Rows: readRows(made.Parts)}
+	step.Instruction, _ = made.Metadata["instruction"].(string)
+	step.Reasoning, _ = made.Metadata["reasoning"].(string)
+	if answered, ok := made.Metadata["answered"].(bool); ok && !answered {
+		step.Failure = step.Reasoning
+	}
+	return step
+}
+
+// searchOf gives a search within bounds.
+func searchOf(search *llm.Search) *llm.Search {
+	if search == nil {
+		return nil
+	}
+	limit := search.Limit
+	if limit <= 0 {
+		limit = defaultPassages
+	}
+	return &llm.Search{
+		Dataset: clean(search.Dataset, maxReason),
+		Words:   clean(search.Words, maxReasoning),
+		Limit:   min(limit, maxPassages),
+	}
+}
+
+// share gives a number from 0 to 1.
+func share(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, 0), 1)
+}

@@ -1,0 +1,67 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// The bounds of what an agent remembers of a conversation.
+const (
+	maxTurns  = 5
+	maxMemory = 8 << 10
+	// maxRemembered is for one text.
+	maxRemembered = 2 << 10
+)
+
+// Recall gives the jobs that follow what was asked before in the conversation.
+func (w *Work) Recall(ctx context.Context) error {
+	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, w.asking.RunID, maxTurns)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the earlier turns: %w", err)
+	}
+	w.task.Earlier = remember(turns)
+	return nil
+}
+
+// remember gives turns within the bounds. The latest come first where not all
+// fit, and of a turn its question and queries, which say more than its answer
+// about what comes next.
+func remember(turns []storage.Turn) []llm.Turn {
+	left := maxMemory
+	take := func(text string) string {
+		text = clean(text, max(min(left, maxRemembered), len("…")))
+		left -= len(text)
+		return text
+	}
+	turns = turns[max(len(turns)-maxTurns, 0):]
+	var kept []llm.Turn
+	for _, turn := range slices.Backward(turns) {
+		var result result
+		if json.Unmarshal(turn.Result, &result) != nil {
+			continue
+		}
+		t := llm.Turn{Question: take(turn.Question)}
+		for _, step := range result.Steps {
+			if !strings.HasPrefix(step.Query, noQuery) && len(step.Query) <= min(left, maxRemembered) {
+				t.Queries = append(t.Queries, take(step.Query))
+			}
+		}
+		t.Answer = take(result.Response)
+		if left < 0 {
+			break
+		}
+		kept = append(kept, t)
+	}
+	slices.Reverse(kept)
+	return kept
+}

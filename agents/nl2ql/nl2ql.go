@@ -1,0 +1,79 @@
+// Package nl2ql is the agent that answers a question with one query and its
+// rows.
+package nl2ql
+
+import (
+	"context"
+	"iter"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+)
+
+// Executor answers questions. It is safe for concurrent use.
+type Executor struct{ config agents.Config }
+
+var _ a2asrv.AgentExecutor = (*Executor)(nil)
+
+// New makes an Executor. It needs no Memory.
+func New(config agents.Config) *Executor { return &Executor{config: config} }
+
+// Execute answers the question in ctx: see [agents.Execute].
+func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return agents.Execute(ctx, e.config, exec, answer)
+}
+
+// Cancel ends a run.
+func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return agents.Cancel(exec)
+}
+
+// answer emits four events, less those that are there. The query is shown once
+// it has run, as only then is it known to be the one.
+func answer(ctx context.Context, w *agents.Work) error {
+	if w.State() != a2a.TaskStateWorking {
+		if err := w.Status(ctx, a2a.TaskStateWorking); err != nil {
+			return err
+		}
+	}
+	if w.Made(agents.ResultData) == nil {
+		if err := find(ctx, w); err != nil {
+			return err
+		}
+	}
+	return w.Status(ctx, a2a.TaskStateCompleted)
+}
+
+// find emits the query and what it gives.
+func find(ctx context.Context, w *agents.Work) error {
+	if err := w.Open(ctx); err != nil {
+		return err
+	}
+	var found agents.Found
+	var err error
+	if made := w.Made(agents.GeneratedQuery); made != nil {
+		if found, err = w.LookUpAgain(ctx, made); err != nil {
+			return err
+		}
+	} else {
+		if found, err = w.LookUp(ctx, w.Question(), nil); err != nil {
+			return err
+		}
+		metadata := found.Metadata()
+		metadata["confidence"] = found.Confidence
+		// A search is shown as SQL that only the engine may run.
+		if search := found.Search; search != nil {
+			metadata["search"] = map[string]any{"dataset": search.Dataset, "words": search.Words, "limit": search.Limit}
+		}
+		if err := w.Make(ctx, agents.GeneratedQuery, metadata, a2a.NewTextPart(found.Query)); err != nil {
+			return err
+		}
+	}
+	if found.Failure != "" {
+		return w.Make(ctx, agents.ResultData, map[string]any{"answered": false},
+			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
+	}
+	return w.Make(ctx, agents.ResultData, nil, a2a.NewTextPart(agents.CountRows(found.Rows)), agents.NewRows(found.Rows))
+}

@@ -1,0 +1,224 @@
+package nl2ql_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+	"parley/agents/agentstest"
+	"parley/agents/nl2ql"
+	"parley/internal/golden"
+	"parley/llm"
+	"parley/storage"
+)
+
+const good = "SELECT customer, total FROM orders"
+
+// oddRow has what is easily lost on the way.
+const oddRow = `{"zeta":1,"alpha":{"b":[1,null,{"deep":[]}],"a":""},"big":"9223372036854775808","naïve 名":"\u2028 ☃ <b>&","__metadata":{"score":0.5}}`
+
+func newExecutor(config agents.Config) a2asrv.AgentExecutor { return nl2ql.New(config) }
+
+func script() *agentstest.Script {
+	return &agentstest.Script{
+		Question: "Who bought how much?",
+		Data:     agentstest.Shop(),
+		Results:  map[string]storage.QueryResult{good: agentstest.Rows(good, []string{"zeta", "alpha", "big", "naïve 名"}, oddRow, `{"zeta":null}`)},
+		Write: func(llm.QueryTask) (llm.Query, error) {
+			return llm.Query{SQL: good, Reasoning: "Totals are in orders.", Confidence: 0.75}, nil
+		},
+	}
+}
+
+func scripts() map[string]func() *agentstest.Script {
+	change := func(change func(*agentstest.Script)) func() *agentstest.Script {
+		return func() *agentstest.Script {
+			s := script()
+			change(s)
+			return s
+		}
+	}
+	fails := func(err error) func() *agentstest.Script {
+		return change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, err }
+		})
+	}
+	return map[string]func() *agentstest.Script{
+		"success": script,
+		"repaired": change(func(s *agentstest.Script) {
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				if len(task.Failed) == 0 {
+					return llm.Query{SQL: "SELECT * FROM order"}, nil
+				}
+				return llm.Query{SQL: good, Reasoning: task.Failed[0].SQL + ": " + task.Failed[0].Reason, Confidence: 2}, nil
+			}
+		}),
+		"refused": change(func(s *agentstest.Script) {
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				return llm.Query{SQL: fmt.Sprintf("DROP TABLE orders -- %d", len(task.Failed))}, nil
+			}
+		}),
+		"repair-gives-up": change(func(s *agentstest.Script) {
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				if len(task.Failed) == 0 {
+					return llm.Query{SQL: "SELECT 1"}, nil
+				}
+				return llm.Query{}, llm.ErrNoAnswer
+			}
+		}),
+		"unanswerable": fails(llm.Unanswerable("Nothing here speaks\nof the weather")),
+		"no-data":      change(func(s *agentstest.Script) { s.Data = nil }),
+		"model-down":   fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
+		"no-model": change(func(s *agentstest.Script) {
+			s.JobsError = storage.Errorf(storage.ErrInvalid, "there is no model \"x\"")
+		}),
+		"model-raves": fails(errors.New("secret internals")),
+		"search": change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{Search: &llm.Search{Dataset: "notes", Words: "fox", Limit: 1e9}, Confidence: math.NaN()}, nil
+			}
+			s.Found = agentstest.Rows("WITH counted …", []string{"text"}, `{"text":"a fox","__metadata":{"score":0.9}}`)
+			s.Found.Truncated = true
+		}),
+		"access-gone": change(func(s *agentstest.Script) { s.DatasetsError = storage.ErrNotFound }),
+		"access-goes": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: storage.ErrNotFound} }),
+		"engine-busy": change(func(s *agentstest.Script) {
+			s.Errors = map[string]error{good: storage.Errorf(storage.ErrUnavailable, "too many queries are waiting; try again soon")}
+		}),
+		"engine-breaks": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: errors.New("secret internals")} }),
+	}
+}
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := script()
+			got := agentstest.Lines(t, s.Run(t, newExecutor(s.Config()), nil))
+			golden.Assert(t, name+".jsonl", golden.Scrub(got))
+			if bytes.Contains(got, []byte("secret")) || bytes.Contains(got, []byte("10.0.0.1")) {
+				t.Errorf("internals reach the reader: %s", got)
+			}
+		})
+	}
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	for name, script := range scripts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agentstest.Resume(t, script, newExecutor, golden.Scrub)
+		})
+	}
+}
+
+// Rows come through as they are, key for key in their order.
+func TestRowsAreUnchanged(t *testing.T) {
+	t.Parallel()
+	s := script()
+	events := s.Run(t, newExecutor(s.Config()), nil)
+	parts := events[2].(*a2a.TaskArtifactUpdateEvent).Artifact.Parts
+	want := `{"rows":[` + oddRow + `,{"zeta":null}],"rowCount":2,"truncated":false}`
+	if got := string(parts[1].Data().(json.RawMessage)); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	result, err := agents.Result(s.Fold(t, events, true))
+	if err != nil || !bytes.Contains(result, []byte(oddRow)) {
+		t.Errorf("the result is %s, %v", result, err)
+	}
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	s := script()
+	s.Run(t, newExecutor(s.Config()), nil)
+	orders := s.Written.Datasets[0]
+	if orders.Version != "d1/3" || orders.Rows != 7 || !strings.HasPrefix(orders.Description, "What was") || orders.Columns[2].Description != "in euros" || orders.Columns[0].Description != "" {
+		t.Errorf("orders are described as %+v", orders)
+	}
+	rows, err := s.Written.Data.Query(t.Context(), good)
+	if err != nil || len(rows.Rows) != 2 || rows.Columns[0] != "zeta" {
+		t.Errorf("a job reads %+v, %v", rows, err)
+	}
+	if s.Written.Instruction != s.Question {
+		t.Errorf("the job is %q", s.Written.Instruction)
+	}
+}
+
+func TestFaultsAreLogged(t *testing.T) {
+	t.Parallel()
+	s := scripts()["engine-breaks"]()
+	var lines bytes.Buffer
+	config := s.Config()
+	config.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	s.Run(t, newExecutor(config), nil)
+	if !strings.Contains(lines.String(), "secret internals") || !strings.Contains(lines.String(), agentstest.RunID) {
+		t.Errorf("the log has %q", lines.String())
+	}
+}
+
+func TestSlowModel(t *testing.T) {
+	t.Parallel()
+	s := script()
+	config := s.Config()
+	config.JobTimeout = agentstest.Hurry
+	events := s.Run(t, newExecutor(config), nil)
+	if last := string(agentstest.Line(t, events[len(events)-1])); !strings.Contains(last, `"TIMEOUT"`) {
+		t.Errorf("the run ends with %s", last)
+	}
+}
+
+// A run that is stopped says nothing about it.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	s := script()
+	ctx, cancel := context.WithCancel(s.Asking(t.Context()))
+	s.Write = func(llm.QueryTask) (llm.Query, error) {
+		cancel()
+		return llm.Query{}, ctx.Err()
+	}
+	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: agentstest.RunID, ContextID: agentstest.ContextID}
+	count := 0
+	for range newExecutor(s.Config()).Execute(ctx, exec) {
+		count++
+	}
+	if count != 1 {
+		t.Errorf("%d events, want the first alone", count)
+	}
+	for range newExecutor(s.Config()).Execute(s.Asking(t.Context()), exec) {
+		break
+	}
+}
+
+func TestWithoutAQuestion(t *testing.T) {
+	t.Parallel()
+	s := script()
+	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: agentstest.RunID, ContextID: agentstest.ContextID}
+	for event := range newExecutor(s.Config()).Execute(t.Context(), exec) {
+		if line := string(agentstest.Line(t, event)); !strings.Contains(line, `"INTERNAL"`) {
+			t.Errorf("got %s", line)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	var events []a2a.Event
+	exec := &a2asrv.ExecutorContext{TaskID: agentstest.RunID, ContextID: agentstest.ContextID}
+	for event := range newExecutor(agents.Config{}).Cancel(t.Context(), exec) {
+		events = append(events, event)
+	}
+	golden.Assert(t, "cancel.jsonl", golden.Scrub(agentstest.Lines(t, events)))
+}

@@ -1,0 +1,116 @@
+package agents
+
+import (
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// NewProgress gives what tells readers of a run, of either agent, of its events.
+// It takes all of them, once, in order.
+func NewProgress(question string) func(event a2a.Event) []storage.Progress {
+	p := progress{question: question}
+	return p.tell
+}
+
+// progress is what was told of a run.
+type progress struct {
+	question string
+	planning bool
+	// steps is how many the plan has, begun and done how many of them are.
+	steps, begun, done int
+	query              *a2a.Artifact
+}
+
+func (p *progress) tell(event a2a.Event) []storage.Progress {
+	switch event := event.(type) {
+	case *a2a.TaskStatusUpdateEvent:
+		return p.status(event.Status)
+	case *a2a.TaskArtifactUpdateEvent:
+		return p.artifact(event.Artifact)
+	}
+	return nil
+}
+
+func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
+	if reason := failureOf(status); reason != "" {
+		return []storage.Progress{{Kind: storage.RunHasFailed, Text: reason}}
+	}
+	if status.State != a2a.TaskStateWorking {
+		return nil
+	}
+	if status.Message == nil {
+		if p.planning {
+			return nil
+		}
+		p.planning = true
+		return []storage.Progress{{Kind: storage.PlanningStarted}}
+	}
+	if plan, ok := ReadPlan(status.Message); ok {
+		p.steps = len(plan.Steps)
+		return []storage.Progress{{Kind: storage.Planned, Steps: plan.Steps, Reasoning: plan.Reasoning}}
+	}
+	return p.begin(readText(status.Message.Parts))
+}
+
+// begin tells of the next step.
+func (p *progress) begin(instruction string) []storage.Progress {
+	index, step := p.begun, storage.Step{Instruction: instruction}
+	p.begun++
+	return []storage.Progress{
+		{Kind: storage.StepStarted, Index: index, Step: step},
+		{Kind: storage.QueryExecuting, Index: index, Step: step},
+	}
+}
+
+func (p *progress) artifact(made *a2a.Artifact) []storage.Progress {
+	switch id := string(made.ID); {
+	case id == GeneratedQuery:
+		p.query, p.steps = made, 1
+		plan := storage.Progress{Kind: storage.Planned, Steps: []string{p.question}, Reasoning: ReadStep(made).Reasoning}
+		return append([]storage.Progress{plan}, p.begin(p.question)...)
+	case id == ResultData:
+		return append(p.end(queryStep(p.query, made, p.question)), storage.Progress{Kind: storage.Answered, Text: readText(made.Parts)})
+	case id == AnswerText:
+		return []storage.Progress{{Kind: storage.Answered, Text: readText(made.Parts)}}
+	case strings.HasPrefix(id, stepPrefix):
+		return p.end(ReadStep(made))
+	}
+	return nil
+}
+
+// end tells that a step is done and, after the last, that the answer is next.
+func (p *progress) end(step llm.Step) []storage.Progress {
+	told := []storage.Progress{{
+		Kind:  storage.StepDone,
+		Index: p.done,
+		Step:  storage.Step{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated},
+	}}
+	if p.done++; p.done == p.steps {
+		told = append(told, storage.Progress{Kind: storage.AnswerStarted})
+	}
+	return told
+}
+
+// LastNode names what a run has reached by an event; "" when that is nothing
+// new.
+func LastNode(event a2a.Event) string {
+	switch event := event.(type) {
+	case *a2a.TaskStatusUpdateEvent:
+		if event.Status.State != a2a.TaskStateWorking {
+			return ""
+		}
+		if event.Status.Message == nil {
+			return "planning"
+		}
+		if _, ok := ReadPlan(event.Status.Message); ok {
+			return "plan"
+		}
+	case *a2a.TaskArtifactUpdateEvent:
+		return string(event.Artifact.ID)
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+)
+
+// The artifacts, by id and name.
+const (
+	GeneratedQuery = "generated-query"
+	ResultData     = "result-data"
+	AnswerText     = "answer"
+	stepPrefix     = "step-"
+)
+
+// StepName names the artifact of a step, counted from 0.
+func StepName(index int) string { return fmt.Sprint(stepPrefix, index) }
+
+// result is a completed run as it is rendered.
+type result struct {
+	Response string       `json:"response"`
+	Steps    []resultStep `json:"steps"`
+}
+
+type resultStep struct {
+	Instruction string            `json:"instruction"`
+	Query       string            `json:"query"`
+	Reasoning   string            `json:"reasoning"`
+	Data        []json.RawMessage `json:"data"`
+}
+
+// Result renders a completed task of either agent for readers of runs.
+func Result(task *a2a.Task) (json.RawMessage, error) {
+	rendered := result{Steps: []resultStep{}}
+	if data := artifact(task, ResultData); data != nil {
+		rendered.Response = readText(data.Parts)
+		rendered.add(queryStep(artifact(task, GeneratedQuery), data, question(task)))
+	} else if answer := artifact(task, AnswerText); answer != nil {
+		rendered.Response = readText(answer.Parts)
+		for _, made := range task.Artifacts {
+			if strings.HasPrefix(string(made.ID), stepPrefix) {
+				rendered.add(ReadStep(made))
+			}
+		}
+	} else {
+		return nil, errors.New("render a result: the task has no answer")
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(rendered); err != nil {
+		return nil, fmt.Errorf("render a result: %w", err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+func (r *result) add(step llm.Step) {
+	r.Steps = append(r.Steps, resultStep{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows)})
+}
+
+// listed gives rows that are written as a list when there are none, too.
+func listed(rows []json.RawMessage) []json.RawMessage {
+	if rows == nil {
+		return []json.RawMessage{}
+	}
+	return rows
+}
+
+// queryStep gives the one step of nl2ql, whose query and rows are apart.
+func queryStep(query, data *a2a.Artifact, question string) llm.Step {
+	var step llm.Step
+	if query != nil {
+		step = ReadStep(query)
+	}
+	step.Instruction, step.Rows = question, readRows(data.Parts)
+	return step
+}
+
+// Failure says why a task has ended without an answer; "" when it has not.
+func Failure(task *a2a.Task) string { return failureOf(task.Status) }
+
+func failureOf(status a2a.TaskStatus) string {
+	switch {
+	case status.State == a2a.TaskStateCanceled:
+		return "canceled"
+	case status.State != a2a.TaskStateFailed && status.State != a2a.TaskStateRejected:
+		return ""
+	case status.Message != nil:
+		for _, part := range status.Message.Parts {
+			if text := part.Text(); text != "" {
+				return text
+			}
+		}
+	}
+	return "failed"
+}
+
+// artifact gives one of a task's artifacts; nil for none.
+func artifact(task *a2a.Task, id string) *a2a.Artifact {
+	for _, made := range task.Artifacts {
+		if string(made.ID) == id {
+			return made
+		}
+	}
+	return nil
+}
+
+// said gives the messages that came with a task's status, oldest first.
+func said(task *a2a.Task) []*a2a.Message {
+	var messages []*a2a.Message
+	for _, message := range task.History {
+		if message.Role == a2a.MessageRoleAgent {
+			messages = append(messages, message)
+		}
+	}
+	if task.Status.Message != nil {
+		messages = append(messages, task.Status.Message)
+	}
+	return messages
+}
+
+// question gives the text of the message that a task began with.
+func question(task *a2a.Task) string {
+	if len(task.History) == 0 {
+		return ""
+	}
+	return readText(task.History[0].Parts)
+}
+
+// NewPlan makes the parts of the message that holds a plan.
+func NewPlan(plan llm.Plan) []*a2a.Part {
+	return []*a2a.Part{a2a.NewTextPart(plan.Reasoning), newData(map[string][]string{"steps": plan.Steps})}
+}
+
+// ReadPlan reads the plan that a message holds. It reports false when it holds
+// none.
+func ReadPlan(message *a2a.Message) (llm.Plan, bool) {
+	var data struct {
+		Steps []string `json:"steps"`
+	}
+	if !readData(message.Parts, &data) || len(data.Steps) == 0 {
+		return llm.Plan{}, false
+	}
+	return llm.Plan{Steps: data.Steps, Reasoning: readText(message.Parts)}, true
+}

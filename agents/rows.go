@@ -1,0 +1,147 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// The bounds of what a job is given of the rows of one step. An answer rests on
+// more than a query does.
+const (
+	maxRowsBefore  = 50
+	maxBytesBefore = 16 << 10
+	maxRowsAnswer  = 200
+	maxBytesAnswer = 64 << 10
+)
+
+// NewRows makes the part that holds rows. They are written as they are, so that
+// columns keep their order.
+func NewRows(rows llm.Rows) *a2a.Part {
+	var b bytes.Buffer
+	b.WriteString(`{"rows":[`)
+	for i, row := range rows.Rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(row)
+	}
+	b.WriteString(`],"rowCount":`)
+	b.WriteString(strconv.Itoa(len(rows.Rows)))
+	b.WriteString(`,"truncated":`)
+	b.WriteString(strconv.FormatBool(rows.Truncated))
+	b.WriteByte('}')
+	return a2a.NewDataPart(json.RawMessage(b.Bytes()))
+}
+
+// readData reads the first data part into a value. It reports false when there
+// is none that fits.
+func readData(parts a2a.ContentParts, into any) bool {
+	for _, part := range parts {
+		if data, ok := part.Content.(a2a.Data); ok {
+			return decode(data.Value, into) == nil
+		}
+	}
+	return false
+}
+
+// decode turns a value that stands for JSON into another.
+func decode(value, into any) error {
+	text, ok := value.(json.RawMessage)
+	if !ok {
+		var err error
+		if text, err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(text, into)
+}
+
+// readRows gives the rows of an artifact.
+func readRows(parts a2a.ContentParts) llm.Rows {
+	var data struct {
+		Rows      []json.RawMessage `json:"rows"`
+		Truncated bool              `json:"truncated"`
+	}
+	if !readData(parts, &data) || len(data.Rows) == 0 {
+		return llm.Rows{Truncated: data.Truncated}
+	}
+	return llm.Rows{Columns: columnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+}
+
+// columnsOf gives the keys of a row in their order, without internal ones.
+func columnsOf(row json.RawMessage) []string {
+	var columns []string
+	reader := json.NewDecoder(bytes.NewReader(row))
+	if _, err := reader.Token(); err != nil {
+		return nil
+	}
+	for reader.More() {
+		key, err := reader.Token()
+		if err != nil {
+			return columns
+		}
+		var value json.RawMessage
+		if err := reader.Decode(&value); err != nil {
+			return columns
+		}
+		if name, _ := key.(string); !strings.HasPrefix(name, "__") {
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}
+
+// rowsOf gives a query's result as a job sees it.
+func rowsOf(result storage.QueryResult) llm.Rows {
+	rows := llm.Rows{Rows: result.Rows, Truncated: result.Truncated}
+	for _, column := range result.Columns {
+		rows.Columns = append(rows.Columns, column.Name)
+	}
+	return rows
+}
+
+// bounded gives steps with no more than that many of their rows.
+func bounded(steps []llm.Step, maxRows, maxBytes int) []llm.Step {
+	few := make([]llm.Step, len(steps))
+	for i, step := range steps {
+		few[i] = step
+		size, rows := 0, step.Rows.Rows
+		for n, row := range rows {
+			if size += len(row); n == maxRows || size > maxBytes {
+				few[i].Rows.Rows, few[i].Rows.Truncated = rows[:n:n], true
+				break
+			}
+		}
+	}
+	return few
+}
+
+// CountRows says in a line how many rows there are.
+func CountRows(rows llm.Rows) string {
+	count := strconv.Itoa(len(rows.Rows)) + " rows"
+	if len(rows.Rows) == 1 {
+		count = "1 row"
+	}
+	if rows.Truncated {
+		count += ", and there are more"
+	}
+	return count
+}
+
+// readText joins the text parts.
+func readText(parts a2a.ContentParts) string {
+	var texts []string
+	for _, part := range parts {
+		if text, ok := part.Content.(a2a.Text); ok {
+			texts = append(texts, string(text))
+		}
+	}
+	return strings.Join(texts, "\n")
+}

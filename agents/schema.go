@@ -1,0 +1,71 @@
+package agents
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// The bounds of what is said about the data when it does not answer a question.
+const (
+	maxHeld        = 2 << 10
+	maxHeldColumns = 8
+)
+
+// describe gives datasets as a job sees them, with what their owners say of
+// them.
+func describe(all []storage.DatasetData) []llm.Dataset {
+	datasets := make([]llm.Dataset, len(all))
+	for i, data := range all {
+		d := llm.Dataset{
+			Name:    data.Name,
+			Version: data.ID + "/" + strconv.FormatInt(data.Version, 10),
+			Rows:    data.RowCount,
+			Columns: make([]llm.Column, len(data.Columns)),
+		}
+		if data.Definition.Description != nil {
+			d.Description = *data.Definition.Description
+		}
+		for j, column := range data.Columns {
+			d.Columns[j] = llm.Column{Name: column.Name, Type: column.Type, Description: fieldText(data.Definition.Schema, column.Name)}
+		}
+		datasets[i] = d
+	}
+	return datasets
+}
+
+// fieldText gives what a definition says of a column, whose name SQL compares
+// without regard to case.
+func fieldText(schema map[string]string, column string) string {
+	if text, ok := schema[column]; ok {
+		return text
+	}
+	for name, text := range schema {
+		if strings.EqualFold(name, column) {
+			return text
+		}
+	}
+	return ""
+}
+
+// Holds says in a sentence what data there is; "" for none.
+func Holds(datasets []llm.Dataset) string {
+	if len(datasets) == 0 {
+		return ""
+	}
+	held := make([]string, len(datasets))
+	for i, d := range datasets {
+		names := make([]string, 0, maxHeldColumns+1)
+		for j, column := range d.Columns {
+			if j == maxHeldColumns {
+				names = append(names, "…")
+				break
+			}
+			names = append(names, oneLine(column.Name, 100))
+		}
+		held[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
+	}
+	return sentence(clean("The data holds: "+strings.Join(held, "; "), maxHeld))
+}

@@ -1,0 +1,185 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// Work is one run, as the agent that answers it sees it: the question, what the
+// run has emitted before it was taken over, and the means to go on.
+type Work struct {
+	config Config
+	exec   *a2asrv.ExecutorContext
+	asking storage.Asking
+	yield  func(a2a.Event, error) bool
+
+	// Open fills these.
+	jobs llm.Jobs
+	task llm.Task
+}
+
+// errStopped says that nobody wants further events.
+var errStopped = errors.New("the run was stopped")
+
+// Execute gives the events of an agent whose way of answering is answer. An
+// error that answer returns ends the run as failed; the end of ctx ends it
+// without a word, which is the host's to say. A run that has ended gives nothing.
+func Execute(ctx context.Context, config Config, exec *a2asrv.ExecutorContext, answer func(context.Context, *Work) error) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		w := &Work{config: config.withDefaults(), exec: exec, yield: yield}
+		if w.State().Terminal() {
+			return
+		}
+		var err error
+		if asking, ok := storage.AskingFrom(ctx); ok {
+			w.asking = asking
+			err = answer(ctx, w)
+		} else {
+			err = errors.New("the context holds no question")
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
+			w.fail(ctx, err)
+		}
+	}
+}
+
+// Cancel gives the event that ends a run that was canceled.
+func Cancel(exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		event := a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil)
+		event.Status.Timestamp = stamp(*event.Status.Timestamp)
+		yield(event, nil)
+	}
+}
+
+// stamp gives a time as it goes over the wire.
+func stamp(now time.Time) *time.Time {
+	now = now.UTC().Truncate(time.Millisecond)
+	return &now
+}
+
+// Question is the text of the question.
+func (w *Work) Question() string { return w.asking.Text }
+
+// Datasets are those that the asker may read, once the work is open.
+func (w *Work) Datasets() []llm.Dataset { return w.task.Datasets }
+
+// State is what the run has come to before; "" for a new one.
+func (w *Work) State() a2a.TaskState {
+	if w.exec.StoredTask == nil {
+		return a2a.TaskStateUnspecified
+	}
+	return w.exec.StoredTask.Status.State
+}
+
+// Made gives an artifact that was emitted before; nil for none.
+func (w *Work) Made(id string) *a2a.Artifact {
+	if w.exec.StoredTask == nil {
+		return nil
+	}
+	return artifact(w.exec.StoredTask, id)
+}
+
+// Said gives the messages that came with the run's status before, oldest first.
+func (w *Work) Said() []*a2a.Message {
+	if w.exec.StoredTask == nil {
+		return nil
+	}
+	return said(w.exec.StoredTask)
+}
+
+// Submit emits the task, with the message that asks in its history.
+func (w *Work) Submit(ctx context.Context) error {
+	task := a2a.NewSubmittedTask(w.exec, w.exec.Message)
+	task.Status.Timestamp = stamp(w.config.Now())
+	return w.emit(ctx, task)
+}
+
+// Status emits a status, with what the agent says about it, if anything.
+func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
+	var message *a2a.Message
+	if len(parts) > 0 {
+		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.exec, parts...)
+	}
+	event := a2a.NewStatusUpdateEvent(w.exec, state, message)
+	event.Status.Timestamp = stamp(w.config.Now())
+	return w.emit(ctx, event)
+}
+
+// Make emits a whole artifact.
+func (w *Work) Make(ctx context.Context, id string, metadata map[string]any, parts ...*a2a.Part) error {
+	event := a2a.NewArtifactEvent(w.exec, parts...)
+	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
+	return w.emit(ctx, event)
+}
+
+// emit hands an event over, unless the run is to stop.
+func (w *Work) emit(ctx context.Context, event a2a.Event) error {
+	if ctx.Err() != nil || !w.yield(event, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// Open finds who does the jobs, and what data there is to ask.
+func (w *Work) Open(ctx context.Context) error {
+	var err error
+	if w.jobs, err = w.config.Models.Jobs(w.asking.Provider, w.asking.Model); err != nil {
+		return &modelError{err}
+	}
+	ctx, done := w.config.Tracer.Tool(ctx, "datasets")
+	all, err := w.config.Lake.Datasets(ctx, w.asking.Caller, w.asking.Namespace)
+	done(err)
+	if err != nil {
+		return fmt.Errorf("read the datasets: %w", err)
+	}
+	w.task = llm.Task{
+		Question: w.asking.Text,
+		Hints:    w.asking.HelperPrompt,
+		Datasets: describe(all),
+		Data:     data{w},
+		Now:      w.config.Now(),
+	}
+	return nil
+}
+
+// data lets a job read what the asker may.
+type data struct{ *Work }
+
+func (d data) Query(ctx context.Context, sql string) (llm.Rows, error) {
+	result, err := d.query(ctx, sql)
+	return rowsOf(result), err
+}
+
+func (w *Work) query(ctx context.Context, sql string) (storage.QueryResult, error) {
+	ctx, done := w.config.Tracer.Tool(ctx, "query")
+	result, err := w.config.Lake.Query(ctx, w.asking.Caller, w.asking.Namespace, sql)
+	done(err)
+	return result, err
+}
+
+func (w *Work) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
+	ctx, done := w.config.Tracer.Tool(ctx, "search")
+	result, err := w.config.Lake.Search(ctx, w.asking.Caller, w.asking.Namespace, search.Dataset, search.Words, search.Limit)
+	done(err)
+	return result, err
+}
+
+// newData makes a part of a value that can be written as JSON.
+func newData(value any) *a2a.Part {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic("data that is not JSON: " + err.Error())
+	}
+	return a2a.NewDataPart(json.RawMessage(text))
+}
