@@ -21,6 +21,11 @@ var (
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrUnavailable says that something needed cannot be reached now.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrTracing says that the tracing store cannot be reached now, or does not
+	// do what it should.
+	ErrTracing = errors.New("tracing store unavailable")
+	// ErrRunNotCompleted says that this can only be done to a completed run.
+	ErrRunNotCompleted = errors.New("run not completed")
 )
 
 // Error is a failure with words meant for the caller. Err is one of the kinds

@@ -11,6 +11,7 @@ type Store interface {
 	Runs
 	Tasks
 	Hosts
+	Ratings
 	Tokens
 	Uploads
 	Ingestions

@@ -114,10 +114,10 @@ const ownConversation = `(c.owner = $1 AND ($2 = '' OR EXISTS (
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
 
-// fromRuns, fromEvents, fromTurns and fromConversations are the runs r with
-// their task t, those with their events e, the runs r with their conversation c,
-// and the conversations c that the caller may see. They end in a WHERE to which
-// conditions can be added.
+// fromRuns, fromEvents, fromTurns, fromRatings and fromConversations are the
+// runs r with their task t, those with their events e, the runs r with their
+// conversation c, those with their rating t, and the conversations c that the
+// caller may see. They end in a WHERE to which conditions can be added.
 const (
 	fromRuns = `
 FROM runs r
@@ -130,6 +130,10 @@ WHERE ` + ownRun
 	fromTurns = `
 FROM runs r
 JOIN conversations c ON c.owner = r.owner AND c.id = r.conversation_id
+WHERE ` + ownRun
+	fromRatings = `
+FROM runs r
+JOIN ratings t ON t.run_id = r.id
 WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )

@@ -1,0 +1,152 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// completed gives a run of caller's, in alice's namespace ns, that has ended as
+// it should.
+func (w world) completed(caller storage.Caller) string {
+	w.t.Helper()
+	run := w.ask(caller, "ns", uuid.NewString(), "How many?")
+	w.must(sqlstoretest.Finish(w.t.Context(), w, caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)}))
+	return run.RunID
+}
+
+// rate has alice rate a run on a day.
+func (w world) rate(runID, day string, rating storage.Rating) storage.RatingTurn {
+	w.t.Helper()
+	turn, err := w.BeginRating(w.t.Context(), user("alice"), runID, day, time.Minute)
+	w.must(err)
+	w.must(w.EndRating(w.t.Context(), user("alice"), turn, rating))
+	return turn
+}
+
+func TestRatingIsOverwritten(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, run := t.Context(), user("alice"), w.completed(user("alice"))
+		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("before any: got %v", err)
+		}
+		for _, rating := range []storage.Rating{
+			{RunID: run, ThumbsUp: true, Comment: "right: " + strings.Repeat("𝄞", 9_000), ScoreID: "a", ScoreDay: "2026-01-01"},
+			{RunID: run, ThumbsUp: false, ScoreID: "b", ScoreDay: "2026-01-02"},
+		} {
+			w.rate(run, rating.ScoreDay, rating)
+			got, err := w.Rating(ctx, alice, run)
+			w.must(err)
+			if got != rating {
+				t.Errorf("got %+v, want %+v", got, rating)
+			}
+		}
+		// Without a tracing store, what it held once is still known.
+		w.rate(run, "", storage.Rating{RunID: run, ThumbsUp: true, Comment: "local"})
+		got, err := w.Rating(ctx, alice, run)
+		w.must(err)
+		if want := (storage.Rating{RunID: run, ThumbsUp: true, Comment: "local", ScoreID: "b", ScoreDay: "2026-01-02"}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		w.must(w.DeleteRun(ctx, alice, run))
+		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("after the run: got %v", err)
+		}
+	})
+}
+
+func TestRatingOnlyOwnCompletedRuns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		run := w.completed(alice)
+		running := w.ask(alice, "ns", uuid.NewString(), "And now?")
+		failed := w.ask(alice, "ns", uuid.NewString(), "And then?")
+		w.must(sqlstoretest.Finish(ctx, w, alice, failed.RunID, storage.RunOutcome{Status: storage.RunFailed}))
+		elsewhere := storage.Caller{Username: "alice", Restriction: uuid.NewString()}
+		for name, test := range map[string]struct {
+			caller storage.Caller
+			run    string
+			want   error
+		}{
+			"another user":          {user("bob"), run, storage.ErrNotFound},
+			"another's running one": {user("bob"), running.RunID, storage.ErrNotFound},
+			"a token for elsewhere": {elsewhere, run, storage.ErrNotFound},
+			"no run":                {alice, uuid.NewString(), storage.ErrNotFound},
+			"running":               {alice, running.RunID, storage.ErrRunNotCompleted},
+			"failed":                {alice, failed.RunID, storage.ErrRunNotCompleted},
+		} {
+			if _, err := w.BeginRating(ctx, test.caller, test.run, "2026-01-01", time.Minute); !errors.Is(err, test.want) {
+				t.Errorf("%s: got %v, want %v", name, err, test.want)
+			}
+		}
+		turn, err := w.BeginRating(ctx, alice, run, "", time.Minute)
+		w.must(err)
+		for name, caller := range map[string]storage.Caller{"another user": user("bob"), "a token for elsewhere": elsewhere} {
+			if err := w.EndRating(ctx, caller, turn, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if _, err := w.Rating(ctx, caller, run); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%s reads it: got %v", name, err)
+			}
+		}
+		w.must(w.DeleteRun(ctx, alice, run))
+		if err := w.EndRating(ctx, alice, turn, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a run that has gone: got %v", err)
+		}
+	})
+}
+
+// TestRatingTurns has one turn at a time, and remembers the days of those that
+// did not end.
+func TestRatingTurns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, run := t.Context(), user("alice"), w.completed(user("alice"))
+		begin := func(day, want string, former ...string) storage.RatingTurn {
+			t.Helper()
+			turn, err := w.BeginRating(ctx, alice, run, day, time.Minute)
+			w.must(err)
+			if turn.Day != want || !slices.Equal(turn.Former, former) {
+				t.Errorf("on %s: got %+v, want %s after %v", day, turn, want, former)
+			}
+			return turn
+		}
+		first := begin("2026-01-01", "2026-01-01")
+		if _, err := w.BeginRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("a second turn: got %v", err)
+		}
+		w.must(w.LeaveRating(ctx, first))
+		second := begin("2026-01-03", "2026-01-03", "2026-01-01")
+		if err := w.EndRating(ctx, alice, first, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("end a turn that is over: got %v", err)
+		}
+		w.must(w.LeaveRating(ctx, first)) // takes nothing from the second
+		if _, err := w.BeginRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("a third turn: got %v", err)
+		}
+		w.must(w.LeaveRating(ctx, second))
+		// A clock that is behind does not go back to a day that is to be deleted.
+		third := begin("2026-01-02", "2026-01-03", "2026-01-01")
+		w.must(w.EndRating(ctx, alice, third, storage.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
+		w.must(w.LeaveRating(ctx, begin("2026-01-03", "2026-01-03")))
+		w.must(w.LeaveRating(ctx, begin("2026-01-04", "2026-01-04", "2026-01-03")))
+
+		// A process that dies leaves a turn that ends by itself.
+		_, err := w.BeginRating(ctx, alice, run, "2026-01-05", -time.Second)
+		w.must(err)
+		begin("2026-01-06", "2026-01-06", "2026-01-03", "2026-01-04", "2026-01-05")
+	})
+}
