@@ -1,0 +1,255 @@
+package a2aserver
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// Events and tasks are written by hand: of what a stream costs, encoding/json
+// and the SDK's MarshalJSON methods would be a fifth. They say the same, but for
+// <, > and &, which stand for themselves here: queries are full of them.
+
+// encoder appends JSON to text. The first thing that cannot be written is err.
+type encoder struct {
+	text []byte
+	err  error
+}
+
+// appendEvent gives an event in the form of a2a.StreamResponse.
+func appendEvent(text []byte, event a2a.Event) ([]byte, error) {
+	e := encoder{text: text}
+	switch event := event.(type) {
+	case *a2a.Task:
+		e.raw(`{"task":`)
+		e.task(event)
+	case *a2a.TaskStatusUpdateEvent:
+		e.raw(`{"statusUpdate":{"taskId":`)
+		e.string(string(event.TaskID))
+		e.raw(`,"contextId":`)
+		e.string(event.ContextID)
+		e.raw(`,"status":`)
+		e.status(event.Status)
+		e.metadata(event.Metadata)
+		e.raw("}")
+	case *a2a.TaskArtifactUpdateEvent:
+		e.artifactUpdate(event)
+	case *a2a.Message:
+		e.raw(`{"message":`)
+		e.message(event)
+	default:
+		return nil, fmt.Errorf("write an event: unknown type %T", event)
+	}
+	e.raw("}")
+	return e.text, e.err
+}
+
+// appendTask gives a task.
+func appendTask(text []byte, task *a2a.Task) ([]byte, error) {
+	e := encoder{text: text}
+	e.task(task)
+	return e.text, e.err
+}
+
+// encodeResult gives what a method answers.
+func encodeResult(result any) ([]byte, error) {
+	var e encoder
+	switch result := result.(type) {
+	case json.RawMessage:
+		return result, nil
+	case *a2a.Task:
+		e.task(result)
+	case a2a.StreamResponse:
+		return appendEvent(nil, result.Event)
+	case *a2a.ListTasksResponse:
+		e.raw(`{"tasks":`)
+		list(&e, result.Tasks, e.task)
+		e.raw(`,"nextPageToken":`)
+		e.string(result.NextPageToken)
+		e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, result.PageSize, result.TotalSize)
+	default:
+		return nil, fmt.Errorf("write a result: unknown type %T", result)
+	}
+	return e.text, e.err
+}
+
+func (e *encoder) raw(text string) { e.text = append(e.text, text...) }
+
+// string writes a text as JSON; what is not UTF-8 in it becomes U+FFFD.
+func (e *encoder) string(text string) {
+	if !isPlain(text) {
+		e.value(text)
+		return
+	}
+	e.text = append(e.text, '"')
+	e.text = append(e.text, text...)
+	e.text = append(e.text, '"')
+}
+
+// isPlain reports whether a text stands for itself in JSON.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(text)
+}
+
+// value writes whatever the agent put there.
+func (e *encoder) value(value any) {
+	if text, ok := value.(json.RawMessage); ok && json.Valid(text) {
+		e.text = append(e.text, text...)
+		return
+	}
+	text, err := encodeJSON(value)
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.text = append(e.text, text...)
+}
+
+// metadata and texts are fields that are left out when they are empty.
+func (e *encoder) metadata(metadata map[string]any) {
+	if len(metadata) > 0 {
+		e.raw(`,"metadata":`)
+		e.value(metadata)
+	}
+}
+
+func (e *encoder) texts(name string, texts []string) {
+	if len(texts) > 0 {
+		e.raw(`,"` + name + `":`)
+		e.value(texts)
+	}
+}
+
+func (e *encoder) text1(name, text string) {
+	if text != "" {
+		e.raw(`,"` + name + `":`)
+		e.string(text)
+	}
+}
+
+func (e *encoder) task(task *a2a.Task) {
+	e.raw(`{"id":`)
+	e.string(string(task.ID))
+	e.raw(`,"contextId":`)
+	e.string(task.ContextID)
+	e.raw(`,"status":`)
+	e.status(task.Status)
+	if len(task.History) > 0 {
+		e.raw(`,"history":`)
+		list(e, task.History, e.message)
+	}
+	if len(task.Artifacts) > 0 {
+		e.raw(`,"artifacts":`)
+		list(e, task.Artifacts, e.artifact)
+	}
+	e.metadata(task.Metadata)
+	e.raw("}")
+}
+
+func (e *encoder) status(status a2a.TaskStatus) {
+	e.raw(`{"state":`)
+	e.string(status.State.String())
+	if status.Timestamp != nil {
+		e.raw(`,"timestamp":"`)
+		e.text = status.Timestamp.UTC().AppendFormat(e.text, time.RFC3339Nano)
+		e.raw(`"`)
+	}
+	if status.Message != nil {
+		e.raw(`,"message":`)
+		e.message(status.Message)
+	}
+	e.raw("}")
+}
+
+func (e *encoder) message(message *a2a.Message) {
+	e.raw(`{"messageId":`)
+	e.string(message.ID)
+	e.text1("contextId", message.ContextID)
+	e.text1("taskId", string(message.TaskID))
+	e.raw(`,"role":`)
+	e.string(message.Role.String())
+	e.raw(`,"parts":`)
+	list(e, message.Parts, e.part)
+	e.metadata(message.Metadata)
+	e.texts("extensions", message.Extensions)
+	if len(message.ReferenceTasks) > 0 {
+		e.raw(`,"referenceTaskIds":`)
+		e.value(message.ReferenceTasks)
+	}
+	e.raw("}")
+}
+
+func (e *encoder) artifactUpdate(update *a2a.TaskArtifactUpdateEvent) {
+	e.raw(`{"artifactUpdate":{"taskId":`)
+	e.string(string(update.TaskID))
+	e.raw(`,"contextId":`)
+	e.string(update.ContextID)
+	e.raw(`,"artifact":`)
+	e.artifact(update.Artifact)
+	if update.Append {
+		e.raw(`,"append":true`)
+	}
+	if update.LastChunk {
+		e.raw(`,"lastChunk":true`)
+	}
+	e.metadata(update.Metadata)
+	e.raw("}")
+}
+
+func (e *encoder) artifact(artifact *a2a.Artifact) {
+	e.raw(`{"artifactId":`)
+	e.string(string(artifact.ID))
+	e.text1("name", artifact.Name)
+	e.text1("description", artifact.Description)
+	e.raw(`,"parts":`)
+	list(e, artifact.Parts, e.part)
+	e.metadata(artifact.Metadata)
+	e.texts("extensions", artifact.Extensions)
+	e.raw("}")
+}
+
+func (e *encoder) part(part *a2a.Part) {
+	switch content := part.Content.(type) {
+	case a2a.Text:
+		e.raw(`{"text":`)
+		e.string(string(content))
+	case a2a.Data:
+		e.raw(`{"data":`)
+		e.value(content.Value)
+	case a2a.Raw:
+		e.raw(`{"raw":"`)
+		e.text = base64.StdEncoding.AppendEncode(e.text, content)
+		e.raw(`"`)
+	case a2a.URL:
+		e.raw(`{"url":`)
+		e.string(string(content))
+	default:
+		if e.err == nil {
+			e.err = fmt.Errorf("write a part: unknown content %T", content)
+		}
+		return
+	}
+	e.text1("filename", part.Filename)
+	e.text1("mediaType", part.MediaType)
+	e.metadata(part.Metadata)
+	e.raw("}")
+}
+
+func list[T any](e *encoder, items []T, write func(T)) {
+	e.raw("[")
+	for i, item := range items {
+		if i > 0 {
+			e.raw(",")
+		}
+		write(item)
+	}
+	e.raw("]")
+}

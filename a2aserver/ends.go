@@ -1,0 +1,125 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+)
+
+// retryEnd is how long a host waits before it tries again to record the end of a
+// run.
+const retryEnd = time.Second
+
+// fail records that a run broke off. The log may be what is broken: it is tried
+// until it works, or the host stops and another one finds the run.
+func (r *run) fail(cause error, status storage.RunStatus) {
+	said := func(task *a2a.Task) a2a.Event { return failed(task, cause) }
+	for r.host.life.Err() == nil {
+		_, err := r.host.end(r.host.life, r.agent, r.asking.Caller, r.asking.RunID, status, said)
+		if err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+			return
+		}
+		select {
+		case <-time.After(retryEnd):
+		case <-r.host.life.Done():
+		}
+	}
+}
+
+// failed is the last event of a run that broke off. What went wrong is for the
+// log, not for the reader.
+func failed(task *a2a.Task, cause error) a2a.Event {
+	code, reason := "INTERNAL", "Something went wrong while this question was being answered. Please ask again."
+	switch {
+	case errors.Is(cause, errTooLong):
+		code, reason = "TIMEOUT", "The question took too long to answer. Please ask for less at once."
+	case errors.Is(cause, errAbandoned):
+		code, reason = "INTERNAL", "The service stopped several times while this question was being answered. Please ask again."
+	case errors.Is(cause, errExpired):
+		code, reason = "EXPIRED", "The service was away for too long to go on with this question. Please ask again."
+	}
+	data, _ := json.Marshal(map[string]string{"code": code}) // of texts alone
+	message := a2a.NewMessageForTask(a2a.MessageRoleAgent, task, a2a.NewTextPart(reason), a2a.NewDataPart(json.RawMessage(data)))
+	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateFailed, message)
+}
+
+// end ends a run, whoever works on it, with an event that last makes for what it
+// has come to. ErrConflict when it has ended already.
+func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, runID string, status storage.RunStatus,
+	last func(task *a2a.Task) a2a.Event,
+) (*a2a.Task, error) {
+	for {
+		kept, err := h.Log.Task(ctx, caller, agent.Name, runID, true)
+		if err != nil {
+			return nil, err
+		}
+		if !kept.Open {
+			return nil, storage.ErrConflict
+		}
+		task, err := h.endAt(ctx, agent, kept, status, last)
+		if !errors.Is(err, storage.ErrConflict) {
+			return task, err
+		}
+		// The agent said something just now.
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// endAt is end for a run that is as kept says. ErrConflict when it is not.
+func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, status storage.RunStatus,
+	last func(task *a2a.Task) a2a.Event,
+) (*a2a.Task, error) {
+	task, err := toTask(kept)
+	if err != nil {
+		return nil, err
+	}
+	event := last(task)
+	stamp(event, task.TaskInfo(), time.Now())
+	encoded, err := encode(kept.LastEvent+1, event)
+	if err != nil {
+		return nil, err
+	}
+	fold(task, event)
+	text, err := snapshot(task)
+	if err != nil {
+		return nil, err
+	}
+	result := make(chan error, 1)
+	h.Log.Append(storage.TaskChange{
+		RunID: kept.RunID, After: kept.LastEvent, Events: []storage.Event{encoded},
+		State: string(task.Status.State), Snapshot: text,
+		Outcome: &storage.RunOutcome{Status: status, ErrorMessage: agent.Failure(task)},
+	}, func(err error) {
+		if err == nil {
+			h.ended(kept.RunID, encoded)
+		}
+		result <- err
+	})
+	select {
+	case err := <-result:
+		return task, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// ended tells those here who work on a run or follow it that it is over.
+func (h *Host) ended(runID string, last storage.Event) {
+	f := h.feeds.find(runID)
+	if f == nil {
+		return
+	}
+	if worker := f.worker(); worker != nil {
+		f.publish(last, true)
+		worker.stop(errCanceled)
+		return
+	}
+	f.poke()
+}

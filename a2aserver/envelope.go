@@ -1,0 +1,149 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+const (
+	// maxBatch is how many requests one body may hold.
+	maxBatch = 32
+	// maxID is the most bytes of a request's id, which every event repeats.
+	maxID = 4 << 10
+	// maxShown is how much of what a client sent an answer or the log repeats.
+	maxShown = 64
+)
+
+var nullID = json.RawMessage("null")
+
+// rpcRequest is one JSON-RPC request.
+type rpcRequest struct {
+	// id is as it was written; nil says that no answer is wanted.
+	id     json.RawMessage
+	method string
+	// params is an object or an array; nil when there are none.
+	params json.RawMessage
+}
+
+func (r rpcRequest) isNotification() bool { return r.id == nil }
+
+func invalidRequest(format string, args ...any) error {
+	return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf(format, args...))
+}
+
+// readEnvelope gives the requests that a body holds, yet unread.
+func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error) {
+	if err := checkBody(body); err != nil {
+		return nil, false, err
+	}
+	body = bytes.TrimLeft(body, blanks)
+	if body[0] != '[' {
+		return []json.RawMessage{body}, false, nil
+	}
+	if err := json.Unmarshal(body, &entries); err != nil {
+		return nil, true, fmt.Errorf("read batch: %w", err)
+	}
+	switch {
+	case len(entries) == 0:
+		return nil, true, invalidRequest("the batch is empty")
+	case len(entries) > maxBatch:
+		return nil, true, invalidRequest("a batch holds at most %d requests", maxBatch)
+	}
+	return entries, true, nil
+}
+
+// readRequest reads one request. One that is wrong is answered, under its id
+// where that can be read, even if it wants no answer: it cannot be known to.
+func readRequest(entry json.RawMessage) (rpcRequest, error) {
+	request := rpcRequest{id: nullID}
+	if entry[0] != '{' {
+		return request, invalidRequest("a request is an object")
+	}
+	found := readMembers(entry)
+	if found.id != nil {
+		if err := checkID(found.id); err != nil {
+			return request, err
+		}
+		request.id = found.id
+	}
+	if string(found.jsonrpc) != `"2.0"` {
+		return request, invalidRequest(`jsonrpc must be "2.0"`)
+	}
+	if len(found.method) == 0 || found.method[0] != '"' {
+		return request, invalidRequest("method must be a string")
+	}
+	request.method = string(unquote(found.method))
+	if params := found.params; len(params) > 0 && params[0] != 'n' {
+		if params[0] != '{' && params[0] != '[' {
+			return request, invalidRequest("params must be an object")
+		}
+		request.params = params
+	}
+	request.id = found.id
+	return request, nil
+}
+
+// members are those of a request, as they were written; nil for those that it
+// has not.
+type members struct{ jsonrpc, id, method, params json.RawMessage }
+
+func readMembers(entry json.RawMessage) members {
+	var found members
+	eachMember(entry, func(key, value []byte) {
+		switch string(key) {
+		case "jsonrpc":
+			found.jsonrpc = value
+		case "id":
+			found.id = value
+		case "method":
+			found.method = value
+		case "params":
+			found.params = value
+		}
+	})
+	return found
+}
+
+func checkID(id json.RawMessage) error {
+	switch id[0] {
+	case '{', '[', 't', 'f':
+		return invalidRequest("id must be a string, a number or null")
+	}
+	if len(id) > maxID {
+		return invalidRequest("id is longer than %d bytes", maxID)
+	}
+	return nil
+}
+
+func appendHead(buf []byte, id json.RawMessage) []byte {
+	buf = append(buf, `{"jsonrpc":"2.0","id":`...)
+	return append(buf, id...)
+}
+
+func resultResponse(id json.RawMessage, result []byte) []byte {
+	buf := appendHead(make([]byte, 0, len(id)+len(result)+48), id)
+	buf = append(buf, `,"result":`...)
+	buf = append(buf, result...)
+	return append(buf, '}')
+}
+
+func errorResponse(id json.RawMessage, failure *rpcError) []byte {
+	text, err := encodeJSON(failure)
+	if err != nil {
+		// Made of strings and a number, it can be written.
+		panic(fmt.Errorf("write error: %w", err))
+	}
+	buf := append(appendHead(nil, id), `,"error":`...)
+	return append(append(buf, text...), '}')
+}
+
+// shown is what an answer or the log repeats of a client's text.
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return string(bytes.ToValidUTF8([]byte(text[:maxShown]), nil)) + "…"
+}

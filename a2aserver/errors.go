@@ -1,0 +1,164 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/errordetails"
+
+	"parley/storage"
+)
+
+const codeInternal = -32603
+
+// maxFields is how many wrong fields one error lists.
+const maxFields = 100
+
+// rpcAnswers says how each kind of error is answered. The first that fits
+// counts; what is not here is a fault of ours. The protocol's kinds come first:
+// what they wrap is a cause, not an answer.
+var rpcAnswers = []struct {
+	kind    error
+	code    int
+	reason  string
+	message string
+}{
+	{a2a.ErrParseError, -32700, "PARSE_ERROR", "the request is not JSON"},
+	{a2a.ErrInvalidRequest, -32600, "INVALID_REQUEST", "this is not a JSON-RPC request"},
+	{a2a.ErrMethodNotFound, -32601, "METHOD_NOT_FOUND", "there is no such method"},
+	{a2a.ErrInvalidParams, -32602, "INVALID_PARAMS", "the params are not valid"},
+	{a2a.ErrTaskNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
+	{a2a.ErrTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", "the task has ended and cannot be canceled"},
+	{a2a.ErrPushNotificationNotSupported, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "push notifications are not supported"},
+	{a2a.ErrUnsupportedOperation, -32004, "UNSUPPORTED_OPERATION", "this is not supported"},
+	{a2a.ErrUnsupportedContentType, -32005, "CONTENT_TYPE_NOT_SUPPORTED", "these content types are not supported"},
+	{a2a.ErrInvalidAgentResponse, -32006, "INVALID_AGENT_RESPONSE", "the agent gave no valid answer"},
+	{a2a.ErrExtendedCardNotConfigured, -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "this agent has no extended card"},
+	{a2a.ErrExtensionSupportRequired, -32008, "EXTENSION_SUPPORT_REQUIRED", "an extension is required"},
+	{a2a.ErrVersionNotSupported, -32009, "VERSION_NOT_SUPPORTED", "this version of the protocol is not supported"},
+	{a2a.ErrUnauthenticated, -31401, "UNAUTHENTICATED", "it is not known who you are"},
+	{a2a.ErrUnauthorized, -31403, "UNAUTHORIZED", "you may not do this"},
+	{a2a.ErrInternalError, codeInternal, "INTERNAL_ERROR", internalMessage},
+
+	{storage.ErrNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
+	{storage.ErrInvalid, -32602, "INVALID_PARAMS", "the params are not valid"},
+	{storage.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
+	{storage.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
+	{storage.ErrConflict, codeInternal, "INTERNAL_ERROR", "this was changed by somebody else just now; try again"},
+	{storage.ErrUnavailable, codeInternal, "INTERNAL_ERROR", "something needed for this cannot be reached now; try again"},
+	{context.DeadlineExceeded, codeInternal, "INTERNAL_ERROR", "this took too long; try again"},
+}
+
+const internalMessage = "something went wrong here; it has been logged under this request's id"
+
+// rpcError is the error of a JSON-RPC response.
+type rpcError struct {
+	Code    int         `json:"code"`
+	Message string      `json:"message"`
+	Data    []errorInfo `json:"data"`
+}
+
+// errorInfo is a google.rpc.ErrorInfo.
+type errorInfo struct {
+	Type     string            `json:"@type"`
+	Reason   string            `json:"reason"`
+	Domain   string            `json:"domain"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+func toRPCError(err error) *rpcError {
+	for _, a := range rpcAnswers {
+		if !errors.Is(err, a.kind) {
+			continue
+		}
+		message, metadata := a.message, map[string]string(nil)
+		if words, about := said(err); words != "" {
+			message, metadata = words, about
+		}
+		return newRPCError(a.code, a.reason, message, metadata)
+	}
+	return newRPCError(codeInternal, "INTERNAL_ERROR", internalMessage, nil)
+}
+
+func newRPCError(code int, reason, message string, metadata map[string]string) *rpcError {
+	return &rpcError{Code: code, Message: message, Data: []errorInfo{{
+		Type:     errordetails.ErrorInfoType,
+		Reason:   reason,
+		Domain:   a2a.ProtocolDomain,
+		Metadata: metadata,
+	}}}
+}
+
+// said gives the words of an error that are meant for the client, and what else
+// it is told; "" when there are none.
+func said(err error) (string, map[string]string) {
+	var protocol *a2a.Error
+	if errors.As(err, &protocol) {
+		return protocol.Message, infoMetadata(protocol)
+	}
+	var stored *storage.Error
+	if !errors.As(err, &stored) {
+		return "", nil
+	}
+	var metadata map[string]string
+	if len(stored.Fields) > 0 {
+		metadata = make(map[string]string, len(stored.Fields))
+		for _, f := range stored.Fields[:min(len(stored.Fields), maxFields)] {
+			metadata[shown(f.Field)] = f.Message
+		}
+	}
+	return stored.Message, metadata
+}
+
+// infoMetadata reads what Error.ErrorInfo would add to the error, which others
+// may be reading too.
+func infoMetadata(err *a2a.Error) map[string]string {
+	for _, detail := range err.TypedDetails {
+		if detail.TypeURL == errordetails.ErrorInfoType {
+			metadata, _ := detail.Value["metadata"].(map[string]string)
+			return metadata
+		}
+	}
+	return nil
+}
+
+// fail gives the answer to an error, and logs it when it is not the client's.
+func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpcError {
+	failure := toRPCError(err)
+	if failure.Code != codeInternal {
+		return failure
+	}
+	level := slog.LevelError
+	switch {
+	case clientGone(ctx):
+		level = slog.LevelDebug
+	case willPass(err):
+		level = slog.LevelWarn
+	}
+	t.Logger.Log(ctx, level, "A2A request failed",
+		"agent_method", shown(request.method), "rpc_id", shown(string(request.id)), "error", err)
+	return failure
+}
+
+func willPass(err error) bool {
+	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+func clientGone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+// guard makes an error of a panic of whoever defers it.
+func guard(err *error) {
+	switch cause := recover(); cause {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(cause)
+	default:
+		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+	}
+}

@@ -1,0 +1,217 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage"
+)
+
+// fakeAgent is a service whose methods are the test's.
+type fakeAgent struct {
+	a2asrv.RequestHandler
+	send      func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
+	get       func(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error)
+	list      func(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error)
+	cancel    func(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error)
+	card      func(ctx context.Context) (*a2a.AgentCard, error)
+	streaming func(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
+	tailing   func(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
+}
+
+func (f *fakeAgent) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	return f.send(ctx, request)
+}
+
+func (f *fakeAgent) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+	return f.get(ctx, request)
+}
+
+func (f *fakeAgent) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	return f.list(ctx, request)
+}
+
+func (f *fakeAgent) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	return f.cancel(ctx, request)
+}
+
+func (f *fakeAgent) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	return f.card(ctx)
+}
+
+func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	return f.streaming(ctx, request)
+}
+
+func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	return f.tailing(ctx, request, after)
+}
+
+// fakeTail gives its events, then what end says: an error, or, when that is nil,
+// nothing until the reader goes.
+type fakeTail struct {
+	events []storage.Event
+	end    error
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newTail(end error, bodies ...string) *fakeTail {
+	tail := &fakeTail{end: end, closed: make(chan struct{})}
+	for i, body := range bodies {
+		tail.events = append(tail.events, storage.Event{Number: int64(i + 1), Body: json.RawMessage(body)})
+	}
+	return tail
+}
+
+func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+	if len(f.events) > 0 {
+		event := f.events[0]
+		f.events = f.events[1:]
+		return event, nil
+	}
+	if f.end != nil {
+		return storage.Event{}, f.end
+	}
+	select {
+	case <-tick:
+		return storage.Event{}, errTick
+	case <-ctx.Done():
+		return storage.Event{}, ctx.Err()
+	}
+}
+
+func (f *fakeTail) close() { f.once.Do(func() { close(f.closed) }) }
+
+// echo is an agent that answers with what it understood.
+func echo() *fakeAgent {
+	return &fakeAgent{
+		send: func(_ context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+			return &a2a.Task{ID: "t1", ContextID: "c1", Status: a2a.TaskStatus{State: a2a.TaskStateCompleted},
+				History: []*a2a.Message{request.Message}}, nil
+		},
+		get: func(_ context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+			return &a2a.Task{ID: request.ID, ContextID: "c1", Metadata: map[string]any{"request": request}}, nil
+		},
+		list: func(_ context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+			if *request != (a2a.ListTasksRequest{}) {
+				return &a2a.ListTasksResponse{Tasks: []*a2a.Task{{ID: "t1", Metadata: map[string]any{"request": request}}}}, nil
+			}
+			return &a2a.ListTasksResponse{PageSize: 50}, nil
+		},
+		cancel: func(_ context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+			return &a2a.Task{ID: request.ID, ContextID: "c1", Status: a2a.TaskStatus{State: a2a.TaskStateCanceled}}, nil
+		},
+		card: func(context.Context) (*a2a.AgentCard, error) { return &a2a.AgentCard{Name: "echo"}, nil },
+		streaming: func(context.Context, *a2a.SendMessageRequest) (tail, error) {
+			return newTail(io.EOF, `{"statusUpdate":{"n":1}}`, "{\"statusUpdate\":\n{\"n\":2}}"), nil
+		},
+		tailing: func(_ context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+			return newTail(io.EOF, fmt.Sprintf(`{"task":{"id":%q,"after":%d}}`, request.ID, after)), nil
+		},
+	}
+}
+
+func testConfig(log io.Writer) *Config {
+	return &Config{
+		CardJSON: func(card *a2a.AgentCard) ([]byte, error) {
+			if card == nil {
+				return nil, errors.New("no card")
+			}
+			return []byte(`{"name":"` + card.Name + `"}`), nil
+		},
+		Logger:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		WriteTimeout: time.Minute,
+		KeepAlive:    time.Minute,
+	}
+}
+
+// ask sends a body to an agent, without a network.
+func ask(agent service, body string, headers ...string) *httptest.ResponseRecorder {
+	return askLogged(io.Discard, agent, body, headers...)
+}
+
+func askLogged(log io.Writer, agent service, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/a2a/echo", nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	transport{Config: testConfig(log), agent: agent}.serve(w, r, []byte(body))
+	return w
+}
+
+// listen serves an agent over HTTP. done is closed when its first handler has
+// returned.
+func listen(t *testing.T, agent service, cfg *Config) (server *httptest.Server, done chan struct{}) {
+	t.Helper()
+	done = make(chan struct{})
+	var once sync.Once
+	server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer once.Do(func() { close(done) })
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		transport{Config: cfg, agent: agent}.serve(w, r, body)
+	}))
+	server.Config.WriteTimeout = time.Minute
+	server.Start()
+	t.Cleanup(server.Close)
+	return server, done
+}
+
+func post(t *testing.T, server *httptest.Server, body string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// logBuffer is a log that handlers may write while a test reads.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+const (
+	aMessage = `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"how many?"}],"metadata":{"namespace":"shop"}}}`
+	wait     = 20 * time.Second
+)
+
+func rpc(id, method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
+}

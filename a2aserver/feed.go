@@ -1,0 +1,287 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"parley/storage"
+)
+
+// errTick says that a tail's reader asked to be woken before an event came.
+var errTick = errors.New("nothing yet")
+
+// keptBytes is how much of a run's latest events is kept in memory for those who
+// follow it; what is older they read from the log.
+const keptBytes = 256 << 10
+
+// pollEvery is how often the log is looked at for a run that another process
+// works on, should it not be heard of.
+const pollEvery = 5 * time.Second
+
+// feeds are the runs that somebody here works on or follows.
+type feeds struct {
+	mu   sync.Mutex
+	live map[string]*feed
+}
+
+// join gives the feed of a run, to be left again.
+func (f *feeds) join(runID string) *feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := f.live[runID]
+	if found == nil {
+		found = &feed{runID: runID}
+		f.live[runID] = found
+	}
+	found.users++
+	return found
+}
+
+// rejoin joins a feed that may have been left by all others.
+func (f *feeds) rejoin(left *feed) *feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left.users++
+	return left
+}
+
+func (f *feeds) leave(left *feed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if left.users--; left.users == 0 && f.live[left.runID] == left {
+		delete(f.live, left.runID)
+	}
+}
+
+// find gives the feed of a run if it has one.
+func (f *feeds) find(runID string) *feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.live[runID]
+}
+
+func (f *feeds) all() []*feed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]*feed, 0, len(f.live))
+	for _, each := range f.live {
+		all = append(all, each)
+	}
+	return all
+}
+
+// feed wakes those who follow a run. Where the run is worked on here, it also
+// has its latest events, committed ones only; nobody waits for anybody.
+type feed struct {
+	runID string
+	users int // under feeds.mu
+
+	mu sync.Mutex
+	// run is what works on the run here; nil when nobody does.
+	run *run
+	// recent are the latest events, the last of them number last.
+	recent []storage.Event
+	bytes  int
+	last   int64
+	ended  bool
+	tails  map[*feedTail]struct{}
+}
+
+// attach makes a run the one that publishes.
+func (f *feed) attach(r *run, last int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.run, f.last, f.recent, f.bytes = r, last, nil, 0
+}
+
+// detach says that the run is no longer worked on here. Unless it has ended,
+// its tails read on from the log.
+func (f *feed) detach() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.run = nil
+	f.wake()
+}
+
+// publish shows an event that is committed.
+func (f *feed) publish(event storage.Event, final bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recent = append(f.recent, event)
+	f.last, f.ended = event.Number, final
+	f.bytes += len(event.Body)
+	for f.bytes > keptBytes && len(f.recent) > 1 {
+		f.bytes -= len(f.recent[0].Body)
+		f.recent[0] = storage.Event{}
+		f.recent = f.recent[1:]
+	}
+	f.wake()
+}
+
+// poke has the tails look at the log.
+func (f *feed) poke() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wake()
+}
+
+// wake is called with the mutex held.
+func (f *feed) wake() {
+	for t := range f.tails {
+		select {
+		case t.woken <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// worker gives what works on the run here.
+func (f *feed) worker() *run {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.run
+}
+
+// feedTail reads a run's events for one reader, at the reader's pace.
+type feedTail struct {
+	host   *Host
+	caller storage.Caller
+	feed   *feed
+	// head comes before the events of the log, where there is one.
+	head *storage.Event
+	// at is the number of the last event that was read.
+	at    int64
+	page  []storage.Event
+	woken chan struct{}
+}
+
+var _ tail = (*feedTail)(nil)
+
+// follow tails a run from after an event on.
+func (h *Host) follow(caller storage.Caller, runID string, after int64) *feedTail {
+	return h.tail(caller, h.feeds.join(runID), after)
+}
+
+// tail is follow for a feed that was joined.
+func (h *Host) tail(caller storage.Caller, joined *feed, after int64) *feedTail {
+	t := &feedTail{host: h, caller: caller, feed: joined, at: after, woken: make(chan struct{}, 1)}
+	t.feed.mu.Lock()
+	defer t.feed.mu.Unlock()
+	if t.feed.tails == nil {
+		t.feed.tails = map[*feedTail]struct{}{}
+	}
+	t.feed.tails[t] = struct{}{}
+	return t
+}
+
+func (t *feedTail) close() {
+	t.feed.mu.Lock()
+	delete(t.feed.tails, t)
+	t.feed.mu.Unlock()
+	t.host.feeds.leave(t.feed)
+}
+
+// next implements tail.
+func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+	if t.head != nil {
+		head := *t.head
+		t.head = nil
+		return head, nil
+	}
+	for {
+		event, state := t.recent()
+		switch state {
+		case haveEvent:
+			t.at = event.Number
+			return event, nil
+		case haveAll:
+			return storage.Event{}, io.EOF
+		case seeLog:
+			event, err := t.logged(ctx)
+			if !errors.Is(err, errTick) {
+				return event, err
+			}
+		}
+		if err := t.wait(ctx, tick, state == seeLog); err != nil {
+			return storage.Event{}, err
+		}
+	}
+}
+
+// Where a tail's next event is.
+type tailState int
+
+const (
+	haveEvent tailState = iota
+	haveAll
+	notYet
+	seeLog
+)
+
+// recent looks for the next event among those in memory.
+func (t *feedTail) recent() (storage.Event, tailState) {
+	f := t.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := f.last - int64(len(f.recent)) + 1
+	switch {
+	case len(t.page) > 0, t.at < first-1, f.run == nil && !f.ended:
+		return storage.Event{}, seeLog
+	case t.at < f.last:
+		return f.recent[t.at+1-first], haveEvent
+	case f.ended:
+		return storage.Event{}, haveAll
+	}
+	return storage.Event{}, notYet
+}
+
+// logged looks for the next event in the log; errTick when there is none yet.
+func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
+	if len(t.page) == 0 {
+		var err error
+		if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
+			return storage.Event{}, fmt.Errorf("read events: %w", err)
+		}
+	}
+	if len(t.page) > 0 {
+		event := t.page[0]
+		t.page = t.page[1:]
+		t.at = event.Number
+		return event, nil
+	}
+	task, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, false)
+	switch {
+	case err != nil:
+		return storage.Event{}, fmt.Errorf("read a task: %w", err)
+	case !task.Open && task.LastEvent <= t.at:
+		return storage.Event{}, io.EOF
+	case task.LastEvent > t.at:
+		return t.logged(ctx) // it came just now
+	}
+	return storage.Event{}, errTick
+}
+
+// wait returns when there may be something new.
+func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time, poll bool) error {
+	var due <-chan time.Time
+	if poll {
+		timer := time.NewTimer(pollEvery)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-t.woken:
+	case <-due:
+	case <-tick:
+		return errTick
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.host.life.Done():
+		return context.Cause(t.host.life)
+	}
+	return nil
+}

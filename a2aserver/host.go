@@ -1,0 +1,146 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/uuid"
+
+	"parley/storage"
+)
+
+// Log is where runs are kept.
+type Log interface {
+	storage.Tasks
+	storage.Hosts
+	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
+}
+
+// Agent is an agent to be hosted.
+type Agent struct {
+	// Name is how it is called in paths and records.
+	Name     string
+	Executor a2asrv.AgentExecutor
+	// Card describes the agent as reached below a base URL; ExtendedCard does so
+	// for one caller.
+	Card         func(baseURL string) *a2a.AgentCard
+	ExtendedCard func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error)
+	// Check refuses a question that the agent cannot take, as ErrInvalid. It may
+	// be nil.
+	Check func(question storage.Question) error
+	Projection
+}
+
+// Projection says what the events of an agent mean to those who read runs.
+type Projection struct {
+	// Result renders a completed task, as a JSON document.
+	Result func(task *a2a.Task) (json.RawMessage, error)
+	// Failure says why a task failed or was canceled.
+	Failure func(task *a2a.Task) string
+	// LastNode names the step that an event reached; "" when it says nothing new.
+	LastNode func(event a2a.Event) string
+	// Progress gives what tells readers of a run of its events, one by one.
+	Progress func(question string) func(event a2a.Event) []storage.Progress
+}
+
+// Config is what a Host needs.
+type Config struct {
+	Log    Log
+	Agents []Agent
+	// CardJSON writes a card as it is served.
+	CardJSON func(card *a2a.AgentCard) ([]byte, error)
+	// Catalog gives what GET /a2a answers, to be written as JSON.
+	Catalog func(baseURL string) any
+	Logger  *slog.Logger
+	// Trace follows a run; the end is told what became of it. It may be nil.
+	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(status string, err error))
+	// RunTimeout is how long a run may take.
+	RunTimeout time.Duration
+	// MaxRuns is how many runs one host works on at a time.
+	MaxRuns int
+	// WriteTimeout is how long a reader of a stream may take to read an event.
+	WriteTimeout time.Duration
+	// KeepAlive is how often a stream without events shows that it lives.
+	KeepAlive time.Duration
+	// Lease is how long a host that gave no sign of life holds its runs.
+	Lease time.Duration
+}
+
+// Host runs agents. Everything that they say is in the log before anyone hears
+// of it.
+type Host struct {
+	Config
+	id       string
+	services map[string]*agentService
+	feeds    feeds
+	// life ends when the host stops; what it stops says so.
+	life context.Context
+	stop context.CancelCauseFunc
+	runs sync.WaitGroup
+	work sync.WaitGroup
+	// room has a place for each run that is worked on; left is told that others
+	// left runs.
+	room chan struct{}
+	left chan struct{}
+}
+
+// What ends the work on a run besides its own end.
+var (
+	errCanceled = errors.New("the run was ended by somebody else")
+	errStopping = errors.New("the host is stopping")
+	errTooLong  = errors.New("the run took too long")
+)
+
+// New makes a Host. It takes up what others left when Start is called.
+func New(cfg Config) *Host {
+	h := &Host{
+		Config:   cfg,
+		id:       uuid.Must(uuid.NewV7()).String(),
+		services: map[string]*agentService{},
+		feeds:    feeds{live: map[string]*feed{}},
+		room:     make(chan struct{}, cfg.MaxRuns),
+		left:     make(chan struct{}, 1),
+	}
+	h.life, h.stop = context.WithCancelCause(context.Background())
+	for i := range cfg.Agents {
+		agent := &cfg.Agents[i]
+		h.services[agent.Name] = &agentService{host: h, agent: agent}
+	}
+	return h
+}
+
+// service gives an agent by its name.
+func (h *Host) service(name string) (service, bool) {
+	s, ok := h.services[name]
+	return s, ok
+}
+
+// Start makes the host known to others and takes up the runs that nobody works
+// on, from now on.
+func (h *Host) Start(ctx context.Context) error {
+	if err := h.Log.KeepHost(ctx, h.id, h.Lease); err != nil {
+		return fmt.Errorf("make the host known: %w", err)
+	}
+	h.work.Go(h.keepAlive)
+	h.work.Go(h.listen)
+	return nil
+}
+
+// Close stops the work on all runs and leaves them to other hosts. Streams end
+// without an end. It may be called twice.
+func (h *Host) Close(ctx context.Context) error {
+	h.stop(errStopping)
+	h.work.Wait()
+	h.runs.Wait()
+	if err := h.Log.LeaveRuns(ctx, h.id); err != nil {
+		return fmt.Errorf("leave runs to others: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package a2aserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/internal/auth"
+	"parley/storage"
+	"parley/storage/sqlstore"
+)
+
+var (
+	alice = storage.Caller{Username: "alice"}
+	bob   = storage.Caller{Username: "bob"}
+)
+
+// script is an agent whose every word is the test's.
+type script func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool)
+
+func (s script) Execute(ctx context.Context, request *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) { s(ctx, request, yield) }
+}
+
+func (s script) Cancel(_ context.Context, request *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateCanceled, nil), nil)
+	}
+}
+
+func working(request *a2asrv.ExecutorContext) a2a.Event {
+	return a2a.NewStatusUpdateEvent(request, a2a.TaskStateWorking, nil)
+}
+
+func completed(request *a2asrv.ExecutorContext) a2a.Event {
+	return a2a.NewStatusUpdateEvent(request, a2a.TaskStateCompleted, nil)
+}
+
+func artifact(request *a2asrv.ExecutorContext, name string, parts ...*a2a.Part) a2a.Event {
+	update := a2a.NewArtifactEvent(request, parts...)
+	update.Artifact.ID, update.Artifact.Name = a2a.ArtifactID(name), name
+	return update
+}
+
+// fourEvents works, gives back the question as an artifact, and is done: four events.
+var fourEvents script = func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+	_ = yield(working(request), nil) &&
+		yield(artifact(request, "echo", a2a.NewTextPart(request.Message.Parts[0].Text())), nil) &&
+		yield(artifact(request, "rows", a2a.NewDataPart(json.RawMessage(`{"z":1,"a":[2,{"y":3,"b":4}]}`))), nil) &&
+		yield(completed(request), nil)
+}
+
+// plain is what a scripted agent's runs look like to readers.
+var plain = Projection{
+	Result: func(*a2a.Task) (json.RawMessage, error) {
+		return json.RawMessage(`{"response":"done","steps":[]}`), nil
+	},
+	Failure:  func(task *a2a.Task) string { return string(task.Status.State) },
+	LastNode: func(event a2a.Event) string { return string(kindOf(event)) },
+	Progress: func(string) func(a2a.Event) []storage.Progress {
+		return func(event a2a.Event) []storage.Progress {
+			return []storage.Progress{{Kind: storage.Answered, Text: string(kindOf(event))}}
+		}
+	},
+}
+
+// newHost hosts an agent called echo over a store.
+func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*Config)) *Host {
+	t.Helper()
+	cfg := Config{
+		Log:          log,
+		Agents:       []Agent{{Name: "echo", Executor: agent, Projection: plain}},
+		Logger:       slog.New(slog.NewTextHandler(t.Output(), nil)),
+		RunTimeout:   time.Minute,
+		MaxRuns:      4096,
+		WriteTimeout: 10 * time.Second,
+		KeepAlive:    time.Minute,
+		Lease:        10 * time.Second,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	h := New(cfg)
+	if err := h.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close host: %v", err)
+		}
+	})
+	return h
+}
+
+// withNamespace makes alice's namespace "shop".
+func withNamespace(t testing.TB, store *sqlstore.Store) {
+	t.Helper()
+	err := store.CreateDataset(t.Context(), alice, "shop", "orders", storage.Definition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toShop is a message about alice's namespace.
+func toShop(text string) *a2a.SendMessageRequest {
+	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
+	message.Metadata = map[string]any{"namespace": "alice/shop"}
+	return &a2a.SendMessageRequest{Message: message}
+}
+
+func as(t testing.TB, who storage.Caller) context.Context { return auth.WithCaller(t.Context(), who) }
+
+// serveHost serves a host over HTTP; the user is in the X-User header.
+func serveHost(t testing.TB, h *Host) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = h.Call(w, r, storage.Caller{Username: r.Header.Get("X-User")}, strings.Trim(r.URL.Path, "/"), body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// rpcText is a JSON-RPC request.
+func rpcText(method string, params any) string {
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// postAs sends a request as a user.
+func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body string, header ...string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/echo", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-User", who.Username)
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// sse is one event of a stream.
+type sse struct{ id, data string }
+
+// read gives the next event of a stream, io.EOF at its end.
+func read(lines *bufio.Reader) (sse, error) {
+	var event sse
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return event, err
+		}
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "" && event != (sse{}):
+			return event, nil
+		case strings.HasPrefix(line, "id: "):
+			event.id = line[len("id: "):]
+		case strings.HasPrefix(line, "data: "):
+			event.data = line[len("data: "):]
+		}
+	}
+}
+
+// readAll gives all events of a stream.
+func readAll(t testing.TB, response *http.Response) []sse {
+	t.Helper()
+	var all []sse
+	for lines := bufio.NewReader(response.Body); ; {
+		event, err := read(lines)
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("read a stream: %v after %d events", err, len(all))
+		}
+		all = append(all, event)
+	}
+}
+
+// ids joins the ids of events.
+func ids(events []sse) string {
+	var all []string
+	for _, event := range events {
+		all = append(all, event.id)
+	}
+	return strings.Join(all, " ")
+}
+
+// gate lets a script wait for its test.
+type gate chan struct{}
+
+func (g gate) open() { close(g) }
+
+func (g gate) wait(ctx context.Context) {
+	select {
+	case <-g:
+	case <-ctx.Done():
+	}
+}
+
+// eventually polls until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+var _ = fmt.Sprint

@@ -1,0 +1,71 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/baseurl"
+	"parley/storage"
+)
+
+func cardHost() *Host {
+	host := &Host{Config: *testConfig(&logBuffer{})}
+	host.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
+	host.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
+	return host
+}
+
+func get(t *testing.T, serve func(w http.ResponseWriter, r *http.Request) error, method, base, ifNoneMatch string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(baseurl.With(context.Background(), base), method, "/", nil)
+	if ifNoneMatch != "" {
+		r.Header.Set("If-None-Match", ifNoneMatch)
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Cache-Control", "no-store")
+	if err := serve(w, r); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestServeCardAndCatalog(t *testing.T) {
+	t.Parallel()
+	host := cardHost()
+	serves := map[string]func(w http.ResponseWriter, r *http.Request) error{
+		"{\"name\":\"http://a/nl2ql\"}\n": func(w http.ResponseWriter, r *http.Request) error { return host.ServeCard(w, r, "nl2ql") },
+		"[{\"url\":\"http://a?a&b\"}]\n":  host.ServeCatalog,
+	}
+	for want, serve := range serves {
+		w := get(t, serve, http.MethodGet, "http://a", "")
+		etag := w.Header().Get("ETag")
+		if w.Code != http.StatusOK || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" ||
+			w.Header().Get("Cache-Control") != "public, max-age=300" || !strings.HasPrefix(etag, `"`) {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+		for header, status := range map[string]int{
+			etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
+		} {
+			w := get(t, serve, http.MethodGet, "http://a", header)
+			if w.Code != status || (w.Body.Len() == 0) != (status == 304) || w.Header().Get("ETag") != etag {
+				t.Errorf("If-None-Match: %s: %d %s", header, w.Code, w.Body)
+			}
+		}
+		if w := get(t, serve, http.MethodHead, "http://a", ""); w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("ETag") != etag {
+			t.Errorf("HEAD: %d %v %s", w.Code, w.Header(), w.Body)
+		}
+		if w := get(t, serve, http.MethodGet, "http://b", etag); w.Code != http.StatusOK {
+			t.Errorf("at another address: %d", w.Code)
+		}
+	}
+	err := host.ServeCard(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "nobody")
+	if !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("an unknown agent's card: %v", err)
+	}
+}

@@ -1,0 +1,184 @@
+package a2aserver
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"parley/storage"
+)
+
+// The keys of a message's metadata that say what is asked of whom.
+const (
+	namespaceKey    = "namespace"
+	usernameKey     = "username"
+	modelKey        = "model"
+	providerKey     = "provider"
+	helperPromptKey = "helperPrompt"
+)
+
+// self stands for the acting user.
+const self = "self"
+
+// maxSetting is the longest name of a model or provider, and maxPrompt the
+// longest guidance, in bytes.
+const (
+	maxSetting = 200
+	maxPrompt  = 40 << 10
+)
+
+func wrong(text string) error { return a2a.NewError(a2a.ErrInvalidParams, text) }
+
+// toQuestion reads the question that a message asks.
+func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, error) {
+	var q storage.Question
+	switch {
+	case message == nil:
+		return q, wrong("message is required")
+	case message.ID == "":
+		return q, wrong("message.messageId is required")
+	case message.Role != a2a.MessageRoleUser:
+		return q, wrong("message.role must be ROLE_USER")
+	case len(message.Parts) == 0:
+		return q, wrong("message.parts is required")
+	}
+	var err error
+	if q.Text, err = questionText(message); err != nil {
+		return q, err
+	}
+	if message.ContextID != "" {
+		if q.ConversationID, err = readID(message.ContextID); err != nil {
+			return q, wrong("message.contextId must be a uuid")
+		}
+	}
+	if err := checkSettings(message.Metadata); err != nil {
+		return q, err
+	}
+	q.Namespace, err = toNamespace(caller, message.Metadata)
+	describe(&q, message)
+	return q, err
+}
+
+// readID gives a uuid in its one spelling.
+func readID(text string) (string, error) {
+	id, err := uuid.Parse(text)
+	if err == nil && len(text) != len(id.String()) {
+		err = storage.ErrInvalid // braces and the like
+	}
+	return id.String(), err
+}
+
+// questionText joins the text parts of a message.
+func questionText(message *a2a.Message) (string, error) {
+	var texts []string
+	for _, part := range message.Parts {
+		if text, ok := part.Content.(a2a.Text); ok {
+			texts = append(texts, string(text))
+		}
+	}
+	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	switch {
+	case len(texts) == 0:
+		return "", a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
+	case text == "":
+		return "", wrong("the question is empty")
+	case len(text) > storage.MaxQuestion:
+		return "", wrong("the question is longer than 32 KiB")
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", wrong("the question must be text without NUL")
+	}
+	return text, nil
+}
+
+// checkSettings checks the metadata that describe reads.
+func checkSettings(metadata map[string]any) error {
+	for key, longest := range map[string]int{modelKey: maxSetting, providerKey: maxSetting, helperPromptKey: maxPrompt} {
+		value, given := metadata[key]
+		if !given || value == nil {
+			continue
+		}
+		text, ok := value.(string)
+		if !ok || len(text) > longest || strings.ContainsRune(text, 0) {
+			return wrong("message metadata." + key + " must be a text of a sensible length")
+		}
+	}
+	return nil
+}
+
+// describe adds to a question what a message's metadata says of how to answer
+// it.
+func describe(q *storage.Question, message *a2a.Message) {
+	q.Model, _ = message.Metadata[modelKey].(string)
+	q.Provider, _ = message.Metadata[providerKey].(string)
+	q.HelperPrompt, _ = message.Metadata[helperPromptKey].(string)
+}
+
+// toNamespace reads the namespace that is asked: "name", "owner/name", or a name
+// and its owner beside it.
+func toNamespace(caller storage.Caller, metadata map[string]any) (storage.NamespaceRef, error) {
+	text, _ := metadata[namespaceKey].(string)
+	if text == "" {
+		return storage.NamespaceRef{}, wrong("message metadata.namespace is required")
+	}
+	owner, name, both := strings.Cut(text, "/")
+	if !both {
+		owner, name = "", text
+	}
+	beside, given := metadata[usernameKey]
+	if given && beside != nil {
+		named, ok := beside.(string)
+		if !ok || named == "" {
+			return storage.NamespaceRef{}, wrong("message metadata.username must be the name of a user")
+		}
+		if both && actor(caller, owner) != actor(caller, named) {
+			return storage.NamespaceRef{}, wrong("message metadata.namespace and metadata.username name different owners")
+		}
+		owner, both = named, true
+	}
+	if !both {
+		owner = self
+	}
+	ref := storage.NamespaceRef{Owner: actor(caller, owner), Name: name}
+	if storage.CheckUsername(ref.Owner) != "" || storage.CheckName(ref.Name) != "" {
+		return storage.NamespaceRef{}, wrong("message metadata.namespace must be a namespace, or owner/namespace")
+	}
+	return ref, nil
+}
+
+// actor gives the user whom a name in a request means.
+func actor(caller storage.Caller, name string) string {
+	if strings.EqualFold(name, self) {
+		return caller.Username
+	}
+	return storage.NormalUsername(name)
+}
+
+// checkConfig checks how the answer is wanted.
+func checkConfig(cfg *a2a.SendMessageConfig) error {
+	if cfg == nil {
+		return nil
+	}
+	if cfg.PushConfig != nil {
+		return a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported")
+	}
+	if err := checkHistory(cfg.HistoryLength); err != nil {
+		return err
+	}
+	readable := func(mode string) bool {
+		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
+	}
+	if len(cfg.AcceptedOutputModes) > 0 && !slices.ContainsFunc(cfg.AcceptedOutputModes, readable) {
+		return a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
+	}
+	return nil
+}
+
+func checkHistory(length *int) error {
+	if length != nil && *length < 0 {
+		return wrong("historyLength must not be negative")
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// protocolVersion is the version of A2A that is spoken here.
+const protocolVersion = "1.0"
+
+// transport answers the JSON-RPC requests to one agent.
+type transport struct {
+	*Config
+	agent service
+}
+
+// rpcMethod is a method of the protocol: one that is answered, or one that opens
+// a stream.
+type rpcMethod struct {
+	answer func(t transport, ctx context.Context, request rpcRequest) (any, error)
+	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
+}
+
+var rpcMethods = map[string]rpcMethod{
+	"SendMessage":          {answer: transport.sendMessage},
+	"SendStreamingMessage": {open: transport.openMessage},
+	"GetTask":              {answer: transport.getTask},
+	"ListTasks":            {answer: transport.listTasks},
+	"CancelTask":           {answer: transport.cancelTask},
+	"SubscribeToTask":      {open: transport.openTask},
+	"GetExtendedAgentCard": {answer: transport.extendedCard},
+
+	"CreateTaskPushNotificationConfig": {answer: transport.noPush},
+	"GetTaskPushNotificationConfig":    {answer: transport.noPush},
+	"ListTaskPushNotificationConfigs":  {answer: transport.noPush},
+	"DeleteTaskPushNotificationConfig": {answer: transport.noPush},
+}
+
+// serve answers a whole body.
+func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	// The body is here. What is left of the time to read it would end the
+	// request, however long it may take to answer.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	entries, batch, err := readEnvelope(body)
+	switch {
+	case err != nil:
+		request := rpcRequest{id: nullID}
+		t.respond(w, errorResponse(nullID, t.fail(r.Context(), request, err)))
+	case batch:
+		t.respond(w, t.answerBatch(r, entries))
+	default:
+		t.serveOne(w, r, entries[0])
+	}
+}
+
+func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.RawMessage) {
+	request, method, err := t.route(r, entry)
+	if err != nil || method.open == nil {
+		t.respond(w, t.answerOne(r.Context(), request, method, err))
+		return
+	}
+	events, err := t.openStream(r, request, method)
+	switch {
+	case err != nil:
+		t.respond(w, t.failed(r.Context(), request, err))
+	case request.isNotification():
+		events.close()
+		t.respond(w, nil)
+	default:
+		t.stream(w, r, request, events)
+	}
+}
+
+// route reads a request and finds its method.
+func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
+	request, err := readRequest(entry)
+	if err != nil {
+		return request, rpcMethod{}, err
+	}
+	if err := checkVersion(r); err != nil {
+		return request, rpcMethod{}, err
+	}
+	method, ok := rpcMethods[request.method]
+	if !ok {
+		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shown(request.method)))
+	}
+	return request, method, nil
+}
+
+// checkVersion refuses other versions of the protocol. Which one a client that
+// names none speaks shows in its methods.
+func checkVersion(r *http.Request) error {
+	version := r.Header.Get(a2a.SvcParamVersion)
+	if version == "" && r.URL.RawQuery != "" {
+		version = r.URL.Query().Get(a2a.SvcParamVersion)
+	}
+	version = strings.TrimSpace(version)
+	// The third number does not count.
+	if version == "" || version == protocolVersion || strings.HasPrefix(version, protocolVersion+".") {
+		return nil
+	}
+	return a2a.NewError(a2a.ErrVersionNotSupported,
+		fmt.Sprintf("A2A version %q is not supported; %s is", shown(version), protocolVersion),
+	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
+}
+
+// answerBatch carries requests out one after another.
+func (t transport) answerBatch(r *http.Request, entries []json.RawMessage) []byte {
+	var answers [][]byte
+	for _, entry := range entries {
+		request, method, err := t.route(r, entry)
+		if err == nil && method.open != nil {
+			err = invalidRequest("streams cannot be part of a batch")
+		}
+		if answer := t.answerOne(r.Context(), request, method, err); answer != nil {
+			answers = append(answers, answer)
+		}
+	}
+	if answers == nil {
+		return nil
+	}
+	return append(append([]byte("["), bytes.Join(answers, []byte(","))...), ']')
+}
+
+// answerOne carries out a request, unless err says that it cannot be, and gives
+// the response; nil when none is wanted.
+func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) []byte {
+	var result []byte
+	if err == nil {
+		result, err = t.call(ctx, request, method)
+	}
+	if err != nil {
+		return t.failed(ctx, request, err)
+	}
+	if request.isNotification() {
+		return nil
+	}
+	return resultResponse(request.id, result)
+}
+
+func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
+	failure := t.fail(ctx, request, err)
+	if request.isNotification() {
+		return nil
+	}
+	return errorResponse(request.id, failure)
+}
+
+func (t transport) call(ctx context.Context, request rpcRequest, method rpcMethod) (result []byte, err error) {
+	defer guard(&err)
+	value, err := method.answer(t, ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if result, err = encodeResult(value); err != nil {
+		return nil, fmt.Errorf("write result of %s: %w", request.method, err)
+	}
+	return result, nil
+}
+
+func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMethod) (events tail, err error) {
+	defer guard(&err)
+	return method.open(t, r, request)
+}
+
+// respond writes a response, or says that there is none.
+func (t transport) respond(w http.ResponseWriter, response []byte) {
+	if response == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	// The answer may have taken longer than the server lets one take.
+	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	w.Header().Set("Content-Type", "application/json")
+	response = append(response, '\n')
+	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
+	// Whoever does not read it to the end has gone.
+	_, _ = w.Write(response)
+}
+
+func (t transport) writeDeadline() time.Time {
+	if t.WriteTimeout <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(t.WriteTimeout)
+}
+
+func (t transport) sendMessage(ctx context.Context, request rpcRequest) (any, error) {
+	params, err := readSendMessage(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.agent.SendMessage(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return a2a.StreamResponse{Event: result}, nil
+}
+
+func (t transport) getTask(ctx context.Context, request rpcRequest) (any, error) {
+	params, err := readGetTask(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.GetTask(ctx, params)
+}
+
+func (t transport) listTasks(ctx context.Context, request rpcRequest) (any, error) {
+	params, err := readListTasks(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	list, err := t.agent.ListTasks(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (t transport) cancelTask(ctx context.Context, request rpcRequest) (any, error) {
+	params, err := readCancelTask(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.CancelTask(ctx, params)
+}
+
+func (t transport) extendedCard(ctx context.Context, request rpcRequest) (any, error) {
+	params, err := readExtendedCard(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	card, err := t.agent.GetExtendedAgentCard(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.CardJSON(card)
+	return json.RawMessage(text), err
+}
+
+func (t transport) noPush(context.Context, rpcRequest) (any, error) {
+	return nil, a2a.ErrPushNotificationNotSupported
+}
+
+func (t transport) openMessage(r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSendMessage(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.stream(r.Context(), params)
+}
+
+func (t transport) openTask(r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSubscribe(request.method, request.params)
+	if err != nil {
+		return nil, err
+	}
+	after, err := lastEvent(r)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.subscribe(r.Context(), params, after)
+}
+
+// lastEvent gives the number of the last event that the client has, -1 when it
+// has none.
+func lastEvent(r *http.Request) (int64, error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		return -1, nil
+	}
+	number, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, invalidParams("Last-Event-ID must be the number of an event")
+	}
+	return int64(number), nil
+}

@@ -1,0 +1,266 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage"
+)
+
+// pendingEvents is how many events of a run may be on their way into the log
+// while its agent goes on.
+const pendingEvents = 32
+
+// run is a run that this host works on. One goroutine does; its events are
+// published by the log's writer once they are committed.
+type run struct {
+	host    *Host
+	agent   *Agent
+	asking  storage.Asking
+	message *a2a.Message
+	feed    *feed
+	// stored is what another host left of it; nil for a new one.
+	stored *a2a.Task
+	// task and number are what it has come to, pending events included.
+	task   *a2a.Task
+	number int64
+	// room has a place for each pending event.
+	room chan struct{}
+	// stop ends the work; started is closed when the run is in the log, or
+	// cannot be, and ended when the work is over.
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	started chan struct{}
+	refused error // once started is closed
+	ended   chan struct{}
+	// final says that its last event is in the log.
+	final bool
+}
+
+// newRun prepares the work on a run.
+func (h *Host) newRun(agent *Agent, asking storage.Asking, message *a2a.Message) *run {
+	r := &run{
+		host: h, agent: agent, asking: asking, message: message,
+		feed: h.feeds.join(asking.RunID), room: make(chan struct{}, pendingEvents),
+		started: make(chan struct{}), ended: make(chan struct{}),
+	}
+	r.ctx, r.stop = context.WithCancelCause(storage.WithAsking(h.life, asking))
+	return r
+}
+
+// start begins a new run: the log learns of it, and the agent sets to work. The
+// two go on side by side.
+func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace, message *a2a.Message) (*run, error) {
+	select {
+	case h.room <- struct{}{}:
+	default:
+		return nil, storage.Errorf(storage.ErrUnavailable, "too many questions are being answered at this moment; try again shortly")
+	}
+	r := h.newRun(agent, asking, message)
+	r.task = a2a.NewSubmittedTask(r.info(), message)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	r.task.Status.Timestamp = &now
+	r.feed.attach(r, 0)
+	kept, err := snapshot(r.task)
+	if err != nil {
+		h.release(r)
+		return nil, err
+	}
+	h.Log.Append(storage.TaskChange{
+		RunID:    asking.RunID,
+		Start:    &storage.RunStart{Caller: asking.Caller, Place: place, Agent: agent.Name, Question: asking.Text},
+		Holder:   h.id,
+		State:    string(r.task.Status.State),
+		Snapshot: kept,
+	}, func(err error) {
+		if r.refused = err; err != nil {
+			r.stop(err)
+		}
+		close(r.started)
+	})
+	h.runs.Go(r.work)
+	return r, nil
+}
+
+// release gives back what a run took.
+func (h *Host) release(r *run) {
+	r.stop(nil)
+	r.feed.detach()
+	h.feeds.leave(r.feed)
+	<-h.room
+}
+
+func (r *run) info() a2a.TaskInfo {
+	return a2a.TaskInfo{TaskID: a2a.TaskID(r.asking.RunID), ContextID: r.asking.ConversationID}
+}
+
+// work has the agent answer, to the end.
+func (r *run) work() {
+	defer close(r.ended)
+	defer r.host.release(r)
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.RunTimeout, errTooLong)
+	defer cancel()
+	traced, done := r.trace(ctx)
+	err := r.execute(traced)
+	r.settle()
+	if err == nil && !r.final {
+		err = context.Cause(ctx) // its last event could not be kept
+	}
+	done(string(r.task.Status.State), err)
+	if err == nil || r.refused != nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
+		return
+	}
+	r.host.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+	r.fail(err, storage.RunFailed)
+}
+
+func (r *run) trace(ctx context.Context) (context.Context, func(status string, err error)) {
+	if r.host.Trace == nil {
+		return ctx, func(string, error) {}
+	}
+	return r.host.Trace(ctx, r.asking)
+}
+
+// execute has the agent work until it says that it is done. Events that it
+// yields after its context has ended are not recorded: whoever ended it has
+// said what became of the run.
+func (r *run) execute(ctx context.Context) error {
+	for event, err := range r.events(ctx) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err == nil {
+			err = r.append(ctx, event)
+		}
+		if err != nil {
+			return err
+		}
+		if r.task.Status.State.Terminal() {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.New("the agent ended without saying so")
+}
+
+// events are the agent's. A panic of its is its last, an error.
+func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
+	request := &a2asrv.ExecutorContext{
+		Message:    r.message,
+		TaskID:     a2a.TaskID(r.asking.RunID),
+		ContextID:  r.asking.ConversationID,
+		StoredTask: r.stored,
+		User:       a2asrv.NewAuthenticatedUser(r.asking.Caller.Username, nil),
+	}
+	return func(yield func(a2a.Event, error) bool) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				yield(nil, fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack()))
+			}
+		}()
+		for event, err := range r.agent.Executor.Execute(ctx, request) {
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// append puts an event on its way into the log, and waits only where too many
+// are on theirs.
+func (r *run) append(ctx context.Context, event a2a.Event) error {
+	select {
+	case r.room <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	change, err := r.change(event)
+	if err != nil {
+		<-r.room
+		return err
+	}
+	kept, final := change.Events[0], change.Outcome != nil
+	r.host.Log.Append(change, func(err error) {
+		if err == nil {
+			r.final = final
+			r.feed.publish(kept, final)
+		} else {
+			r.stop(notKept(err))
+		}
+		<-r.room
+	})
+	return nil
+}
+
+// notKept is why work on a run ends whose event is not in the log.
+func notKept(err error) error {
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errCanceled, err)
+	}
+	return fmt.Errorf("keep an event: %w", err)
+}
+
+// change folds an event into the run.
+func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
+	if said, ok := event.(*a2a.Message); ok {
+		// The agent answered at once: a run has a task all the same.
+		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, said)
+	}
+	stamp(event, r.info(), time.Now())
+	kept, err := encode(r.number+1, event)
+	if err != nil {
+		return storage.TaskChange{}, err
+	}
+	folded := *r.task
+	fold(&folded, event)
+	outcome, err := r.agent.outcome(&folded)
+	if err != nil {
+		return storage.TaskChange{}, err
+	}
+	text, err := snapshot(&folded)
+	if err != nil {
+		return storage.TaskChange{}, err
+	}
+	change := storage.TaskChange{
+		RunID: r.asking.RunID, Holder: r.host.id, After: r.number, Events: []storage.Event{kept},
+		State: string(folded.Status.State), Snapshot: text, LastNodeID: r.agent.LastNode(event), Outcome: outcome,
+	}
+	r.number++
+	r.task = &folded
+	return change, nil
+}
+
+// outcome says how a run ended whose task has come to this; nil when it has not.
+func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
+	switch state := task.Status.State; {
+	case state == a2a.TaskStateCompleted:
+		result, err := a.Result(task)
+		if err != nil {
+			return nil, fmt.Errorf("render a result: %w", err)
+		}
+		return &storage.RunOutcome{Status: storage.RunCompleted, Result: result}, nil
+	case state.Terminal():
+		return &storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: a.Failure(task)}, nil
+	}
+	return nil, nil
+}
+
+// settle waits until nothing of the run is on its way into the log.
+func (r *run) settle() {
+	<-r.started
+	for range pendingEvents {
+		r.room <- struct{}{}
+	}
+	for range pendingEvents {
+		<-r.room
+	}
+}

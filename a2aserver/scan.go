@@ -1,0 +1,171 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// maxDepth is how deep a request may nest.
+const maxDepth = 64
+
+// manyKeys is from how many members on an object's keys are looked up rather
+// than gone through.
+const manyKeys = 16
+
+// blanks are what may stand between what a document is made of.
+const blanks = " \t\r\n"
+
+// checkBody refuses what is not one JSON document in UTF-8, is nested too deep,
+// or has an object with two members of one name: readers differ in which of the
+// two they take.
+func checkBody(body []byte) error {
+	if !utf8.Valid(body) {
+		return a2a.NewError(a2a.ErrParseError, "the request is not UTF-8")
+	}
+	if !json.Valid(body) {
+		return a2a.NewError(a2a.ErrParseError, "the request is not JSON")
+	}
+	return checkShape(body)
+}
+
+// checkShape goes through a document that is known to be JSON.
+func checkShape(body []byte) error {
+	doc := shape{keys: make([][]byte, 0, manyKeys)}
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{', '[':
+			if doc.depth == maxDepth {
+				return invalidRequest("the request is nested deeper than %d levels", maxDepth)
+			}
+			doc.enter(body[i] == '{')
+		case '}', ']':
+			doc.leave()
+		case ',':
+			doc.next()
+		case '"':
+			end := stringEnd(body, i)
+			if doc.atKey && !doc.add(body[i:end]) {
+				return a2a.NewError(a2a.ErrParseError, "the request has an object with two members of one name")
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// stringEnd says where the string that begins at a place is over.
+func stringEnd(body []byte, start int) int {
+	for i := start + 1; ; i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+// eachMember gives the members of an object that is known to be JSON.
+func eachMember(object []byte, give func(key, value []byte)) {
+	depth, start := 0, 0
+	var key []byte
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '"':
+			end := stringEnd(object, i)
+			if depth == 1 && key == nil {
+				key = unquote(object[i:end])
+			}
+			i = end - 1
+		case ':':
+			if depth == 1 {
+				start = i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']', ',':
+			if depth == 1 && key != nil {
+				give(key, bytes.Trim(object[start:i], blanks))
+				key = nil
+			}
+			if object[i] != ',' {
+				depth--
+			}
+		}
+	}
+}
+
+// shape is where in a document one is.
+type shape struct {
+	// atKey says that a string to come is a key.
+	atKey  bool
+	depth  int
+	levels [maxDepth]level
+	// keys are those of the objects that are open, the innermost's last.
+	keys [][]byte
+}
+
+// level is an object or an array that is open.
+type level struct {
+	object bool
+	// first is where its keys begin.
+	first int
+	// many are its keys again, once there are many.
+	many map[string]bool
+}
+
+func (s *shape) enter(object bool) {
+	s.levels[s.depth] = level{object: object, first: len(s.keys)}
+	s.depth++
+	s.atKey = object
+}
+
+func (s *shape) leave() {
+	s.depth--
+	s.keys = s.keys[:s.levels[s.depth].first]
+	s.atKey = false
+}
+
+func (s *shape) next() { s.atKey = s.levels[s.depth-1].object }
+
+// add takes note of a key, a JSON string, and reports whether it is new.
+func (s *shape) add(key []byte) bool {
+	s.atKey = false
+	key = unquote(key)
+	in := &s.levels[s.depth-1]
+	if in.many != nil {
+		known := in.many[string(key)]
+		in.many[string(key)] = true
+		return !known
+	}
+	others := s.keys[in.first:]
+	for _, other := range others {
+		if bytes.Equal(other, key) {
+			return false
+		}
+	}
+	if len(others) == manyKeys {
+		in.many = map[string]bool{string(key): true}
+		for _, other := range others {
+			in.many[string(other)] = true
+		}
+		return true
+	}
+	s.keys = append(s.keys, key)
+	return true
+}
+
+// unquote gives what a JSON string says.
+func unquote(key []byte) []byte {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key[1 : len(key)-1]
+	}
+	var text string
+	if json.Unmarshal(key, &text) != nil {
+		return key
+	}
+	return []byte(text)
+}

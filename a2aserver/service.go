@@ -1,0 +1,328 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/uuid"
+
+	"parley/internal/auth"
+	"parley/internal/baseurl"
+	"parley/storage"
+)
+
+// tail reads the events of one run, those to come too.
+type tail interface {
+	// next waits for the next event. io.EOF says that the run has ended and all
+	// was read, errTick that tick has come first.
+	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
+	close()
+}
+
+// service is one agent as a transport calls it; the caller is in the context.
+// Its streams are those of a2asrv.RequestHandler, with numbers and as bytes, and
+// what is wrong with a request is known before the first event.
+type service interface {
+	a2asrv.RequestHandler
+	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
+	// subscribe tails a task. after is the last event that the client has; with
+	// -1 it gets the task first, numbered by the last event that is in it.
+	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
+}
+
+// agentService is one agent of a host.
+type agentService struct {
+	host  *Host
+	agent *Agent
+}
+
+var _ service = (*agentService)(nil)
+
+func caller(ctx context.Context) (storage.Caller, error) {
+	who, ok := auth.CallerFrom(ctx)
+	if !ok {
+		return storage.Caller{}, a2a.NewError(a2a.ErrUnauthenticated, "a valid bearer token is required")
+	}
+	return who, nil
+}
+
+// send starts the run that a message asks for.
+func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkConfig(request.Config); err != nil {
+		return nil, err
+	}
+	question, err := toQuestion(who, request.Message)
+	if err != nil {
+		return nil, err
+	}
+	if request.Message.TaskID != "" {
+		return nil, s.refuseMore(ctx, who, request.Message)
+	}
+	r, err := s.ask(ctx, who, question, request.Message, false)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, wrong("there is no such namespace, or none that you may read")
+	}
+	return r, err
+}
+
+// ask starts a run for a question that has been checked.
+func (s *agentService) ask(ctx context.Context, who storage.Caller, question storage.Question, message *a2a.Message, mustExist bool) (*run, error) {
+	question.Agent = s.agent.Name
+	if s.agent.Check != nil {
+		if err := s.agent.Check(question); err != nil {
+			return nil, err
+		}
+	}
+	begins := question.ConversationID == ""
+	if begins {
+		question.ConversationID = uuid.Must(uuid.NewV7()).String()
+	}
+	place, err := s.host.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
+	switch {
+	case err != nil:
+		return nil, err
+	case mustExist && !begins && !place.Begun:
+		return nil, storage.Errorf(storage.ErrNotFound, "there is no such conversation")
+	}
+	asking := storage.Asking{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
+	asked := *message
+	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
+	return s.host.start(s.agent, asking, place, &asked)
+}
+
+// refuseMore says why a message to a task that exists is not taken.
+func (s *agentService) refuseMore(ctx context.Context, who storage.Caller, message *a2a.Message) error {
+	kept, err := s.kept(ctx, who, message.TaskID, false)
+	switch {
+	case err != nil:
+		return err
+	case message.ContextID != "" && message.ContextID != kept.ConversationID:
+		return wrong("message.contextId is not that of the task")
+	case kept.Open:
+		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
+	}
+	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
+}
+
+// kept reads a task of the caller's.
+func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
+	if id == "" {
+		return storage.Task{}, wrong("the id of the task is required")
+	}
+	runID, err := readID(string(id))
+	if err != nil {
+		return storage.Task{}, a2a.ErrTaskNotFound
+	}
+	kept, err := s.host.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
+	if errors.Is(err, storage.ErrNotFound) {
+		return kept, a2a.ErrTaskNotFound
+	}
+	return kept, err
+}
+
+// SendMessage implements a2asrv.RequestHandler.
+func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	r, err := s.send(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	var history *int
+	wait := r.ended
+	if cfg := request.Config; cfg != nil {
+		history = cfg.HistoryLength
+		if cfg.ReturnImmediately {
+			wait = r.started
+		}
+	}
+	select {
+	case <-wait:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	<-r.started
+	if r.refused != nil {
+		return nil, r.refused
+	}
+	if wait == r.ended && r.final {
+		return withHistory(r.task, history), nil
+	}
+	if wait == r.ended {
+		if err := s.awaitElsewhere(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.asking.RunID), HistoryLength: history})
+}
+
+// awaitElsewhere waits for the end of a run that this host no longer works on.
+func (s *agentService) awaitElsewhere(ctx context.Context, r *run) error {
+	t := s.host.follow(r.asking.Caller, r.asking.RunID, 0)
+	defer t.close()
+	for {
+		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// stream implements service.
+func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	r, err := s.send(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	t := s.host.tail(r.asking.Caller, s.host.feeds.rejoin(r.feed), 0)
+	select {
+	case <-r.started:
+		if r.refused != nil {
+			t.close()
+			return nil, r.refused
+		}
+	case <-ctx.Done():
+		t.close()
+		return nil, ctx.Err()
+	}
+	return t, nil
+}
+
+// subscribe implements service.
+func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.kept(ctx, who, request.ID, after < 0)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !kept.Open && (after < 0 || after >= kept.LastEvent):
+		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
+	case after > kept.LastEvent:
+		return nil, wrong("Last-Event-ID is not that of an event of the task")
+	case after >= 0:
+		return s.host.follow(who, kept.RunID, after), nil
+	}
+	task, err := toTask(kept)
+	if err != nil {
+		return nil, err
+	}
+	head, err := encode(kept.LastEvent, task)
+	if err != nil {
+		return nil, err
+	}
+	t := s.host.follow(who, kept.RunID, kept.LastEvent)
+	t.head = &head
+	return t, nil
+}
+
+// SendStreamingMessage implements a2asrv.RequestHandler.
+func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return events(ctx, func() (tail, error) { return s.stream(ctx, request) })
+}
+
+// SubscribeToTask implements a2asrv.RequestHandler.
+func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
+}
+
+// events reads a tail to its end.
+func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		t, err := open()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer t.close()
+		for {
+			kept, err := t.next(ctx, nil)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var event a2a.Event
+			if err == nil {
+				event, err = decode(kept)
+			}
+			if !yield(event, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// GetTask implements a2asrv.RequestHandler.
+func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHistory(request.HistoryLength); err != nil {
+		return nil, err
+	}
+	kept, err := s.kept(ctx, who, request.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	task, err := toTask(kept)
+	if err != nil {
+		return nil, err
+	}
+	return withHistory(task, request.HistoryLength), nil
+}
+
+// CancelTask implements a2asrv.RequestHandler.
+func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.kept(ctx, who, request.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	task, err := s.host.end(ctx, s.agent, who, kept.RunID, storage.RunFailed, func(task *a2a.Task) a2a.Event {
+		return s.canceled(ctx, who, task)
+	})
+	switch {
+	case errors.Is(err, storage.ErrConflict):
+		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
+	case errors.Is(err, storage.ErrNotFound):
+		return nil, a2a.ErrTaskNotFound
+	}
+	return task, err
+}
+
+// canceled is the last event of a canceled task, as the agent says it.
+func (s *agentService) canceled(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
+	request := &a2asrv.ExecutorContext{
+		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
+		User: a2asrv.NewAuthenticatedUser(who.Username, nil),
+	}
+	for event, err := range s.agent.Executor.Cancel(ctx, request) {
+		if update, ok := event.(*a2a.TaskStatusUpdateEvent); err == nil && ok && update.Status.State.Terminal() {
+			return update
+		}
+	}
+	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil)
+}
+
+// GetExtendedAgentCard implements a2asrv.RequestHandler.
+func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+}

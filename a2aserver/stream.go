@@ -1,0 +1,143 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"parley/storage"
+)
+
+// errReaderGone says that a stream's reader went away, or does not read.
+var errReaderGone = errors.New("the reader is gone")
+
+var (
+	eventEnd  = []byte("}\n\n")
+	lineEnd   = []byte("\n\n")
+	keepAlive = []byte(": keep-alive\n\n")
+)
+
+// stream sends what a tail gives, until the tail or the reader ends. It is the
+// only one to wait: a reader that does not read holds up nobody else.
+func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcRequest, events tail) {
+	defer events.close()
+	ctx := r.Context()
+	out := &eventWriter{transport: t, w: w, control: http.NewResponseController(w), id: request.id}
+	// Whatever is left to be sent when this returns has its time too.
+	defer func() { _ = out.control.SetWriteDeadline(t.writeDeadline()) }()
+	err := out.begin()
+	if err == nil {
+		err = t.follow(ctx, out, events)
+	}
+	switch {
+	case errors.Is(err, errReaderGone), clientGone(ctx):
+		t.Logger.DebugContext(ctx, "A2A stream cut off", "error", err)
+	case errors.Is(err, errStopping): // the run goes on elsewhere, for those who come back
+	case err == io.EOF: // and not an error made of one, such as a lost connection
+	default:
+		// Without a reader there is nobody left to tell.
+		_ = out.fail(t.fail(ctx, request, err))
+	}
+}
+
+// follow sends events until there are no more, which is io.EOF, or something
+// fails.
+func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (err error) {
+	defer guard(&err)
+	var ticks <-chan time.Time
+	if t.KeepAlive > 0 {
+		ticker := time.NewTicker(t.KeepAlive)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	for {
+		event, err := events.next(ctx, ticks)
+		switch {
+		case errors.Is(err, errTick):
+			err = out.send(keepAlive, nil, nil)
+		case err == nil:
+			err = out.event(event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// eventWriter writes the answer to one request as server-sent events.
+type eventWriter struct {
+	transport
+	w       http.ResponseWriter
+	control *http.ResponseController
+	id      json.RawMessage
+	// head is the beginning of an event, kept for its memory.
+	head []byte
+}
+
+// begin sends the headers, so that the client knows at once that it is heard.
+func (o *eventWriter) begin() error {
+	header := o.w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-cache")
+	header.Set("X-Accel-Buffering", "no")
+	o.w.WriteHeader(http.StatusOK)
+	return o.send(nil, nil, nil)
+}
+
+func (o *eventWriter) event(event storage.Event) error {
+	body, err := oneLine(event.Body)
+	if err != nil {
+		return fmt.Errorf("send event %d: %w", event.Number, err)
+	}
+	o.head = append(o.head[:0], "id: "...)
+	o.head = strconv.AppendInt(o.head, event.Number, 10)
+	o.head = append(o.head, "\ndata: "...)
+	o.head = appendHead(o.head, o.id)
+	o.head = append(o.head, `,"result":`...)
+	return o.send(o.head, body, eventEnd)
+}
+
+// fail sends an error. It has no number: it is no event of the task's.
+func (o *eventWriter) fail(failure *rpcError) error {
+	return o.send([]byte("data: "), errorResponse(o.id, failure), lineEnd)
+}
+
+// send writes and flushes, in the time that a reader has.
+func (o *eventWriter) send(head, body, end []byte) error {
+	if err := o.control.SetWriteDeadline(o.writeDeadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("%w: %w", errReaderGone, err)
+	}
+	for _, piece := range [...][]byte{head, body, end} {
+		if len(piece) == 0 {
+			continue
+		}
+		if _, err := o.w.Write(piece); err != nil {
+			return fmt.Errorf("%w: %w", errReaderGone, err)
+		}
+	}
+	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("%w: %w", errReaderGone, err)
+	}
+	// A deadline that passes while there is nothing to write ends an HTTP/2
+	// stream, and the server's own has no place here.
+	_ = o.control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// oneLine gives a JSON document without line ends, which would end the event.
+func oneLine(body json.RawMessage) ([]byte, error) {
+	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {
+		return body, nil
+	}
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, body); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}

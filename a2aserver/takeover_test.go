@@ -1,0 +1,269 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/internal/pgtest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+var inShop = storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"}
+
+// brief is a lease that is over soon.
+func brief(cfg *Config) { cfg.Lease = 300 * time.Millisecond }
+
+// die ends a host as if its process had been killed.
+func die(h *Host) {
+	h.stop(errStopping)
+	h.work.Wait()
+	h.runs.Wait()
+}
+
+// resumable is an agent of count events that goes on where its task stands. It
+// waits before each.
+func resumable(count int, before func(ctx context.Context, number int)) script {
+	return func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		at := 0
+		if request.StoredTask != nil {
+			at = len(request.StoredTask.Artifacts)
+		}
+		for ; at < count-1; at++ {
+			before(ctx, at+1)
+			if ctx.Err() != nil || !yield(artifact(request, fmt.Sprint("step-", at), a2a.NewTextPart(fmt.Sprint(at))), nil) {
+				return
+			}
+		}
+		before(ctx, count)
+		yield(completed(request), nil)
+	}
+}
+
+// numbers reads a run's events to the end.
+func numbers(t *testing.T, h *Host, runID string) (count int) {
+	t.Helper()
+	tail := h.follow(alice, runID, 0)
+	defer tail.close()
+	for {
+		event, err := tail.next(t.Context(), nil)
+		if errors.Is(err, io.EOF) {
+			return count
+		}
+		if count++; err != nil || event.Number != int64(count) {
+			t.Fatalf("event %d: %d, %v", count, event.Number, err)
+		}
+	}
+}
+
+// A run whose host died is taken over by another one and goes on from what the
+// log holds. Whoever follows it there sees all of it.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reached := make(chan struct{})
+		first := newHost(t, store, resumable(6, func(ctx context.Context, number int) {
+			if number == 4 {
+				close(reached)
+				<-ctx.Done()
+			}
+		}), brief)
+		asked, err := first.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-reached
+		die(first)
+		var again atomic.Int64
+		second := newHost(t, store, resumable(6, func(_ context.Context, number int) { again.Add(1) }), brief)
+		if got := numbers(t, second, asked.RunID); got != 6 {
+			t.Errorf("%d events, want 6", got)
+		}
+		if got := again.Load(); got != 3 {
+			t.Errorf("the second host did %d steps, want the 3 that were missing", got)
+		}
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+			t.Errorf("run = %+v, %v", run, err)
+		}
+	})
+}
+
+// A host that stops leaves its runs at once, however long its lease is, and that
+// does not count against them.
+func TestHandover(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reached := make(chan struct{}, 1)
+		hold := func(ctx context.Context, number int) {
+			if number == 3 {
+				reached <- struct{}{}
+				<-ctx.Done()
+			}
+		}
+		asked := storage.Asking{}
+		for i := range maxTakeovers + 3 {
+			h := newHost(t, store, resumable(4, hold), func(cfg *Config) { cfg.Lease = time.Hour })
+			if i == 0 {
+				var err error
+				if asked, err = h.Ask(t.Context(), alice, inShop); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-reached
+			if err := h.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := newHost(t, store, resumable(4, func(context.Context, int) {}))
+		if got := numbers(t, last, asked.RunID); got != 4 {
+			t.Errorf("%d events, want 4", got)
+		}
+	})
+}
+
+// A run that its hosts die of fails in the end.
+func TestTooManyTakeovers(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	reached := make(chan struct{}, 1)
+	deadly := resumable(4, func(ctx context.Context, number int) {
+		if number == 3 {
+			reached <- struct{}{}
+			<-ctx.Done()
+		}
+	})
+	first := newHost(t, store, deadly, brief)
+	asked, err := first.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	die(first)
+	for range maxTakeovers {
+		h := newHost(t, store, deadly, brief)
+		<-reached
+		die(h)
+	}
+	last := newHost(t, store, deadly, brief)
+	if got := numbers(t, last, asked.RunID); got != 3 {
+		t.Errorf("%d events, want two and the failure", got)
+	}
+	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunFailed {
+		t.Errorf("run = %+v, %v", run, err)
+	}
+}
+
+// Two processes on one database: a run can be followed and canceled where it is
+// not worked on, and the one that works on it hears of that.
+func TestAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	stores := make([]*sqlstore.Store, 2)
+	for i := range stores {
+		var err error
+		if stores[i], err = sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = stores[i].Close() })
+	}
+	if err := stores[0].Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	withNamespace(t, stores[0])
+	stopped := make(chan struct{})
+	step := make(chan struct{})
+	agent := resumable(4, func(ctx context.Context, _ int) {
+		select {
+		case <-step:
+		case <-ctx.Done():
+			close(stopped)
+		}
+	})
+	here, there := newHost(t, stores[0], agent), newHost(t, stores[1], agent)
+	asked, err := here.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail := there.follow(alice, asked.RunID, 0)
+	defer tail.close()
+	for number := range 2 {
+		step <- struct{}{}
+		if event, err := tail.next(t.Context(), nil); err != nil || event.Number != int64(number)+1 {
+			t.Fatalf("event %d, %v", event.Number, err)
+		}
+	}
+	s, _ := there.service("echo")
+	if _, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: a2a.TaskID(asked.RunID)}); err != nil {
+		t.Fatal(err)
+	}
+	<-stopped
+	if got := numbers(t, here, asked.RunID); got != 3 {
+		t.Errorf("%d events, want two and the cancellation", got)
+	}
+}
+
+// brokenLog fails to keep events for a while.
+type brokenLog struct {
+	*sqlstore.Store
+	mu     sync.Mutex
+	broken bool
+}
+
+func (l *brokenLog) Append(change storage.TaskChange, done func(error)) {
+	l.mu.Lock()
+	broken := l.broken && change.Start == nil
+	l.mu.Unlock()
+	if broken {
+		done(fmt.Errorf("write: %w", storage.ErrUnavailable))
+		return
+	}
+	l.Store.Append(change, done)
+}
+
+func (l *brokenLog) set(broken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = broken
+}
+
+// A run whose events cannot be kept is stopped; nobody sees them; and it has
+// failed when the log works again.
+func TestBrokenLog(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	log := &brokenLog{Store: store}
+	stopped := make(chan struct{})
+	h := newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		yield(working(request), nil)
+		log.set(true)
+		for yield(working(request), nil) {
+		}
+		close(stopped)
+	}))
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-stopped
+	log.set(false)
+	if got := numbers(t, h, asked.RunID); got != 2 {
+		t.Errorf("%d events, want the first and the failure", got)
+	}
+	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunFailed {
+		t.Errorf("run = %+v, %v", run, err)
+	}
+}

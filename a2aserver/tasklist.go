@@ -1,0 +1,117 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+)
+
+const (
+	defaultPage = 50
+	maxPage     = 100
+	// maxPageBytes ends a page early: tasks may have large artifacts.
+	maxPageBytes = 8 << 20
+)
+
+// ListTasks implements a2asrv.RequestHandler.
+func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := s.toFilter(request)
+	if err != nil {
+		return nil, err
+	}
+	listed := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: filter.Limit}
+	if request.ContextID != "" {
+		if filter.ConversationID, err = readID(request.ContextID); err != nil {
+			return listed, nil // no task has such a context
+		}
+	}
+	found, total, err := s.host.Log.Tasks(ctx, who, filter)
+	if err != nil {
+		return nil, err
+	}
+	listed.TotalSize = total
+	bytes := 0
+	for i, kept := range found {
+		if request.IncludeArtifacts {
+			if kept, err = s.host.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
+				return nil, err
+			}
+		}
+		task, err := toTask(kept)
+		if err != nil {
+			return nil, err
+		}
+		listed.Tasks = append(listed.Tasks, withHistory(task, request.HistoryLength))
+		bytes += size(kept)
+		full := bytes > maxPageBytes && i < len(found)-1
+		if full || len(listed.Tasks) == filter.Limit && total > len(listed.Tasks) {
+			listed.NextPageToken = toToken(found[i])
+		}
+		if full {
+			break
+		}
+	}
+	return listed, nil
+}
+
+func size(kept storage.Task) int {
+	bytes := len(kept.Snapshot)
+	for _, event := range kept.Artifacts {
+		bytes += len(event.Body)
+	}
+	return bytes
+}
+
+func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilter, error) {
+	filter := storage.TaskFilter{Agent: s.agent.Name, State: string(request.Status), Limit: request.PageSize}
+	if err := checkHistory(request.HistoryLength); err != nil {
+		return filter, err
+	}
+	if filter.Limit == 0 {
+		filter.Limit = defaultPage
+	}
+	if filter.Limit < 1 || filter.Limit > maxPage {
+		return filter, wrong("pageSize must be from 1 to 100")
+	}
+	if request.StatusTimestampAfter != nil {
+		filter.UpdatedAfter = *request.StatusTimestampAfter
+	}
+	if request.PageToken != "" {
+		cursor, ok := toCursor(request.PageToken)
+		if !ok {
+			return filter, wrong("pageToken is not one that was given")
+		}
+		filter.After = &cursor
+	}
+	return filter, nil
+}
+
+// toToken names the place after a task.
+func toToken(task storage.Task) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", task.UpdatedAt.UnixMilli(), task.RunID))
+}
+
+func toCursor(token string) (storage.TaskCursor, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return storage.TaskCursor{}, false
+	}
+	millis, id, _ := strings.Cut(string(text), "/")
+	at, err := strconv.ParseInt(millis, 10, 64)
+	if err != nil {
+		return storage.TaskCursor{}, false
+	}
+	runID, err := readID(id)
+	return storage.TaskCursor{UpdatedAt: time.UnixMilli(at), RunID: runID}, err == nil
+}
