@@ -18,10 +18,19 @@ import (
 	"parley/storage"
 )
 
-// readBody reads a whole body, of limit bytes at most and of one of the media
+// readBody reads a whole body of text: see readBytes.
+func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
+	body, err := readBytes(c, limit, wanted, accept)
+	if err == nil && !utf8.Valid(body) {
+		err = storage.Errorf(errBadRequest, "the body is not UTF-8")
+	}
+	return body, err
+}
+
+// readBytes reads a whole body, of limit bytes at most and of one of the media
 // types that accept names. A body that names none is taken for what it should
 // be.
-func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
+func readBytes(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
 	if header := c.GetHeader("Content-Type"); header != "" {
 		mediaType, params, err := mime.ParseMediaType(header)
 		charset := params["charset"]
@@ -42,8 +51,6 @@ func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType 
 		return nil, storage.Errorf(errTooLarge, "the body is larger than %d bytes", limit)
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
-	case !utf8.Valid(body):
-		return nil, storage.Errorf(errBadRequest, "the body is not UTF-8")
 	}
 	return body, nil
 }
@@ -160,6 +167,14 @@ func (f fields) checkedText(name string, check func(string) string) string {
 		}
 	}
 	return text
+}
+
+// optionalText reads a text of at most limit characters; "" when there is none.
+func (f fields) optionalText(name string, limit int) string {
+	if !f.has(name) {
+		return ""
+	}
+	return f.checkedText(name, func(text string) string { return storage.CheckText(text, limit) })
 }
 
 // username reads a username that must be there; self is the caller's.

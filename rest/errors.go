@@ -53,7 +53,9 @@ var answers = []struct {
 	{storage.ErrConflict, http.StatusConflict, "CONFLICT", "this was changed by somebody else just now; read it again and retry"},
 	{errTooLarge, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "the request is too large"},
 	{errUnsupportedMedia, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "this media type is not taken here"},
+	{storage.ErrRunNotCompleted, http.StatusUnprocessableEntity, "RUN_NOT_COMPLETED", "only a completed run can be rated"},
 	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
+	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
 	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }

@@ -221,7 +221,7 @@ func TestManyWrongFieldsMakeAShortAnswer(t *testing.T) {
 }
 
 func FuzzBodies(f *testing.F) {
-	for _, body := range []string{`{}`, `{"name":"x"}`, `{"name":1,"accessRestrictedTo":[{}]}`, `[1]`, `{"username":"bob","role":"viewer"}`, "\xff", `{"schemaDefinition":{"a":"b"}}`} {
+	for _, body := range []string{`{}`, `{"name":"x"}`, `{"name":1,"accessRestrictedTo":[{}]}`, `[1]`, `{"username":"bob","role":"viewer"}`, "\xff", `{"schemaDefinition":{"a":"b"}}`, aQuestion} {
 		f.Add(body)
 	}
 	s := newService(f, sqlstoretest.SQLite(f))
@@ -231,6 +231,8 @@ func FuzzBodies(f *testing.F) {
 		{"POST", "/permissions/datasets/alice/shop/orders/shares"},
 		{"POST", "/user/token"},
 		{"POST", "/data/alice/shop/orders/clear"},
+		{"POST", "/query/ask"},
+		{"POST", "/query/runs/00000000-0000-4000-8000-000000000000/feedback"},
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		s := *s

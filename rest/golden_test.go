@@ -171,6 +171,33 @@ alice DELETE /query/runs/{completed}
 alice DELETE /query/runs/{completed}
 alice GET /query/conversations/{conversation}
 `,
+	"resume": resumeScript,
+	"ask":    askScript,
+	"a2a":    a2aScript,
+	"feedback": `
+alice POST /query/runs/{completed}/feedback {"thumbsUp":true,"comment":"Just right."}
+# Again overwrites; what is not known is not minded.
+alice POST /query/runs/{completed}/feedback {"thumbsUp":false,"comment":null,"mood":"grim"}
+# Unparseable.
+alice POST /query/runs/{completed}/feedback {"thumbsUp":
+alice POST /query/runs/{completed}/feedback
+# Wrong, all of it said at once.
+alice POST /query/runs/{completed}/feedback {}
+alice POST /query/runs/{completed}/feedback {"thumbsUp":null}
+alice POST /query/runs/{completed}/feedback {"thumbsUp":"true"}
+alice POST /query/runs/not-an-id/feedback {"thumbsUp":1,"comment":["fine"]}
+alice POST /query/runs/{completed}/feedback {"thumbsUp":true,"comment":"NUL: \u0000"}
+alice POST /query/runs/{completed}/feedback []
+alice POST /query/runs/{completed}/feedback plain text
+# Only one's own, when completed.
+alice POST /query/runs/{running}/feedback {"thumbsUp":true}
+alice POST /query/runs/{failed}/feedback {"thumbsUp":true}
+alice POST /query/runs/00000000-0000-4000-8000-000000000000/feedback {"thumbsUp":true}
+bob POST /query/runs/{completed}/feedback {"thumbsUp":true}
+bob POST /query/runs/{running}/feedback {"thumbsUp":true}
+- POST /query/runs/{completed}/feedback {"thumbsUp":true}
+alice GET /query/runs/{completed}/feedback
+`,
 	"tokens": `
 alice POST /user/token {"name":"for the orchestrator"}
 alice POST /user/token {"name":"until then","expires_at":"2999-12-31T23:59:59+02:00","accessRestrictedTo":null}
@@ -282,6 +309,15 @@ alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM '
 alice POST /query {"username":"self","namespace":"shop","query":""}
 alice POST /query {}
 alice POST /query {"username":"self","namespace":"shop","query":"SELECT 1","naturalLanguageQuery":"one?"}
+# A question is answered with the rows of the query that was made of it.
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"How many?"}
+alice POST /query {"username":"self","namespace":"shop","dataset":"orders","naturalLanguageQuery":"Too many?"}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"None?"}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Fail"}
+alice POST /query {"username":"self","namespace":"shop","dataset":"none","naturalLanguageQuery":"How many?"}
+alice POST /query {"username":"self","namespace":"none","naturalLanguageQuery":"How many?"}
+alice POST /query {"namespace":"..","dataset":"","naturalLanguageQuery":"","model":7}
+bob POST /query {"username":"alice","namespace":"shop","naturalLanguageQuery":"How many?"}
 # Somebody who may read one dataset knows of no other.
 bob POST /query {"username":"alice","namespace":"shop","query":"SELECT 1"}
 alice POST /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"viewer"}
@@ -345,7 +381,7 @@ func TestGolden(t *testing.T) {
 			sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 				s := newService(t, store)
 				switch name {
-				case "conversations", "runs":
+				case "conversations", "runs", "resume", "ask", "feedback":
 					s.haveConversation()
 				case "uploads", "ingestions", "query":
 					s.haveUpload()
@@ -375,6 +411,7 @@ func (s *service) haveConversation() {
 		}},
 		{"failed", "nl2ql", "And in June?", storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: "canceled"}},
 		{"running", "assistant", "And in July?", storage.RunOutcome{}},
+		{"expired", "assistant", "And in <August>?", storage.RunOutcome{Status: storage.RunExpired}},
 	} {
 		asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
 			ConversationID: s.vars["conversation"], Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},

@@ -26,7 +26,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		}, []string{"method", "route", "status"}),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "parley_http_request_duration_seconds",
-			Help:    "How long answers took.",
+			Help:    "How long answers took, but for streams.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"method", "route"}),
 		inFlight: factory.NewGauge(prometheus.GaugeOpts{
@@ -36,8 +36,13 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	}
 }
 
-func (m *metrics) answered(method, route string, status int, took time.Duration) {
+// answered counts an answer. How long a stream took says how long its client
+// stayed, and is left out.
+func (m *metrics) answered(method, route string, status int, took time.Duration, stream bool) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	if stream {
+		return
+	}
 	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 }
 

@@ -1,11 +1,13 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -21,6 +23,8 @@ const (
 	userKey = "user"
 	// maxHeaders is the most bytes of a request's headers together.
 	maxHeaders = 64 << 10
+	// eventStream is the media type of an answer of events.
+	eventStream = "text/event-stream"
 )
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
@@ -48,10 +52,10 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if route == "" {
 				route = "none"
 			}
-			m.answered(knownMethod(c.Request.Method), route, status, took)
+			m.answered(knownMethod(c.Request.Method), route, status, took, isStream(c.Writer.Header()))
 			level := logLevel(route, status)
-			if len(c.Errors) > 0 && status < http.StatusBadRequest {
-				level = slog.LevelError // an answer that was broken off
+			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) {
+				level = slog.LevelError // an answer that we broke off
 			}
 			if !s.Log.Enabled(ctx, level) {
 				return
@@ -74,6 +78,11 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 		}()
 		c.Next()
 	}
+}
+
+// isStream reports whether an answer was one of events.
+func isStream(answer http.Header) bool {
+	return strings.HasPrefix(answer.Get("Content-Type"), eventStream)
 }
 
 // knownMethod keeps a client from making up labels.

@@ -35,52 +35,95 @@ type queryMetadata struct {
 	FinalDataset    *string `json:"finalDataset"`
 }
 
+// postQuery answers a query, or a question that an agent makes a query of.
 func (s *Server) postQuery(c *gin.Context, caller storage.Caller) error {
 	f, err := s.readFields(c)
 	if err != nil {
 		return err
 	}
+	if f.has("naturalLanguageQuery") {
+		return s.answerInQueries(c, caller, f)
+	}
 	ref := storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)}
-	dataset := ""
-	if f.has("dataset") {
-		dataset = f.checkedText("dataset", storage.CheckName)
+	dataset := f.dataset()
+	query := f.checkedText("query", func(string) string { return "" })
+	if err := f.err(); err != nil {
+		return err
 	}
-	query := f.text("query")
-	switch {
-	case f.has("query") && f.has("naturalLanguageQuery"):
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	if err := s.findDataset(ctx, caller, ref, dataset); err != nil {
+		return err
+	}
+	result, err := s.Lake.Query(ctx, caller, ref, query)
+	if err != nil {
+		return err
+	}
+	writeRows(c, result, query, dataset)
+	return nil
+}
+
+// answerInQueries has the agent that writes queries answer a question: with the
+// rows of its query.
+func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields) error {
+	if f.has("query") {
 		f.refuse("query", "and naturalLanguageQuery cannot both be given")
-	case f.has("naturalLanguageQuery"):
-		f.refuse("naturalLanguageQuery", "is not answered yet; give a query in SQL")
-	case !f.has("query"):
-		f.refuse("query", "is required")
 	}
+	question := f.question(caller, "naturalLanguageQuery")
+	question.Agent = agentNL2QL
+	dataset := f.dataset()
 	if err := f.err(); err != nil {
 		return err
 	}
 	if dataset != "" {
-		_, err := s.Store.Dataset(c.Request.Context(), caller, storage.DatasetRef{Owner: ref.Owner, Namespace: ref.Name, Name: dataset})
-		if err != nil {
-			return err
-		}
+		question.HelperPrompt = "The question is about the dataset " + dataset + "."
 	}
-	result, err := s.Lake.Query(c.Request.Context(), caller, ref, query)
+	defer s.takeTime(c)()
+	if err := s.findDataset(c.Request.Context(), caller, question.Namespace, dataset); err != nil {
+		return err
+	}
+	var result storage.QueryResult
+	_, err := s.runToEnd(c, caller, question, func(progress storage.Progress) {
+		if progress.Kind == storage.StepDone {
+			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
+		}
+	})
 	if err != nil {
 		return err
 	}
-	answer := queryAnswer{
-		Data: result.Rows,
+	writeRows(c, result, question.Text, dataset)
+	return nil
+}
+
+// dataset reads the dataset that a query starts from; "" when there is none.
+func (f fields) dataset() string {
+	if !f.has("dataset") {
+		return ""
+	}
+	return f.checkedText("dataset", storage.CheckName)
+}
+
+// findDataset fails when a dataset is named and not there for the caller.
+func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, name string) error {
+	if name == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
+	defer cancel()
+	_, err := s.Store.Dataset(ctx, caller, storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: name})
+	return err
+}
+
+func writeRows(c *gin.Context, result storage.QueryResult, original, dataset string) {
+	c.PureJSON(http.StatusOK, queryAnswer{
+		Data: orEmpty(result.Rows),
 		Metadata: queryMetadata{
 			Count:           len(result.Rows),
 			Truncated:       result.Truncated,
 			ExecutedQuery:   result.SQL,
-			OriginalQuery:   query,
+			OriginalQuery:   original,
 			StartingDataset: orNull(dataset),
 			FinalDataset:    orNull(dataset),
 		},
-	}
-	if answer.Data == nil {
-		answer.Data = []json.RawMessage{}
-	}
-	c.PureJSON(http.StatusOK, answer)
-	return nil
+	})
 }

@@ -34,10 +34,12 @@ type Pinger interface {
 
 // Config is what the interface needs.
 type Config struct {
-	Store   storage.Store
-	Auth    Authenticator
-	Uploads Uploads
-	Lake    Lake
+	Store    storage.Store
+	Auth     Authenticator
+	Uploads  Uploads
+	Lake     Lake
+	Agents   Agents
+	Feedback Feedback
 	// Ready are what else must answer, besides Store, for the server to want
 	// requests.
 	Ready []Pinger
@@ -56,6 +58,11 @@ type Config struct {
 	MaxRowsBody int64
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
+	// RunTimeout is how long a request may wait for a run to end.
+	RunTimeout time.Duration
+	// WriteTimeout is how long a client may take to read a piece of an answer
+	// that comes in pieces, or late.
+	WriteTimeout time.Duration
 	// TrustedProxies are the addresses and networks whose X-Forwarded headers
 	// are believed.
 	TrustedProxies []string

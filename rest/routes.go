@@ -72,12 +72,23 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.unhurried(s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
 
-	s.handle(http.MethodPost, "/query", s.postQuery)
+	s.stream(http.MethodPost, "/query", s.postQuery)
+	s.stream(http.MethodPost, "/query/ask", s.ask)
+	s.stream(http.MethodPost, "/query/autorag", s.askAndWait)
 	s.handle(http.MethodGet, "/query/conversations", s.getConversations)
 	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
 	s.handle(http.MethodDelete, "/query/conversations/:conversationId", s.deleteConversation)
 	s.handle(http.MethodGet, "/query/runs/:runId", s.getRun)
 	s.handle(http.MethodDelete, "/query/runs/:runId", s.deleteRun)
+	s.stream(http.MethodPost, "/query/runs/:runId/resume", s.resumeRun)
+
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		s.public(method, Root+"/a2a", s.getCatalog)
+		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
+	}
+	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
+	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
+	s.handle(http.MethodPost, "/query/runs/:runId/feedback", s.rateRun)
 
 	s.handle(http.MethodPost, "/user/token", s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", s.getTokens)
@@ -98,7 +109,7 @@ func (s *Server) handle(method, path string, operation func(c *gin.Context, call
 }
 
 // stream is handle for an operation that may take as long as its client takes to
-// read what it sends.
+// read what it sends, or a run to end.
 func (s *Server) stream(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
 	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
 		ctx := c.Request.Context()

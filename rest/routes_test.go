@@ -28,12 +28,19 @@ func (s *service) operations() []string {
 	return operations
 }
 
+// publicOperations are for everybody: what agents there are, and how to reach
+// them.
+var publicOperations = []string{
+	"GET /a2a", "HEAD /a2a", "GET /a2a/:agent/.well-known/agent-card.json", "HEAD /a2a/:agent/.well-known/agent-card.json",
+}
+
 // at fills in the parameters of an operation's path with what the service has.
 func (s *service) at(path string) string {
 	return strings.NewReplacer(
 		":username", "alice", ":user", "alice", ":namespace", "shop", ":datasetName", "orders",
 		":conversationId", s.vars["conversation"], ":runId", s.vars["completed"], ":tokenId", s.vars["dataset-id"],
 		":sessionId", s.vars["session"], ":fileId", s.vars["file"], ":ingestionId", s.vars["ingestion"],
+		":agent", "nl2ql",
 	).Replace(path)
 }
 
@@ -47,6 +54,12 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 		method, path, _ := strings.Cut(operation, " ")
 		if path == rest.PartPath {
 			continue // by a signed address
+		}
+		if slices.Contains(publicOperations, operation) {
+			if got := s.send("-", method, s.at(path), "", ""); got.status != http.StatusOK {
+				t.Errorf("%s: %d %s", operation, got.status, got.body)
+			}
+			continue
 		}
 		s.checkError(operation, s.send("-", method, s.at(path), "application/json", "{}"), http.StatusUnauthorized, "UNAUTHORIZED")
 	}
@@ -74,10 +87,15 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 		"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
 		"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 		"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
-		"POST /query": `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+		"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+		"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
+		"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
+		"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
 	}
 	// What is not about any namespace: it is for every token, and its own.
-	free := []string{"POST /file-upload/prepare", "PUT " + rest.PartPath}
+	free := append([]string{"POST /file-upload/prepare", "PUT " + rest.PartPath}, publicOperations...)
+	// What an agent's host decides, which is told of the restriction.
+	hosted := []string{"POST /a2a/:agent", "POST /a2a/:agent/"}
 	lists := []string{"GET /schema/:user/namespaces", "GET /schema/datasets/all", "GET /query/conversations"}
 
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -110,6 +128,10 @@ alice GET /user/tokens`))
 			got := s.send("elsewhere", method, s.at(path), contentType, s.expand(body))
 			switch {
 			case slices.Contains(free, operation):
+			case slices.Contains(hosted, operation):
+				if !strings.Contains(got.body, `"restricted":true`) {
+					t.Errorf("%s: the host is not told: %d %s", operation, got.status, got.body)
+				}
 			case slices.Contains(lists, operation):
 				if got.status != http.StatusOK || strings.Contains(got.body, "shop") || strings.Contains(got.body, "orders") {
 					t.Errorf("%s: %d %s", operation, got.status, got.body)

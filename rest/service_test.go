@@ -21,6 +21,7 @@ import (
 	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
+	"parley/storage/trace"
 )
 
 // service is the whole interface over a real store, reached by HTTP.
@@ -29,6 +30,7 @@ type service struct {
 	store   *sqlstore.Store
 	rest    *rest.Server
 	uploads *objects.Uploads
+	agents  *scriptedAgents
 	server  *httptest.Server
 	auth    auth.Config
 	log     *bytes.Buffer
@@ -47,10 +49,13 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 	t.Cleanup(authenticator.Close)
 	uploads, parts, datasets := newDataPlane(t, store)
 	s.uploads = uploads
+	s.agents = &scriptedAgents{store: store, lines: map[string][]storage.Progress{}}
 	cfg := rest.Config{
 		Uploads:        uploads,
 		Parts:          parts,
 		Lake:           datasets,
+		Agents:         s.agents,
+		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),
 		MaxRowsBody:    1 << 20,
 		Store:          store,
 		Auth:           authenticator,
@@ -58,6 +63,8 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 		Metrics:        prometheus.NewRegistry(),
 		MaxBody:        1 << 20,
 		RequestTimeout: time.Minute,
+		RunTimeout:     time.Minute,
+		WriteTimeout:   time.Minute,
 	}
 	for _, apply := range change {
 		apply(&cfg)

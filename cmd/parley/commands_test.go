@@ -41,6 +41,20 @@ func TestWrongSettings(t *testing.T) {
 		{"an unknown command", nil, []string{"nonsense"}, []string{"nonsense"}},
 		{"a token for nobody", nil, []string{"token"}, []string{"user"}},
 		{"a token for self, for ever", nil, []string{"token", "Self", "--ttl=-1h"}, []string{"USER", "--ttl (PARLEY_TTL)"}},
+		{"half a Langfuse", []string{"LANGFUSE_HOST=https://langfuse.example", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{
+			"--langfuse-public-key (LANGFUSE_PUBLIC_KEY) is missing"}},
+		{"keys alone", []string{"LANGFUSE_PUBLIC_KEY=pk", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{"--langfuse-host (LANGFUSE_HOST) is missing"}},
+		{"wrong tracing", []string{
+			"LANGFUSE_BASE_URL=https://me:hunter2@langfuse.example", "LANGFUSE_PUBLIC_KEY=pk", "LANGFUSE_SECRET_KEY=sk",
+			"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://x?key=hunter2", "OTEL_EXPORTER_OTLP_HEADERS=hunter2",
+			"OTEL_RESOURCE_ATTRIBUTES=%zz", "OTEL_TRACES_SAMPLER=jaeger_remote", "OTEL_TRACES_SAMPLER_ARG=2",
+			"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=perhaps",
+		}, []string{"serve"}, []string{
+			"--langfuse-host (LANGFUSE_HOST)", "--otel-exporter-otlp-endpoint (OTEL_EXPORTER_OTLP_ENDPOINT)",
+			"--otel-exporter-otlp-traces-endpoint (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)", "--otel-exporter-otlp-headers (OTEL_EXPORTER_OTLP_HEADERS)",
+			"--otel-resource-attributes (OTEL_RESOURCE_ATTRIBUTES)", "--otel-traces-sampler (OTEL_TRACES_SAMPLER)",
+			"--otel-traces-sampler-arg (OTEL_TRACES_SAMPLER_ARG)", "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)",
+		}},
 		{"migrate what", nil, []string{"migrate", "--database-url", "x"}, []string{"--database-url"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,7 +35,10 @@ func (w wrongSettings) Error() string {
 type checker struct{ wrong wrongSettings }
 
 func (c *checker) refuse(flag, format string, args ...any) {
-	variable := "PARLEY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	variable := strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	if !strings.HasPrefix(flag, "langfuse-") && !strings.HasPrefix(flag, "otel-") {
+		variable = "PARLEY_" + variable
+	}
 	c.wrong = append(c.wrong, fmt.Sprintf("--%s (%s) %s", flag, variable, fmt.Sprintf(format, args...)))
 }
 

@@ -21,7 +21,8 @@ const (
 	exitUsage  = 2
 )
 
-// cli is the command line. Every flag has its PARLEY_ variable.
+// cli is the command line. Every flag has its PARLEY_ variable, but for those
+// whose variables are known by other names.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
 	Token   tokenCmd   `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`

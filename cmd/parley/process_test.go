@@ -40,7 +40,7 @@ func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Dir = dir
 	for _, setting := range os.Environ() {
-		if !strings.HasPrefix(setting, "PARLEY_") {
+		if !strings.HasPrefix(setting, "PARLEY_") && !strings.HasPrefix(setting, "LANGFUSE_") && !strings.HasPrefix(setting, "OTEL_") {
 			cmd.Env = append(cmd.Env, setting)
 		}
 	}

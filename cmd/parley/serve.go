@@ -16,7 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/internal/auth"
+	"parley/llm/rules"
 	"parley/rest"
+	"parley/storage/trace"
 )
 
 // serveCmd is `parley serve`.
@@ -27,6 +29,8 @@ type serveCmd struct {
 	lakeSettings
 	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
+	agentSettings
+	traceSettings
 	logSettings
 }
 
@@ -35,6 +39,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
+	traces, runTimeout := s.traceSettings.read(c), c.duration("run-timeout", s.RunTimeout)
 	migrate := c.toggle("migrate", s.Migrate)
 	if err := c.err(); err != nil {
 		return err
@@ -67,6 +72,12 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	}
 	defer authenticator.Close()
 
+	tracing, err := openTracing(ctx, traces, trace.FeedbackConfig{Records: store, Log: log})
+	if err != nil {
+		return err
+	}
+	defer tracing.close()
+
 	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, log)
 	if err != nil {
 		return err
@@ -75,6 +86,13 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 
 	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
+	web.Feedback = tracing.feedback
+	host, err := openHost(ctx, runTimeout, store, plane.datasets, onlyRules{rules.New()}, tracing.tracer, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
+	web.Agents, web.RunTimeout, web.WriteTimeout = host, runTimeout+time.Minute, streamWrite
 	web.Ready = []rest.Pinger{plane.objects}
 	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
 	handler, err := rest.New(web.Config)

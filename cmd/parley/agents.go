@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver"
+	"parley/agents"
+	"parley/agents/assistant"
+	"parley/agents/nl2ql"
+	"parley/cards"
+	"parley/llm"
+	"parley/storage"
+	"parley/storage/lake"
+	"parley/storage/sqlstore"
+	"parley/storage/trace"
+)
+
+const (
+	// maxRuns is how many questions one process answers at a time.
+	maxRuns = 4096
+	// streamWrite is how long a reader of a stream may take to read an event.
+	streamWrite = 15 * time.Second
+	// keepAlive is how often a stream without events shows that it lives.
+	keepAlive = 15 * time.Second
+	// hostLease is how long the runs of a process that has died wait to be taken
+	// over.
+	hostLease = 15 * time.Second
+	// leaveTimeout is how long a process that stops may take to leave its runs to
+	// others.
+	leaveTimeout = 5 * time.Second
+)
+
+// agentSettings bound what agents do.
+type agentSettings struct {
+	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+}
+
+// openHost opens the agents and takes up what is left to do.
+func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Store, datasets *lake.Datasets,
+	models agents.Models, tracer *trace.Tracer, log *slog.Logger,
+) (*a2aserver.Host, error) {
+	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}}
+	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
+		return a2aserver.Agent{
+			Name: name,
+			Card: func(baseURL string) *a2a.AgentCard { return card(baseURL, version) },
+			ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
+				examples, err := agents.Examples(ctx, store, caller)
+				if err != nil {
+					return nil, fmt.Errorf("find examples: %w", err)
+				}
+				return cards.WithExamples(card(baseURL, version), examples)
+			},
+			Check: func(question storage.Question) error {
+				_, err := models.Jobs(question.Provider, question.Model)
+				return err
+			},
+			Projection: a2aserver.Projection{
+				Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
+			},
+		}
+	}
+	first, second := described(cards.NL2QLName, cards.NL2QL), described(cards.AssistantName, cards.Assistant)
+	first.Executor, second.Executor = nl2ql.New(cfg), assistant.New(cfg)
+	host := a2aserver.New(a2aserver.Config{
+		Log:          store,
+		Agents:       []a2aserver.Agent{first, second},
+		CardJSON:     cards.JSON,
+		Catalog:      func(baseURL string) any { return cards.Catalog(baseURL) },
+		Logger:       log,
+		Trace:        tracer.Run,
+		RunTimeout:   runTimeout,
+		MaxRuns:      maxRuns,
+		WriteTimeout: streamWrite,
+		KeepAlive:    keepAlive,
+		Lease:        hostLease,
+	})
+	if err := host.Start(ctx); err != nil {
+		return nil, errors.Join(err, host.Close(ctx))
+	}
+	return host, nil
+}
+
+// closeHost leaves what is not done to other processes, or to the next one.
+func closeHost(ctx context.Context, host *a2aserver.Host) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	return host.Close(ctx)
+}
+
+// onlyRules answers without a model.
+type onlyRules struct{ jobs llm.Jobs }
+
+// Jobs implements agents.Models.
+func (r onlyRules) Jobs(provider, model string) (llm.Jobs, error) {
+	if provider != "" && provider != "rules" || model != "" {
+		return nil, storage.Errorf(storage.ErrInvalid, "no such model is set here")
+	}
+	return r.jobs, nil
+}

@@ -1,0 +1,166 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"parley/internal/baseurl"
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+var _ rest.Agents = (*scriptedAgents)(nil)
+
+// scriptedAgents have their lines by heart. Runs are in the store for real, and
+// have ended by the time that they can be followed, unless follow is set.
+type scriptedAgents struct {
+	store *sqlstore.Store
+	// follow, where set, has runs go on, and is what they come to.
+	follow func(ctx context.Context, runID string, yield func(storage.Progress, error) bool)
+
+	mu sync.Mutex
+	// asked is what was asked last.
+	asked storage.Question
+	lines map[string][]storage.Progress
+}
+
+// linesFor is what an agent has to say to a question.
+func linesFor(agent, question string) []storage.Progress {
+	step := storage.Step{
+		Instruction: "Count the <orders>", Query: "SELECT count(*) AS n FROM orders", Reasoning: "One row an order",
+		Data: []json.RawMessage{json.RawMessage(`{"n": 3, "big": 12345678901234567890, "text": "a < b & c\n",` + "\n" + `"__metadata": {"score": 1.0}}`)},
+	}
+	switch {
+	case strings.HasPrefix(question, "Fail"):
+		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "table `order` does not exist"}}
+	case agent == "nl2ql":
+		step.Instruction = question
+		if strings.HasPrefix(question, "Too many") {
+			step.Truncated = true
+		}
+		if strings.HasPrefix(question, "None") {
+			step.Data = nil
+		}
+		return []storage.Progress{
+			{Kind: storage.StepStarted, Step: storage.Step{Instruction: step.Instruction}},
+			{Kind: storage.QueryExecuting, Step: step},
+			{Kind: storage.StepDone, Step: step},
+			{Kind: storage.AnswerStarted},
+			{Kind: storage.Answered, Text: fmt.Sprintf("%d row(s)", len(step.Data))},
+		}
+	case strings.HasPrefix(question, "Hello"):
+		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.Planned}, {Kind: storage.AnswerStarted}, {Kind: storage.Answered, Text: "Hello."}}
+	}
+	return []storage.Progress{
+		{Kind: storage.PlanningStarted},
+		{Kind: storage.Planned, Steps: []string{step.Instruction, "Say so"}, Reasoning: "They must be <counted>."},
+		{Kind: storage.StepStarted, Step: storage.Step{Instruction: step.Instruction}},
+		{Kind: storage.QueryExecuting, Step: step},
+		{}, // still at it
+		{Kind: storage.StepDone, Step: step},
+		{Kind: storage.StepStarted, Index: 1, Step: storage.Step{Instruction: "Say so"}},
+		{Kind: storage.StepDone, Index: 1, Step: storage.Step{Instruction: "Say so"}},
+		{Kind: storage.AnswerStarted},
+		{Kind: storage.Answered, Text: "There are **3**.\nReally."},
+	}
+}
+
+// outcomeOf is how a run with these lines ends.
+func outcomeOf(lines []storage.Progress) storage.RunOutcome {
+	steps := []map[string]any{}
+	for _, line := range lines {
+		switch line.Kind {
+		case storage.StepDone:
+			data := line.Step.Data
+			if data == nil {
+				data = []json.RawMessage{}
+			}
+			steps = append(steps, map[string]any{
+				"instruction": line.Step.Instruction, "query": line.Step.Query, "reasoning": line.Step.Reasoning, "data": data})
+		case storage.RunHasFailed:
+			return storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: line.Text}
+		}
+	}
+	result, err := json.Marshal(map[string]any{"response": lines[len(lines)-1].Text, "steps": steps})
+	if err != nil {
+		panic(err)
+	}
+	return storage.RunOutcome{Status: storage.RunCompleted, Result: result}
+}
+
+func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+	if question.Model == "unknown" {
+		return storage.Asking{}, storage.Errorf(storage.ErrInvalid, "there is no model 'unknown'")
+	}
+	asked := question
+	if question.ConversationID == "" {
+		question.ConversationID = uuid.NewString()
+	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID); err != nil {
+		return storage.Asking{}, err
+	}
+	asking, err := sqlstoretest.Ask(ctx, a.store, caller, question)
+	if err != nil {
+		return asking, err
+	}
+	lines := linesFor(question.Agent, question.Text)
+	a.mu.Lock()
+	a.asked, a.lines[asking.RunID] = asked, lines
+	a.mu.Unlock()
+	if a.follow == nil {
+		err = sqlstoretest.Finish(ctx, a.store, caller, asking.RunID, outcomeOf(lines))
+	}
+	return asking, err
+}
+
+func (a *scriptedAgents) Follow(ctx context.Context, _ storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
+	return func(yield func(storage.Progress, error) bool) {
+		if a.follow != nil {
+			a.follow(ctx, runID, yield)
+			return
+		}
+		a.mu.Lock()
+		lines, ok := a.lines[runID]
+		a.mu.Unlock()
+		if !ok {
+			lines = linesFor("assistant", "")
+		}
+		for _, line := range lines {
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent string, body []byte) error {
+	if agent != "nl2ql" && agent != "assistant" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "result": map[string]any{
+		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
+}
+
+func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := fmt.Fprintf(w, "[{\"name\":\"nl2ql\",\"url\":\"%s/a2a/nl2ql\"}]\n", baseurl.From(r.Context()))
+	return err
+}
+
+func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
+	if agent != "nl2ql" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err := fmt.Fprintf(w, "{\"name\":\"%s\",\"url\":\"%s/a2a/%s\"}\n", agent, baseurl.From(r.Context()), agent)
+	return err
+}

@@ -1,0 +1,185 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// The most characters of what may be said besides a question.
+const (
+	maxHelperPrompt = 10_000
+	maxModelName    = 200
+)
+
+type askAnswer struct {
+	Response       json.RawMessage `json:"response"`
+	Steps          json.RawMessage `json:"steps"`
+	RunID          string          `json:"runId"`
+	ConversationID string          `json:"conversationId"`
+}
+
+type goneRun struct {
+	Question string          `json:"question"`
+	Result   json.RawMessage `json:"result"`
+}
+
+// question reads a question, of which the text is in the named field.
+func (f fields) question(caller storage.Caller, text string) storage.Question {
+	return storage.Question{
+		Namespace: storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)},
+		Text:      f.checkedText(text, checkQuestion),
+		Provider:  f.optionalText("provider", maxModelName),
+		Model:     f.optionalText("model", maxModelName),
+	}
+}
+
+func checkQuestion(text string) string {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "must not be blank"
+	case len(text) > storage.MaxQuestion:
+		return fmt.Sprintf("must be at most %d bytes", storage.MaxQuestion)
+	}
+	return storage.CheckText(text, storage.MaxQuestion)
+}
+
+// agent reads the name of an agent; the assistant's when there is none.
+func (f fields) agent(name string) string {
+	if !f.has(name) {
+		return agentAssistant
+	}
+	return f.checkedText(name, func(agent string) string {
+		if agent != agentAssistant && agent != agentNL2QL {
+			return fmt.Sprintf("must be '%s' or '%s'", agentAssistant, agentNL2QL)
+		}
+		return ""
+	})
+}
+
+func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Question, error) {
+	f, err := s.readFields(c)
+	if err != nil {
+		return storage.Question{}, err
+	}
+	question := f.question(caller, "query")
+	question.HelperPrompt = f.optionalText("helperPrompt", maxHelperPrompt)
+	question.Agent = f.agent("agent")
+	if f.has("conversationId") {
+		question.ConversationID = f.id("conversationId")
+	}
+	return question, f.err()
+}
+
+// startRun has a question answered. The run is not the request's: it goes on
+// without it.
+func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	return s.Agents.Ask(ctx, caller, question)
+}
+
+// ask answers a question with all that its run comes to.
+func (s *Server) ask(c *gin.Context, caller storage.Caller) error {
+	question, err := s.readQuestion(c, caller)
+	if err != nil {
+		return err
+	}
+	defer s.takeTime(c)()
+	asking, err := s.startRun(c, caller, question)
+	if err != nil {
+		return err
+	}
+	return s.sendProgress(c, caller, runStarted{RunID: asking.RunID, ConversationID: asking.ConversationID})
+}
+
+// askAndWait answers a question with what came of its run.
+func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
+	question, err := s.readQuestion(c, caller)
+	if err != nil {
+		return err
+	}
+	defer s.takeTime(c)()
+	run, err := s.runToEnd(c, caller, question, func(storage.Progress) {})
+	if err != nil {
+		return err
+	}
+	answer := askAnswer{}
+	if err := json.Unmarshal(run.Result, &answer); err != nil {
+		return fmt.Errorf("read the result of run %s: %w", run.ID, err)
+	}
+	answer.RunID, answer.ConversationID = run.ID, run.ConversationID
+	c.PureJSON(http.StatusOK, answer)
+	return nil
+}
+
+// resumeRun tells what a run that is going on has come to, and what it comes to.
+func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
+	id, err := pathID(c, "runId")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	run, err := s.Store.Run(ctx, caller, id)
+	if err != nil {
+		return err
+	}
+	switch run.Status {
+	case storage.RunCompleted, storage.RunExpired:
+		c.PureJSON(http.StatusGone, goneRun{Question: run.Question, Result: run.Result})
+		return nil
+	case storage.RunFailed:
+		return failure(run)
+	}
+	defer s.takeTime(c)()
+	return s.sendProgress(c, caller, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
+}
+
+// runToEnd has a question answered, tells of the progress, and gives the run when
+// it is completed.
+func (s *Server) runToEnd(c *gin.Context, caller storage.Caller, question storage.Question, tell func(storage.Progress)) (storage.Run, error) {
+	asking, err := s.startRun(c, caller, question)
+	if err != nil {
+		return storage.Run{}, err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RunTimeout)
+	defer cancel()
+	run, err := s.waitForRun(ctx, caller, asking.RunID, tell)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request may; run %s goes on, and will have it", asking.RunID)
+	}
+	return run, err
+}
+
+func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, tell func(storage.Progress)) (storage.Run, error) {
+	for progress, err := range s.Agents.Follow(ctx, caller, id) {
+		if err != nil {
+			return storage.Run{}, fmt.Errorf("follow run: %w", err)
+		}
+		tell(progress)
+	}
+	run, err := s.Store.Run(ctx, caller, id)
+	if err == nil && run.Status != storage.RunCompleted {
+		err = failure(run)
+	}
+	return run, err
+}
+
+// failure says why a run has no result.
+func failure(run storage.Run) error {
+	switch {
+	case !run.Status.Final():
+		return fmt.Errorf("run %s is said to have ended and has not", run.ID)
+	case run.ErrorMessage == "":
+		return storage.Errorf(storage.ErrInvalid, "the run has %s", run.Status)
+	}
+	return storage.Errorf(storage.ErrInvalid, "%s", run.ErrorMessage)
+}

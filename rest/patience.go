@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// takeTime lets an operation that has read its body take longer than the
+// server's timeouts allow: from here on, each write has a time of its own. What
+// takeTime gives is to be called in the end, for what the server has left to
+// write.
+func (s *Server) takeTime(c *gin.Context) (end func()) {
+	// While there is body left, the server does not see the client leave, and has
+	// a deadline for reading it.
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.MaxBody))
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
+	w := timedWriter{ResponseWriter: c.Writer, timeout: s.WriteTimeout}
+	c.Writer = w
+	return w.extend
+}
+
+// timedWriter cuts off a client that does not take what is written.
+type timedWriter struct {
+	gin.ResponseWriter
+	timeout time.Duration
+}
+
+// extend gives the client its time from now on.
+func (w timedWriter) extend() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
+}
+
+func (w timedWriter) Write(text []byte) (int, error) {
+	w.extend()
+	return w.ResponseWriter.Write(text)
+}
+
+func (w timedWriter) WriteString(text string) (int, error) {
+	w.extend()
+	return w.ResponseWriter.WriteString(text)
+}
+
+func (w timedWriter) Flush() {
+	w.extend()
+	w.ResponseWriter.Flush()
+}
+
+// Unwrap lets an http.ResponseController reach the connection.
+func (w timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
