@@ -59,8 +59,9 @@ type Config struct {
 	// Catalog gives what GET /a2a answers, to be written as JSON.
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger
-	// Trace follows a run; the end is told what became of it. It may be nil.
-	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(status string, err error))
+	// Trace follows a run; the end is told what became of it, and why it broke
+	// off where it did. It may be nil.
+	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(task *a2a.Task, err error))
 	// RunTimeout is how long a run may take.
 	RunTimeout time.Duration
 	// MaxRuns is how many runs one host works on at a time.

@@ -113,7 +113,7 @@ func (r *run) work() {
 	if err == nil && !r.final {
 		err = context.Cause(ctx) // its last event could not be kept
 	}
-	done(string(r.task.Status.State), err)
+	done(r.task, err)
 	if err == nil || r.refused != nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
@@ -121,9 +121,9 @@ func (r *run) work() {
 	r.fail(err, storage.RunFailed)
 }
 
-func (r *run) trace(ctx context.Context) (context.Context, func(status string, err error)) {
+func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, err error)) {
 	if r.host.Trace == nil {
-		return ctx, func(string, error) {}
+		return ctx, func(*a2a.Task, error) {}
 	}
 	return r.host.Trace(ctx, r.asking)
 }

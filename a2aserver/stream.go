@@ -108,17 +108,27 @@ func (o *eventWriter) fail(failure *rpcError) error {
 	return o.send([]byte("data: "), errorResponse(o.id, failure), lineEnd)
 }
 
+// sendPiece is how many bytes a reader has the time of one write for: a slow one
+// that reads on gets even a large event.
+const sendPiece = 64 << 10
+
 // send writes and flushes, in the time that a reader has.
 func (o *eventWriter) send(head, body, end []byte) error {
-	if err := o.control.SetWriteDeadline(o.writeDeadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("%w: %w", errReaderGone, err)
+	if err := o.extend(); err != nil {
+		return err
 	}
-	for _, piece := range [...][]byte{head, body, end} {
-		if len(piece) == 0 {
-			continue
-		}
-		if _, err := o.w.Write(piece); err != nil {
-			return fmt.Errorf("%w: %w", errReaderGone, err)
+	for _, part := range [...][]byte{head, body, end} {
+		for begun := false; len(part) > 0; begun = true {
+			if begun {
+				if err := o.extend(); err != nil {
+					return err
+				}
+			}
+			piece := part[:min(len(part), sendPiece)]
+			if _, err := o.w.Write(piece); err != nil {
+				return fmt.Errorf("%w: %w", errReaderGone, err)
+			}
+			part = part[len(piece):]
 		}
 	}
 	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -127,6 +137,14 @@ func (o *eventWriter) send(head, body, end []byte) error {
 	// A deadline that passes while there is nothing to write ends an HTTP/2
 	// stream, and the server's own has no place here.
 	_ = o.control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// extend gives the reader its time from now on.
+func (o *eventWriter) extend() error {
+	if err := o.control.SetWriteDeadline(o.writeDeadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("%w: %w", errReaderGone, err)
+	}
 	return nil
 }
 

@@ -38,12 +38,10 @@ type resultStep struct {
 
 // Result renders a completed task of either agent for readers of runs.
 func Result(task *a2a.Task) (json.RawMessage, error) {
-	rendered := result{Steps: []resultStep{}}
+	rendered := result{Response: Response(task), Steps: []resultStep{}}
 	if data := artifact(task, ResultData); data != nil {
-		rendered.Response = readText(data.Parts)
 		rendered.add(queryStep(artifact(task, GeneratedQuery), data, question(task)))
-	} else if answer := artifact(task, AnswerText); answer != nil {
-		rendered.Response = readText(answer.Parts)
+	} else if artifact(task, AnswerText) != nil {
 		for _, made := range task.Artifacts {
 			if strings.HasPrefix(string(made.ID), stepPrefix) {
 				rendered.add(ReadStep(made))
@@ -63,6 +61,16 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 
 func (r *result) add(step llm.Step) {
 	r.Steps = append(r.Steps, resultStep{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows)})
+}
+
+// Response gives what a task of either agent has answered; "" when it has not.
+func Response(task *a2a.Task) string {
+	for _, name := range []string{ResultData, AnswerText} {
+		if made := artifact(task, name); made != nil {
+			return readText(made.Parts)
+		}
+	}
+	return ""
 }
 
 // listed gives rows that are written as a list when there are none, too.

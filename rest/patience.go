@@ -3,6 +3,7 @@ package rest
 import (
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -22,6 +23,9 @@ func (s *Server) takeTime(c *gin.Context) (end func()) {
 	return w.extend
 }
 
+// timedPiece is how many bytes a client has the time of one write for.
+const timedPiece = 64 << 10
+
 // timedWriter cuts off a client that does not take what is written.
 type timedWriter struct {
 	gin.ResponseWriter
@@ -33,15 +37,20 @@ func (w timedWriter) extend() {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }
 
-func (w timedWriter) Write(text []byte) (int, error) {
-	w.extend()
-	return w.ResponseWriter.Write(text)
+// Write gives the client its time for each piece: a slow one that reads on gets
+// all of it.
+func (w timedWriter) Write(text []byte) (written int, err error) {
+	for piece := range slices.Chunk(text, timedPiece) {
+		w.extend()
+		n, err := w.ResponseWriter.Write(piece)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
-func (w timedWriter) WriteString(text string) (int, error) {
-	w.extend()
-	return w.ResponseWriter.WriteString(text)
-}
+func (w timedWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
 
 func (w timedWriter) Flush() {
 	w.extend()

@@ -23,7 +23,7 @@ import (
 
 const (
 	// maxRuns is how many questions one process answers at a time.
-	maxRuns = 4096
+	maxRuns = 2048
 	// streamWrite is how long a reader of a stream may take to read an event.
 	streamWrite = 15 * time.Second
 	// keepAlive is how often a stream without events shows that it lives.
@@ -74,7 +74,7 @@ func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Sto
 		CardJSON:     cards.JSON,
 		Catalog:      func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:       log,
-		Trace:        tracer.Run,
+		Trace:        traced(tracer),
 		RunTimeout:   runTimeout,
 		MaxRuns:      maxRuns,
 		WriteTimeout: streamWrite,
@@ -85,6 +85,17 @@ func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Sto
 		return nil, errors.Join(err, host.Close(ctx))
 	}
 	return host, nil
+}
+
+// traced follows runs with a tracer.
+func traced(tracer *trace.Tracer) func(context.Context, storage.Asking) (context.Context, func(*a2a.Task, error)) {
+	return func(ctx context.Context, asking storage.Asking) (context.Context, func(*a2a.Task, error)) {
+		ctx, end := tracer.Run(ctx, asking)
+		return ctx, func(task *a2a.Task, err error) {
+			tracer.Answer(ctx, agents.Response(task))
+			end(string(task.Status.State), err)
+		}
+	}
 }
 
 // closeHost leaves what is not done to other processes, or to the next one.
