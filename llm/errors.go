@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // ErrNoKey says that a provider needs an API key and none is set.
@@ -13,6 +14,14 @@ var ErrNoKey = errors.New("no API key is set")
 // ErrNoAnswer says that a provider accepted a question and sent back nothing of
 // use: neither text nor a tool call, or what cannot be read as an answer.
 var ErrNoAnswer = errors.New("the model gave no answer")
+
+// errBrokeOff says that an answer ended before the provider said that it is
+// whole.
+var errBrokeOff = errors.New("the answer broke off")
+
+// errSilent says that a provider stopped sending in the middle of an answer, or
+// did not begin one.
+var errSilent = errors.New("the model fell silent")
 
 // StatusError is a provider's refusal: an HTTP status other than 2xx.
 type StatusError struct {
@@ -23,6 +32,9 @@ type StatusError struct {
 	// when there is none, when it repeats the key, and for 401, where providers
 	// quote parts of the key.
 	Message string
+	// RetryAfter is how long the provider asks to be left alone; 0 when it does
+	// not say.
+	RetryAfter time.Duration
 }
 
 // Error says who refused, how and why.

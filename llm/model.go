@@ -13,6 +13,8 @@ type Model struct {
 	chat llms.Model
 	spec Spec
 	key  string
+	// maxTokens is the provider's.
+	maxTokens int
 }
 
 var _ llms.Model = (*Model)(nil)
@@ -29,13 +31,19 @@ func (m *Model) String() string { return m.spec.String() }
 //
 // When ctx ends first, the error wraps ctx.Err(). When the provider refuses, it
 // wraps a [StatusError]; when it accepts and sends nothing of use,
-// [ErrNoAnswer]. Options that ask for a stream are refused.
+// [ErrNoAnswer]. Options that ask for a stream are refused: the libraries take
+// one that breaks off for a whole answer. [Chat] has answers streamed below them.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	return m.generate(ctx, &exchange{}, messages, options)
+}
+
+// generate is GenerateContent with what langchaingo has no words for in below,
+// where it notes what happened.
+func (m *Model) generate(ctx context.Context, below *exchange, messages []llms.MessageContent, options []llms.CallOption) (*llms.ContentResponse, error) {
 	if streams(options) {
 		return nil, fmt.Errorf("ask model %s: answers come whole, not as a stream", m.spec)
 	}
-	var below exchange
-	answer, err := m.consult(withExchange(ctx, &below), messages, options)
+	answer, err := m.consult(withExchange(ctx, below), messages, options)
 	switch {
 	case ctx.Err() != nil:
 		// The libraries hide a deadline, or end at it without an error.

@@ -44,7 +44,8 @@ func Open(ctx context.Context, cfg Config) (*Model, error) {
 		return nil, fmt.Errorf("open model %s: %w", spec, err)
 	}
 	client := &http.Client{Transport: &transport{
-		provider: p.name,
+		provider: p,
+		model:    spec.Model,
 		key:      key,
 		sendKey:  p.bearer && key != "",
 		next:     http.DefaultTransport,
@@ -53,5 +54,5 @@ func Open(ctx context.Context, cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model %s: %w", spec, redact(err, key))
 	}
-	return &Model{chat: chat, spec: spec, key: key}, nil
+	return &Model{chat: chat, spec: spec, key: key, maxTokens: p.maxTokens}, nil
 }

@@ -29,7 +29,7 @@ func TestOpenNeedsKey(t *testing.T) {
 func TestOpenRefusesSpec(t *testing.T) {
 	t.Parallel()
 	_, err := llm.Open(t.Context(), llm.Config{Spec: "mystery:m", APIKey: key})
-	if err == nil || !strings.Contains(err.Error(), "anthropic, ollama or openai") {
+	if err == nil || !strings.Contains(err.Error(), "anthropic, googleai, ollama or openai") {
 		t.Errorf("Open = %v, want an error that lists the providers", err)
 	}
 }

@@ -25,6 +25,13 @@ type provider struct {
 	// bearer has the key sent as a bearer token, the client knowing of none.
 	bearer bool
 	open   func(target) (llms.Model, error)
+	// amend puts what is wanted of an answer into a request; see [wanted].
+	amend func(fields, string, wanted)
+	// assemble starts a whole answer, to be made of a streamed one.
+	assemble func() assembler
+	// maxTokens bounds an answer where the provider needs to be told, or would
+	// not come to an end; 0 leaves it to the provider.
+	maxTokens int
 }
 
 // target is a checked and completed [Config].
@@ -45,6 +52,23 @@ var providers = []provider{
 			return anthropic.New(anthropic.WithModel(t.model), anthropic.WithToken(t.key),
 				anthropic.WithBaseURL(t.baseURL), anthropic.WithHTTPClient(t.client))
 		},
+		amend:    amendAnthropic,
+		assemble: func() assembler { return &anthropicAnswer{} },
+		// The oldest models that are served write no more.
+		maxTokens: 4096,
+	},
+	{
+		// Through the interface that Google serves for OpenAI's clients: its own
+		// client would bring gRPC and the cloud SDK with it, four times the size
+		// of the others together, and not take the transport that every call has
+		// to pass.
+		name:     "googleai",
+		needsKey: true,
+		home:     "https://generativelanguage.googleapis.com/v1beta/openai",
+		address:  func(base string) string { return base },
+		open:     openOpenAI,
+		amend:    amendOpenAI,
+		assemble: func() assembler { return &openAIAnswer{} },
 	},
 	{
 		name:    "ollama",
@@ -52,19 +76,32 @@ var providers = []provider{
 		address: withOllamaPort,
 		bearer:  true,
 		open: func(t target) (llms.Model, error) {
-			return ollama.New(ollama.WithModel(t.model), ollama.WithServerURL(t.baseURL), ollama.WithHTTPClient(t.client))
+			return ollama.New(ollama.WithModel(t.model), ollama.WithServerURL(t.baseURL), ollama.WithHTTPClient(t.client),
+				ollama.WithRunnerNumCtx(ollamaContext))
 		},
+		amend:     amendOllama,
+		assemble:  func() assembler { return &ollamaAnswer{} },
+		maxTokens: 4096,
 	},
 	{
 		name:     "openai",
 		needsKey: true,
 		home:     "https://api.openai.com/v1",
 		address:  func(base string) string { return base },
-		open: func(t target) (llms.Model, error) {
-			return openai.New(openai.WithModel(t.model), openai.WithToken(t.key), openai.WithBaseURL(t.baseURL),
-				openai.WithOrganization(""), openai.WithHTTPClient(t.client))
-		},
+		open:     openOpenAI,
+		amend:    amendOpenAI,
+		assemble: func() assembler { return &openAIAnswer{} },
 	},
+}
+
+// ollamaContext is how many tokens a question to Ollama and its answer may have
+// together. Without it, Ollama drops the beginning of whatever is longer than a
+// few thousand, and says nothing.
+const ollamaContext = 16384
+
+func openOpenAI(t target) (llms.Model, error) {
+	return openai.New(openai.WithModel(t.model), openai.WithToken(t.key), openai.WithBaseURL(t.baseURL),
+		openai.WithOrganization(""), openai.WithHTTPClient(t.client))
 }
 
 func lookup(name string) (provider, bool) {

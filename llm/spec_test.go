@@ -26,7 +26,7 @@ func TestParseSpec(t *testing.T) {
 
 func TestParseSpecRefuses(t *testing.T) {
 	t.Parallel()
-	providers := "anthropic, ollama or openai"
+	providers := "anthropic, googleai, ollama or openai"
 	for text, want := range map[string]string{
 		"":                 providers,
 		"gpt-4.1":          providers,
@@ -52,7 +52,7 @@ func TestParseSpecRefuses(t *testing.T) {
 
 func TestProvidersAreSorted(t *testing.T) {
 	t.Parallel()
-	if got := llm.Providers(); !slices.Equal(got, []string{"anthropic", "ollama", "openai"}) {
+	if got := llm.Providers(); !slices.Equal(got, []string{"anthropic", "googleai", "ollama", "openai"}) {
 		t.Errorf("Providers() = %q", got)
 	}
 }

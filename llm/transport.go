@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -21,10 +23,14 @@ const (
 // exchange keeps what happened on the wire during one call. The libraries above
 // drop or blur it, each in its own way.
 type exchange struct {
+	// want goes in; the rest comes out.
+	want wanted
 	// accepted says that a 2xx answer came.
 	accepted bool
 	// err is the refusal, or why the provider could not be asked.
 	err error
+	// stop says why a streamed answer ended, in the provider's words.
+	stop string
 }
 
 type exchangeKey struct{}
@@ -37,7 +43,8 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 // call's exchange and bounds the size of answers. A redirect counts as a
 // refusal: no provider sends one, and the key would go along.
 type transport struct {
-	provider, key string
+	provider   provider
+	model, key string
 	// sendKey adds the key as a bearer token, for a client that sends none.
 	sendKey bool
 	next    http.RoundTripper
@@ -45,24 +52,44 @@ type transport struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		x = &exchange{}
+	}
+	resp, err := t.exchange(req, x)
+	x.accepted, x.err = err == nil, err
+	return resp, err
+}
+
+func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
+	req, err := t.amend(req, x.want)
+	if err != nil {
+		return nil, err
+	}
+	if x.want.stream {
+		return t.collect(req, x)
+	}
+	resp, err := t.send(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
+	return resp, nil
+}
+
+// send gives an answer that the provider stands by.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
 	if t.sendKey {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+t.key)
 	}
 	resp, err := t.next.RoundTrip(req)
-	switch {
-	case err != nil:
-		err = redact(err, t.key)
-	case resp.StatusCode/100 != 2:
-		err = t.refusal(resp)
-	}
-	if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok {
-		x.accepted, x.err = err == nil, err
-	}
 	if err != nil {
-		return nil, err
+		return nil, redact(err, t.key)
 	}
-	resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
+	if resp.StatusCode/100 != 2 {
+		return nil, t.refusal(resp)
+	}
 	return resp, nil
 }
 
@@ -76,7 +103,7 @@ type limited struct {
 // Read implements [io.Reader].
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+		return 0, fmt.Errorf("%w: it is longer than %d bytes", ErrNoAnswer, maxAnswer)
 	}
 	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
 	l.left -= n
@@ -85,7 +112,7 @@ func (l *limited) Read(p []byte) (int, error) {
 
 func (t *transport) refusal(resp *http.Response) error {
 	defer resp.Body.Close()
-	refused := &StatusError{Provider: t.provider, Code: resp.StatusCode}
+	refused := &StatusError{Provider: t.provider.name, Code: resp.StatusCode, RetryAfter: retryAfter(resp.Header)}
 	if resp.StatusCode == http.StatusUnauthorized {
 		return refused
 	}
@@ -94,6 +121,18 @@ func (t *transport) refusal(resp *http.Response) error {
 		refused.Message = shorten(text, maxMessage)
 	}
 	return refused
+}
+
+// retryAfter reads the header of that name: seconds, or a time.
+func retryAfter(header http.Header) time.Duration {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }
 
 // explanation finds the provider's message in an error body: {"error": "…"} or

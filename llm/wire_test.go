@@ -40,6 +40,13 @@ var wires = map[string]wire{
 		refusal: `{"error":{"message":%q,"type":"invalid_request_error","code":"x"}}`,
 		empty:   `{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
 	},
+	"googleai": {
+		base: "/v1beta/openai", path: "/chat/completions", header: "Authorization", prefix: "Bearer ",
+		answer: `{"object":"chat.completion","model":"m","choices":[{"index":0,` +
+			`"message":{"role":"assistant","content":%q},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}`,
+		refusal: `{"error":{"message":%q,"code":400,"status":"INVALID_ARGUMENT"}}`,
+		empty:   `{"choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
+	},
 	"anthropic": {
 		base: "/v1", path: "/messages", header: "X-Api-Key",
 		answer: `{"id":"m1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q}],` +
