@@ -1,0 +1,66 @@
+package llm
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b breaker
+		call := func(how outcome) error {
+			err := b.enter()
+			if err == nil {
+				b.leave(how)
+			}
+			return err
+		}
+		for range tiredAfter - 1 {
+			if err := call(missed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if call(reached) != nil || call(missed) != nil || call(missed) != nil {
+			t.Fatal("a success does not begin the count anew")
+		}
+		for range tiredAfter - 2 {
+			if err := call(missed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := call(reached); !errors.Is(err, errTired) {
+			t.Fatalf("open: %v", err)
+		}
+		time.Sleep(restFor)
+		if err := b.enter(); err != nil {
+			t.Fatalf("after the rest: %v", err)
+		}
+		if err := b.enter(); !errors.Is(err, errTired) {
+			t.Errorf("a second one beside the first: %v", err)
+		}
+		b.leave(unclear)
+		if err := call(missed); err != nil {
+			t.Errorf("a try that was given up counts: %v", err)
+		}
+		if err := call(reached); !errors.Is(err, errTired) {
+			t.Errorf("a failed try does not begin the rest anew: %v", err)
+		}
+		time.Sleep(restFor)
+		if call(reached) != nil || call(reached) != nil {
+			t.Error("a success does not close it")
+		}
+	})
+}
+
+func TestSleep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := sleep(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+const (
+	firstPause = 500 * time.Millisecond
+	// maxPause bounds a pause, also one that the provider asks for: whoever
+	// asked the question waits.
+	maxPause = 20 * time.Second
+)
+
+// caller calls a model: a few at a time, each with a deadline, again where that
+// may help, and not at all for a while after it failed often.
+type caller struct {
+	model   *Model
+	timeout time.Duration
+	tries   int
+	slots   chan struct{}
+	breaker breaker
+	// pause waits; tests do not.
+	pause func(context.Context, time.Duration) error
+}
+
+// reply is what a model wrote.
+type reply struct {
+	text string
+	// cut says that the model was not done.
+	cut   bool
+	usage Usage
+}
+
+// call asks until there is an answer, an error that will not pass, or no try
+// left. Its error wraps ctx's when that has ended.
+func (c *caller) call(ctx context.Context, want wanted, messages []llms.MessageContent) (reply, error) {
+	for try := 1; ; try++ {
+		answer, err := c.attempt(ctx, want, messages)
+		if err == nil || ctx.Err() != nil || try >= c.tries || !passes(err) {
+			return answer, err
+		}
+		wait := pauseAfter(try, err)
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+			return reply{}, err
+		}
+		if c.pause(ctx, wait) != nil {
+			return reply{}, fmt.Errorf("%w, then: %w", err, ctx.Err())
+		}
+	}
+}
+
+func (c *caller) attempt(ctx context.Context, want wanted, messages []llms.MessageContent) (reply, error) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return reply{}, fmt.Errorf("wait for model %s: %w", c.model, ctx.Err())
+	}
+	if err := c.breaker.enter(); err != nil {
+		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
+	}
+	how := unclear
+	defer func() { c.breaker.leave(how) }()
+
+	bounded, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	below := &exchange{want: want}
+	answer, err := c.model.generate(bounded, below, messages, []llms.CallOption{llms.WithMaxTokens(c.model.maxTokens)})
+	switch {
+	case err == nil:
+		how = reached
+		return replyOf(c.model.spec, answer, below.stop), nil
+	case ctx.Err() != nil:
+	case fleeting(err):
+		how = missed
+	default:
+		how = reached
+	}
+	return reply{}, err
+}
+
+// passes reports whether asking again may help.
+func passes(err error) bool { return fleeting(err) && !errors.Is(err, errTired) }
+
+// fleeting reports whether an error says that the model could not be reached for
+// now, rather than that it did not like the question.
+func fleeting(err error) bool {
+	var status *StatusError
+	switch {
+	case errors.As(err, &status):
+		return status.Code == http.StatusTooManyRequests || status.Code == http.StatusRequestTimeout || status.Code >= 500
+	case errors.Is(err, ErrNoAnswer):
+		return false
+	}
+	return true
+}
+
+// pauseAfter gives the time to wait after a failed try: what the provider asks
+// for, else twice as long each time, shaken so that callers do not come back
+// together.
+func pauseAfter(try int, err error) time.Duration {
+	var status *StatusError
+	if errors.As(err, &status) && status.RetryAfter > 0 {
+		return min(status.RetryAfter, maxPause)
+	}
+	longest := min(firstPause<<(try-1), maxPause)
+	return longest/2 + rand.N(longest/2)
+}
+
+// sleep waits, as long as ctx lasts.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// replyOf reads an answer. A tool call is one too: its arguments are the text.
+func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
+	r := reply{usage: Usage{Model: spec.String()}}
+	var texts []string
+	for i, choice := range answer.Choices {
+		if i == 0 {
+			// All choices tell of the whole answer.
+			r.usage.InputTokens = counted(choice.GenerationInfo, "PromptTokens", "InputTokens")
+			r.usage.OutputTokens = counted(choice.GenerationInfo, "CompletionTokens", "OutputTokens")
+		}
+		for _, call := range choice.ToolCalls {
+			if call.FunctionCall != nil {
+				texts = append(texts, call.FunctionCall.Arguments)
+			}
+		}
+		if choice.Content != "" {
+			texts = append(texts, choice.Content)
+		}
+		if stop == "" {
+			stop = choice.StopReason
+		}
+	}
+	r.text = withoutThoughts(strings.Join(texts, "\n"))
+	r.cut = stop == "length" || stop == "max_tokens"
+	return r
+}
+
+// withoutThoughts drops what a model that thinks aloud writes before its answer.
+func withoutThoughts(text string) string {
+	if rest := strings.TrimSpace(text); strings.HasPrefix(rest, "<think>") {
+		if _, after, found := strings.Cut(rest, "</think>"); found {
+			return after
+		}
+	}
+	return text
+}
+
+func counted(info map[string]any, names ...string) int {
+	for _, name := range names {
+		if n, ok := info[name].(int); ok && n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (u *Usage) add(more Usage) {
+	u.Model = more.Model
+	u.InputTokens += more.InputTokens
+	u.OutputTokens += more.OutputTokens
+}

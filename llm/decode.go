@@ -1,0 +1,119 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// maxCandidates bounds how many objects of a model's text are looked at.
+const maxCandidates = 32
+
+// decode finds the JSON object in what a model wrote: alone, in a code fence, or
+// amid prose; with commas too many and line breaks in its strings where need be.
+// The first object that reads as a T and passes check is the answer. The error
+// says what is wrong with the first one, in words for the model.
+func decode[T any](text string, check func(*T) error) (T, error) {
+	var none T
+	var wrong error
+	at := 0
+	for range maxCandidates {
+		start := strings.IndexByte(text[at:], '{')
+		if start < 0 {
+			break
+		}
+		start += at
+		end := closing(text, start)
+		if end < 0 {
+			at = start + 1
+			wrong = orFirst(wrong, errors.New("the JSON object is not closed"))
+			continue
+		}
+		got, err := read(text[start:end], check)
+		if err == nil {
+			return got, nil
+		}
+		wrong = orFirst(wrong, err)
+		at = start + 1
+		if json.Valid([]byte(text[start:end])) {
+			at = end // what is in it is no answer either
+		}
+	}
+	if wrong == nil {
+		wrong = errors.New("there is no JSON object in it")
+	}
+	return none, wrong
+}
+
+// orFirst keeps the first error: the others are about what is in the object.
+func orFirst(first, next error) error {
+	if first != nil {
+		return first
+	}
+	return next
+}
+
+func read[T any](block string, check func(*T) error) (T, error) {
+	var value T
+	err := json.Unmarshal([]byte(block), &value)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		err = json.Unmarshal([]byte(mend(block)), &value)
+	}
+	if err != nil {
+		return value, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
+	}
+	return value, check(&value)
+}
+
+// closing gives where the object that begins at start ends, -1 when nowhere.
+func closing(text string, start int) int {
+	depth, quoted := 0, false
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// mend drops commas before closing brackets and escapes control characters
+// within strings, the two slips that are common and have one reading.
+func mend(block string) string {
+	var out strings.Builder
+	quoted := false
+	for i := 0; i < len(block); i++ {
+		c := block[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(block):
+			out.WriteByte(c)
+			i++
+			c = block[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted && c < ' ':
+			fmt.Fprintf(&out, `\u%04x`, c)
+			continue
+		case !quoted && c == ',' && closes(block[i+1:]):
+			continue
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+func closes(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return rest != "" && (rest[0] == '}' || rest[0] == ']')
+}

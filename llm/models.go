@@ -1,0 +1,71 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Models are those that do jobs here, each under the name by which a request
+// chooses it. They are set up once; then many may ask at once.
+type Models struct{ all []named }
+
+type named struct {
+	spec Spec
+	jobs Jobs
+}
+
+// UnknownModelError says that a request names a model that is not set. Its text
+// is fit for whoever asked.
+type UnknownModelError struct {
+	// Provider and Model are as in the request; either may be "".
+	Provider, Model string
+	// Set are the names of those that are set.
+	Set []string
+}
+
+// Error says what was asked for and what there is.
+func (e *UnknownModelError) Error() string {
+	asked := strings.Trim(e.Provider+":"+e.Model, ":")
+	if len(e.Set) == 0 {
+		return fmt.Sprintf("model %q is not set here; none is", shorten(asked, 100))
+	}
+	return fmt.Sprintf("model %q is not set here; there is %s", shorten(asked, 100), strings.Join(e.Set, ", "))
+}
+
+// Add sets up who does jobs under a name. The first one is the default. A
+// provider of one model, such as the rules, may leave the model's name empty. The
+// error is for a name that is taken.
+func (m *Models) Add(spec Spec, jobs Jobs) error {
+	if slices.ContainsFunc(m.all, func(n named) bool { return n.spec == spec }) {
+		return fmt.Errorf("model %s is there twice", nameOf(spec))
+	}
+	m.all = append(m.all, named{spec, jobs})
+	return nil
+}
+
+// Names gives the names of all, the default first.
+func (m *Models) Names() []string {
+	names := make([]string, len(m.all))
+	for i, n := range m.all {
+		names[i] = nameOf(n.spec)
+	}
+	return names
+}
+
+func nameOf(spec Spec) string { return strings.TrimSuffix(spec.String(), ":") }
+
+// Jobs gives who does the jobs of a request that names a provider and a model.
+// Without either it is the default; with one of them, the first that has it. The
+// model may be written with its provider, as provider:model. The error is an
+// [UnknownModelError].
+func (m *Models) Jobs(provider, model string) (Jobs, error) {
+	for _, n := range m.all {
+		fits := (provider == "" || strings.EqualFold(provider, n.spec.Provider)) &&
+			(model == "" || model == n.spec.Model || model == nameOf(n.spec))
+		if fits {
+			return n.jobs, nil
+		}
+	}
+	return nil, &UnknownModelError{Provider: provider, Model: model, Set: m.Names()}
+}

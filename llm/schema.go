@@ -1,0 +1,204 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	// maxSchema bounds what a model is told about datasets, in bytes.
+	maxSchema = 24 << 10
+	// maxDataset bounds what it is told about one of them.
+	maxDataset = 8 << 10
+	// maxNames bounds the list of those that it is told nothing else about.
+	maxNames = 2 << 10
+	// enoughDatasets is how many that have to do with the question will do, before
+	// those that do not are left out.
+	enoughDatasets = 3
+	// maxSamples is how many datasets are shown with sample rows.
+	maxSamples = 4
+	sampleTime = 5 * time.Second
+)
+
+// schemaText describes the datasets that words have to do with, the likeliest
+// first, and names the others.
+func schemaText(ctx context.Context, task Task, words ...string) string {
+	ranked := rank(task.Datasets, words)
+	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	var out strings.Builder
+	chosen := 0
+	for _, r := range ranked {
+		if chosen >= enoughDatasets && r.score == 0 {
+			break
+		}
+		block := datasetText(r.dataset)
+		if chosen > 0 && out.Len()+len(block) > maxSchema {
+			break
+		}
+		out.WriteString(block)
+		if chosen < maxSamples {
+			out.WriteString(sampleText(ctx, task.Data, r.dataset))
+		}
+		chosen++
+	}
+	if rest := ranked[chosen:]; len(rest) > 0 {
+		out.WriteString(restText(rest))
+	}
+	return out.String()
+}
+
+func restText(rest []ranking) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d more datasets, which seem to have less to do with it:", len(rest))
+	for i, r := range rest {
+		if out.Len() > maxNames {
+			fmt.Fprintf(&out, " and %d more", len(rest)-i)
+			break
+		}
+		out.WriteString(" " + quoteName(r.dataset.Name))
+	}
+	return out.String() + "\n"
+}
+
+// datasetText describes a dataset: its columns with their texts, as far as there
+// is room, and the names of the others.
+func datasetText(d Dataset) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "dataset %s, %d rows", quoteName(d.Name), d.Rows)
+	if d.HoldsPassages() {
+		out.WriteString(", passages of text")
+	}
+	if d.Description != "" {
+		out.WriteString(": " + shorten(oneLine(d.Description), 1000))
+	}
+	out.WriteString("\n")
+	for i, c := range d.Columns {
+		line := fmt.Sprintf("  %s %s", quoteName(c.Name), c.Type)
+		if c.Description != "" {
+			line += ": " + shorten(oneLine(c.Description), 200)
+		}
+		if out.Len()+len(line) > maxDataset*3/4 {
+			names := make([]string, 0, len(d.Columns)-i)
+			for _, left := range d.Columns[i:] {
+				names = append(names, quoteName(left.Name))
+			}
+			out.WriteString("  also: " + shorten(strings.Join(names, ", "), maxDataset/4) + "\n")
+			break
+		}
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
+
+// sampleText shows a few rows; nothing when they cannot be had, which whoever
+// runs the query will find out.
+func sampleText(ctx context.Context, data Data, d Dataset) string {
+	if data == nil || d.Rows == 0 || ctx.Err() != nil {
+		return ""
+	}
+	rows, err := data.Query(ctx, fmt.Sprintf("SELECT * FROM %s LIMIT %d", quoteName(d.Name), sampleLimits.rows))
+	if err != nil || len(rows.Rows) == 0 {
+		return ""
+	}
+	rows.Truncated = false
+	return "  sample rows:\n" + rowsText(rows, sampleLimits)
+}
+
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+type ranking struct {
+	dataset Dataset
+	score   float64
+}
+
+// rank orders datasets by how many of the words occur in their names, columns
+// and descriptions. The fewer of them have a word, the more it counts; one that
+// most have tells nothing.
+func rank(datasets []Dataset, texts []string) []ranking {
+	asked := map[string]bool{}
+	for _, text := range texts {
+		for _, word := range wordsOf(text) {
+			asked[word] = true
+		}
+	}
+	weights := make([]map[string]float64, len(datasets))
+	spread := map[string]int{}
+	for i, d := range datasets {
+		weights[i] = wordWeights(d, asked)
+		for word := range weights[i] {
+			spread[word]++
+		}
+	}
+	ranked := make([]ranking, len(datasets))
+	for i, d := range datasets {
+		ranked[i].dataset = d
+		for word, weight := range weights[i] {
+			if len(datasets) > enoughDatasets && 2*spread[word] > len(datasets) {
+				continue
+			}
+			ranked[i].score += weight * math.Log(1+float64(len(datasets))/float64(spread[word]))
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b ranking) int { return cmp.Compare(b.score, a.score) })
+	return ranked
+}
+
+// wordWeights says which of the words that were asked for a dataset has, and how
+// much they count there.
+func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
+	weights := map[string]float64{}
+	note := func(text string, weight float64) {
+		for _, word := range wordsOf(text) {
+			if asked[word] {
+				weights[word] = max(weights[word], weight)
+			}
+		}
+	}
+	note(d.Name, 4)
+	note(d.Description, 1)
+	for _, c := range d.Columns {
+		note(c.Name, 2)
+		note(c.Description, 1)
+	}
+	return weights
+}
+
+// wordsOf splits text into words in lower case, also where the case changes
+// (orderDate), and takes off the plural.
+func wordsOf(text string) []string {
+	var spaced strings.Builder
+	var before rune
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = ' '
+		} else if unicode.IsUpper(r) && unicode.IsLower(before) {
+			spaced.WriteByte(' ')
+		}
+		spaced.WriteRune(unicode.ToLower(r))
+		before = r
+	}
+	words := strings.Fields(spaced.String())
+	for i, word := range words {
+		words[i] = singular(word)
+	}
+	return words
+}
+
+func singular(word string) string {
+	switch {
+	case len(word) > 4 && strings.HasSuffix(word, "ies"):
+		return word[:len(word)-3] + "y"
+	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"):
+		return word[:len(word)-1]
+	}
+	return word
+}
