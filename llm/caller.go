@@ -174,7 +174,9 @@ func counted(info map[string]any, names ...string) int {
 }
 
 func (u *Usage) add(more Usage) {
-	u.Model = more.Model
+	if more.Model != "" {
+		u.Model = more.Model
+	}
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
 }

@@ -3,6 +3,7 @@ package llm_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ func TestPlan(t *testing.T) {
 			if !strings.Contains(asked.user, want) {
 				t.Errorf("no %q in:\n%s", want, asked.user)
 			}
+		}
+		if options := string(asked.raw["options"]); provider == "ollama" && !strings.Contains(options, `"num_ctx":16384`) {
+			t.Errorf("ollama's context is left to it: %s", options)
 		}
 		if strings.Contains(asked.user, "__metadata") {
 			t.Error("an internal column is shown")
@@ -316,6 +320,27 @@ func TestServerWithoutShapes(t *testing.T) {
 				t.Errorf("%d requests after query %d", n, want+1)
 			}
 		}
+	})
+}
+
+// TestServerThatDoesNotStream asks one that answers whole, whatever is asked for.
+func TestServerThatDoesNotStream(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, provider string) {
+		s := newStandin(t, provider, func(s *standin, _ int, rw http.ResponseWriter, _ *http.Request, _ request) {
+			if s.provider == "anthropic" {
+				fmt.Fprintf(rw, `{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"query","input":%s}],`+
+					`"stop_reason":"tool_use","usage":{"input_tokens":70,"output_tokens":50}}`, queryJSON)
+				return
+			}
+			fmt.Fprintf(rw, strings.NewReplacer(`:7,`, `:70,`, `:5,`, `:50,`, `:5}`, `:50}`).Replace(s.w.answer), queryJSON)
+		})
+		chat, _ := s.chat(llm.ChatConfig{})
+		query, err := chat.WriteQuery(t.Context(), llm.QueryTask{Task: shopTask()})
+		if err != nil || query.SQL == "" || len(s.asked()) != 1 {
+			t.Errorf("%+v, %v", query, err)
+		}
+		checkUsage(t, provider, query.Usage, 1)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -43,8 +44,14 @@ func TestChatRefused(t *testing.T) {
 			onEach(t, func(t *testing.T, provider string) {
 				s := newStandin(t, provider, func(s *standin, _ int, rw http.ResponseWriter, _ *http.Request, _ request) { refuse(s, rw, code) })
 				chat, _ := s.chat(llm.ChatConfig{})
-				_, err := chat.Plan(t.Context(), shopTask())
+				plan, err := chat.Plan(t.Context(), shopTask())
 				checkUnavailable(t, s, err, test.words)
+				if plan.Usage != (llm.Usage{Model: provider + ":m"}) {
+					t.Errorf("usage %+v", plan.Usage)
+				}
+				if log := fmt.Sprint(slog.AnyValue(err).Resolve()); !strings.Contains(log, fmt.Sprint("answered ", code)) || strings.Contains(log, key) {
+					t.Errorf("logged as %s", log)
+				}
 				var status *llm.StatusError
 				if !errors.As(err, &status) || status.Code != code {
 					t.Errorf("%v does not wrap the status", err)

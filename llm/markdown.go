@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"encoding/json"
 	"html"
 	"regexp"
 	"strings"
@@ -16,10 +15,8 @@ import (
 // Nothing is left as it is for being code: what is code is a question that
 // Markdown's readers answer in different ways.
 
-// links are the addresses that may stand in a text.
-type links struct {
-	hosts, addresses map[string]bool
-}
+// maxAddress bounds an address that is understood, in bytes.
+const maxAddress = 2 << 10
 
 // removed stands where an address was.
 const removed = "‹address removed›"
@@ -28,84 +25,12 @@ var (
 	// addressInText matches an address the way readers find them in plain text.
 	// Backslashes that Markdown would drop do not hide one.
 	addressInText = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.\-]*:\\*/\\*/|\bwww\\*\.)[^\s<>()\[\]|]*`)
-	// goodAddress is what a link may be: nothing that programs read in different
-	// ways, such as a user before the host.
-	goodAddress = regexp.MustCompile("^(?i)https?://([a-z0-9.-]+)(?::[0-9]{1,5})?(?:[/?#][^\\s<>\"'`\\\\^{|}\\x00-\\x1f]*)?$")
-	bareHost    = regexp.MustCompile(`^(?i)(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$`)
-	scripts     = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
-	entity      = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
+	scripts       = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
+	entity        = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
-
-// linksIn gives the addresses in the rows of steps.
-func linksIn(steps []Step) links {
-	known := links{hosts: map[string]bool{}, addresses: map[string]bool{}}
-	for _, step := range steps {
-		for _, row := range step.Rows.Rows {
-			var value any
-			if json.Unmarshal(row, &value) == nil {
-				known.addValue(value)
-			}
-		}
-	}
-	return known
-}
-
-// knownLinks gives the addresses that the asker has written.
-func knownLinks(task Task) links {
-	known := links{hosts: map[string]bool{}, addresses: map[string]bool{}}
-	known.addText(task.Question)
-	known.addText(task.Hints)
-	return known
-}
-
-func (l links) addValue(value any) {
-	switch v := value.(type) {
-	case string:
-		l.addText(v)
-	case []any:
-		for _, item := range v {
-			l.addValue(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			l.addValue(item)
-		}
-	}
-}
-
-// addText takes the addresses in a text, and the names of hosts that stand alone.
-func (l links) addText(text string) {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n<>()[]\"'`,;|", r) }) {
-		word = strings.TrimRight(word, ".,;:!?*_~")
-		if at := strings.Index(strings.ToLower(word), "http"); at > 0 && strings.Contains(word, "://") {
-			word = word[at:]
-		}
-		if found := goodAddress.FindStringSubmatch(word); found != nil {
-			l.hosts[normalHost(found[1])] = true
-			l.addresses[word] = true
-		} else if host, _, _ := strings.Cut(word, "/"); bareHost.MatchString(host) {
-			l.hosts[normalHost(host)] = true
-		}
-	}
-}
-
-func normalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
-
-// allows reports whether an address may be linked to, or shown as an image.
-func (l links) allows(address string, image bool) bool {
-	found := goodAddress.FindStringSubmatch(address)
-	if found == nil {
-		return false
-	}
-	if image {
-		return l.addresses[address]
-	}
-	return l.hosts[normalHost(found[1])]
-}
 
 // sanitize gives Markdown that leads nowhere else.
 func (l links) sanitize(text string) string {
-	text = decodeEntities(text)
 	// What is taken out may bring together what was apart: the result must be one
 	// in which nothing is left to do.
 	for range 8 {
@@ -115,11 +40,11 @@ func (l links) sanitize(text string) string {
 		}
 		text = safe
 	}
-	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", "://", "", "www.", "").Replace(text)
+	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", "&", "", "://", "", "www.", "").Replace(text)
 }
 
 func (l links) pass(text string) string {
-	s := sanitizer{known: l, text: text}
+	s := sanitizer{known: l, text: decodeEntities(text)}
 	s.run()
 	safe := addressInText.ReplaceAllStringFunc(string(s.out), l.replaceAddress)
 	return scripts.ReplaceAllString(safe, "$1")
@@ -134,18 +59,17 @@ func dropInvisible(r rune) rune {
 	return r
 }
 
-// decodeEntities writes characters for entities, over and over, so that none is
-// left to become part of an address later.
+// decodeEntities writes characters for entities, so that none is left to become
+// part of an address later, and drops invisible ones. &lt; stays: it is what
+// keeps a bracket from beginning HTML.
 func decodeEntities(text string) string {
-	for range 8 {
-		decoded := entity.ReplaceAllStringFunc(text, html.UnescapeString)
-		decoded = strings.Map(dropInvisible, clean(decoded))
-		if decoded == text {
-			return text
+	decoded := entity.ReplaceAllStringFunc(text, func(found string) string {
+		if found == "&lt;" {
+			return found
 		}
-		text = decoded
-	}
-	return strings.ReplaceAll(text, "&", "")
+		return html.UnescapeString(found)
+	})
+	return strings.Map(dropInvisible, clean(decoded))
 }
 
 // replaceAddress keeps an address that stands in text, or replaces it.
@@ -251,11 +175,12 @@ func (s *sanitizer) inline(opened bracket, found bool, rest string) {
 }
 
 // destination reads the address of a link: in angle brackets, or up to a space or
-// an unmatched parenthesis. after is what follows it.
+// an unmatched parenthesis. after is what follows it. One that is too long is not
+// read, so that a text full of beginnings takes no time.
 func destination(rest string) (address, after string, ok bool) {
 	rest = strings.TrimLeft(rest, " \t\n")
 	if strings.HasPrefix(rest, "<") {
-		end := strings.IndexAny(rest, ">\n")
+		end := strings.IndexAny(rest[:min(len(rest), maxAddress)], ">\n")
 		if end < 0 || rest[end] == '\n' {
 			return "", "", false
 		}
@@ -263,6 +188,9 @@ func destination(rest string) (address, after string, ok bool) {
 	}
 	depth := 0
 	for i := 0; i < len(rest); i++ {
+		if i > maxAddress {
+			return "", "", false
+		}
 		switch c := rest[i]; {
 		case c == '\\' && i+1 < len(rest):
 			i++
@@ -289,12 +217,12 @@ func endOfLink(after string) int {
 	}
 	if closer, found := map[byte]byte{'"': '"', '\'': '\'', '(': ')'}[rest[0]]; found {
 		i := 1
-		for ; i < len(rest) && rest[i] != closer; i++ {
+		for ; i < len(rest) && i < maxAddress && rest[i] != closer; i++ {
 			if rest[i] == '\\' {
 				i++
 			}
 		}
-		if i >= len(rest) {
+		if i >= len(rest) || rest[i] != closer {
 			return -1
 		}
 		rest = strings.TrimLeft(rest[i+1:], " \t\n")

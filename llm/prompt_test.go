@@ -168,7 +168,7 @@ func TestRelevantDatasetsAreChosen(t *testing.T) {
 		return llm.Rows{}, errors.New("no")
 	})
 	asked := prompted(t, task)
-	for _, want := range []string{`dataset "table_150"`, `dataset "table_170"`, `"invoiceNumber"`, "197 more datasets", `"table_000"`} {
+	for _, want := range []string{`dataset "table_150"`, `dataset "table_170"`, `"invoiceNumber"`, "more datasets, which seem", `"table_020"`} {
 		if !strings.Contains(asked.user, want) {
 			t.Errorf("no %s in the prompt", want)
 		}

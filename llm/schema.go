@@ -18,9 +18,9 @@ const (
 	maxDataset = 8 << 10
 	// maxNames bounds the list of those that it is told nothing else about.
 	maxNames = 2 << 10
-	// enoughDatasets is how many that have to do with the question will do, before
-	// those that do not are left out.
-	enoughDatasets = 3
+	// likelySchema is how much room there is for datasets that share no word with
+	// the question: it may be asked in other words, or another language.
+	likelySchema = maxSchema / 2
 	// maxSamples is how many datasets are shown with sample rows.
 	maxSamples = 4
 	sampleTime = 5 * time.Second
@@ -35,11 +35,12 @@ func schemaText(ctx context.Context, task Task, words ...string) string {
 	var out strings.Builder
 	chosen := 0
 	for _, r := range ranked {
-		if chosen >= enoughDatasets && r.score == 0 {
-			break
+		room := maxSchema
+		if r.score == 0 {
+			room = likelySchema
 		}
 		block := datasetText(r.dataset)
-		if chosen > 0 && out.Len()+len(block) > maxSchema {
+		if chosen > 0 && out.Len()+len(block) > room {
 			break
 		}
 		out.WriteString(block)
@@ -142,7 +143,7 @@ func rank(datasets []Dataset, texts []string) []ranking {
 	for i, d := range datasets {
 		ranked[i].dataset = d
 		for word, weight := range weights[i] {
-			if len(datasets) > enoughDatasets && 2*spread[word] > len(datasets) {
+			if len(datasets) > 3 && 2*spread[word] > len(datasets) {
 				continue
 			}
 			ranked[i].score += weight * math.Log(1+float64(len(datasets))/float64(spread[word]))

@@ -1,0 +1,54 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxMarkdown bounds an answer, in bytes.
+const maxMarkdown = 64 << 10
+
+// Answer implements [Jobs]. The Markdown has no HTML, no link to a host that is
+// not in the rows, and no reference to a step that there is not.
+func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
+	task.Datasets = nil // the rows are what counts
+	view := struct {
+		taskView
+		Steps string
+	}{viewOf(ctx, task.Task), stepsText(task.Steps, answerLimits)}
+	known := linksIn(task.Steps)
+	var answer Answer
+	usage, err := c.run(ctx, "answer", nil, view, func(text string) error {
+		if err := checkTexts(text); err != nil {
+			return err
+		}
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "":
+			return errors.New("it is empty")
+		case len(text) > maxMarkdown:
+			return fmt.Errorf("it is longer than %d bytes: be much briefer", maxMarkdown)
+		}
+		answer.Markdown = known.sanitize(citeOnly(text, len(task.Steps)))
+		return nil
+	})
+	answer.Usage = usage
+	return answer, err
+}
+
+var citation = regexp.MustCompile(`(?i)\s?\[step\s+(\d{1,9})\]`)
+
+// citeOnly drops references to steps that there are not.
+func citeOnly(text string, steps int) string {
+	return citation.ReplaceAllStringFunc(text, func(found string) string {
+		n, _ := strconv.Atoi(citation.FindStringSubmatch(found)[1])
+		if n < 1 || n > steps {
+			return ""
+		}
+		return found
+	})
+}

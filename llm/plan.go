@@ -1,0 +1,63 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+const (
+	// maxStep bounds an instruction, in bytes.
+	maxStep      = 2 << 10
+	maxReasoning = 2 << 10
+)
+
+var planShape = readShape("plan")
+
+// Plan implements [Jobs].
+func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
+	view := struct {
+		taskView
+		MaxSteps int
+	}{viewOf(ctx, task), MaxSteps}
+	known := knownLinks(task)
+	var plan Plan
+	usage, err := c.run(ctx, "plan", planShape, view, func(text string) error {
+		got, err := decode(text, checkPlan)
+		if err != nil {
+			return err
+		}
+		if len(got.Steps) == 0 {
+			return unanswerable(got.Unanswerable, known)
+		}
+		plan.Steps, plan.Reasoning = got.Steps, known.sanitize(got.Reasoning)
+		return nil
+	})
+	plan.Usage = usage
+	return plan, err
+}
+
+type planOutput struct {
+	Reasoning, Unanswerable string
+	Steps                   []string
+}
+
+func checkPlan(p *planOutput) error {
+	if err := checkTexts(p.Steps...); err != nil {
+		return err
+	}
+	p.Steps = withoutBlank(p.Steps)
+	switch {
+	case len(p.Steps) == 0 && blank(p.Unanswerable):
+		return errors.New("steps is empty, and so is unanswerable")
+	case len(p.Steps) > MaxSteps:
+		return fmt.Errorf("there are %d steps, and at most %d are allowed", len(p.Steps), MaxSteps)
+	}
+	for i, step := range p.Steps {
+		if len(step) > maxStep {
+			return fmt.Errorf("step %d is longer than %d bytes", i+1, maxStep)
+		}
+	}
+	p.Reasoning = shorten(clean(p.Reasoning), maxReasoning)
+	return nil
+}
