@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -157,7 +158,7 @@ func (a *anthropicAnswer) add(event []byte) (bool, error) {
 		}
 		return false, a.input.add(e.Delta.PartialJSON)
 	case "message_delta":
-		a.reason, a.out = e.Delta.Reason, e.Usage.Out
+		a.reason, a.out = cmp.Or(e.Delta.Reason, a.reason), e.Usage.Out
 	case "message_stop":
 		a.done = true
 	case "error":

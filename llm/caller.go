@@ -87,8 +87,11 @@ func (c *caller) attempt(ctx context.Context, want wanted, messages []llms.Messa
 	return reply{}, err
 }
 
-// passes reports whether asking again may help.
-func passes(err error) bool { return fleeting(err) && !errors.Is(err, errTired) }
+// passes reports whether asking again may help. Whoever waited for as long as a
+// call may take is not kept waiting for another.
+func passes(err error) bool {
+	return fleeting(err) && !errors.Is(err, errTired) && !errors.Is(err, context.DeadlineExceeded)
+}
 
 // fleeting reports whether an error says that the model could not be reached for
 // now, rather than that it did not like the question.
@@ -150,7 +153,10 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 		}
 	}
 	r.text = withoutThoughts(strings.Join(texts, "\n"))
-	r.cut = stop == "length" || stop == "max_tokens"
+	switch stop {
+	case "length", "max_tokens", "content_filter", "refusal":
+		r.cut = true
+	}
 	return r
 }
 

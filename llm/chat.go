@@ -96,7 +96,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 func (c *Chat) Spec() Spec { return c.caller.model.Spec() }
 
 // errCut says that a model was stopped before it was done.
-var errCut = errors.New("the answer was cut off because it is too long: be much briefer")
+var errCut = errors.New("the answer was cut off: be much briefer")
 
 // run does a job: it renders its prompt, asks, and reads the answer with read,
 // twice when that fails. The error of read is told to the model.

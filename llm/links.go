@@ -37,6 +37,9 @@ func knownLinks(task Task) links {
 	known := links{hosts: map[string]bool{}, addresses: map[string]bool{}}
 	known.addText(task.Question)
 	known.addText(task.Hints)
+	for _, turn := range task.Earlier {
+		known.addText(turn.Question)
+	}
 	return known
 }
 

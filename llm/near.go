@@ -18,6 +18,9 @@ const (
 // that the words in them are not taken for names.
 var nameInSQL = regexp.MustCompile(`"(?:[^"]|"")+"|'(?:[^']|'')*'|[\pL_][\pL\pN_]*`)
 
+// alias matches a name that a query gives itself.
+var alias = regexp.MustCompile(`(?i)\bas\s+("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)`)
+
 // meantText says, for the names in failed queries that do not exist, which there
 // are that may have been meant; and lists the columns of every dataset that such
 // a query names.
@@ -53,9 +56,13 @@ func meantText(failed []FailedQuery, datasets []Dataset) string {
 func namesIn(failed []FailedQuery) []string {
 	var blamed, other []string
 	for _, f := range failed {
+		given := map[string]bool{}
+		for _, found := range alias.FindAllStringSubmatch(f.SQL, -1) {
+			given[found[1]] = true
+		}
 		for _, name := range nameInSQL.FindAllString(f.SQL, -1) {
 			switch {
-			case name[0] == '\'':
+			case name[0] == '\'' || given[name]:
 				continue
 			case name[0] == '"':
 				name = strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)

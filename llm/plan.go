@@ -30,6 +30,9 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 		if len(got.Steps) == 0 {
 			return unanswerable(got.Unanswerable, known)
 		}
+		for i, step := range got.Steps {
+			got.Steps[i] = known.sanitize(step) // it is shown, too
+		}
 		plan.Steps, plan.Reasoning = got.Steps, known.sanitize(got.Reasoning)
 		return nil
 	})

@@ -29,7 +29,7 @@ func prompted(t *testing.T, task llm.QueryTask) request {
 func TestRepairPrompt(t *testing.T) {
 	t.Parallel()
 	task := llm.QueryTask{Task: shopTask(), Failed: []llm.FailedQuery{{
-		SQL:    `SELECT costumer_name, "totl" FROM ordrs JOIN orders USING (id) WHERE x = 'costumer'`,
+		SQL:    `SELECT costumer_name, "totl", 1 AS totals FROM ordrs JOIN orders USING (id) WHERE x = 'costumer'`,
 		Reason: `there is no column "costumer_name"`,
 	}}}
 	asked := prompted(t, task)
@@ -44,8 +44,8 @@ func TestRepairPrompt(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, asked.user)
 		}
 	}
-	if strings.Contains(asked.user, `"costumer" is not there`) {
-		t.Error("a text is taken for a name")
+	if strings.Contains(asked.user, `"costumer" is not there`) || strings.Contains(asked.user, `"totals" is not there`) {
+		t.Errorf("a text or an alias is taken for a name:\n%s", asked.user)
 	}
 	if !strings.Contains(asked.system, "Earlier tries failed") || strings.Contains(prompted(t, llm.QueryTask{Task: shopTask()}).system, "Earlier tries failed") {
 		t.Error("the system text does not go with the tries")
@@ -112,7 +112,7 @@ func TestObedientModel(t *testing.T) {
 			text := leak
 			switch {
 			case strings.Contains(asked.shape, "steps"):
-				text = fmt.Sprintf(`{"reasoning":%q,"steps":["one"]}`, leak)
+				text = fmt.Sprintf(`{"reasoning":%q,"steps":[%q]}`, leak, leak)
 			case strings.Contains(asked.shape, "sql"):
 				text = fmt.Sprintf(`{"reasoning":%q,"unanswerable":%q}`, leak, leak)
 			case strings.Contains(asked.shape, "fields"):
@@ -135,7 +135,7 @@ func TestObedientModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for job, text := range map[string]string{
-			"plan": plan.Reasoning, "query": declined.Error(), "answer": answer.Markdown,
+			"plan": plan.Reasoning + plan.Steps[0], "query": declined.Error(), "answer": answer.Markdown,
 			"describe": described.Text + described.Fields[0].Description,
 		} {
 			if strings.Contains(text, "evil.example") || strings.Contains(text, "<img") || text == "" {
