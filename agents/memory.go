@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +22,6 @@ const (
 // Recall gives the jobs that follow what was asked before in the conversation.
 func (w *Work) Recall(ctx context.Context) error {
 	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, w.asking.RunID, maxTurns)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
 	}

@@ -126,7 +126,7 @@ type Tasks interface {
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
 
 	// RecentTurns gives the completed turns of a conversation that came before a
-	// run, at most limit, oldest first.
+	// run, at most limit, oldest first. The run need not be in the log yet.
 	RecentTurns(ctx context.Context, caller Caller, conversationID, beforeRunID string, limit int) ([]Turn, error)
 }
 

@@ -208,28 +208,23 @@ LIMIT ` + eventPageText
 	return events, nil
 }
 
-// RecentTurns implements storage.Tasks.
+// RecentTurns implements storage.Tasks. What came before a run goes by the ids,
+// which tell the time: the run itself may be on its way into the log.
 func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID, beforeRunID string, limit int) ([]storage.Turn, error) {
 	const query = `
 SELECT r.id, r.question, r.status, r.result` + fromTurns + `
 	AND r.conversation_id = $3
 	AND r.status = 'completed'
-	AND (r.created_at, r.id) < ($4, $5)
+	AND r.id < $4
 ORDER BY r.created_at DESC, r.id DESC
 LIMIT `
-	before, err := readRun(ctx, s, caller, beforeRunID)
-	if err == nil && before.ConversationID != conversationID {
-		err = storage.ErrNotFound
-	}
 	var turns []storage.Turn
-	if err == nil {
-		err = s.someRows(ctx, limit, query, func(rows *sqlx.Rows) error {
-			var row turnRow
-			err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result)
-			turns = append(turns, row.turn())
-			return err
-		}, caller.Username, caller.Restriction, conversationID, before.CreatedAt, beforeRunID)
-	}
+	err := s.someRows(ctx, limit, query, func(rows *sqlx.Rows) error {
+		var row turnRow
+		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result)
+		turns = append(turns, row.turn())
+		return err
+	}, caller.Username, caller.Restriction, conversationID, beforeRunID)
 	if err != nil {
 		return nil, fmt.Errorf("read recent turns: %w", classify(err))
 	}

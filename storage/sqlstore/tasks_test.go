@@ -100,6 +100,9 @@ func TestTasksAreTheAskers(t *testing.T) {
 				"no events": func() (int, error) { _, err := w.Events(ctx, test.caller, run.RunID, 9); return 1, err },
 				"turns": func() (int, error) {
 					turns, err := w.RecentTurns(ctx, test.caller, run.ConversationID, run.RunID, 5)
+					if err == nil && len(turns) == 0 {
+						err = storage.ErrNotFound
+					}
 					return len(turns), err
 				},
 			} {
@@ -244,8 +247,12 @@ func TestRecentTurns(t *testing.T) {
 				t.Errorf("last %d turns: got %v, want %s", limit, got, want)
 			}
 		}
-		if _, err := w.RecentTurns(ctx, alice, uuid.NewString(), last.RunID, 5); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("a run of another conversation: %v", err)
+		if turns, err := w.RecentTurns(ctx, alice, uuid.NewString(), last.RunID, 5); err != nil || len(turns) != 0 {
+			t.Errorf("of no conversation: %v, %v", turns, err)
+		}
+		next := uuid.Must(uuid.NewV7()).String() // on its way into the log
+		if turns, err := w.RecentTurns(ctx, alice, conversation, next, 1); err != nil || len(turns) != 1 || turns[0].Question != "later" {
+			t.Errorf("before a run that is not there yet: %v, %v", turns, err)
 		}
 	})
 }
