@@ -43,7 +43,7 @@ type agentSettings struct {
 
 // openHost opens the agents and takes up what is left to do.
 func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Store, datasets *lake.Datasets,
-	models agents.Models, tracer *trace.Tracer, log *slog.Logger,
+	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
 	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
@@ -58,8 +58,10 @@ func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Sto
 				return cards.WithExamples(card(baseURL, version), examples)
 			},
 			Check: func(question storage.Question) error {
-				_, err := models.Jobs(question.Provider, question.Model)
-				return err
+				if _, err := models.Jobs(question.Provider, question.Model); err != nil {
+					return storage.Errorf(storage.ErrInvalid, "%v", err)
+				}
+				return nil
 			},
 			Projection: a2aserver.Projection{
 				Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
@@ -103,15 +105,4 @@ func closeHost(ctx context.Context, host *a2aserver.Host) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	return host.Close(ctx)
-}
-
-// onlyRules answers without a model.
-type onlyRules struct{ jobs llm.Jobs }
-
-// Jobs implements agents.Models.
-func (r onlyRules) Jobs(provider, model string) (llm.Jobs, error) {
-	if provider != "" && provider != "rules" || model != "" {
-		return nil, storage.Errorf(storage.ErrInvalid, "no such model is set here")
-	}
-	return r.jobs, nil
 }

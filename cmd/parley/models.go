@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/llm"
+	"parley/llm/rules"
 )
 
 // modelSettings say which language models do the agents' jobs.
@@ -93,8 +94,8 @@ func firstSet(variables []string) string {
 	return ""
 }
 
-// openModels gives the models that are set, the first of them the default. There
-// may be none. Others who do jobs can be added.
+// openModels gives the models that are set, the first of them the default, and
+// the rules, which need none.
 func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -105,5 +106,5 @@ func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 			return nil, err
 		}
 	}
-	return models, nil
+	return models, models.Add(llm.Spec{Provider: "rules"}, rules.New())
 }

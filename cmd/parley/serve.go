@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/internal/auth"
-	"parley/llm/rules"
 	"parley/rest"
 	"parley/storage/trace"
 )
@@ -30,6 +29,7 @@ type serveCmd struct {
 	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
 	agentSettings
+	modelSettings
 	traceSettings
 	logSettings
 }
@@ -39,7 +39,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
-	traces, runTimeout := s.traceSettings.read(c), c.duration("run-timeout", s.RunTimeout)
+	traces, minds, runTimeout := s.traceSettings.read(c), s.modelSettings.read(c), c.duration("run-timeout", s.RunTimeout)
 	migrate := c.toggle("migrate", s.Migrate)
 	if err := c.err(); err != nil {
 		return err
@@ -87,7 +87,11 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback
-	host, err := openHost(ctx, runTimeout, store, plane.datasets, onlyRules{rules.New()}, tracing.tracer, log)
+	models, err := openModels(ctx, minds)
+	if err != nil {
+		return err
+	}
+	host, err := openHost(ctx, runTimeout, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err
 	}
