@@ -111,6 +111,17 @@ func tableAnswer(columns []string, rows [][]string, truncated bool, cite string)
 
 // cells are the values of a result as texts that are safe in Markdown.
 func cells(rows llm.Rows) (columns []string, values [][]string) {
+	columns, values = cellsRaw(rows)
+	for _, row := range values {
+		for i := range row {
+			row[i] = plainCell(row[i])
+		}
+	}
+	return columns, values
+}
+
+// cellsRaw are the values of a result as texts.
+func cellsRaw(rows llm.Rows) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {
 			columns = append(columns, c)
@@ -123,7 +134,7 @@ func cells(rows llm.Rows) (columns []string, values [][]string) {
 		}
 		texts := make([]string, len(columns))
 		for i, c := range columns {
-			texts[i] = plainCell(jsonText(row[c]))
+			texts[i] = jsonText(row[c])
 		}
 		values = append(values, texts)
 	}

@@ -106,6 +106,9 @@ func (b *builder) item(i item) string {
 	if i.agg == "" {
 		return b.ref(i.column)
 	}
+	if i.agg == "any" {
+		return "count(*) > 0"
+	}
 	if i.column == nil {
 		return "count(*)"
 	}
@@ -179,6 +182,8 @@ func (i item) label() string {
 		return i.column.name
 	case i.agg == "count":
 		return "count"
+	case i.agg == "any":
+		return "any"
 	}
 	return names[i.agg] + " " + i.column.name
 }
@@ -210,7 +215,7 @@ func (b *builder) where(q *query) (string, bool) {
 		i = j
 	}
 	for _, a := range q.absent {
-		text, ok := b.absence(q.main, a.table, nil)
+		text, ok := b.absence(q.main, a.table, a.conds)
 		if !ok {
 			return "", false
 		}
@@ -240,6 +245,11 @@ func (b *builder) absence(main, other *table, conds []cond) (string, bool) {
 	if other != first.to {
 		tables = append(tables, other)
 	}
+	for _, c := range conds {
+		if !slices.Contains(tables, c.column.table) {
+			tables = append(tables, c.column.table)
+		}
+	}
 	sub := &query{main: first.to, conds: conds}
 	from, ok := inner.from(tables)
 	if !ok {
@@ -259,8 +269,16 @@ func (b *builder) absence(main, other *table, conds []cond) (string, bool) {
 }
 
 func (b *builder) grouping(q *query) string {
+	if keys := b.groupKeys(q); len(keys) > 0 {
+		return " GROUP BY " + strings.Join(keys, ", ")
+	}
+	return ""
+}
+
+// groupKeys are what rows are grouped by; none when they are not.
+func (b *builder) groupKeys(q *query) []string {
 	if !q.aggregated() && len(q.having) == 0 && !q.ordersByFigure() {
-		return ""
+		return nil
 	}
 	var keys []string
 	add := func(c *column) {
@@ -281,10 +299,7 @@ func (b *builder) grouping(q *query) string {
 			add(i.column)
 		}
 	}
-	if len(keys) == 0 {
-		return ""
-	}
-	return " GROUP BY " + strings.Join(keys, ", ")
+	return keys
 }
 
 func (q *query) ordersByFigure() bool {
@@ -310,19 +325,37 @@ func (b *builder) ordering(q *query) string {
 		return ""
 	}
 	var parts []string
+	keys := b.groupKeys(q)
 	for _, o := range q.orders {
 		text := b.item(o.item)
 		if o.item.agg == "" {
 			text = b.sortKey(o.item.column)
+			if (q.aggregated() || len(keys) > 0) && !slices.Contains(keys, b.ref(o.item.column)) {
+				// Of several rows in one, the one that counts.
+				if text = "min(" + text + ")"; o.desc {
+					text = "max" + strings.TrimPrefix(text, "min")
+				}
+			}
 		}
 		if o.desc {
 			text += " DESC"
 		}
 		parts = append(parts, text+" NULLS LAST")
 	}
+	// What is equal comes in the same order every time.
+	if len(keys) > 0 {
+		last := keys[0]
+		if i := slices.IndexFunc(q.items, func(i item) bool { return i.agg == "" }); i >= 0 {
+			last = b.ref(q.items[i].column)
+		}
+		parts = append(parts, last)
+	}
 	out := " ORDER BY " + strings.Join(parts, ", ")
 	if q.limit > 0 {
 		out += " LIMIT " + strconv.Itoa(q.limit)
+	}
+	if q.offset > 0 {
+		out += " OFFSET " + strconv.Itoa(q.offset)
 	}
 	return out
 }
@@ -418,8 +451,12 @@ func likeText(text string) string {
 // intersect writes a query whose conditions hold for different rows of the same
 // thing.
 func (b *builder) intersect(q *query) (string, bool) {
-	column, byOr := q.conds[len(q.conds)-1].column, 0
-	_ = byOr
+	var column *column
+	for i, c := range q.conds {
+		if slices.ContainsFunc(q.conds[i+1:], func(o cond) bool { return o.column == c.column }) {
+			column = c.column
+		}
+	}
 	var shared, parts []cond
 	for _, c := range q.conds {
 		if c.column == column {
@@ -468,17 +505,43 @@ func (b *builder) positioned(q *query) (string, bool) {
 	}
 	numbered := "(SELECT *, row_number() OVER () AS __n FROM " + ident(q.main.name) + ")"
 	columns := strings.Join(b.columns(q.items), ", ")
-	p := q.position
-	switch {
-	case p.offset != 0:
-		pick := "max"
-		if p.offset < 0 {
-			pick = "min"
-		}
-		return fmt.Sprintf("WITH r AS %s SELECT %s FROM r WHERE r.__n = (SELECT %s(r.__n) FROM r%s) + (%d)",
-			numbered, columns, pick, where, p.offset), true
-	case p.end == "last":
-		return fmt.Sprintf("WITH r AS %s SELECT %s FROM r%s ORDER BY r.__n DESC LIMIT 1 OFFSET %d", numbered, columns, where, max(0, p.n-1)), true
+	if q.aggregated() {
+		columns = "count(*) AS " + ident("count")
 	}
-	return fmt.Sprintf("WITH r AS %s SELECT %s FROM r%s ORDER BY r.__n LIMIT 1 OFFSET %d", numbered, columns, where, max(0, p.n-1)), true
+	p := q.position
+	key := "r.__n"
+	if p.by != nil {
+		key = b.sortKey(p.by)
+		if where == "" {
+			where = " WHERE " + key + " IS NOT NULL"
+		} else {
+			where += " AND " + key + " IS NOT NULL"
+		}
+	}
+	if p.offset == 0 {
+		direction := ""
+		if p.end == "last" {
+			direction = " DESC"
+		}
+		return fmt.Sprintf("WITH r AS %s SELECT %s FROM r%s ORDER BY %s%s, r.__n%s LIMIT 1 OFFSET %d",
+			numbered, columns, where, key, direction, direction, max(0, p.n-1)), true
+	}
+	anchor, ok := b.cond(p.anchor, q)
+	if !ok {
+		return "", false
+	}
+	pick, op, direction := "max", ">", ""
+	if p.offset < 0 {
+		pick, op, direction = "min", "<", " DESC"
+	}
+	if where == "" {
+		where = " WHERE "
+	} else {
+		where += " AND "
+	}
+	text := fmt.Sprintf("WITH r AS %s SELECT %s FROM r%sr.__n %s (SELECT %s(r.__n) FROM r WHERE %s)", numbered, columns, where, op, pick, anchor)
+	if q.aggregated() {
+		return text, true
+	}
+	return text + " ORDER BY r.__n" + direction + " LIMIT 1", true
 }

@@ -15,32 +15,52 @@ type edge struct {
 // joinGraph is how tables can be joined.
 type joinGraph struct {
 	edges []edge
+	// refs are the columns that only tell or join rows.
+	refs map[*column]bool
 }
 
 // newJoinGraph infers keys from names and values.
 func newJoinGraph(tables []*table) *joinGraph {
-	g := &joinGraph{}
-	for _, one := range tables {
-		for _, many := range tables {
-			if one == many {
-				continue
-			}
-			best := map[*column]edge{}
-			for _, a := range many.columns {
-				for _, b := range one.columns {
-					if score := keyScore(a, b); score > best[a].score {
-						best[a] = edge{a, b, score}
-					}
-				}
-			}
-			for _, a := range many.columns {
-				if e, ok := best[a]; ok {
-					g.edges = append(g.edges, e)
-				}
+	g := &joinGraph{refs: map[*column]bool{}}
+	for _, many := range tables {
+		for _, a := range many.columns {
+			g.edges = append(g.edges, references(a, tables)...)
+		}
+	}
+	for _, e := range g.edges {
+		g.refs[e.many], g.refs[e.one] = true, true
+	}
+	for _, t := range tables {
+		for _, c := range t.columns {
+			if c.unique && isKeyName(c) && c.kind == kindNumber {
+				g.refs[c] = true
 			}
 		}
 	}
 	return g
+}
+
+// references are what a column refers to: one column, or several that are as
+// likely.
+func references(a *column, tables []*table) []edge {
+	var found []edge
+	best := 0.0
+	for _, one := range tables {
+		if one == a.table {
+			continue
+		}
+		e := edge{}
+		for _, b := range one.columns {
+			if score := keyScore(a, b); score > e.score {
+				e = edge{a, b, score}
+			}
+		}
+		if e.score > 0 {
+			found = append(found, e)
+			best = max(best, e.score)
+		}
+	}
+	return slices.DeleteFunc(found, func(e edge) bool { return e.score < best-0.04 })
 }
 
 // keyScore says how likely a refers to b; 0 when it does not.
@@ -50,21 +70,34 @@ func keyScore(a, b *column) float64 {
 	}
 	name := 0.0
 	self := slices.Equal(b.short, []string{"id"}) || slices.Equal(b.words, b.table.words) || isKeyName(b)
+	bare := len(without(a.words, keyWords)) == 0
 	switch {
-	case strings.EqualFold(a.name, b.name) && isKeyName(b):
+	case bare && a.unique:
+		// The key of a table by itself refers to nothing by its name.
+	case strings.EqualFold(a.name, b.name) && isKeyName(b) && overlap(b.words, b.table.words):
 		name = 1
-	case strings.EqualFold(a.name, b.name) && len(b.words) > 1:
+	case strings.EqualFold(a.name, b.name) && isKeyName(b):
 		name = 0.9
+	case strings.EqualFold(a.name, b.name) && len(b.words) > 1:
+		name = 0.85
 	case self && overlap(a.words, b.table.words):
 		name = 0.8
 	case overlap(without(a.words, keyWords), without(b.words, keyWords)) && isKeyName(b):
 		name = 0.7
 	case overlap(a.words, b.words) && b.kind != kindNumber:
 		name = 0.5
-	default:
-		return 0
 	}
 	in := containment(a, b)
+	if name < 0.6 && a.unique && in == 1 && a.distinct == b.distinct && a.distinct >= 20 && isKeyName(a) && isKeyName(b) {
+		// Two keys with the same many values tell the same things apart.
+		name = 0.6
+		if overlap(a.table.words, b.table.words) {
+			name = 0.75
+		}
+	}
+	if name == 0 {
+		return 0
+	}
 	if in < 0.5 {
 		return 0
 	}

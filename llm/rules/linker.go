@@ -142,8 +142,18 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 	if len(words) == 0 || len(words) == 1 && (neverNames[words[0]] || neverNames[first.lower]) || len(words) > 1 && neverNames[first.lower] && first.lower != "no" {
 		return
 	}
+	if len(words) == 1 && exactWords[words[0]] && words[0] != "id" && to < len(l.tokens) && l.tokens[to].lower == "of" {
+		return // "number of": how many
+	}
 	if first.isNumber && len(words) == 1 && len(first.lower) != 4 {
 		return
+	}
+	initials := l.initials(from, to)
+	counts := first.lower == "number" && from+1 < to && l.tokens[from+1].lower == "of"
+	for _, t := range l.tokens[from:to] {
+		if wordIs(t.lower, "in", "by", "and", "or") {
+			return
+		}
 	}
 	for _, t := range l.tables {
 		if score := nameScore(words, t.words, nil); score >= 0.6 {
@@ -153,6 +163,13 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 		}
 		for _, c := range t.columns {
 			score := c.match(words)
+			if counts && c.words[len(c.words)-1] == "no" {
+				score = 0 // a number of flights is no flight number
+			}
+			if initials != "" && initials == c.acronym {
+				score = 0.95
+			}
+			score = max(score, c.called(words))
 			if score >= 0.5 {
 				k := at(from, to)
 				k.columns = append(k.columns, columnMatch{c, score})
@@ -163,6 +180,39 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 }
 
 func weightOf(words []string) float64 { return float64(len(words)) + 0.05 }
+
+// initials are the first letters of several words.
+func (l *linker) initials(from, to int) string {
+	if to-from < 2 {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range l.tokens[from:to] {
+		if !t.mark {
+			b.WriteByte(t.lower[0])
+		}
+	}
+	return b.String()
+}
+
+// called is how well words such as name and id stand for what rows of the table
+// are called by.
+func (c *column) called(words []string) float64 {
+	if len(words) != 1 {
+		return 0
+	}
+	switch words[0] {
+	case "name", "title":
+		if c == nameColumn(c.table) {
+			return 0.8
+		}
+	case "id", "code", "identifier":
+		if c == keyColumn(c.table) {
+			return 0.85
+		}
+	}
+	return 0
+}
 
 // match says how well words name a column.
 func (c *column) match(words []string) float64 {
@@ -247,14 +297,19 @@ func (l *linker) linkValues(from, to int, at func(int, int) *link) {
 		if t.index == nil {
 			continue
 		}
-		matches := l.valuesIn(t, phrase, single && first.isNumber)
-		if len(matches) == 0 && single && !first.isNumber {
+		matches := exactOnly(t, phrase)
+		if len(matches) == 0 && single && !first.isNumber && !quoted {
 			matches = bent(t, first)
-		} else if len(matches) == 0 && len(parts) == 2 {
+		}
+		if (len(matches) == 0 || matches[0].exact && !matches[0].guess) && !(single && first.isNumber) {
+			matches = l.valuesIn(t, phrase)
+		}
+		if len(matches) == 0 && len(parts) == 2 {
 			for _, place := range demonyms[phrase] {
 				matches = append(matches, exactOnly(t, place)...)
 			}
 		}
+		matches = slices.DeleteFunc(matches, func(m valueMatch) bool { return !m.exact && !quoted && l.passing(from, to, len(parts), m) })
 		if len(matches) == 0 {
 			continue
 		}
@@ -283,13 +338,29 @@ func (l *linker) linkValues(from, to int, at func(int, int) *link) {
 	}
 }
 
+// passing reports whether words only happen to occur in values: a common word in
+// long texts, or what is counted or asked for.
+func (l *linker) passing(from, to, words int, m valueMatch) bool {
+	long := 0
+	for _, ref := range m.refs {
+		if strings.Count(ref.normal(), " ")+1 > 4*words+3 {
+			long++
+		}
+	}
+	if long*2 > len(m.refs) {
+		return true
+	}
+	if words == 1 && from >= 1 && !l.tokens[from].capital && !l.tokens[from].isNumber {
+		before := l.tokens[from-1].lower
+		return wordIs(before, "many", "which", "what", "of") && (before != "of" || from >= 2 && l.tokens[from-2].lower == "number")
+	}
+	return false
+}
+
 // valuesIn finds the values of a table that a phrase may stand for, the exact
 // ones first.
-func (l *linker) valuesIn(t *table, phrase string, number bool) []valueMatch {
+func (l *linker) valuesIn(t *table, phrase string) []valueMatch {
 	matches := exactOnly(t, phrase)
-	if number {
-		return matches
-	}
 	have := map[*column]bool{}
 	for _, m := range matches {
 		have[m.column] = true

@@ -89,6 +89,9 @@ var comparators = []comparator{
 // flipped is the comparator after a negation.
 var flipped = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
 
+// mirrored is the comparator the other way round.
+var mirrored = map[string]string{">": "<", "<": ">", ">=": "<=", "<=": ">=", "=": "=", "between": "between"}
+
 // superlative is a word that asks for the greatest or least.
 type superlative struct {
 	desc bool

@@ -62,6 +62,8 @@ type column struct {
 	distinct int64
 	filled   int64
 	unique   bool
+	// acronym is the name when it may be one: mpg.
+	acronym string
 	// sortedKeys holds the normal form of each value.
 	normal []string
 }
@@ -76,6 +78,9 @@ func newTable(d llm.Dataset, order int) *table {
 		words := nameWords(c.Name)
 		col := &column{table: t, name: c.Name, words: words, short: without(words, t.words), order: i,
 			hints: hintWords(c.Description)}
+		if len(words) == 1 && len(words[0]) >= 2 && len(words[0]) <= 5 {
+			col.acronym = words[0]
+		}
 		col.kind, col.typed, col.integers = kindOfType(c.Type)
 		t.columns = append(t.columns, col)
 	}
@@ -85,7 +90,7 @@ func newTable(d llm.Dataset, order int) *table {
 func without(words, taken []string) []string {
 	var rest []string
 	for _, w := range words {
-		if !slices.Contains(taken, w) {
+		if !slices.ContainsFunc(taken, func(t string) bool { return t == w || len(w) >= 3 && strings.HasPrefix(t, w) }) {
 			rest = append(rest, w)
 		}
 	}

@@ -13,6 +13,7 @@ type query struct {
 	having     []having
 	orders     []order
 	limit      int
+	offset     int
 	distinct   bool
 	// absent are tables of which no row may belong to the row.
 	absent []absence
@@ -21,6 +22,8 @@ type query struct {
 	// position asks for rows by where they stand.
 	position *position
 	star     bool
+	// negations are the tokens whose negation was understood.
+	negations map[int]bool
 }
 
 // item is a column of the result.
@@ -30,6 +33,9 @@ type item struct {
 	column   *column // nil for count(*)
 	table    *table  // what is counted
 	at       int     // token
+	link     *link
+	// sums says that the figures of several rows are meant together.
+	sums bool
 }
 
 // cond is a condition on rows. Those with the same or are alternatives.
@@ -46,7 +52,11 @@ type cond struct {
 	negated  bool
 	or       int
 	at       int
+	end      int
 	sql      func(ref string) string
+	link     *link
+	// exact says that the values were named in full.
+	exact bool
 }
 
 type having struct {
@@ -61,11 +71,15 @@ type having struct {
 type order struct {
 	item item
 	desc bool
+	// shown says that the figure itself is asked for.
+	shown bool
+	link  *link
 }
 
 type absence struct {
 	table *table
 	at    int
+	conds []cond
 }
 
 // position asks for rows beside, or at the ends of, those that meet the
@@ -76,4 +90,8 @@ type position struct {
 	// end is "first" or "last" of those that meet the conditions.
 	end string
 	n   int
+	// anchor is the row that offset counts from.
+	anchor cond
+	// by is the column that first and last go by; nil for the rows as they stand.
+	by *column
 }

@@ -88,6 +88,9 @@ func (r *reader) readComparison(i, end int, c comparator) bool {
 	}
 	var named *link
 	if n, stop, ok := numberAt(r.tokens, at); ok {
+		if yearLike(n) && wordIs(r.lower(i), "under", "over", "above", "below") && at > end {
+			return false // "listed under the year 1999"
+		}
 		return r.compare(i, stop, c, n, 0, at)
 	}
 	// "above age 20"
@@ -98,6 +101,7 @@ func (r *reader) readComparison(i, end int, c comparator) bool {
 				r.takeLink(named)
 				r.take(i, stop)
 				r.addCompare(col, c, n, 0, i)
+				r.q.conds[len(r.q.conds)-1].end = stop
 				return true
 			}
 		}
@@ -165,6 +169,10 @@ func (r *reader) compareWithFigure(i, at int, c comparator) bool {
 // compare finds what a number is compared with, and adds the condition.
 func (r *reader) compare(i, end int, c comparator, low, high float64, numberAt int) bool {
 	col, counted, k := r.compared(i, end, c, low)
+	if last := r.lastCompared(i); last != nil && (k == nil || k.from < i) && r.linkFrom(end, nil) == nil {
+		// "no less than 3 and no more than 7"
+		col, counted, k = last, nil, nil
+	}
 	switch {
 	case counted != nil:
 		op := c.op
@@ -172,7 +180,12 @@ func (r *reader) compare(i, end int, c comparator, low, high float64, numberAt i
 			op = flipped[op]
 		}
 		r.q.having = append(r.q.having, having{op: op, n: low, high: high, table: counted})
-		r.takeLink(k)
+		if k != nil {
+			r.takeLink(k)
+		}
+		if wordIs(r.lower(end), "times", "time") {
+			r.take(end, end+1)
+		}
 		r.take(i, end)
 		r.note("by the number of " + join(counted.words))
 		return true
@@ -182,16 +195,46 @@ func (r *reader) compare(i, end int, c comparator, low, high float64, numberAt i
 		}
 		r.take(i, end)
 		r.addCompare(col, c, low, high, i)
+		r.q.conds[len(r.q.conds)-1].end = end
 		return true
 	}
 	_ = numberAt
 	return false
 }
 
+// lastCompared is the column that the comparison just before a token is of,
+// joined to it by no more than "and" or "or".
+func (r *reader) lastCompared(i int) *column {
+	if len(r.q.conds) == 0 {
+		return nil
+	}
+	last := r.q.conds[len(r.q.conds)-1]
+	if last.op == "in" || last.end == 0 {
+		return nil
+	}
+	joined := false
+	for j := last.end; j < i; j++ {
+		switch r.lower(j) {
+		case "and", "or", "but":
+			joined = true
+		case ",", "also", "either":
+		default:
+			return nil
+		}
+	}
+	if !joined {
+		return nil
+	}
+	return last.column
+}
+
 func (r *reader) addCompare(col *column, c comparator, low, high float64, at int) {
 	op := c.op
 	if op != "between" && r.negatedAt(at) {
 		op = flipped[op]
+	}
+	if r.flip {
+		op, r.flip = mirrored[op], false
 	}
 	r.q.conds = append(r.q.conds, cond{column: col, op: op, low: low, high: high, at: at})
 	r.note(col.name + " " + op + " " + number(low))
@@ -200,12 +243,32 @@ func (r *reader) addCompare(col *column, c comparator, low, high float64, at int
 // compared finds the column that a number is compared with, or the table whose
 // rows are counted.
 func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table, *link) {
-	skip := set("of the different distinct other total more % $ car")
+	if wordIs(r.lower(end), "times", "time") || wordIs(r.lower(end-1), "once", "twice") {
+		if t := r.otherSpoken(); t != nil {
+			return nil, t, nil
+		}
+	}
+	skip := set("of the different distinct other total more % $")
+	if k := r.linkFrom(end, skip); k != nil && r.tableFor(k) != nil {
+		if next := r.linkFrom(k.to, nil); next != nil && next.from == k.to && (len(next.tables) > 0 || len(next.columns) > 0) && len(next.values) == 0 {
+			r.takeLink(k) // "3 car models": models
+			end = next.from
+		}
+	}
 	if k := r.linkFrom(end, skip); k != nil {
-		t := r.isTable(k)
-		col := r.columnOf(k, numericColumn)
+		t := r.tableFor(k)
+		col := r.columnOf(k, func(c *column) bool { return numericColumn(c) && !r.bareKey(k, c) })
+		if before := r.linkBefore(i, copulas); before != nil && col != nil {
+			if other := r.measureOf(before); other != nil && columnScore(before, other) > columnScore(k, col) {
+				r.takeLink(k)
+				return other, nil, before
+			}
+		}
 		if col != nil && (t == nil || col.table != t && columnScore(k, col) >= 0.95) {
 			return col, nil, k
+		}
+		if c := r.columnOf(k, nil); r.solo() && c != nil && c.kind == kindText && !yearLike(n) && n < 1000 {
+			return nil, c.table, k // more than 3 riders: rows
 		}
 		if t != nil && len(r.tables) > 1 && !yearLike(n) {
 			return nil, t, k
@@ -218,6 +281,9 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 	}
 	if c.hint != "" && !(c.hint == "year" && !yearLike(n)) {
 		if col := r.hinted(c.hint, measurable); col != nil {
+			if c.hint == "speed" && !slices.Contains(col.words, "speed") {
+				r.flip = true // the faster, the less time
+			}
 			return col, nil, nil
 		}
 	}
@@ -225,6 +291,9 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 		if col := r.hinted("year", measurable); col != nil {
 			return col, nil, nil
 		}
+	}
+	if n := len(r.q.conds); n > 0 && r.q.conds[n-1].end > 0 && r.q.conds[n-1].column.kind == kindNumber && r.sameSentence(r.q.conds[n-1].at, i) {
+		return r.q.conds[n-1].column, nil, nil
 	}
 	// The nearest column of numbers named before it.
 	for j := i - 1; j >= 0 && j > i-8; j-- {
@@ -237,13 +306,46 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 	return nil, nil, nil
 }
 
+// otherSpoken is a table that rows of the first that is named have several of.
+func (r *reader) otherSpoken() *table {
+	if len(r.spoken) == 0 {
+		return nil
+	}
+	first := r.spoken[0].table
+	for _, m := range r.spoken[1:] {
+		if m.table != first && r.joins.manyOf(first, m.table) {
+			return m.table
+		}
+	}
+	for _, t := range r.tables {
+		if steps, ok := r.joins.path(first, t); ok && len(steps) == 1 && r.joins.manyOf(first, t) {
+			return t
+		}
+	}
+	return nil
+}
+
 // measureOf is the column of figures that a link names; the key of a table that
 // is named is none.
 func (r *reader) measureOf(k *link) *column {
 	t := r.isTable(k)
 	return r.columnOf(k, func(c *column) bool {
-		return measurable(c) && (t == nil || columnScore(k, c) >= 0.95 && !isKeyName(c))
+		return measurable(c) && (t == nil || columnScore(k, c) >= 0.95 && !isKeyName(c)) && !r.bareKey(k, c)
 	})
+}
+
+// bareKey reports whether a column only tells rows apart, and was not asked for
+// as such.
+func (r *reader) bareKey(k *link, c *column) bool {
+	if !r.joins.refs[c] {
+		return false
+	}
+	for _, t := range r.tokens[k.from:k.to] {
+		if slices.Contains(keyWords, t.lemma) {
+			return false
+		}
+	}
+	return true
 }
 
 func columnScore(k *link, c *column) float64 {

@@ -1,5 +1,7 @@
 package rules
 
+import "slices"
+
 // readFigures reads "how many …", "the average …", "the total …".
 func (r *reader) readFigures() {
 	for i := 0; i < len(r.tokens); i++ {
@@ -10,7 +12,7 @@ func (r *reader) readFigures() {
 			r.readCount(i, end)
 			continue
 		}
-		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && (r.at[i] == nil || r.at[i].to == i+1) {
+		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && (r.at[i] == nil || r.at[i].from == i && r.at[i].to == i+1) {
 			r.readCount(i, end)
 			continue
 		}
@@ -20,25 +22,74 @@ func (r *reader) readFigures() {
 	}
 }
 
+// readFigureLists reads "the average, minimum and maximum …" before any of them
+// is taken for a superlative.
+func (r *reader) readFigureLists() {
+	for i := range r.tokens {
+		if r.used[i] || aggregates[r.lower(i)] == "" || r.at[i] != nil && (r.at[i].from < i || r.at[i].to > i+1) {
+			continue
+		}
+		if next := r.nextFigure(i + 1); next >= 0 {
+			r.readAggregates(i)
+		}
+	}
+}
+
+// nextFigure is where a list of figures goes on; -1 when it does not.
+func (r *reader) nextFigure(i int) int {
+	joined := false
+	for ; i < len(r.tokens); i++ {
+		switch w := r.lower(i); {
+		case w == "," || w == "and":
+			joined = true
+		case aggregates[w] != "" && joined:
+			return i
+		case w != "the":
+			return -1
+		}
+	}
+	return -1
+}
+
 // readCount reads what is counted.
 func (r *reader) readCount(i, end int) {
+	if r.lower(end) == "times" || r.lower(end) == "time" {
+		r.take(i, end+1)
+		r.q.items = append(r.q.items, item{agg: "count", at: i})
+		r.counts = true
+		return
+	}
 	distinct := false
-	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other") && r.at[end] == nil {
+	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other", "combined") && r.at[end] == nil {
 		distinct = distinct || wordIs(r.lower(end), "different", "distinct", "unique", "kinds", "types", "kind", "type")
 		end++
 	}
 	r.take(i, end)
+	for end < len(r.tokens) && r.used[end] {
+		end++ // "official languages": the flag is taken already
+	}
 	k := r.linkFrom(end, nil)
 	if k == nil {
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
 		r.counts = true
 		return
 	}
-	t := r.isTable(k)
+	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && next.from == k.to && (len(next.columns) > 0 || len(next.tables) > 0) && len(k.tables) > 0 {
+		// "car models": the first word only says of what.
+		r.takeLink(k)
+		k = next
+	}
+	t := r.tableFor(k)
 	c := r.columnOf(k, nil)
+	if r.isTable(k) == nil && (distinct || c != nil && numericColumn(c) && !r.bareKey(k, c)) {
+		t = nil
+	}
 	switch {
 	case t != nil && !(distinct && c != nil && columnScore(k, c) > 0.95):
 		r.takeLink(k)
+		if slices.ContainsFunc(r.q.items, func(x item) bool { return x.agg == "count" && x.table == t }) {
+			return
+		}
 		r.q.items = append(r.q.items, item{agg: "count", table: t, at: i})
 		r.counts = true
 		if r.q.main == nil {
@@ -60,9 +111,9 @@ func (r *reader) readCount(i, end int) {
 			}
 		}
 	case c != nil && numericColumn(c) && !distinct && !isKeyName(c) && columnScore(k, c) > 0.6:
-		// "how many points": the figure itself.
+		// "how many points": the figure itself, or the sum of those of several rows.
 		r.takeLink(k)
-		r.q.items = append(r.q.items, item{column: c, at: i})
+		r.q.items = append(r.q.items, item{column: c, at: i, sums: true})
 	case c != nil:
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", column: c, distinct: distinct || len(r.tables) > 1, at: i})
@@ -90,7 +141,7 @@ func (r *reader) readAggregates(i int) {
 	if k == nil {
 		return
 	}
-	c := r.columnOf(k, numericColumn)
+	c := r.columnOf(k, func(c *column) bool { return numericColumn(c) && !r.bareKey(k, c) })
 	if c == nil {
 		return
 	}

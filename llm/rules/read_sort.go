@@ -34,6 +34,13 @@ func wordIs(w string, words ...string) bool {
 func (r *reader) readSortKey(i, from int) {
 	desc, stop := false, min(len(r.tokens), i+16)
 	var key *link
+	keyFrom := from
+	for j := from; j < stop && !wordIs(r.lower(j), ".", "?", ";"); j++ {
+		if wordIs(r.lower(j), "by", "of") && r.at[j] == nil {
+			keyFrom = j + 1
+			break
+		}
+	}
 	for j := from; j < stop; j++ {
 		w := r.lower(j)
 		switch w {
@@ -59,7 +66,7 @@ func (r *reader) readSortKey(i, from int) {
 				r.take(j, j+4)
 			}
 		}
-		if k := r.at[j]; key == nil && k != nil && k.from == j && !r.used[j] && len(k.columns) > 0 {
+		if k := r.at[j]; key == nil && j >= keyFrom && k != nil && k.from == j && !r.used[j] && len(k.columns) > 0 {
 			if t := r.isTable(k); t == nil || len(k.columns) > 0 && r.linkFrom(k.to, nil) == nil {
 				key = k
 			}
@@ -77,7 +84,7 @@ func (r *reader) readSortKey(i, from int) {
 	}
 	if c := r.columnOf(key, nil); c != nil {
 		r.takeLink(key)
-		r.q.orders = append(r.q.orders, order{item{column: c}, desc})
+		r.q.orders = append(r.q.orders, order{item: item{column: c}, desc: desc, link: key})
 		r.note("sorted by " + c.name)
 	}
 }
@@ -85,7 +92,14 @@ func (r *reader) readSortKey(i, from int) {
 // readGroups reads "for each …" and "per …".
 func (r *reader) readGroups() {
 	for i := range r.tokens {
-		if r.used[i] || !wordIs(r.lower(i), "each", "every", "per") {
+		if end := phrase(r.tokens, i, "for|across all? of? the? different|various|distinct"); end > 0 && !r.used[i] {
+			if k := r.linkFrom(end, set("number of the kinds types")); k != nil {
+				r.take(i, k.from)
+				r.groupBy(k)
+				continue
+			}
+		}
+		if r.used[i] || !wordIs(r.lower(i), "each", "every", "per") || r.at[i] != nil && r.at[i].from < i {
 			continue
 		}
 		skip := set("of the different distinct type kind single individual")
@@ -95,6 +109,9 @@ func (r *reader) readGroups() {
 			if r.q.groupTable == nil && len(r.q.groups) == 0 && r.lower(i) != "every" {
 				r.groupByShown()
 			}
+			continue
+		}
+		if r.lower(i) == "per" && i > 0 && r.at[i] != nil {
 			continue
 		}
 		r.take(i, i+1)

@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // readSuperlatives reads "the highest …", "the 3 largest …", "the most …".
 func (r *reader) readSuperlatives() {
@@ -27,7 +30,18 @@ func (r *reader) readSuperlatives() {
 func (r *reader) readSuperlative(i int, s superlative) {
 	limit := 1
 	from, to := i, i+1
-	if n, _, ok := numberAt(r.tokens, i-1); ok && n >= 1 && n < 1000 && n == float64(int(n)) && i > 0 && !r.used[i-1] && !yearLike(n) {
+	if n := ordinals[r.lower(i-1)]; n > 1 && !r.used[i-1] {
+		r.q.offset, from = n-1, i-1
+	} else if r.lower(i-1) == "next" || r.tokens[max(0, i-1)].isNumber && wordIs(strings.TrimLeft(r.lower(i-1), "0123456789"), "nd", "rd", "th") && i > 0 {
+		r.q.offset, from = 1, i-1
+		if r.tokens[i-1].isNumber {
+			r.q.offset = int(r.tokens[i-1].number) - 1
+		}
+	}
+	if from < i {
+		r.take(from, i)
+	}
+	if n, _, ok := numberAt(r.tokens, i-1); ok && from == i && n >= 1 && n < 1000 && n == float64(int(n)) && i > 0 && !r.used[i-1] && !yearLike(n) {
 		limit, from = int(n), i-1
 	} else if n, end, ok := numberAt(r.tokens, i+1); ok && n >= 1 && n < 1000 && n == float64(int(n)) && !r.used[i+1] {
 		limit, to = int(n), end
@@ -47,7 +61,10 @@ func (r *reader) readSuperlative(i int, s superlative) {
 			return
 		}
 	}
-	k := r.linkFrom(to, set("of the number amount total one time different distinct car"))
+	k := r.linkFrom(to, set("of the number amount total one time different distinct"))
+	for k != nil && k.from > to && len(k.columns) == 0 && len(k.tables) == 0 && r.linkFrom(k.to, nil) != nil {
+		k = r.linkFrom(k.to, nil) // "the largest number of Asian nations"
+	}
 	if k != nil && !stopsBetween(r.tokens, to, k.from) {
 		if r.superlativeOf(k, from, to, s, limit) {
 			return
@@ -62,8 +79,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	}
 	if s.hint != "" {
 		if c := r.hinted(s.hint, measurable); c != nil {
+			defer func() { r.q.orders[len(r.q.orders)-1].shown = false }()
 			desc := s.desc
-			if s.hint == "age" && !slices.Contains(c.words, "age") {
+			if s.hint == "age" && !slices.Contains(c.words, "age") || s.hint == "speed" && !slices.Contains(c.words, "speed") {
 				desc = !desc
 			}
 			r.addSuperlative(item{column: c, at: from}, desc, limit, from, to)
@@ -73,12 +91,49 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if k == nil {
 		k = r.linkFrom(to, articles)
 	}
+	if wordIs(w, "most", "fewest", "least") && to < len(r.tokens) && (k == nil || k.from > to || weakLink(k)) && !r.tokens[to].mark && !r.used[to] {
+		if r.solo() {
+			for _, c := range r.tables[0].columns {
+				if c.kind == kindNumber && slices.Contains(c.words, "total") {
+					r.doubt(0.05)
+					if r.at[to] == nil {
+						to++
+					}
+					r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
+					r.q.orders[len(r.q.orders)-1].shown = false
+					return
+				}
+			}
+		}
+		// "the most awards": what no column tells is counted.
+		var counted *table
+		for _, m := range r.spoken {
+			if m.link.from > to {
+				counted = m.table
+				break
+			}
+		}
+		r.doubt(0.1)
+		if r.at[to] == nil {
+			to++
+		} else {
+			to = r.at[to].to
+		}
+		r.addSuperlative(item{agg: "count", table: counted, at: from}, s.desc, limit, from, to)
+		return
+	}
 	if wordIs(w, "largest", "biggest", "smallest") {
 		if c := r.hinted("size", numericColumn); c != nil {
 			r.doubt(0.1)
 			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
+			r.q.orders[len(r.q.orders)-1].shown = false
 		}
 	}
+}
+
+// weakLink reports whether a link only resembles names.
+func weakLink(k *link) bool {
+	return len(k.tables) == 0 && !slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.score >= 0.75 })
 }
 
 func stopsBetween(tokens []token, from, to int) bool {
@@ -92,25 +147,38 @@ func stopsBetween(tokens []token, from, to int) bool {
 
 // superlativeOf takes what follows a superlative as its measure.
 func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) bool {
-	t := r.isTable(k)
-	c := r.columnOf(k, measurable)
+	t := r.tableFor(k)
+	c := r.columnOf(k, func(c *column) bool { return measurable(c) && !r.bareKey(k, c) })
 	if c != nil && (t == nil || t != c.table || columnScore(k, c) >= 0.95 && !isKeyName(c)) {
 		if t == nil || columnScore(k, c) >= 0.95 {
-			r.takeLink(k)
+			if wordIs(r.lower(to-1), "most", "fewest", "least") && columnScore(k, c) < 0.75 {
+				return false
+			}
+			r.take(to, k.to)
+			if r.negatedAt(from) {
+				// "that do not have the lowest": any but the least.
+				op, figure := ">", "min"
+				if s.desc {
+					op, figure = "<", "max"
+				}
+				r.take(from, to)
+				r.q.conds = append(r.q.conds, cond{column: c, op: op, sub: figure, at: from})
+				return true
+			}
 			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
 			return true
 		}
 	}
 	counted := wordIs(r.lower(to-1), "most", "fewest", "least") || phrase(r.tokens, to, "number|amount of") > 0
 	if t != nil && counted && len(r.tables) > 1 {
-		r.takeLink(k)
+		r.takeCounted(to, k)
 		r.addSuperlative(item{agg: "count", table: t, at: from}, s.desc, limit, from, to)
 		return true
 	}
 	if t == nil && counted && len(k.columns) > 0 {
 		// "the most languages": how many there are, not the greatest.
 		if c := r.columnOf(k, nil); c != nil && !measurable(c) {
-			r.takeLink(k)
+			r.takeCounted(to, k)
 			r.addSuperlative(item{agg: "count", table: c.table, at: from}, s.desc, limit, from, to)
 			return true
 		}
@@ -118,24 +186,44 @@ func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) 
 	return false
 }
 
+// takeCounted marks what is counted as understood, but no value before it.
+func (r *reader) takeCounted(from int, k *link) {
+	for i := from; i < k.from; i++ {
+		if r.at[i] == nil {
+			r.take(i, i+1)
+		}
+	}
+	r.takeLink(k)
+}
+
 // readMostFrequent reads "the most common …".
 func (r *reader) readMostFrequent(from, to int, s superlative, limit int) {
 	r.take(from, to)
 	k := r.linkFrom(to, articles)
+	if k != nil && r.isTable(k) != nil {
+		if next := r.linkFrom(k.to, nil); next != nil && next.from == k.to && len(next.columns) > 0 {
+			r.takeLink(k)
+			k = next
+		}
+	}
 	if k != nil {
 		if c := r.columnOf(k, nil); c != nil {
 			r.takeLink(k)
 			r.q.items = append(r.q.items, item{column: c, at: k.from})
 		}
 	}
-	r.q.orders = append(r.q.orders, order{item{agg: "count", at: from}, s.desc})
+	r.q.orders = append(r.q.orders, order{item: item{agg: "count", at: from}, desc: s.desc})
 	r.q.limit = limit
 	r.note("by how often it occurs")
 }
 
 func (r *reader) addSuperlative(i item, desc bool, limit, from, to int) {
 	r.take(from, to)
-	r.q.orders = append(r.q.orders, order{i, desc})
+	if i.column != nil && i.agg == "" && r.find("in total|altogether|overall|all") > 0 && len(r.spoken) > 0 && r.joins.manyOf(r.spoken[0].table, i.column.table) {
+		i.agg = "sum"
+	}
+	shown := i.column != nil && i.agg == "" && r.zones.asked[from]
+	r.q.orders = append(r.q.orders, order{item: i, desc: desc, shown: shown})
 	r.q.limit = limit
 	name := "their number"
 	if i.column != nil {

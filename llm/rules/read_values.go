@@ -21,16 +21,16 @@ func (r *reader) readValues() {
 			continue
 		}
 		r.takeValue(k, m.column)
-		texts := m.literal
-		for _, ref := range m.refs {
-			texts = append(texts, ref.text())
-		}
+		texts := m.texts()
 		if !m.exact {
 			r.doubt(0.05)
 		}
-		c := cond{column: m.column, op: "in", texts: texts, at: k.from, negated: r.negatedAt(k.from)}
+		c := cond{column: m.column, op: "in", texts: texts, at: k.from, negated: r.negatedAt(k.from), link: k, exact: m.exact && !m.guess}
 		if last != nil && last.column == c.column && last.negated == c.negated && r.joinedWith(previous, k) != "" {
-			if r.joinedWith(previous, k) == "and" && (r.saysBoth(previous) || r.related(c.column)) && !c.negated {
+			for j := previous.to; j < k.from; j++ {
+				r.take(j, j+1)
+			}
+			if r.joinedWith(previous, k) == "and" && !r.solo() && (r.saysBoth(previous) || r.related(c.column) || r.tellsOthers(c.column)) && !c.negated {
 				r.q.both = true
 			} else {
 				i := len(r.q.conds) - 1
@@ -40,7 +40,7 @@ func (r *reader) readValues() {
 			}
 		}
 		r.q.conds = append(r.q.conds, c)
-		r.note(c.column.name + " is " + strings.Join(first(texts, 3), " or "))
+		r.note(c.column.name + " is " + saysAll(texts))
 		previous, last = k, &r.q.conds[len(r.q.conds)-1]
 	}
 }
@@ -55,6 +55,16 @@ func (r *reader) related(c *column) bool {
 		main = r.spoken[0].table
 	}
 	return main != nil && main != c.table && r.joins.manyOf(main, c.table)
+}
+
+// tellsOthers reports whether the rows of a column's table stand for things of
+// another table, by the first column that is named.
+func (r *reader) tellsOthers(c *column) bool {
+	if len(r.q.items) > 0 || len(r.links) == 0 {
+		return false
+	}
+	first := r.columnOf(r.links[0], nil)
+	return first != nil && first != c && r.joins.refs[first] && (first.table != c.table || !first.unique)
 }
 
 func (r *reader) saysBoth(k *link) bool {
@@ -102,6 +112,9 @@ func (r *reader) isValue(k *link) bool {
 	}
 	for _, t := range k.tables {
 		names = max(names, t.score)
+	}
+	if r.tokens[k.from].isNumber && k.to == k.from+1 {
+		return slices.ContainsFunc(k.values, func(m valueMatch) bool { return m.exact && m.column.kind == kindText })
 	}
 	if names == 0 {
 		return true
@@ -180,7 +193,7 @@ func (r *reader) takeValue(k *link, c *column) {
 		// "the airport AKO": the table is named with it.
 		_ = before
 	}
-	if after := r.linkFrom(k.to, nil); after != nil && columnScore(after, c) > 0.5 && r.isTable(after) == nil && !r.headAfter(after) {
+	if after := r.linkFrom(k.to, set("as their its the his her a listed")); after != nil && columnScore(after, c) > 0.5 && r.isTable(after) == nil && !r.headAfter(after) {
 		r.takeLink(after)
 	}
 }
@@ -252,7 +265,7 @@ func (r *reader) readNumbers() {
 		}
 		if last != nil && lastEnd > 0 && r.lower(lastEnd) != "" && wordIs(r.lower(i-1), "or", "and") && i-1 <= lastEnd+1 {
 			next := cond{column: last.column, op: "=", low: n, at: i}
-			if r.lower(i-1) == "and" {
+			if r.lower(i-1) == "and" && !r.solo() {
 				r.q.both = true
 			} else {
 				r.orSeq++
@@ -266,6 +279,13 @@ func (r *reader) readNumbers() {
 		}
 		c, k := r.numberColumn(i, end, n)
 		if c == nil {
+			if c = r.readYears(i, n); c != nil {
+				r.take(i, end)
+				text := number(n)
+				r.q.conds = append(r.q.conds, cond{column: c, op: "sql", at: i, end: end, negated: r.negatedAt(i),
+					sql: func(ref string) string { return "regexp_matches(" + ref + ", '(^|[^0-9])" + text + "([^0-9]|$)')" }})
+				r.note(c.name + " has " + text)
+			}
 			continue
 		}
 		if k != nil {
@@ -280,6 +300,23 @@ func (r *reader) readNumbers() {
 		r.note(c.name + " " + op + " " + number(n))
 		last, lastEnd = &r.q.conds[len(r.q.conds)-1], end
 	}
+}
+
+// readYears reads a year of a column whose texts only contain it: a season.
+func (r *reader) readYears(i int, n float64) *column {
+	if !yearLike(n) {
+		return nil
+	}
+	for _, w := range hintColumns["year"] {
+		for _, t := range r.tables {
+			for _, c := range t.columns {
+				if c.kind == kindText && slices.Contains(c.words, w) && len(t.index.containing(number(n)))+len(t.index.words[number(n)]) > 0 {
+					return c
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (r *reader) numberColumn(i, end int, n float64) (*column, *link) {
@@ -317,6 +354,22 @@ func (r *reader) readAbsence() {
 				end = e
 			}
 		}
+		if wordIs(r.lower(i), "not", "never") {
+			for j := i + 1; j < len(r.tokens) && j <= i+4; j++ {
+				if wordIs(r.lower(j), "any", "a", "an", "single") && r.at[j] == nil {
+					end = j + 1
+					break
+				}
+			}
+		}
+		if wordIs(r.lower(i), "except", "excluding") {
+			for j := i + 1; j < len(r.tokens); j++ {
+				if k := r.at[j]; k != nil && r.isTable(k) != nil && r.otherTable(r.isTable(k), k) {
+					end = k.from
+					break
+				}
+			}
+		}
 		if end < 0 {
 			continue
 		}
@@ -325,12 +378,26 @@ func (r *reader) readAbsence() {
 			continue
 		}
 		t := r.isTable(k)
+		if t == nil && wordIs(r.lower(i), "never", "not", "without") && r.lower(end-1) == "any" {
+			// "any award in the evaluation": rows of the table said next.
+			for _, m := range r.spoken {
+				if m.link.from > k.from {
+					t = m.table
+					r.takeLink(m.link)
+					break
+				}
+			}
+		}
 		if t == nil || !r.otherTable(t, k) {
 			continue
 		}
 		r.take(i, end)
+		if r.q.negations == nil {
+			r.q.negations = map[int]bool{}
+		}
+		r.q.negations[i] = true
 		r.takeLink(k)
-		r.q.absent = append(r.q.absent, absence{t, i})
+		r.q.absent = append(r.q.absent, absence{table: t, at: i})
 		r.note("with no " + join(t.words))
 	}
 }
@@ -347,4 +414,57 @@ func (r *reader) otherTable(t *table, k *link) bool {
 		c := r.columnOf(o, nil)
 		return c != nil && c.table != t
 	})
+}
+
+// flagWords are how columns that say yes or no write it.
+var flagWords = map[string]bool{"t": true, "true": true, "y": true, "yes": true, "1": true, "f": false, "false": false, "n": false, "no": false, "0": false}
+
+// flags are the values of a column that say yes and no; false when it is no
+// column of that kind.
+func (c *column) flags() (yes, no string, ok bool) {
+	if c.kind == kindBool {
+		return "true", "false", true
+	}
+	if !c.complete || len(c.values) == 0 || len(c.values) > 2 || c.words[0] != "is" && c.words[0] != "has" && c.kind == kindNumber {
+		return "", "", false
+	}
+	for _, v := range c.values {
+		says, known := flagWords[strings.ToLower(strings.TrimSpace(v))]
+		switch {
+		case !known:
+			return "", "", false
+		case says:
+			yes = v
+		default:
+			no = v
+		}
+	}
+	return yes, no, true
+}
+
+// readFlags reads the names of columns that say yes or no as conditions.
+func (r *reader) readFlags() {
+	for _, k := range r.links {
+		if !r.free(k) || r.isTable(k) != nil {
+			continue
+		}
+		c := r.columnOf(k, nil)
+		if c == nil {
+			continue
+		}
+		yes, no, ok := c.flags()
+		if !ok || r.zones.asked[k.from] && len(r.q.items) == 0 && r.linkFrom(k.to, nil) == nil {
+			continue
+		}
+		value := yes
+		if r.negatedAt(k.from) {
+			value = no
+		}
+		if value == "" {
+			continue
+		}
+		r.takeLink(k)
+		r.q.conds = append(r.q.conds, cond{column: c, op: "in", texts: []string{value}, at: k.from})
+		r.note(c.name + " is " + value)
+	}
 }

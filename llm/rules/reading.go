@@ -23,6 +23,16 @@ type reader struct {
 	// doubts lower the confidence, each by its share.
 	doubts []float64
 	orSeq  int
+	// flip turns the next comparison round.
+	flip bool
+	// inner is where a comparison with a figure stands, from 1: what comes after it
+	// is about the figure.
+	inner int
+	zones zones
+	// raw is the query, where no parts of one say it.
+	raw string
+	// chosen says that all there is to say was read.
+	chosen bool
 }
 
 type mention struct {
@@ -30,9 +40,9 @@ type mention struct {
 	link  *link
 }
 
-func newReader(tokens []token, tables []*table, joins *joinGraph) *reader {
+func newReader(tokens []token, tables []*table, joins *joinGraph, links []*link) *reader {
 	r := &reader{tokens: tokens, tables: tables, joins: joins, q: &query{}, used: make([]bool, len(tokens)), at: make([]*link, len(tokens))}
-	r.links = (&linker{tokens: tokens, tables: tables}).links()
+	r.links = links
 	for _, k := range r.links {
 		for i := k.from; i < k.to; i++ {
 			r.at[i] = k
@@ -45,17 +55,46 @@ func newReader(tokens []token, tables []*table, joins *joinGraph) *reader {
 // left over is what was not understood.
 func (r *reader) read() {
 	r.findTables()
+	r.findZones()
 	r.readSorting()
 	r.readGroups()
 	r.readAbsence()
+	if r.solo() {
+		r.readPairs()
+	}
+	if r.raw == "" && !r.chosen {
+		if r.solo() {
+			r.readNeighbours()
+		}
+		r.readDates()
+		r.readConditions()
+	} else {
+		r.readDates()
+		r.readValues()
+		r.readNumbers()
+	}
+	r.settle()
+}
+
+// solo reports whether there is one table only, whose rows are spoken of by many
+// names.
+func (r *reader) solo() bool { return len(r.tables) == 1 }
+
+func (r *reader) readConditions() {
+	r.readThan()
+	r.readSame()
 	r.readComparisons()
+	r.readFlags()
+	r.readFigureLists()
+	if r.solo() {
+		r.readEnds()
+	}
 	r.readSuperlatives()
 	r.readFigures()
 	r.readContains()
 	r.readValues()
 	r.readNumbers()
 	r.readSelection()
-	r.settle()
 }
 
 // take marks tokens as understood.
@@ -122,6 +161,17 @@ func (r *reader) findTables() {
 	for _, k := range r.links {
 		if t := r.tableOf(k); t != nil {
 			r.spoken = append(r.spoken, mention{t, k})
+			continue
+		}
+		// "of all makers": rows of a table, though a column fits the word better.
+		before := k.from - 1
+		for wordIs(r.lower(before), "the", "all", "any", "some") {
+			before--
+		}
+		if wordIs(r.lower(before), "of", "for", "by", "each", "every") && len(k.values) == 0 {
+			if t := r.tableFor(k); t != nil {
+				r.spoken = append(r.spoken, mention{t, k})
+			}
 		}
 	}
 }
@@ -181,12 +231,34 @@ func (r *reader) nearestTable(k *link) (after, before *table) {
 	for _, m := range r.spoken {
 		if m.link.from >= k.to && after == nil {
 			after = m.table
+			// A column that names its table speaks of it too.
+			for _, o := range r.links {
+				if o.from >= k.to && o.from < m.link.from && r.isTable(o) == nil && after == m.table {
+					if t := ownTable(o); t != nil {
+						after = t
+					}
+				}
+			}
 		}
 		if m.link.to <= k.from {
 			before = m.table
 		}
 	}
 	return after, before
+}
+
+// ownTable is the table that a link to a column names with it; nil when it names
+// none.
+func ownTable(k *link) *table {
+	if l(k) < 2 {
+		return nil
+	}
+	for _, m := range k.columns {
+		if m.score >= 0.95 && len(m.column.short) > 0 && len(m.column.short) < len(m.column.words) {
+			return m.column.table
+		}
+	}
+	return nil
 }
 
 // columnOf picks the column that a link names, by the tables around it; nil when
@@ -218,6 +290,21 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 		}
 		if t == before {
 			score += 0.12
+			if wordIs(r.lower(k.from-1), "its", "their", "his", "her") {
+				score += 0.3
+			}
+		}
+		if m.column.unique && overlap(m.column.words, t.words) && l(k) > 1 {
+			score += 0.35 // the key of the table that it names
+		}
+		if t == r.q.groupTable {
+			score += 0.3
+		}
+		if t == r.listTable(k) {
+			score += 0.25
+		}
+		if len(r.spoken) > 0 && r.spoken[0].table == t && after == nil && !r.sameSentence(r.spoken[0].link.from, k.from) {
+			score += 0.25
 		}
 		for _, other := range r.spoken {
 			if other.table == t {
@@ -235,6 +322,34 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 		}
 		if score > bestScore {
 			best, bestScore = m.column, score
+		}
+	}
+	return best
+}
+
+func l(k *link) int { return k.to - k.from }
+
+// listTable is the table of the item that a link follows in a list.
+func (r *reader) listTable(k *link) *table {
+	for _, i := range r.q.items {
+		if i.column != nil && i.link != nil && r.listedAfter(i.link, k) {
+			return i.column.table
+		}
+	}
+	return nil
+}
+
+// tableFor is the table that a link may name, though a column fits better; nil
+// when none does.
+func (r *reader) tableFor(k *link) *table {
+	if t := r.isTable(k); t != nil {
+		return t
+	}
+	var best *table
+	score := 0.59
+	for _, m := range k.tables {
+		if m.score > score {
+			best, score = m.table, m.score
 		}
 	}
 	return best
@@ -268,15 +383,34 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 
 // negatedAt reports whether what stands at a token is negated.
 func (r *reader) negatedAt(i int) bool {
+	if k := r.at[i]; k != nil && phrase(r.tokens, k.to, "is|are|was|were not") > 0 {
+		return true
+	}
 	for j := i - 1; j >= 0 && j >= i-5; j-- {
 		w := r.lower(j)
 		switch w {
 		case "not", "never", "without", "except", "excluding", "neither", "nor", "didn", "don", "doesn", "isn", "wasn", "aren", "weren":
-			return true
+			if !r.q.negations[j] {
+				r.take(j, j+1)
+				return true
+			}
+			return false
 		case ",", ".", "?", ";", "and", "or", "but", "that", "who", "which":
 			return false
 		case "than":
 			if r.lower(j-1) == "other" {
+				r.take(j-1, j+1)
+				return true
+			}
+		case "besides", "aside", "apart":
+			r.take(j, j+1)
+			return true
+		case "to":
+			if r.lower(j-1) == "addition" {
+				return true
+			}
+		case "no":
+			if r.solo() && j == i-1 {
 				return true
 			}
 		}

@@ -24,12 +24,14 @@ const (
 // use.
 type Rules struct {
 	cache *cache
+	// threshold is the least confidence of an answer.
+	threshold float64
 }
 
 var _ llm.Jobs = (*Rules)(nil)
 
 // New makes a [Rules] that has learnt nothing yet.
-func New() *Rules { return &Rules{cache: newCache(cacheBytes)} }
+func New() *Rules { return &Rules{cache: newCache(cacheBytes), threshold: threshold} }
 
 // WriteQuery reads a step as a query over the datasets. What it does not
 // understand well enough is an [llm.UnanswerableError] that names the words.
@@ -51,7 +53,7 @@ func (r *Rules) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, 
 		return llm.Query{}, err
 	}
 	readings = slices.DeleteFunc(readings, func(x reading) bool { return tried(task.Failed, x.sql) })
-	if len(readings) > 0 && readings[0].confidence >= threshold {
+	if len(readings) > 0 && readings[0].confidence >= r.threshold {
 		best := readings[0]
 		return llm.Query{SQL: best.sql, Reasoning: best.reasoning, Confidence: best.confidence}, nil
 	}
@@ -97,9 +99,20 @@ func (r *Rules) readings(ctx context.Context, task llm.Task, tokens []token, dat
 	}
 	joins := newJoinGraph(tables)
 	var all []reading
-	reader := newReader(tokens, tables, joins)
+	links := (&linker{tokens: tokens, tables: tables}).links()
+	more, err := lookUp(ctx, task.Data, tokens, tables, links)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > 0 {
+		links = choose(append(links, more...), len(tokens))
+	}
+	reader := newReader(tokens, tables, joins, links)
 	reader.read()
 	if x, ok := reader.finish(); ok {
+		if x, err = r.check(ctx, task.Data, reader, x); err != nil {
+			return nil, err
+		}
 		all = append(all, x)
 	}
 	slices.SortStableFunc(all, func(a, b reading) int {
@@ -119,10 +132,14 @@ func (r *reader) finish() (reading, bool) {
 	if r.q.main == nil || len(r.q.items) == 0 && !r.q.star {
 		return reading{left: r.left()}, false
 	}
-	sql, ok := (&builder{joins: r.joins}).sql(r.q)
+	sql, ok := r.raw, r.raw != ""
+	if !ok {
+		sql, ok = (&builder{joins: r.joins}).sql(r.q)
+	}
 	if !ok {
 		return reading{left: r.left()}, false
 	}
+	r.doubtLeftovers()
 	return reading{sql: sql, reasoning: r.explain(), confidence: r.confidence(), left: r.left()}, true
 }
 

@@ -97,6 +97,12 @@ func (d *duck) load(tb testing.TB, space eval.Namespace) []llm.Dataset {
 			tb.Fatal(err)
 		}
 		os.RemoveAll(dir)
+		// A column without any value is in no file.
+		for _, c := range result.Columns {
+			if _, err := d.db.Exec(fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s VARCHAR", ident(t.Name), ident(c.Name))); err != nil {
+				tb.Fatal(err)
+			}
+		}
 		dataset := llm.Dataset{Name: t.Name, Version: space.Name, Rows: result.Rows}
 		for _, c := range result.Columns {
 			dataset.Columns = append(dataset.Columns, llm.Column{Name: c.Name, Type: c.Type})
@@ -152,6 +158,9 @@ func TestSuite(t *testing.T) {
 	var score eval.Score
 	var times []float64
 	a := &asker{rules: New(), duck: newDuck(t)}
+	if text := os.Getenv("PARLEY_SUITE_THRESHOLD"); text != "" {
+		fmt.Sscan(text, &a.rules.threshold)
+	}
 	for _, space := range suite.Namespaces {
 		a.datasets = a.duck.load(t, space)
 		for _, q := range space.Questions {

@@ -12,7 +12,7 @@ var irregular = map[string]string{
 	"series": "series", "species": "species", "is": "is", "was": "was", "has": "has", "does": "does",
 	"this": "this", "its": "its", "his": "his", "us": "us", "as": "as", "bus": "bus", "gas": "gas",
 	"plus": "plus", "status": "status", "census": "census", "bonus": "bonus", "always": "always",
-	"less": "less", "movies": "movie", "ties": "tie", "dies": "die", "lies": "lie", "pies": "pie",
+	"less": "less", "yes": "yes", "les": "les", "los": "los", "las": "las", "des": "des", "ms": "ms", "mrs": "mrs", "movies": "movie", "ties": "tie", "dies": "die", "lies": "lie", "pies": "pie",
 	"calories": "calorie", "cookies": "cookie", "zombies": "zombie", "shoes": "shoe", "wolves": "wolf",
 	"lives": "life", "wives": "wife", "knives": "knife", "halves": "half", "leaves": "leaf",
 	"indices": "index", "matrices": "matrix", "criteria": "criterion", "analyses": "analysis",
@@ -32,7 +32,7 @@ func lemma(w string) string {
 	}
 	n := len(w)
 	switch {
-	case n <= 3 || !strings.HasSuffix(w, "s") || w[n-2] == 's':
+	case n <= 2 || !strings.HasSuffix(w, "s") || w[n-2] == 's':
 		return w
 	case strings.HasSuffix(w, "ies"):
 		return w[:n-3] + "y"
@@ -59,7 +59,7 @@ var synonyms = groups(
 	"employee worker staff personnel",
 	"salary pay wage earnings income",
 	"price cost fee charge amount",
-	"person people human name",
+	"person people human",
 	"population inhabitant resident people",
 	"location place venue site where city",
 	"date day time when",
@@ -99,8 +99,7 @@ var synonyms = groups(
 	"type kind category sort form class genre",
 	"description detail information",
 	"code abbreviation symbol id",
-	"id identifier number no",
-	"number no num count",
+	"id identifier",
 	"leader head president chief",
 	"election vote ballot",
 	"medal award",
@@ -139,6 +138,9 @@ func groups(lines ...string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for _, line := range lines {
 		words := strings.Fields(line)
+		for i, w := range words {
+			words[i] = lemma(w)
+		}
 		for _, a := range words {
 			for _, b := range words {
 				if a == b {
@@ -162,8 +164,10 @@ var shortForms = map[string]string{
 	"perc": "percentage", "fname": "name", "lname": "name", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
 	"min": "minimum", "pts": "points", "nat": "nationality", "mfr": "manufacturer", "yr": "year", "sec": "second", "attn": "attendance",
 	"ppl": "people", "emp": "employee", "cust": "customer", "prod": "product", "std": "standard", "temp": "temperature",
-	"mpg": "gallon",
 }
+
+// exactWords are words of quantity, which no other word stands for.
+var exactWords = set("number amount count total average id")
 
 // alike says how near two lemmas are: 1 when they are the same word, 0 when they
 // have nothing to do with each other.
@@ -173,6 +177,8 @@ func alike(asked, named string) float64 {
 		return 1
 	case shortForms[named] == asked || shortForms[asked] == named:
 		return 0.95
+	case exactWords[asked] || exactWords[named]:
+		return 0
 	case synonyms[asked][named]:
 		return 0.8
 	}

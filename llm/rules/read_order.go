@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// readNeighbours reads "the one after …" and "who came before …": rows by where
+// another stands.
+func (r *reader) readNeighbours() {
+	for i := range r.tokens {
+		if r.used[i] {
+			continue
+		}
+		dir, end := 0, -1
+		for _, p := range []struct {
+			pattern string
+			dir     int
+		}{
+			{"next to|after|following?", 1}, {"after|following|succeeding|succeeded|follows|followed|below|beneath", 1},
+			{"previous to", -1}, {"prior to", -1}, {"before|preceding|preceded|precedes|above", -1},
+		} {
+			if e := phrase(r.tokens, i, p.pattern); e > end {
+				dir, end = p.dir, e
+			}
+		}
+		if end < 0 || r.at[i] != nil && r.at[i].from < i {
+			continue
+		}
+		if r.lower(i) == "followed" && r.lower(i+1) == "by" {
+			dir, end = -1, i+2
+		}
+		k := r.linkFrom(end, set("the a an of film movie song album episode title game match year called named"))
+		if k == nil || len(k.values) == 0 || !r.isValue(k) || r.tokens[k.from].isNumber {
+			continue
+		}
+		m := r.valueOf(k, nil, nil)
+		if m == nil || m.column.kind == kindDate && m.column.typed {
+			continue
+		}
+		start := i
+		for start > 0 && wordIs(r.lower(start-1), "next", "immediately", "right", "directly", "just", "came", "comes", "come", "listed", "previous", "the", "is", "was", "first") {
+			if r.at[start-1] == nil {
+				r.take(start-1, start)
+			}
+			start--
+		}
+		r.take(i, end)
+		r.takeLink(k)
+		anchor := cond{column: m.column, op: "in", texts: m.texts(), at: k.from}
+		r.q.position = &position{offset: dir, anchor: anchor}
+		r.note("the row after or before " + strings.Join(first(anchor.texts, 2), ", "))
+		return
+	}
+}
+
+// texts are the values of a match.
+func (m *valueMatch) texts() []string {
+	texts := slices.Clone(m.literal)
+	for _, ref := range m.refs {
+		texts = append(texts, ref.text())
+	}
+	return texts
+}
+
+// readEnds reads "the first …", "the last …", "listed first".
+func (r *reader) readEnds() {
+	if r.q.position != nil {
+		return
+	}
+	for i := range r.tokens {
+		w := r.lower(i)
+		n, last := 1, false
+		switch {
+		case r.used[i] || r.at[i] != nil && l(r.at[i]) > 1:
+			continue
+		case wordIs(w, "first", "initial", "last", "final"):
+			last = wordIs(w, "last", "final")
+		case wordIs(w, "top", "bottom") && (phrase(r.tokens, i+1, "of the list|table|chart") > 0 || wordIs(r.lower(i+1), "listed")):
+			last = w == "bottom"
+		case ordinals[w] > 1 && wordIs(r.lower(i+1), "listed", "last", "on", "in", "one"):
+			n = ordinals[w]
+		case phrase(r.tokens, i, "most recent|recently") > 0, w == "latest" && r.hinted("date", measurable) == nil:
+			last = true
+		case w == "earliest" && r.hinted("date", measurable) == nil:
+		default:
+			continue
+		}
+		// "first place", "last name" and the like are not about order.
+		if wordIs(r.lower(i+1), "place", "name", "names", "round", "half", "time", "team", "lady", "class", "division", "league") && r.at[i] == nil && r.lower(i+1) != "time" {
+			continue
+		}
+		if k := r.at[i]; k != nil && r.isValue(k) && r.tokens[i].quote != 0 {
+			continue
+		}
+		if w == "most" {
+			r.take(i, i+2)
+		}
+		r.take(i, i+1)
+		for j := i + 1; j < len(r.tokens); j++ {
+			if wordIs(r.lower(j), "listed", "list", "table", "chart") && r.at[j] == nil {
+				r.take(j, j+1)
+			}
+		}
+		r.q.position = &position{end: "first", n: n}
+		if last {
+			r.q.position.end = "last"
+		}
+		r.note("the " + r.q.position.end + " row")
+		return
+	}
+}
+
+// settlePosition decides what a position orders by: the rows as they stand, or a
+// date.
+func (r *reader) settlePosition() {
+	p := r.q.position
+	if p == nil || p.offset != 0 {
+		return
+	}
+	listed := r.find("listed") > 0 || r.find("list|table|chart") > 0
+	if listed {
+		return
+	}
+	// "the last year" is the greatest; else the rows go by their date.
+	for _, i := range r.q.items {
+		if i.agg == "" && i.column.kind == kindDate || i.column != nil && slices.Contains(i.column.words, "year") && i.column.kind == kindNumber {
+			p.by = i.column
+			return
+		}
+	}
+	for _, c := range r.q.main.columns {
+		if c.kind == kindDate && c.typed || slices.Contains(c.words, "year") && c.kind == kindNumber {
+			p.by = c
+			return
+		}
+	}
+}
