@@ -36,13 +36,14 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 			return listed, nil // no task has such a context
 		}
 	}
+	filter.Limit++ // to know whether there are more
 	found, total, err := s.host.Log.Tasks(ctx, who, filter)
 	if err != nil {
 		return nil, err
 	}
 	listed.TotalSize = total
 	bytes := 0
-	for i, kept := range found {
+	for i, kept := range found[:min(len(found), listed.PageSize)] {
 		if request.IncludeArtifacts {
 			if kept, err = s.host.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
 				return nil, err
@@ -54,11 +55,11 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		}
 		listed.Tasks = append(listed.Tasks, withHistory(task, request.HistoryLength))
 		bytes += size(kept)
-		full := bytes > maxPageBytes && i < len(found)-1
-		if full || len(listed.Tasks) == filter.Limit && total > len(listed.Tasks) {
+		last := bytes > maxPageBytes || len(listed.Tasks) == listed.PageSize
+		if last && i < len(found)-1 {
 			listed.NextPageToken = toToken(found[i])
 		}
-		if full {
+		if last {
 			break
 		}
 	}

@@ -91,7 +91,7 @@ type TaskFilter struct {
 	UpdatedAfter time.Time
 	// After is the last task of the page before; nil for the first page.
 	After *TaskCursor
-	// Limit is from 1 to 100.
+	// Limit is from 1 to 101.
 	Limit int
 }
 
