@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -41,6 +42,25 @@ func TestJSONFitsSchema(t *testing.T) {
 				t.Errorf("examples = %q", got)
 			}
 		})
+	}
+}
+
+// A client of the SDK that reads cards as docs/a2a.md says gets what was written.
+func TestJSONIsReadByClients(t *testing.T) {
+	t.Parallel()
+	for _, card := range cards.All(base, version) {
+		want := cardJSON(t, card)
+		var parsed a2apb.AgentCard
+		if err := protojson.Unmarshal(want, &parsed); err != nil {
+			t.Fatal(err)
+		}
+		read, err := pbconv.FromProtoAgentCard(&parsed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cardJSON(t, read); string(got) != string(want) {
+			t.Errorf("%s was read as\n%s\nwant\n%s", card.Name, got, want)
+		}
 	}
 }
 
