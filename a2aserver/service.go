@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"time"
@@ -91,7 +92,8 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	case err != nil:
 		return nil, err
 	case mustExist && !begins && !place.Begun:
-		return nil, storage.Errorf(storage.ErrNotFound, "there is no such conversation")
+		// In the words in which the log says so of one that is not the caller's.
+		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
 	asking := storage.Asking{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
 	asked := *message

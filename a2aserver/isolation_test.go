@@ -1,0 +1,107 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/uuid"
+
+	"parley/internal/golden"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// A task that is being worked on is not there for others, and what they try
+// does not end it.
+func TestOpenTaskIsTheOwners(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		finish := make(gate)
+		h := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			if yield(working(request), nil) {
+				finish.wait(ctx)
+				yield(completed(request), nil)
+			}
+		}))
+		server := serveHost(t, h)
+		asked, err := h.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		follow := map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []any{map[string]any{"text": "?"}}, "metadata": map[string]any{"namespace": "alice/shop"}}
+		never := uuid.Must(uuid.NewV7()).String()
+		for _, try := range []struct {
+			method string
+			params func(id string) any
+			header []string
+		}{
+			{"GetTask", func(id string) any { return map[string]any{"id": id} }, nil},
+			{"CancelTask", func(id string) any { return map[string]any{"id": id} }, nil},
+			{"SubscribeToTask", func(id string) any { return map[string]any{"id": id} }, nil},
+			{"SubscribeToTask", func(id string) any { return map[string]any{"id": id} }, []string{"Last-Event-ID", "0"}},
+			{"SendMessage", func(id string) any { follow["taskId"] = id; return map[string]any{"message": follow} }, nil},
+			{"SendStreamingMessage", func(id string) any { follow["taskId"] = id; return map[string]any{"message": follow} }, nil},
+		} {
+			var answers [2]string
+			for i, id := range []string{asked.RunID, never} {
+				response := postAs(t, server, bob, rpcText(try.method, try.params(id)), try.header...)
+				text, err := io.ReadAll(response.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers[i] = response.Header.Get("Content-Type") + " " + string(golden.Scrub(text))
+			}
+			if answers[0] != answers[1] {
+				t.Errorf("%s %v: %s, for a task that never was: %s", try.method, try.header, answers[0], answers[1])
+			}
+		}
+		finish.open()
+		if got := numbers(t, h, asked.RunID); got != 2 {
+			t.Errorf("%d events, want 2", got)
+		}
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+			t.Errorf("run = %+v, %v", run, err)
+		}
+	})
+}
+
+// A conversation that a token does not cover is refused in the same words as one
+// that never was.
+func TestAskInConversationNotCovered(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
+			t.Fatal(err)
+		}
+		token := storage.NewToken{
+			Token:       storage.Token{ID: uuid.NewString(), Name: "other", ExpiresAt: time.Now().Add(time.Hour)},
+			Hash:        []byte{1},
+			Permissions: storage.TokenPermissions{Restricted: true, Scopes: []storage.Scope{{Owner: "alice", Namespace: "other"}}},
+		}
+		if err := store.CreateToken(t.Context(), alice, token); err != nil {
+			t.Fatal(err)
+		}
+		h := newHost(t, store, fourEvents)
+		asked, err := h.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		restricted := storage.Caller{Username: "alice", Restriction: token.ID}
+		for _, id := range []string{asked.ConversationID, uuid.NewString()} {
+			question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "other"}, Text: "?", ConversationID: id}
+			_, err := h.Ask(t.Context(), restricted, question)
+			var said *storage.Error
+			if !errors.Is(err, storage.ErrNotFound) || errors.As(err, &said) {
+				t.Errorf("got %v, %v", err, said)
+			}
+		}
+	})
+}
