@@ -84,8 +84,10 @@ type Host struct {
 	// life ends when the host stops; what it stops says so.
 	life context.Context
 	stop context.CancelCauseFunc
-	runs sync.WaitGroup
-	work sync.WaitGroup
+	// entering keeps new runs from beginning while the host stops.
+	entering sync.Mutex
+	runs     sync.WaitGroup
+	work     sync.WaitGroup
 	// room has a place for each run that is worked on; left is told that others
 	// left runs.
 	room chan struct{}
@@ -134,10 +136,24 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
+// enter counts a new run among those that Close waits for. It reports false when
+// the host stops: whoever begins one then would leave it to nobody.
+func (h *Host) enter() bool {
+	h.entering.Lock()
+	defer h.entering.Unlock()
+	if h.life.Err() != nil {
+		return false
+	}
+	h.runs.Add(1)
+	return true
+}
+
 // Close stops the work on all runs and leaves them to other hosts. Streams end
 // without an end. It may be called twice.
 func (h *Host) Close(ctx context.Context) error {
+	h.entering.Lock()
 	h.stop(errStopping)
+	h.entering.Unlock()
 	h.work.Wait()
 	h.runs.Wait()
 	if err := h.Log.LeaveRuns(ctx, h.id); err != nil {

@@ -63,6 +63,10 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 	default:
 		return nil, storage.Errorf(storage.ErrUnavailable, "too many questions are being answered at this moment; try again shortly")
 	}
+	if !h.enter() {
+		<-h.room
+		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
+	}
 	r := h.newRun(agent, asking, message)
 	r.task = a2a.NewSubmittedTask(r.info(), message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -71,6 +75,7 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 	kept, err := snapshot(r.task)
 	if err != nil {
 		h.release(r)
+		h.runs.Done()
 		return nil, err
 	}
 	h.Log.Append(storage.TaskChange{
@@ -85,7 +90,10 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 		}
 		close(r.started)
 	})
-	h.runs.Go(r.work)
+	go func() {
+		defer h.runs.Done()
+		r.work()
+	}()
 	return r, nil
 }
 

@@ -133,6 +133,23 @@ func TestHandover(t *testing.T) {
 	})
 }
 
+// A host that has stopped takes no question: nobody would be left to answer it.
+func TestStoppedHostRefuses(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents)
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Ask(t.Context(), alice, inShop); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	if _, total, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 0 {
+		t.Errorf("%d runs were begun, %v", total, err)
+	}
+}
+
 // A run that its hosts die of fails in the end.
 func TestTooManyTakeovers(t *testing.T) {
 	t.Parallel()
