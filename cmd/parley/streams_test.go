@@ -25,15 +25,15 @@ var shopRows = map[string]string{
 	"customers": `{"data":[{"name":"Ada","since":2019},{"name":"Bo","since":2021},{"name":"Cy","since":2023}]}`,
 }
 
-// shop is a server with alice's namespace shop.
-type shop struct {
+// shopServer is a server with alice's namespace shop.
+type shopServer struct {
 	*process
 	alice string
 }
 
-func serveShop(t *testing.T, env []string) shop {
+func serveShop(t *testing.T, env []string) shopServer {
 	t.Helper()
-	s := shop{process: serve(t, t.TempDir(), env)}
+	s := shopServer{process: serve(t, t.TempDir(), env)}
 	s.alice = s.token("alice")
 	for _, name := range []string{"customers", "orders"} {
 		if status, text := s.post(s.alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
