@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/auth"
 	"parley/storage"
 )
 
@@ -37,6 +38,24 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 	case <-ctx.Done():
 		return storage.Asking{}, ctx.Err()
 	}
+}
+
+// Stop ends a run of the caller's that is about to be deleted, if it goes on, so
+// that those who follow it hear of its end.
+func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
+	kept, err := h.Log.Task(ctx, caller, "", runID, false)
+	if err != nil || !kept.Open {
+		return err
+	}
+	s, ok := h.services[kept.Agent]
+	if !ok {
+		return nil // nobody works on it
+	}
+	_, err = s.CancelTask(auth.WithCaller(ctx, caller), &a2a.CancelTaskRequest{ID: a2a.TaskID(runID)})
+	if errors.Is(err, a2a.ErrTaskNotCancelable) || errors.Is(err, a2a.ErrTaskNotFound) {
+		return nil // it has ended just now
+	}
+	return err
 }
 
 // Follow tells what a run has come to, and what it comes to, until it ends. A

@@ -151,12 +151,16 @@ type feedTail struct {
 	host   *Host
 	caller storage.Caller
 	feed   *feed
-	// head comes before the events of the log, where there is one.
-	head *storage.Event
+	// head comes before the events of the log, where there is one, and in place
+	// of a task among them.
+	head   *storage.Event
+	headed bool
 	// at is the number of the last event that was read.
 	at    int64
 	page  []storage.Event
 	woken chan struct{}
+	// polls says that the log must be looked at now and then.
+	polls bool
 }
 
 var _ tail = (*feedTail)(nil)
@@ -189,27 +193,38 @@ func (t *feedTail) close() {
 func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
 	if t.head != nil {
 		head := *t.head
-		t.head = nil
+		t.head, t.headed = nil, true
 		return head, nil
 	}
 	for {
-		event, state := t.recent()
-		switch state {
-		case haveEvent:
-			t.at = event.Number
-			return event, nil
-		case haveAll:
-			return storage.Event{}, io.EOF
-		case seeLog:
-			event, err := t.logged(ctx)
-			if !errors.Is(err, errTick) {
-				return event, err
-			}
+		event, err := t.ready(ctx)
+		switch {
+		case err == nil && t.headed && event.Kind == storage.EventTask:
+			continue
+		case !errors.Is(err, errTick):
+			return event, err
 		}
-		if err := t.wait(ctx, tick, state == seeLog); err != nil {
+		if err := t.wait(ctx, tick); err != nil {
 			return storage.Event{}, err
 		}
 	}
+}
+
+// ready gives the next event; errTick when there is none yet.
+func (t *feedTail) ready(ctx context.Context) (storage.Event, error) {
+	event, state := t.recent()
+	switch state {
+	case haveEvent:
+		t.at = event.Number
+		return event, nil
+	case haveAll:
+		return storage.Event{}, io.EOF
+	case seeLog:
+		t.polls = true
+		return t.logged(ctx)
+	}
+	t.polls = false
+	return storage.Event{}, errTick
 }
 
 // Where a tail's next event is.
@@ -239,12 +254,13 @@ func (t *feedTail) recent() (storage.Event, tailState) {
 	return storage.Event{}, notYet
 }
 
-// logged looks for the next event in the log; errTick when there is none yet.
+// logged looks for the next event in the log; errTick when there is none yet. A
+// run that is deleted has ended.
 func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	if len(t.page) == 0 {
 		var err error
 		if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
-			return storage.Event{}, fmt.Errorf("read events: %w", err)
+			return storage.Event{}, unlessDeleted(err)
 		}
 	}
 	if len(t.page) > 0 {
@@ -256,7 +272,7 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	task, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, false)
 	switch {
 	case err != nil:
-		return storage.Event{}, fmt.Errorf("read a task: %w", err)
+		return storage.Event{}, unlessDeleted(err)
 	case !task.Open && task.LastEvent <= t.at:
 		return storage.Event{}, io.EOF
 	case task.LastEvent > t.at:
@@ -265,10 +281,17 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	return storage.Event{}, errTick
 }
 
+func unlessDeleted(err error) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return io.EOF
+	}
+	return fmt.Errorf("follow a run: %w", err)
+}
+
 // wait returns when there may be something new.
-func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time, poll bool) error {
+func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time) error {
 	var due <-chan time.Time
-	if poll {
+	if t.polls {
 		timer := time.NewTimer(pollEvery)
 		defer timer.Stop()
 		due = timer.C

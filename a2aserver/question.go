@@ -79,11 +79,11 @@ func questionText(message *a2a.Message) (string, error) {
 			texts = append(texts, string(text))
 		}
 	}
-	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	text := strings.Join(texts, "\n")
 	switch {
 	case len(texts) == 0:
 		return "", a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
-	case text == "":
+	case strings.TrimSpace(text) == "":
 		return "", wrong("the question is empty")
 	case len(text) > storage.MaxQuestion:
 		return "", wrong("the question is longer than 32 KiB")

@@ -102,9 +102,7 @@ func checkVersion(r *http.Request) error {
 	if version == "" && r.URL.RawQuery != "" {
 		version = r.URL.Query().Get(a2a.SvcParamVersion)
 	}
-	version = strings.TrimSpace(version)
-	// The third number does not count.
-	if version == "" || version == protocolVersion || strings.HasPrefix(version, protocolVersion+".") {
+	if version = strings.TrimSpace(version); version == "" || version == protocolVersion {
 		return nil
 	}
 	return a2a.NewError(a2a.ErrVersionNotSupported,

@@ -195,7 +195,28 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		t.close()
 		return nil, ctx.Err()
 	}
+	if request.Config != nil && request.Config.HistoryLength != nil {
+		return briefTail{tail: t, history: request.Config.HistoryLength}, nil
+	}
 	return t, nil
+}
+
+// briefTail is a tail whose tasks have the last messages of their history alone.
+type briefTail struct {
+	tail
+	history *int
+}
+
+func (t briefTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+	kept, err := t.tail.next(ctx, tick)
+	if err != nil || kept.Kind != storage.EventTask {
+		return kept, err
+	}
+	event, err := decode(kept)
+	if err != nil {
+		return kept, err
+	}
+	return encode(kept.Number, withHistory(event.(*a2a.Task), t.history))
 }
 
 // subscribe implements service.

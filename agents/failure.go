@@ -57,7 +57,8 @@ func StepFailed(index int, instruction string, err error) error {
 // insides.
 func explain(err error) (code, reason string) {
 	var model *modelError
-	inModel := errors.As(err, &model)
+	var query *queryError
+	inModel := errors.As(err, &model) && !errors.As(model.err, &query)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return codeNotFound, "the namespace is not there, or you may not read it any more"

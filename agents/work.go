@@ -158,6 +158,9 @@ type data struct{ *Work }
 
 func (d data) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	result, err := d.query(ctx, sql)
+	if err != nil {
+		err = &queryError{err: err} // and not the model's failure
+	}
 	return rowsOf(result), err
 }
 

@@ -29,6 +29,10 @@ type Agents interface {
 	// store knows its result.
 	Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error]
 
+	// Stop ends a run that is about to be deleted, if it goes on. ErrNotFound when
+	// there is none.
+	Stop(ctx context.Context, caller storage.Caller, runID string) error
+
 	// Call answers a JSON-RPC request to an agent, of which body is all there is
 	// and r.Body nothing. The writer's deadlines are seen to. An error is
 	// returned only for what is to be answered without JSON-RPC, such as

@@ -121,6 +121,11 @@ func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, questio
 	return asking, err
 }
 
+func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID string) error {
+	_, err := a.store.Task(ctx, caller, "", runID, false)
+	return err
+}
+
 func (a *scriptedAgents) Follow(ctx context.Context, _ storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
 	return func(yield func(storage.Progress, error) bool) {
 		if a.follow != nil {

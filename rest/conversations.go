@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -112,7 +113,20 @@ func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeleteConversation(c.Request.Context(), caller, id); err != nil {
+	ctx := c.Request.Context()
+	_, turns, err := s.Store.Conversation(ctx, caller, id)
+	if err != nil {
+		return err
+	}
+	for turn, err := range turns {
+		if err == nil && !turn.Status.Final() {
+			err = s.Agents.Stop(ctx, caller, turn.RunID)
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+	if err := s.Store.DeleteConversation(ctx, caller, id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

@@ -59,6 +59,9 @@ func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
+	if err := s.Agents.Stop(c.Request.Context(), caller, id); err != nil {
+		return err
+	}
 	if err := s.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
 		return err
 	}

@@ -1,0 +1,125 @@
+package a2aserver
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// waiting is an agent that says that it works, and then does until it is
+// stopped.
+var waiting script = func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+	if yield(a2a.NewSubmittedTask(request, request.Message), nil) && yield(working(request), nil) {
+		<-ctx.Done()
+	}
+}
+
+// bodies reads a tail to its end.
+func bodies(t *testing.T, events tail) (all []string) {
+	t.Helper()
+	defer events.close()
+	for {
+		event, err := events.next(t.Context(), nil)
+		if err != nil {
+			return append(all, err.Error())
+		}
+		all = append(all, string(event.Body))
+	}
+}
+
+// A run that is deleted while it works has ended for all who follow it: with its
+// cancellation where it was stopped first, as REST does, and simply otherwise.
+func TestDeletedRunEnds(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		h := newHost(t, store, waiting)
+		for _, stopped := range []bool{true, false} {
+			asked, err := h.Ask(t.Context(), alice, inShop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events := h.follow(alice, asked.RunID, 0)
+			for range 2 {
+				if _, err := events.next(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if stopped {
+				if err := h.Stop(t.Context(), alice, asked.RunID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := store.DeleteRun(t.Context(), alice, asked.RunID); err != nil {
+				t.Fatal(err)
+			}
+			if !stopped {
+				// Whoever works on it finds out with the next event; those who
+				// read the log at once.
+				h.feeds.find(asked.RunID).worker().stop(errCanceled)
+			}
+			got := bodies(t, events)
+			if last := got[len(got)-1]; last != "EOF" {
+				t.Errorf("stopped %v: the stream ended with %v", stopped, got)
+			}
+			if stopped != strings.Contains(got[0], "TASK_STATE_CANCELED") {
+				t.Errorf("stopped %v: %v", stopped, got)
+			}
+			if err := h.Stop(t.Context(), alice, asked.RunID); err == nil {
+				t.Error("a run that is gone was stopped")
+			}
+		}
+	})
+}
+
+// Whoever subscribes before the first event gets the task once.
+func TestSubscribeFromTheStart(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	begin := make(gate)
+	h := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		begin.wait(ctx)
+		_ = yield(a2a.NewSubmittedTask(request, request.Message), nil) && yield(completed(request), nil)
+	}))
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := h.service("echo")
+	events, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.RunID)}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin.open()
+	got := bodies(t, events)
+	if len(got) != 3 || !strings.HasPrefix(got[0], `{"task"`) || !strings.HasPrefix(got[1], `{"statusUpdate"`) {
+		t.Errorf("events: %v", got)
+	}
+}
+
+// A stream's tasks have as much history as was asked for.
+func TestHistoryInStreams(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	s, _ := newHost(t, store, trivial{}).service("echo")
+	for length, want := range map[int]bool{0: false, 1: true, 5: true} {
+		request := toShop("What now?")
+		request.Config = &a2a.SendMessageConfig{HistoryLength: &length}
+		events, err := s.stream(as(t, alice), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := bodies(t, events)
+		if len(got) != 5 || strings.Contains(got[0], `"history"`) != want {
+			t.Errorf("historyLength %d: %v", length, got)
+		}
+	}
+}
