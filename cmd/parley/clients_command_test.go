@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -28,10 +29,15 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// building lets the second who builds find what the first has compiled.
+var building sync.Mutex
+
 // buildCommand builds the command in its own module, which has its own
 // dependencies and their sums.
 func buildCommand(t *testing.T) string {
 	t.Helper()
+	building.Lock()
+	defer building.Unlock()
 	found, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/a2aproject/a2a-go/v2").Output()
 	if err != nil {
 		t.Fatalf("find the SDK: %v", err)
