@@ -24,6 +24,9 @@ import (
 const (
 	// maxRuns is how many questions one process answers at a time.
 	maxRuns = 2048
+	// agentQueries is how many queries of agents are under way at a time: fewer
+	// than the lake has room for, so that others find some.
+	agentQueries = 32
 	// streamWrite is how long a reader of a stream may take to read an event.
 	streamWrite = 15 * time.Second
 	// keepAlive is how often a stream without events shows that it lives.
@@ -45,7 +48,7 @@ type agentSettings struct {
 func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Store, datasets *lake.Datasets,
 	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}}
+	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,

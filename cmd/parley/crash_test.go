@@ -75,9 +75,9 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	service := &fallible{t: t, token: c.token, due: make(chan struct{}, 1)}
 	service.now.Store(p)
 	// What each question gives when nothing is in the way.
-	want := map[question]string{}
+	want := map[probe]string{}
 	for _, q := range questions {
-		s := &stream{question: q}
+		s := &stream{probe: q}
 		if !service.read(s) || s.cuts != 0 {
 			t.Fatalf("%+v: %+v", q, s)
 		}
@@ -113,8 +113,8 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	c.process = p
 	cut, cuts := 0, 0
 	for _, s := range load.streams {
-		if got := s.scrubbed(); got != want[s.question] {
-			t.Errorf("task %s, cut off %d times:\n%s\nwant\n%s", s.taskID, s.cuts, got, want[s.question])
+		if got := s.scrubbed(); got != want[s.probe] {
+			t.Errorf("task %s, cut off %d times:\n%s\nwant\n%s", s.taskID, s.cuts, got, want[s.probe])
 		}
 		service.check(c, s)
 		cuts += s.cuts
@@ -129,10 +129,10 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	c.checkAllEnded(len(load.streams) + len(questions))
 }
 
-// question is one for an agent, and the events that it is to give.
-type question struct{ agent, text, shape string }
+// probe is a question for an agent, and the events that it is to give.
+type probe struct{ agent, text, shape string }
 
-var questions = []question{
+var questions = []probe{
 	{"nl2ql", "What is the average total of orders for each name?", "WORKING generated-query result-data COMPLETED"},
 	{
 		"assistant", "How many orders are there? What is the average total of orders? What is the highest total of orders?",
@@ -142,7 +142,7 @@ var questions = []question{
 
 // stream is what a client has got of the answer to a question.
 type stream struct {
-	question
+	probe
 	taskID string
 	events []string // as they came, the one numbered 1 first
 	done   bool
@@ -374,7 +374,7 @@ func (f *fallible) openRuns() (count int) {
 // check compares what a client was sent with what others are told of it.
 func (f *fallible) check(c client, s *stream) {
 	f.t.Helper()
-	again := &stream{question: s.question, taskID: s.taskID}
+	again := &stream{probe: s.probe, taskID: s.taskID}
 	if !f.read(again) || !slices.Equal(again.events, s.events) {
 		f.t.Errorf("task %s: replayed\n%q, was\n%q", s.taskID, again.events, s.events)
 	}
@@ -504,7 +504,7 @@ func (l *load) next(count int) *stream {
 	if len(l.streams) == count {
 		return nil
 	}
-	s := &stream{question: questions[len(l.streams)%len(questions)], born: int(l.downs.Load())}
+	s := &stream{probe: questions[len(l.streams)%len(questions)], born: int(l.downs.Load())}
 	l.streams = append(l.streams, s)
 	l.waiting[s] = true
 	return s
