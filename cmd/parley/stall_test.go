@@ -23,7 +23,7 @@ func TestStalledReaders(t *testing.T) {
 	if status := c.ask("POST", "/ingest/shop/orders", object{"data": rows}, nil); status != 200 {
 		t.Fatalf("rows: %d", status)
 	}
-	q := question{agent: "nl2ql", text: "Show the note of all orders"}
+	q := probe{agent: "nl2ql", text: "Show the note of all orders"}
 	body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": said(q.text)})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestStalledReaders(t *testing.T) {
 	}
 	service := &fallible{t: t, token: c.token}
 	service.now.Store(p)
-	s := &stream{question: q}
+	s := &stream{probe: q}
 	if !service.read(s) || s.cuts != 0 || len(s.events) != 4 || len(s.events[2]) < 800_000 {
 		t.Errorf("the reader beside them got %d events, %s", len(s.events), s.shape())
 	}
