@@ -36,7 +36,7 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ sqlite, postgres crashes }{
 		"killed": {
-			sqlite: crashes{signal: syscall.SIGKILL, downs: 8, streams: 500, clients: 32},
+			sqlite: crashes{signal: syscall.SIGKILL, downs: 8, streams: 500, clients: 50},
 			// A dead process is only known by its silence, which takes its time.
 			postgres: crashes{signal: syscall.SIGKILL, downs: 2, streams: 150, clients: 32},
 		},

@@ -119,7 +119,9 @@ func (b *builder) item(i item) string {
 		}
 		return "count(" + ref + ")"
 	}
-	// The greatest and least of dates and texts are themselves.
+	if (i.agg == "min" || i.agg == "max") && !i.column.typed && (i.column.kind == kindDate || i.column.kind == kindTime) {
+		return "arg_" + i.agg + "(" + ref + ", " + i.column.numeric(ref) + ")"
+	}
 	return i.agg + "(" + i.column.numeric(ref) + ")"
 }
 
@@ -383,6 +385,9 @@ func (b *builder) cond(c cond, q *query) (string, bool) {
 		text = c.sql(ref)
 	case "in":
 		text = inList(c.column, ref, c.texts, c.negated)
+		if c.orNull {
+			text = "(" + ref + " IS NULL OR " + text + ")"
+		}
 		return text, true
 	case "like":
 		text = "CAST(" + ref + " AS VARCHAR) ILIKE " + literal("%"+likeText(c.texts[0])+"%") + ` ESCAPE '\'`

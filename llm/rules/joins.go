@@ -17,6 +17,8 @@ type joinGraph struct {
 	edges []edge
 	// refs are the columns that only tell or join rows.
 	refs map[*column]bool
+	// said are the words of the question, which tell which way is meant.
+	said []string
 }
 
 // newJoinGraph infers keys from names and values.
@@ -42,9 +44,13 @@ func newJoinGraph(tables []*table) *joinGraph {
 
 // references are what a column refers to: one column, or several that are as
 // likely.
-func references(a *column, tables []*table) []edge {
-	var found []edge
+func references(a *column, tables []*table) (found []edge) {
 	best := 0.0
+	defer func() {
+		if len(found) == 0 {
+			found = unnamed(a, tables)
+		}
+	}()
 	for _, one := range tables {
 		if one == a.table {
 			continue
@@ -61,6 +67,26 @@ func references(a *column, tables []*table) []edge {
 		}
 	}
 	return slices.DeleteFunc(found, func(e edge) bool { return e.score < best-0.04 })
+}
+
+// unnamed finds what a key refers to by its values alone: the one table whose key
+// has them all.
+func unnamed(a *column, tables []*table) []edge {
+	if a.unique && a.order == 0 || !a.complete || a.distinct < 2 || len(a.words) == 0 || !slices.Contains(keyWords, a.words[len(a.words)-1]) {
+		return nil
+	}
+	var found []edge
+	for _, one := range tables {
+		b := keyColumn(one)
+		if one == a.table || b == nil || b.order != 0 || b.kind != a.kind || !b.complete || containment(a, b) < 1 {
+			continue
+		}
+		found = append(found, edge{a, b, 0.5})
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found
 }
 
 // keyScore says how likely a refers to b; 0 when it does not.
@@ -168,6 +194,19 @@ type step struct {
 	to   *table
 }
 
+// cost is how far an edge takes one: less where the question names its column.
+func (g *joinGraph) cost(e edge) float64 {
+	for _, w := range without(e.many.words, keyWords) {
+		if slices.Contains(e.one.table.words, w) {
+			continue
+		}
+		if slices.ContainsFunc(g.said, func(s string) bool { return alike(s, w) >= 0.7 }) {
+			return 0.9
+		}
+	}
+	return 1 + (1-e.score)*2.2
+}
+
 // path finds the fewest and best steps between two tables; nil when there are
 // none. A table leads to itself by no steps.
 func (g *joinGraph) path(from, to *table) ([]step, bool) {
@@ -206,7 +245,7 @@ func (g *joinGraph) path(from, to *table) ([]step, bool) {
 			default:
 				continue
 			}
-			cost := nodes[at].cost + 1 + (1-e.score)*0.8
+			cost := nodes[at].cost + g.cost(e)
 			if n := nodes[next]; n == nil || !n.done && cost < n.cost {
 				nodes[next] = &node{cost: cost, via: &step{edge: e, from: at, to: next}}
 			}
@@ -239,7 +278,7 @@ func (g *joinGraph) connect(tables []*table) ([]step, bool) {
 			}
 			cost := 0.0
 			for _, s := range p {
-				cost += 1 + (1-s.edge.score)*0.8
+				cost += g.cost(s.edge)
 			}
 			if !found || cost < bestCost {
 				best, bestCost, found = p, cost, true

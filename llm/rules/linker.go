@@ -139,9 +139,10 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 		return
 	}
 	words := l.content(from, to)
-	if len(words) == 0 || len(words) == 1 && (neverNames[words[0]] || neverNames[first.lower]) || len(words) > 1 && neverNames[first.lower] && first.lower != "no" {
+	if len(words) == 0 || len(words) == 1 && (neverNames[words[0]] || neverNames[first.lower]) {
 		return
 	}
+	asks := len(words) > 1 && neverNames[first.lower] && first.lower != "no"
 	if len(words) == 1 && exactWords[words[0]] && words[0] != "id" && to < len(l.tokens) && l.tokens[to].lower == "of" {
 		return // "number of": how many
 	}
@@ -156,20 +157,23 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 		}
 	}
 	for _, t := range l.tables {
-		if score := nameScore(words, t.words, nil); score >= 0.6 {
+		if score := nameScore(words, t.words, nil); score >= 0.6 && !asks {
 			k := at(from, to)
 			k.tables = append(k.tables, tableMatch{t, score})
 			k.weight = max(k.weight, score*weightOf(words))
 		}
 		for _, c := range t.columns {
 			score := c.match(words)
-			if counts && c.words[len(c.words)-1] == "no" {
+			if counts && len(c.words) > 0 && c.words[len(c.words)-1] == "no" {
 				score = 0 // a number of flights is no flight number
 			}
 			if initials != "" && initials == c.acronym {
 				score = 0.95
 			}
 			score = max(score, c.called(words))
+			if asks && (score < 0.9 || !slices.Contains(c.words, first.lower)) {
+				continue // "first name" is a name, "most names" is not
+			}
 			if score >= 0.5 {
 				k := at(from, to)
 				k.columns = append(k.columns, columnMatch{c, score})
@@ -350,6 +354,9 @@ func (l *linker) passing(from, to, words int, m valueMatch) bool {
 	if long*2 > len(m.refs) {
 		return true
 	}
+	if words == 1 && !l.tokens[from].capital && !l.tokens[from].isNumber && len(synonyms[l.tokens[from].lemma]) > 0 {
+		return true // a common noun
+	}
 	if words == 1 && from >= 1 && !l.tokens[from].capital && !l.tokens[from].isNumber {
 		before := l.tokens[from-1].lower
 		return wordIs(before, "many", "which", "what", "of") && (before != "of" || from >= 2 && l.tokens[from-2].lower == "number")
@@ -395,6 +402,25 @@ func exactOnly(t *table, phrase string) []valueMatch {
 	return matches
 }
 
+// genders are the words for a gender, as columns of it write them.
+var genders = map[string][]string{
+	"female": {"f", "female", "w", "woman"}, "woman": {"f", "female", "w", "woman"}, "girl": {"f", "female"}, "lady": {"f", "female"},
+	"male": {"m", "male", "man"}, "man": {"m", "male", "man"}, "boy": {"m", "male"}, "gentleman": {"m", "male"},
+}
+
+// gendered finds the values of a column of genders that a word stands for.
+func gendered(t *table, word string) []valueMatch {
+	for _, form := range genders[lemma(word)] {
+		for _, m := range exactOnly(t, form) {
+			if slices.Contains(m.column.words, "gender") || slices.Contains(m.column.words, "sex") {
+				m.guess = true
+				return []valueMatch{m}
+			}
+		}
+	}
+	return nil
+}
+
 // bent looks for a word in other forms: its singular, or the place that it is the
 // adjective of.
 func bent(t *table, word token) []valueMatch {
@@ -404,6 +430,9 @@ func bent(t *table, word token) []valueMatch {
 		forms = append([]string{word.lemma}, forms...)
 	} else if len(word.lower) > 3 {
 		forms = append(forms, word.lower+"s")
+	}
+	if m := gendered(t, word.lower); m != nil {
+		return m
 	}
 	for _, form := range forms {
 		if stopWords[form] {

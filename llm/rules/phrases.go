@@ -114,7 +114,7 @@ var superlatives = map[string]superlative{
 // hintColumns are the words of columns that a hint may mean, likeliest first.
 var hintColumns = map[string][]string{
 	"age":        {"age", "birth", "born", "year", "date"},
-	"length":     {"length", "duration", "time", "distance", "long", "expectancy", "minute", "year"},
+	"length":     {"length", "duration", "time", "distance", "long", "page", "expectancy", "minute", "day"},
 	"height":     {"height", "elevation", "altitude", "tall"},
 	"weight":     {"weight", "tonnage", "mass"},
 	"speed":      {"speed", "velocity", "time"},
@@ -125,6 +125,7 @@ var hintColumns = map[string][]string{
 	"depth":      {"depth", "deep"},
 	"price":      {"price", "cost", "fee", "amount"},
 	"population": {"population", "resident", "inhabitant"},
+	"money":      {"money", "price", "prize", "cost", "salary", "earnings", "budget", "worth", "amount", "fee", "purse", "gross", "revenue", "income"},
 	"size":       {"area", "size", "population", "total"},
 }
 

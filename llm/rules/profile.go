@@ -59,6 +59,8 @@ type column struct {
 	// values are distinct ones, sorted; complete says that they are all.
 	values   []string
 	complete bool
+	// mixed says that a column of figures holds other texts too.
+	mixed    bool
 	distinct int64
 	filled   int64
 	unique   bool
@@ -186,6 +188,10 @@ func (c *column) take(values []string) {
 	}
 	if c.kind == kindText {
 		c.kind, c.integers = kindOfValues(values)
+		c.mixed = c.kind == kindNumber && slices.ContainsFunc(values, func(v string) bool {
+			v = strings.TrimSpace(v)
+			return v != "" && !numberCell.MatchString(v)
+		})
 	}
 }
 

@@ -57,6 +57,8 @@ type cond struct {
 	link     *link
 	// exact says that the values were named in full.
 	exact bool
+	// orNull says that rows without a value meet it too.
+	orNull bool
 }
 
 type having struct {

@@ -250,7 +250,7 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 	}
 	skip := set("of the different distinct other total more % $")
 	if k := r.linkFrom(end, skip); k != nil && r.tableFor(k) != nil {
-		if next := r.linkFrom(k.to, nil); next != nil && next.from == k.to && (len(next.tables) > 0 || len(next.columns) > 0) && len(next.values) == 0 {
+		if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
 			r.takeLink(k) // "3 car models": models
 			end = next.from
 		}
@@ -284,6 +284,11 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 			if c.hint == "speed" && !slices.Contains(col.words, "speed") {
 				r.flip = true // the faster, the less time
 			}
+			return col, nil, nil
+		}
+	}
+	if wordIs(r.lower(end-2), "$", "£", "€") || wordIs(r.lower(end), "dollars", "euros", "pounds", "$", "€", "usd") {
+		if col := r.hinted("money", numericColumn); col != nil {
 			return col, nil, nil
 		}
 	}
@@ -337,7 +342,7 @@ func (r *reader) measureOf(k *link) *column {
 // bareKey reports whether a column only tells rows apart, and was not asked for
 // as such.
 func (r *reader) bareKey(k *link, c *column) bool {
-	if !r.joins.refs[c] {
+	if !r.joins.refs[c] || r.solo() && !slices.Contains(c.words, "id") {
 		return false
 	}
 	for _, t := range r.tokens[k.from:k.to] {

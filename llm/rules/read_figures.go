@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // readFigures reads "how many …", "the average …", "the total …".
 func (r *reader) readFigures() {
@@ -74,7 +77,7 @@ func (r *reader) readCount(i, end int) {
 		r.counts = true
 		return
 	}
-	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && next.from == k.to && (len(next.columns) > 0 || len(next.tables) > 0) && len(k.tables) > 0 {
+	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
 		// "car models": the first word only says of what.
 		r.takeLink(k)
 		k = next
@@ -112,8 +115,12 @@ func (r *reader) readCount(i, end int) {
 		}
 	case c != nil && numericColumn(c) && !distinct && !isKeyName(c) && columnScore(k, c) > 0.6:
 		// "how many points": the figure itself, or the sum of those of several rows.
+		agg := ""
+		if r.lower(i) == "total" || wordIs(r.lower(end-1), "total", "combined") {
+			agg = "sum"
+		}
 		r.takeLink(k)
-		r.q.items = append(r.q.items, item{column: c, at: i, sums: true})
+		r.q.items = append(r.q.items, item{agg: agg, column: c, at: i, sums: true})
 	case c != nil:
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", column: c, distinct: distinct || len(r.tables) > 1, at: i})
@@ -122,6 +129,16 @@ func (r *reader) readCount(i, end int) {
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
 		r.counts = true
 	}
+}
+
+// compound reports whether a link to a table only says of what the next one is:
+// "car models". A verb after it does not make one.
+func (r *reader) compound(k, next *link) bool {
+	w := r.lower(next.from)
+	if next.from != k.to || len(k.tables) == 0 || quietWords[w] || strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ing") {
+		return false
+	}
+	return len(next.tables) > 0 || slices.ContainsFunc(next.columns, func(m columnMatch) bool { return m.score >= 0.75 })
 }
 
 // readAggregates reads one or several figures of a column.
@@ -145,8 +162,7 @@ func (r *reader) readAggregates(i int) {
 	if c == nil {
 		return
 	}
-	r.take(i, j)
-	r.takeLink(k)
+	r.take(i, k.to)
 	for _, a := range kinds {
 		r.q.items = append(r.q.items, item{agg: a, column: c, at: i})
 		r.note("the " + item{agg: a, column: c}.label())

@@ -31,6 +31,9 @@ func (r *reader) readNeighbours() {
 			dir, end = -1, i+2
 		}
 		k := r.linkFrom(end, set("the a an of film movie song album episode title game match year called named"))
+		if k != nil && len(k.values) == 0 && len(k.columns) > 0 && r.lower(k.to) == "of" {
+			k = r.linkFrom(k.to+1, articles) // "the town of Rome"
+		}
 		if k == nil || len(k.values) == 0 || !r.isValue(k) || r.tokens[k.from].isNumber {
 			continue
 		}

@@ -16,7 +16,7 @@ type pair struct {
 func (r *reader) findPair(words ...string) *pair {
 	var values []*link
 	for _, k := range r.links {
-		if r.free(k) && len(k.values) > 0 && r.isValue(k) {
+		if r.free(k) && len(k.values) > 0 && (r.isValue(k) || r.tokens[k.from].isNumber) {
 			values = append(values, k)
 		}
 	}

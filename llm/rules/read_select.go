@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // readSelection reads what is to be shown: the columns and tables that no
 // condition took.
@@ -54,6 +57,9 @@ func (r *reader) readSelection() {
 		r.takeLink(k)
 		if n > 0 && r.links[n-1].to == k.from && !r.isLast(r.links[n-1]) && r.lower(k.from) == "name" && len(r.q.items) > 0 && r.q.items[len(r.q.items)-1].link == r.links[n-1] {
 			continue // "continent name" is the continent
+		}
+		if last := len(r.q.items) - 1; r.solo() && last >= 0 && r.q.items[last].agg == "" && (r.q.items[last].link == nil || !r.listedAfter(r.q.items[last].link, k)) {
+			continue // one thing is asked for, unless there is a list
 		}
 		if !slices.ContainsFunc(r.q.items, func(i item) bool { return i.agg == "" && sameColumn(r.joins, i.column, c) }) {
 			r.q.items = append(r.q.items, item{column: c, at: k.from, link: k})
@@ -134,6 +140,14 @@ func (r *reader) asksWhich() bool {
 func (r *reader) settleSolo() {
 	q := r.q
 	counted := slices.ContainsFunc(q.items, func(i item) bool { return i.agg == "count" })
+	if i := slices.IndexFunc(q.items, func(i item) bool {
+		return i.agg == "" && numericColumn(i.column) && i.link != nil && !r.joins.refs[i.column]
+	}); counted && i >= 0 && q.items[slices.IndexFunc(q.items, func(i item) bool { return i.agg == "count" })].column == nil &&
+		slices.ContainsFunc(q.conds, func(c cond) bool { return c.op == "in" && !c.negated && c.column.unique }) {
+		// "how many goals has Rex scored", of one row: what it says.
+		q.items = []item{q.items[i]}
+		counted = false
+	}
 	if counted && len(q.groups) == 0 {
 		// Names beside a number of rows only say what is counted.
 		q.items = slices.DeleteFunc(q.items, func(i item) bool { return i.agg != "count" })
@@ -151,6 +165,8 @@ func (r *reader) settleSolo() {
 			return i.agg == "" && slices.ContainsFunc(q.conds, func(c cond) bool { return c.column == i.column && c.op == "in" && !c.negated && len(c.texts) == 1 })
 		})
 	}
+	r.leaveOutTotals(counted)
+	r.settleWhere(counted)
 	if q.position != nil {
 		q.orders, q.limit = nil, 0
 		if q.position.offset != 0 && len(q.items) == 0 && !slices.ContainsFunc(r.tokens, func(t token) bool { return t.lower == "where" || t.lower == "when" }) {
@@ -175,7 +191,7 @@ func (r *reader) settleSolo() {
 	}
 	for i := range q.items {
 		// "how many points did A and B have": together.
-		if q.items[i].sums && slices.ContainsFunc(q.conds, func(c cond) bool { return c.op == "in" && c.exact && len(c.texts) > 1 }) {
+		if q.items[i].sums && r.find("both|each") < 0 && slices.ContainsFunc(q.conds, func(c cond) bool { return c.op == "in" && c.exact && len(c.texts) > 1 }) {
 			q.items[i].agg = "sum"
 		}
 	}
@@ -202,6 +218,51 @@ func (r *reader) settleInner() {
 		}
 	}
 	r.q.conds = rest
+}
+
+// totals are what rows that add up others are called.
+var totals = set("total totals overall sum combined average")
+
+// leaveOutTotals leaves out rows that add up the others, where rows are counted,
+// added up or compared.
+func (r *reader) leaveOutTotals(counted bool) {
+	q := r.q
+	if !counted && len(q.orders) == 0 && !q.aggregated() && q.position == nil {
+		return
+	}
+	for _, c := range q.main.columns[:min(3, len(q.main.columns))] {
+		if c.kind != kindText {
+			continue
+		}
+		var texts []string
+		for i, v := range c.normal {
+			if w := strings.TrimPrefix(strings.TrimPrefix(v, "grand "), "league "); totals[w] {
+				texts = append(texts, c.values[i])
+			}
+		}
+		if len(texts) > 0 && !slices.ContainsFunc(q.conds, func(x cond) bool { return x.column == c && slices.Contains(x.texts, texts[0]) }) {
+			q.conds = append(q.conds, cond{column: c, op: "in", texts: texts, negated: true, at: len(r.tokens), exact: true, orNull: true})
+		}
+	}
+}
+
+// settleWhere shows a place for where and a date for when, whatever else is
+// named.
+func (r *reader) settleWhere(counted bool) {
+	q := r.q
+	w := r.lower(0)
+	if counted || !wordIs(w, "where", "when") || len(q.items) == 0 {
+		return
+	}
+	fits := func(c *column) bool {
+		return slices.ContainsFunc(askedFor[w], func(word string) bool { return slices.Contains(c.words, word) }) || w == "when" && c.kind == kindDate
+	}
+	if slices.ContainsFunc(q.items, func(i item) bool { return i.column != nil && fits(i.column) }) {
+		return
+	}
+	if c := r.askedColumn(q.main); c != nil && fits(c) {
+		q.items = []item{{column: c}}
+	}
 }
 
 func (r *reader) settleMain() {
@@ -367,7 +428,8 @@ func (r *reader) settleSums() {
 			continue
 		}
 		single := slices.ContainsFunc(q.conds, func(c cond) bool {
-			return c.op == "in" && len(c.texts) == 1 && (c.column.unique || c.column == nameColumn(c.column.table))
+			return c.op == "in" && len(c.texts) == 1 && (c.column.unique || c.column == nameColumn(c.column.table)) &&
+				!(c.column.table != it.column.table && r.joins.manyOf(c.column.table, it.column.table))
 		})
 		if !single {
 			it.agg = "sum"

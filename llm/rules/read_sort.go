@@ -99,6 +99,15 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
+		if r.lower(i) == "by" && !r.used[i] && r.at[i] == nil && i > 0 && r.at[i-1] != nil && r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 {
+			// "average salary by gender"
+			k := r.linkFrom(i+1, set("the"))
+			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
+				r.take(i, i+1)
+				r.groupBy(k)
+				continue
+			}
+		}
 		if r.used[i] || !wordIs(r.lower(i), "each", "every", "per") || r.at[i] != nil && r.at[i].from < i {
 			continue
 		}

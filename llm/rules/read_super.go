@@ -45,10 +45,15 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		limit, from = int(n), i-1
 	} else if n, end, ok := numberAt(r.tokens, i+1); ok && n >= 1 && n < 1000 && n == float64(int(n)) && !r.used[i+1] {
 		limit, to = int(n), end
-		// "top 3 largest"
 		if _, again := superlatives[r.lower(end)]; again {
-			to = end + 1
+			// "top 3 largest": the next word says of what.
+			r.take(i, end)
+			r.few = limit
+			return
 		}
+	}
+	if r.few > 0 {
+		limit, r.few = r.few, 0
 	}
 	w := r.lower(i)
 	if wordIs(w, "most", "least") {
@@ -58,6 +63,7 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		}
 		// "most expensive": the next word says more.
 		if _, more := superlatives[r.lower(to)]; more && !wordIs(r.lower(to), "top") {
+			r.few = limit
 			return
 		}
 	}
@@ -70,7 +76,12 @@ func (r *reader) readSuperlative(i int, s superlative) {
 			return
 		}
 	}
-	if k = r.linkBefore(from, copulas); k != nil {
+	if o := r.measureAhead(to); o != nil {
+		if r.superlativeOf(o, from, to, s, limit) {
+			return
+		}
+	}
+	if k = r.linkBefore(from, set("is are was were the a an")); k != nil {
 		if c := r.measureOf(k); c != nil && (s.hint == "" || slices.ContainsFunc(hintColumns[s.hint], func(w string) bool { return slices.Contains(c.words, w) })) {
 			r.takeLink(k)
 			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
@@ -80,11 +91,7 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if s.hint != "" {
 		if c := r.hinted(s.hint, measurable); c != nil {
 			defer func() { r.q.orders[len(r.q.orders)-1].shown = false }()
-			desc := s.desc
-			if s.hint == "age" && !slices.Contains(c.words, "age") || s.hint == "speed" && !slices.Contains(c.words, "speed") {
-				desc = !desc
-			}
-			r.addSuperlative(item{column: c, at: from}, desc, limit, from, to)
+			r.addSuperlative(item{column: c, at: from}, s.desc != turned(s, c), limit, from, to)
 			return
 		}
 	}
@@ -145,6 +152,32 @@ func stopsBetween(tokens []token, from, to int) bool {
 	return false
 }
 
+// turned reports whether a column measures the opposite of what a superlative
+// speaks of: the oldest has the least year of birth, the fastest the least time.
+func turned(s superlative, c *column) bool {
+	return s.hint == "age" && !slices.Contains(c.words, "age") || s.hint == "speed" && !slices.Contains(c.words, "speed")
+}
+
+// measureAhead is a column of figures a few words after a superlative: "the most
+// people in attendance".
+func (r *reader) measureAhead(i int) *link {
+	for n := 0; n < 4 && i < len(r.tokens) && !r.tokens[i].mark; n++ {
+		k := r.at[i]
+		if k == nil {
+			i++
+			continue
+		}
+		if r.used[i] || len(k.columns) == 0 {
+			return nil
+		}
+		if c := r.measureOf(k); c != nil && c.kind != kindDate {
+			return k
+		}
+		return nil
+	}
+	return nil
+}
+
 // superlativeOf takes what follows a superlative as its measure.
 func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) bool {
 	t := r.tableFor(k)
@@ -165,7 +198,7 @@ func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) 
 				r.q.conds = append(r.q.conds, cond{column: c, op: op, sub: figure, at: from})
 				return true
 			}
-			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
+			r.addSuperlative(item{column: c, at: from}, s.desc != turned(s, c), limit, from, to)
 			return true
 		}
 	}

@@ -1,9 +1,6 @@
 package rules
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 var comparatives = map[string]string{
 	"more": ">", "greater": ">", "higher": ">", "larger": ">", "bigger": ">", "longer": ">", "better": ">", "older": ">", "heavier": ">", "taller": ">",
@@ -186,31 +183,5 @@ func (r *reader) readSame() {
 			r.note("the same " + c.name + " as " + saysAll(texts))
 			return
 		}
-	}
-}
-
-// crucial are words that change what is asked for: left over, they are a reason
-// for doubt.
-var crucial = set(`than not no never without except both same most least more fewer less highest lowest largest smallest greatest biggest first last
-	next previous before after between average total difference each every per top oldest youngest longest shortest earliest latest other besides only
-	consecutive respectively neither nor either ratio percent percentage combined fewest maximum minimum`)
-
-// doubtLeftovers counts the words that should have been understood.
-func (r *reader) doubtLeftovers() {
-	n := 0
-	for i, t := range r.tokens {
-		if r.used[i] || !crucial[t.lower] {
-			continue
-		}
-		if wordIs(t.lower, "total", "only", "either", "each", "every", "other") {
-			r.doubt(0.05)
-			continue
-		}
-		if n++; n <= 2 {
-			r.doubt(0.2)
-		}
-	}
-	if slices.ContainsFunc(r.q.conds, func(c cond) bool { return c.column.kind == kindNumber && !c.column.typed && c.op != "in" }) {
-		r.doubt(0.03)
 	}
 }

@@ -425,7 +425,7 @@ func (c *column) flags() (yes, no string, ok bool) {
 	if c.kind == kindBool {
 		return "true", "false", true
 	}
-	if !c.complete || len(c.values) == 0 || len(c.values) > 2 || c.words[0] != "is" && c.words[0] != "has" && c.kind == kindNumber {
+	if !c.complete || len(c.values) == 0 || len(c.values) > 2 || c.kind == kindNumber && !slices.Contains(c.words, "is") && !slices.Contains(c.words, "has") {
 		return "", "", false
 	}
 	for _, v := range c.values {

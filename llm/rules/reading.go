@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,8 @@ type reader struct {
 	// doubts lower the confidence, each by its share.
 	doubts []float64
 	orSeq  int
+	// few is how many the superlative to come is to give.
+	few int
 	// flip turns the next comparison round.
 	flip bool
 	// inner is where a comparison with a figure stands, from 1: what comes after it
@@ -200,7 +203,7 @@ func (r *reader) tableOf(k *link) *table {
 			best, bestScore = m.table, score
 		}
 	}
-	if best == nil {
+	if best == nil || l(k) == 1 && quietWords[r.lower(k.from)] && bestScore < 0.95 {
 		return nil
 	}
 	// A column that fits better is meant, unless tables are what is counted.
@@ -362,12 +365,10 @@ func measurable(c *column) bool { return numericColumn(c) || c.kind == kindDate 
 // hinted finds a column that a hint speaks of, in the tables that are named
 // first.
 func (r *reader) hinted(hint string, fits func(*column) bool) *column {
-	words := hintColumns[hint]
-	for _, w := range words {
-		for _, pass := range []bool{true, false} {
+	for _, pass := range []bool{true, false} {
+		for _, w := range hintColumns[hint] {
 			for _, t := range r.tables {
-				named := slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t })
-				if named != pass {
+				if r.named(t) != pass || !pass && !r.beside(t) {
 					continue
 				}
 				for _, c := range t.columns {
@@ -381,6 +382,23 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 	return nil
 }
 
+// named reports whether the question names a table.
+func (r *reader) named(t *table) bool {
+	return slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t })
+}
+
+// beside reports whether a table is one join away from one that is named; where
+// none is, any will do.
+func (r *reader) beside(t *table) bool {
+	if len(r.spoken) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.spoken, func(m mention) bool {
+		steps, ok := r.joins.path(m.table, t)
+		return ok && len(steps) <= 1
+	})
+}
+
 // negatedAt reports whether what stands at a token is negated.
 func (r *reader) negatedAt(i int) bool {
 	if k := r.at[i]; k != nil && phrase(r.tokens, k.to, "is|are|was|were not") > 0 {
@@ -388,6 +406,9 @@ func (r *reader) negatedAt(i int) bool {
 	}
 	for j := i - 1; j >= 0 && j >= i-5; j-- {
 		w := r.lower(j)
+		if k := r.at[j]; k != nil && k != r.at[i] && len(k.values) > 0 && r.isValue(k) {
+			return false
+		}
 		switch w {
 		case "not", "never", "without", "except", "excluding", "neither", "nor", "didn", "don", "doesn", "isn", "wasn", "aren", "weren":
 			if !r.q.negations[j] {
@@ -443,7 +464,8 @@ var quietWords = set(`want know like need see let say said kind sort available
 	happened happen occurred occur took take taken place held hold spoken speak speaks live lives living work works working
 	play plays played produce produces produced built build builds write written receive received receives get got gets
 	contain contains containing include includes including ever yet still currently first
-	currently per listed present ascending descending order sorted sort`)
+	currently per listed present ascending descending order sorted sort
+	wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
 
 // confidence says how sure the reading is.
 func (r *reader) confidence() float64 {
@@ -455,6 +477,8 @@ func (r *reader) confidence() float64 {
 		w := 1.0
 		if quietWords[t.lower] {
 			w = 0.25
+		} else if strings.HasSuffix(t.lower, "ed") || strings.HasSuffix(t.lower, "ing") {
+			w = 0.5 // a verb, most likely
 		}
 		if t.isNumber || t.quote != 0 || t.capital && i > 0 {
 			w = 2
@@ -472,6 +496,15 @@ func (r *reader) confidence() float64 {
 		sure *= 1 - d
 	}
 	return sure
+}
+
+// calibrate makes a confidence say about how often such readings are right.
+// Where several tables can be joined, a small doubt more often is a wrong turn.
+func (r *reader) calibrate(sure float64) float64 {
+	if r.solo() {
+		return math.Pow(sure, 0.85)
+	}
+	return sure * sure
 }
 
 func join(words []string) string { return strings.Join(words, " ") }

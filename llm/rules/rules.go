@@ -98,6 +98,11 @@ func (r *Rules) readings(ctx context.Context, task llm.Task, tokens []token, dat
 		return nil, err
 	}
 	joins := newJoinGraph(tables)
+	for _, t := range tokens {
+		if !t.mark && !stopWords[t.lower] {
+			joins.said = append(joins.said, t.lemma)
+		}
+	}
 	var all []reading
 	links := (&linker{tokens: tokens, tables: tables}).links()
 	more, err := lookUp(ctx, task.Data, tokens, tables, links)
@@ -113,6 +118,7 @@ func (r *Rules) readings(ctx context.Context, task llm.Task, tokens []token, dat
 		if x, err = r.check(ctx, task.Data, reader, x); err != nil {
 			return nil, err
 		}
+		x.confidence = reader.calibrate(x.confidence)
 		all = append(all, x)
 	}
 	slices.SortStableFunc(all, func(a, b reading) int {
@@ -139,7 +145,7 @@ func (r *reader) finish() (reading, bool) {
 	if !ok {
 		return reading{left: r.left()}, false
 	}
-	r.doubtLeftovers()
+	r.weigh()
 	return reading{sql: sql, reasoning: r.explain(), confidence: r.confidence(), left: r.left()}, true
 }
 

@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,16 @@ func ask(tb testing.TB, d *duck, datasets []llm.Dataset, question string) string
 	for _, row := range cells {
 		lines = append(lines, strings.Join(row, ","))
 	}
+	return strings.Join(lines, ";")
+}
+
+// sorted puts rows in order, unless the question asks for one.
+func sorted(rows, question string) string {
+	if strings.Contains(question, "order of") {
+		return rows
+	}
+	lines := strings.Split(rows, ";")
+	slices.Sort(lines)
 	return strings.Join(lines, ";")
 }
 

@@ -181,6 +181,8 @@ func alike(asked, named string) float64 {
 		return 0
 	case synonyms[asked][named]:
 		return 0.8
+	case synonyms[verbStem(asked)][named]:
+		return 0.7
 	}
 	short, long := asked, named
 	if len(short) > len(long) {
@@ -199,6 +201,16 @@ func alike(asked, named string) float64 {
 		return 0.7
 	}
 	return 0
+}
+
+// verbStem takes the ending of a verb off.
+func verbStem(w string) string {
+	for _, suffix := range []string{"ing", "ed"} {
+		if stem, ok := strings.CutSuffix(w, suffix); ok && len(stem) >= 3 {
+			return stem
+		}
+	}
+	return w
 }
 
 // oneEdit reports whether one changed, added, or swapped letter makes a of b, or

@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// crucial are words that change what is asked for: left over, they are a reason
+// for doubt.
+var crucial = set(`than not no never without except both same most least more fewer less highest lowest largest smallest greatest biggest first last
+	next previous before after between average total difference each every per top oldest youngest longest shortest earliest latest other besides only
+	consecutive respectively neither nor either ratio percent percentage combined fewest maximum minimum`)
+
+// weigh lowers the confidence for what makes readings go wrong: words left over,
+// names that fit badly or fit several columns, values that are not clean, and
+// the parts of a query that pile up.
+func (r *reader) weigh() {
+	r.weighLeftovers()
+	r.weighNames()
+	r.weighValues()
+	r.weighQuery()
+}
+
+func (r *reader) weighLeftovers() {
+	n := 0
+	for i, t := range r.tokens {
+		if r.used[i] || !crucial[t.lower] {
+			continue
+		}
+		if wordIs(t.lower, "total", "only", "either", "each", "every", "other") {
+			r.doubt(0.05)
+			continue
+		}
+		if n++; n <= 2 {
+			r.doubt(0.2)
+		}
+	}
+}
+
+// weighNames doubts columns whose name fits badly, or another fits as well.
+func (r *reader) weighNames() {
+	for _, i := range r.q.items {
+		if i.link == nil || i.column == nil {
+			continue
+		}
+		switch score := columnScore(i.link, i.column); {
+		case score < 0.6:
+			r.doubt(0.12)
+		case score < 0.8:
+			r.doubt(0.06)
+		}
+		if r.contested(i.link, i.column) {
+			r.doubt(0.06)
+		}
+	}
+}
+
+// contested reports whether another column fits a link as well, and is not the
+// same thing.
+func (r *reader) contested(k *link, c *column) bool {
+	score := columnScore(k, c)
+	return slices.ContainsFunc(k.columns, func(m columnMatch) bool {
+		if m.column == c || m.score < score-0.02 || sameColumn(r.joins, m.column, c) {
+			return false
+		}
+		// Where the table is named there is no question.
+		return !slices.ContainsFunc(r.spoken, func(s mention) bool { return s.table == c.table })
+	})
+}
+
+// weighValues doubts values that fit several columns, and ones with blanks around
+// them.
+func (r *reader) weighValues() {
+	for _, c := range r.q.conds {
+		if c.op != "in" {
+			continue
+		}
+		if slices.ContainsFunc(c.texts, func(t string) bool { return t != strings.TrimSpace(t) }) {
+			r.doubt(0.15)
+		}
+		if c.link == nil {
+			continue
+		}
+		others := 0
+		for _, m := range c.link.values {
+			if m.column != c.column && m.exact == c.exact && !sameColumn(r.joins, m.column, c.column) {
+				others++
+			}
+		}
+		if others > 0 {
+			r.doubt(0.08)
+		}
+	}
+}
+
+// weighQuery doubts queries of many parts, and figures read from texts of which
+// some are none.
+func (r *reader) weighQuery() {
+	q := r.q
+	if steps, ok := r.joins.connect(q.tablesOf()); ok {
+		for n, s := range steps {
+			if n > 0 {
+				r.doubt(0.04)
+			}
+			if s.edge.score < 0.7 {
+				r.doubt(0.05)
+			}
+		}
+	}
+	parts := len(q.having) + len(q.absent)
+	if q.both {
+		parts++
+	}
+	for _, c := range q.conds {
+		if c.sub != "" || c.op == "sql" && !r.solo() {
+			parts++
+		}
+		if c.column.mixed && (c.op != "in" && c.op != "like") {
+			r.doubt(r.mixedDoubt())
+		}
+	}
+	for range max(0, parts-1) {
+		r.doubt(0.08)
+	}
+	for _, o := range q.orders {
+		if o.item.column != nil && o.item.column.mixed {
+			r.doubt(r.mixedDoubt())
+		}
+	}
+	for _, i := range q.items {
+		if i.agg != "" && i.agg != "count" && i.column != nil && i.column.mixed {
+			r.doubt(r.mixedDoubt())
+		}
+	}
+	if q.limit > 0 && len(q.orders) > 0 && !r.solo() {
+		r.doubt(0.05)
+	}
+}
+
+// mixedDoubt is for a column of figures that holds other texts too. In a lone
+// table from the web most do.
+func (r *reader) mixedDoubt() float64 {
+	if r.solo() {
+		return 0.05
+	}
+	return 0.3
+}
