@@ -20,7 +20,7 @@ const retryEnd = time.Second
 func (r *run) fail(cause error, status storage.RunStatus) {
 	said := func(task *a2a.Task) a2a.Event { return failed(task, cause) }
 	for r.host.life.Err() == nil {
-		_, err := r.host.end(r.host.life, r.agent, r.asking.Caller, r.asking.RunID, status, said)
+		_, err := r.host.end(r.host.life, r.agent, r.asking.Caller, r.asking.RunID, runEnd{holder: r.host.id, status: status, last: said})
 		if err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			return
 		}
@@ -48,39 +48,42 @@ func failed(task *a2a.Task, cause error) a2a.Event {
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateFailed, message)
 }
 
-// end ends a run, whoever works on it, with an event that last makes for what it
-// has come to. ErrConflict when it has ended already.
-func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, runID string, status storage.RunStatus,
-	last func(task *a2a.Task) a2a.Event,
-) (*a2a.Task, error) {
-	for {
+// runEnd is how a run is to end: with an event that last makes for what it has
+// come to. holder is the host that ends what it works on itself, and only as long
+// as it does; "" ends a run whoever works on it.
+type runEnd struct {
+	holder string
+	status storage.RunStatus
+	last   func(task *a2a.Task) a2a.Event
+}
+
+// end ends a run. ErrConflict when it has ended already, or is somebody else's.
+func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnd) (*a2a.Task, error) {
+	for tried := int64(-1); ; {
 		kept, err := h.Log.Task(ctx, caller, agent.Name, runID, true)
 		if err != nil {
 			return nil, err
 		}
-		if !kept.Open {
+		if !kept.Open || kept.LastEvent == tried {
 			return nil, storage.ErrConflict
 		}
-		task, err := h.endAt(ctx, agent, kept, status, last)
+		task, err := h.endAt(ctx, agent, kept, end)
 		if !errors.Is(err, storage.ErrConflict) {
 			return task, err
 		}
 		// The agent said something just now.
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		tried = kept.LastEvent
 	}
 }
 
 // endAt is end for a run that is as kept says. ErrConflict when it is not.
-func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, status storage.RunStatus,
-	last func(task *a2a.Task) a2a.Event,
-) (*a2a.Task, error) {
+func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnd) (*a2a.Task, error) {
 	task, err := toTask(kept)
 	if err != nil {
-		return nil, err
+		h.Logger.Error("a task cannot be read and is ended without its past", "run", kept.RunID, "error", err)
+		task = &a2a.Task{ID: a2a.TaskID(kept.RunID), ContextID: kept.ConversationID}
 	}
-	event := last(task)
+	event := end.last(task)
 	stamp(event, task.TaskInfo(), time.Now())
 	encoded, err := encode(kept.LastEvent+1, event)
 	if err != nil {
@@ -93,9 +96,9 @@ func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, statu
 	}
 	result := make(chan error, 1)
 	h.Log.Append(storage.TaskChange{
-		RunID: kept.RunID, After: kept.LastEvent, Events: []storage.Event{encoded},
+		RunID: kept.RunID, Holder: end.holder, After: kept.LastEvent, Events: []storage.Event{encoded},
 		State: string(task.Status.State), Snapshot: text,
-		Outcome: &storage.RunOutcome{Status: status, ErrorMessage: agent.Failure(task)},
+		Outcome: &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)},
 	}, func(err error) {
 		if err == nil {
 			h.ended(kept.RunID, encoded)

@@ -107,12 +107,23 @@ func (f *feed) detach() {
 	f.wake()
 }
 
-// publish shows an event that is committed.
+// publish shows an event that is committed. One that does not follow the last
+// one is all there is in memory: those before it are in the log. Where nobody
+// follows, nothing is kept.
 func (f *feed) publish(event storage.Event, final bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.recent = append(f.recent, event)
+	if event.Number <= f.last {
+		return
+	}
+	if event.Number != f.last+1 || len(f.tails) == 0 {
+		f.recent, f.bytes = nil, 0
+	}
 	f.last, f.ended = event.Number, final
+	if len(f.tails) == 0 {
+		return
+	}
+	f.recent = append(f.recent, event)
 	f.bytes += len(event.Body)
 	for f.bytes > keptBytes && len(f.recent) > 1 {
 		f.bytes -= len(f.recent[0].Body)

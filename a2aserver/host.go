@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -74,6 +75,10 @@ type Config struct {
 	Lease time.Duration
 }
 
+// leaveTimeout is how long a host that stops may take to leave its runs to
+// others.
+const leaveTimeout = 5 * time.Second
+
 // Host runs agents. Everything that they say is in the log before anyone hears
 // of it.
 type Host struct {
@@ -88,6 +93,7 @@ type Host struct {
 	entering sync.Mutex
 	runs     sync.WaitGroup
 	work     sync.WaitGroup
+	draining atomic.Bool
 	// room has a place for each run that is worked on; left is told that others
 	// left runs.
 	room chan struct{}
@@ -148,14 +154,29 @@ func (h *Host) enter() bool {
 	return true
 }
 
+// Drain has the host take over no more runs: it is about to stop.
+func (h *Host) Drain() { h.draining.Store(true) }
+
 // Close stops the work on all runs and leaves them to other hosts. Streams end
-// without an end. It may be called twice.
+// without an end. Work that does not stop while ctx lasts is left all the same:
+// what it still says is refused. It may be called twice.
 func (h *Host) Close(ctx context.Context) error {
 	h.entering.Lock()
 	h.stop(errStopping)
 	h.entering.Unlock()
-	h.work.Wait()
-	h.runs.Wait()
+	stopped := make(chan struct{})
+	go func() {
+		h.work.Wait()
+		h.runs.Wait()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		h.Logger.Warn("some runs did not stop in time")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
 	if err := h.Log.LeaveRuns(ctx, h.id); err != nil {
 		return fmt.Errorf("leave runs to others: %w", err)
 	}

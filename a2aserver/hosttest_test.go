@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -239,4 +238,4 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-var _ = fmt.Sprint
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -122,9 +122,11 @@ func (r *run) work() {
 		err = context.Cause(ctx) // its last event could not be kept
 	}
 	done(r.task, err)
-	if err == nil || r.refused != nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
+	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
+	// Also where the log refused the run itself: it may have been kept, and only
+	// the answer lost.
 	r.host.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, storage.RunFailed)
 }
@@ -138,8 +140,13 @@ func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, 
 
 // execute has the agent work until it says that it is done. Events that it
 // yields after its context has ended are not recorded: whoever ended it has
-// said what became of the run.
-func (r *run) execute(ctx context.Context) error {
+// said what became of the run. A panic is an error like others.
+func (r *run) execute(ctx context.Context) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack())
+		}
+	}()
 	for event, err := range r.events(ctx) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -160,7 +167,7 @@ func (r *run) execute(ctx context.Context) error {
 	return errors.New("the agent ended without saying so")
 }
 
-// events are the agent's. A panic of its is its last, an error.
+// events are the agent's.
 func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 	request := &a2asrv.ExecutorContext{
 		Message:    r.message,
@@ -169,32 +176,20 @@ func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 		StoredTask: r.stored,
 		User:       a2asrv.NewAuthenticatedUser(r.asking.Caller.Username, nil),
 	}
-	return func(yield func(a2a.Event, error) bool) {
-		defer func() {
-			if cause := recover(); cause != nil {
-				yield(nil, fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack()))
-			}
-		}()
-		for event, err := range r.agent.Executor.Execute(ctx, request) {
-			if !yield(event, err) {
-				return
-			}
-		}
-	}
+	return r.agent.Executor.Execute(ctx, request)
 }
 
 // append puts an event on its way into the log, and waits only where too many
 // are on theirs.
 func (r *run) append(ctx context.Context, event a2a.Event) error {
+	change, err := r.change(event)
+	if err != nil {
+		return err
+	}
 	select {
 	case r.room <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-	change, err := r.change(event)
-	if err != nil {
-		<-r.room
-		return err
 	}
 	kept, final := change.Events[0], change.Outcome != nil
 	r.host.Log.Append(change, func(err error) {

@@ -315,8 +315,9 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	if err != nil {
 		return nil, err
 	}
-	task, err := s.host.end(ctx, s.agent, who, kept.RunID, storage.RunFailed, func(task *a2a.Task) a2a.Event {
-		return s.canceled(ctx, who, task)
+	task, err := s.host.end(ctx, s.agent, who, kept.RunID, runEnd{
+		status: storage.RunFailed,
+		last:   func(task *a2a.Task) a2a.Event { return s.canceled(ctx, who, task) },
 	})
 	switch {
 	case errors.Is(err, storage.ErrConflict):

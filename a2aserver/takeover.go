@@ -1,7 +1,10 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -16,7 +19,7 @@ const (
 	// maxAge is how old a run may be to be taken up again.
 	maxAge = 24 * time.Hour
 	// takeAtOnce is how many runs a host takes over in one go.
-	takeAtOnce = 64
+	takeAtOnce = 16
 )
 
 var (
@@ -35,11 +38,41 @@ func (h *Host) keepAlive() {
 			return
 		case <-h.left:
 		case <-ticker.C:
-			if err := h.Log.KeepHost(h.life, h.id, h.Lease); err != nil && h.life.Err() == nil {
-				h.Logger.Error("the host could not show that it lives", "error", err)
-			}
+			h.briefly("the host could not show that it lives", func(ctx context.Context) error {
+				return h.Log.KeepHost(ctx, h.id, h.Lease)
+			})
+			h.briefly("runs could not be looked for", h.leaveOrphans)
 		}
 	}
+}
+
+// briefly does something that must not keep the host from showing that it lives.
+func (h *Host) briefly(failure string, do func(ctx context.Context) error) {
+	ctx, cancel := context.WithTimeout(h.life, h.Lease/3)
+	defer cancel()
+	if err := do(ctx); err != nil && h.life.Err() == nil {
+		h.Logger.Error(failure, "error", err)
+	}
+}
+
+// leaveOrphans lets go of runs that are this host's by the log, and that nobody
+// here works on: the log's word that they were taken, or that an event was kept,
+// was lost. They are taken up again like others.
+func (h *Host) leaveOrphans(ctx context.Context) error {
+	held, err := h.Log.RunsOf(ctx, h.id)
+	if err != nil {
+		return err
+	}
+	for _, runID := range held {
+		if f := h.feeds.find(runID); f != nil && f.worker() != nil {
+			continue
+		}
+		h.Logger.Warn("a run that nobody works on is left to others", "run", runID)
+		if err := h.Log.LeaveRun(ctx, h.id, runID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listen hears of what other processes do to runs.
@@ -73,30 +106,38 @@ func (h *Host) heard(runID string) {
 	if f == nil {
 		return
 	}
-	if worker := f.worker(); worker != nil {
-		// Somebody else changed what this host works on: that can only be its
-		// end.
-		worker.stop(errCanceled)
+	if worker := f.worker(); worker != nil && h.enter() {
+		go func() {
+			defer h.runs.Done()
+			h.stopIfEnded(worker)
+		}()
 	}
 	f.poke()
 }
 
+// stopIfEnded stops the work on a run that somebody else has ended or deleted. It
+// may also have been changed by the host before, which is heard of only now.
+func (h *Host) stopIfEnded(worker *run) {
+	kept, err := h.Log.Task(h.life, worker.asking.Caller, "", worker.asking.RunID, false)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && !kept.Open {
+		worker.stop(errCanceled)
+	}
+}
+
 // takeOver takes up runs that no living host works on.
 func (h *Host) takeOver() {
-	for h.life.Err() == nil {
+	for h.life.Err() == nil && !h.draining.Load() {
 		places := h.reserve()
 		if places == 0 {
 			return
 		}
-		taken, err := h.Log.TakeRuns(h.life, h.id, places)
+		var taken []storage.HeldRun
+		h.briefly("runs could not be taken over", func(ctx context.Context) (err error) {
+			taken, err = h.Log.TakeRuns(ctx, h.id, h.names(), places)
+			return err
+		})
 		for range places - len(taken) {
 			<-h.room
-		}
-		if err != nil {
-			if h.life.Err() == nil {
-				h.Logger.Error("runs could not be taken over", "error", err)
-			}
-			return
 		}
 		for _, held := range taken {
 			h.resume(held)
@@ -106,6 +147,9 @@ func (h *Host) takeOver() {
 		}
 	}
 }
+
+// names are those of the agents here.
+func (h *Host) names() []string { return slices.Collect(maps.Keys(h.services)) }
 
 // reserve takes places for runs, as many as can be taken over at once.
 func (h *Host) reserve() int {
@@ -121,27 +165,25 @@ func (h *Host) reserve() int {
 
 // resume goes on with a run that another host left. A place is reserved for it.
 func (h *Host) resume(held storage.HeldRun) {
-	s, ok := h.services[held.Task.Agent]
-	if !ok {
-		<-h.room
-		h.Logger.Error("a run of an agent that is not here", "run", held.Task.RunID, "agent", held.Task.Agent)
-		return
-	}
-	task, err := toTask(held.Task)
-	if err != nil {
-		<-h.room
-		h.Logger.Error("a run cannot be taken up", "run", held.Task.RunID, "error", err)
-		return
+	s := h.services[held.Task.Agent]
+	task, unreadable := toTask(held.Task)
+	if unreadable != nil {
+		task = &a2a.Task{}
 	}
 	message := question(task)
 	describe(&held.Asking.Question, message)
 	r := h.newRun(s.agent, held.Asking, message)
-	r.task, r.stored, r.number = task, task, held.Task.LastEvent
+	r.task, r.number = task, held.Task.LastEvent
+	if r.number > 0 {
+		r.stored = task
+	}
 	close(r.started)
 	r.feed.attach(r, r.number)
 	h.Logger.Info("a run is taken up", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
 	h.runs.Go(func() {
 		switch {
+		case unreadable != nil:
+			r.giveUp(unreadable, storage.RunFailed)
 		case held.Takeovers > maxTakeovers:
 			r.giveUp(errAbandoned, storage.RunFailed)
 		case time.Since(held.CreatedAt) > maxAge:

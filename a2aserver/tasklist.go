@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -42,28 +43,38 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		return nil, err
 	}
 	listed.TotalSize = total
-	bytes := 0
-	for i, kept := range found[:min(len(found), listed.PageSize)] {
-		if request.IncludeArtifacts {
-			if kept, err = s.host.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
-				return nil, err
-			}
+	at, bytes := -1, 0
+	for at+1 < min(len(found), listed.PageSize) && bytes <= maxPageBytes {
+		at++
+		task, size, err := s.listed(ctx, who, found[at], request)
+		if errors.Is(err, storage.ErrNotFound) {
+			continue // deleted just now
 		}
-		task, err := toTask(kept)
 		if err != nil {
 			return nil, err
 		}
-		listed.Tasks = append(listed.Tasks, withHistory(task, request.HistoryLength))
-		bytes += size(kept)
-		last := bytes > maxPageBytes || len(listed.Tasks) == listed.PageSize
-		if last && i < len(found)-1 {
-			listed.NextPageToken = toToken(found[i])
-		}
-		if last {
-			break
-		}
+		listed.Tasks = append(listed.Tasks, task)
+		bytes += size
+	}
+	if at >= 0 && at+1 < len(found) {
+		listed.NextPageToken = toToken(found[at])
 	}
 	return listed, nil
+}
+
+// listed gives a task as a list shows it, and how large it is.
+func (s *agentService) listed(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
+	if request.IncludeArtifacts {
+		var err error
+		if kept, err = s.host.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
+			return nil, 0, err
+		}
+	}
+	task, err := toTask(kept)
+	if err != nil {
+		return nil, 0, err
+	}
+	return withHistory(task, request.HistoryLength), size(kept), nil
 }
 
 func size(kept storage.Task) int {

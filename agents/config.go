@@ -23,9 +23,8 @@ type Lake interface {
 
 // Memory gives what was asked before in a conversation.
 type Memory interface {
-	// RecentTurns gives the completed turns that came before a run, at most
-	// limit, oldest first.
-	RecentTurns(ctx context.Context, caller storage.Caller, conversationID, beforeRunID string, limit int) ([]storage.Turn, error)
+	// RecentTurns gives the last completed turns, at most limit, oldest first.
+	RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error)
 }
 
 // Models gives who does the jobs of language; "" and "" for the default.

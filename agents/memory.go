@@ -21,7 +21,7 @@ const (
 
 // Recall gives the jobs that follow what was asked before in the conversation.
 func (w *Work) Recall(ctx context.Context) error {
-	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, w.asking.RunID, maxTurns)
+	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxTurns)
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
 	}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,12 +109,13 @@ func toJSON(text string) []byte {
 	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
 }
 
-func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "conversationId")
-	if err != nil {
-		return err
+// stopRuns ends what goes on in a conversation that is about to be deleted. A
+// restricted token may not be the one to delete it: there, what goes on ends with
+// the deletion.
+func (s *Server) stopRuns(ctx context.Context, caller storage.Caller, id string) error {
+	if caller.Restricted() {
+		return nil
 	}
-	ctx := c.Request.Context()
 	_, turns, err := s.Store.Conversation(ctx, caller, id)
 	if err != nil {
 		return err
@@ -125,6 +127,18 @@ func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
+	}
+	return nil
+}
+
+func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error {
+	id, err := pathID(c, "conversationId")
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	if err := s.stopRuns(ctx, caller, id); err != nil {
+		return err
 	}
 	if err := s.Store.DeleteConversation(ctx, caller, id); err != nil {
 		return err

@@ -125,9 +125,9 @@ type Tasks interface {
 	// there are none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
 
-	// RecentTurns gives the completed turns of a conversation that came before a
-	// run, at most limit, oldest first. The run need not be in the log yet.
-	RecentTurns(ctx context.Context, caller Caller, conversationID, beforeRunID string, limit int) ([]Turn, error)
+	// RecentTurns gives the last completed turns of a conversation, at most limit,
+	// oldest first. None when there is no such conversation.
+	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
 }
 
 // HeldRun is a run that a host took over.
@@ -144,9 +144,14 @@ type HeldRun struct {
 type Hosts interface {
 	// KeepHost says that a host is alive for that long from now.
 	KeepHost(ctx context.Context, holder string, lasts time.Duration) error
-	// TakeRuns makes holder the holder of some open runs that no living host
-	// holds, at most limit.
-	TakeRuns(ctx context.Context, holder string, limit int) ([]HeldRun, error)
+	// TakeRuns makes holder the holder of some open runs of these agents that no
+	// living host holds, at most limit.
+	TakeRuns(ctx context.Context, holder string, agents []string, limit int) ([]HeldRun, error)
+	// RunsOf gives the ids of the open runs that a host holds.
+	RunsOf(ctx context.Context, holder string) ([]string, error)
+	// LeaveRun lets go of a run that its host does not work on. It is nothing
+	// against the run.
+	LeaveRun(ctx context.Context, holder, runID string) error
 	// LeaveRuns lets go of all runs of a host that stops.
 	LeaveRuns(ctx context.Context, holder string) error
 	// Listen tells of runs that other processes have changed, until ctx ends; an

@@ -34,9 +34,9 @@ const (
 	// hostLease is how long the runs of a process that has died wait to be taken
 	// over.
 	hostLease = 15 * time.Second
-	// leaveTimeout is how long a process that stops may take to leave its runs to
-	// others.
-	leaveTimeout = 5 * time.Second
+	// stopTimeout is how long agents may take to stop their work when the process
+	// stops.
+	stopTimeout = 10 * time.Second
 )
 
 // agentSettings bound what agents do.
@@ -48,7 +48,7 @@ type agentSettings struct {
 func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Store, datasets *lake.Datasets,
 	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}}
+	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: runTimeout}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,
@@ -98,14 +98,25 @@ func traced(tracer *trace.Tracer) func(context.Context, storage.Asking) (context
 		ctx, end := tracer.Run(ctx, asking)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))
-			end(string(task.Status.State), err)
+			end(string(statusOf(task)), err)
 		}
 	}
 }
 
+// statusOf says what has become of a run, by its task.
+func statusOf(task *a2a.Task) storage.RunStatus {
+	switch state := task.Status.State; {
+	case state == a2a.TaskStateCompleted:
+		return storage.RunCompleted
+	case state.Terminal():
+		return storage.RunFailed
+	}
+	return storage.RunRunning
+}
+
 // closeHost leaves what is not done to other processes, or to the next one.
 func closeHost(ctx context.Context, host *a2aserver.Host) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	return host.Close(ctx)
 }

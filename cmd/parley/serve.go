@@ -111,7 +111,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 		log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
 	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
-	return serveHTTP(ctx, out, listener, handler, web, log)
+	return serveHTTP(ctx, out, listener, handler, web, host.Drain, log)
 }
 
 // tuneMemory lets garbage gather while there is little of anything, unless Go's
@@ -127,7 +127,7 @@ func tuneMemory() {
 
 // serveHTTP serves until ctx ends, then stops taking requests and waits for
 // those that are running.
-func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *rest.Server, cfg httpConfig, log *slog.Logger) error {
+func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *rest.Server, cfg httpConfig, drain func(), log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -148,6 +148,7 @@ func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *
 	}
 	log.Info("draining", "at_most", cfg.drainTimeout)
 	handler.Drain()
+	drain()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {

@@ -172,7 +172,6 @@ var _ interface {
 } = agentTracer{}
 
 // Model starts the span of a job that a language model does.
-
 func (t agentTracer) Model(ctx context.Context, job string) (context.Context, func(usage llm.Usage, err error)) {
 	ctx, end := t.Tracer.Model(ctx, job)
 	return ctx, func(usage llm.Usage, err error) { end(usage.Model, usage.InputTokens, usage.OutputTokens, err) }

@@ -10,8 +10,8 @@ import (
 // Every statement that reads on a caller's behalf is built from the fragments
 // in this file, and every one that writes goes by the id of a row that was found
 // through them in the same transaction: so no operation forgets whose it is, or
-// what the caller's token covers. A test lists what other files name. In all of them $1 is the caller's username and $2 its
-// restriction.
+// what the caller's token covers. A test lists what other files name. In all of
+// them $1 is the caller's username and $2 its restriction.
 
 // coversNamespace holds when the caller's token covers namespace n whole.
 const coversNamespace = `($2 = '' OR EXISTS (
@@ -240,6 +240,9 @@ JOIN runs r ON r.id = t.run_id
 LEFT JOIN namespaces n ON n.id = r.namespace_id
 WHERE t.run_id = $1`
 )
+
+// runsOfHost is the ids of the open runs that host $1 holds.
+const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
 
 // artifactEvents is the events e of run $1 up to number $2 that make up its
 // artifacts. The run was found before: for its owner, or by a host.

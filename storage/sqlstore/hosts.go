@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -47,8 +49,18 @@ type heldRow struct {
 }
 
 // TakeRuns implements storage.Hosts.
-func (s *Store) TakeRuns(ctx context.Context, holder string, limit int) (taken []storage.HeldRun, err error) {
+func (s *Store) TakeRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.HeldRun, err error) {
+	args := []any{s.millis(), holder}
+	var theirs []string
+	for _, agent := range agents {
+		args = append(args, agent)
+		theirs = append(theirs, "$"+strconv.Itoa(len(args)))
+	}
+	if theirs == nil {
+		return nil, nil
+	}
 	query := `SELECT t.run_id, t.holder` + leftRuns + `
+	AND t.agent IN (` + strings.Join(theirs, ", ") + `)
 ORDER BY t.run_id
 LIMIT ` + strconv.Itoa(limit)
 	err = s.inTx(ctx, "take runs", func(tx *sqlx.Tx) error {
@@ -57,7 +69,7 @@ LIMIT ` + strconv.Itoa(limit)
 			RunID  string `db:"run_id"`
 			Holder string `db:"holder"`
 		}
-		if err := tx.SelectContext(ctx, &left, query, s.millis(), holder); err != nil {
+		if err := tx.SelectContext(ctx, &left, query, args...); err != nil {
 			return err
 		}
 		for _, run := range left {
@@ -120,6 +132,23 @@ func (r heldRow) held() storage.HeldRun {
 		Takeovers: r.Takeovers,
 		CreatedAt: fromMillis(r.CreatedAt),
 	}
+}
+
+// RunsOf implements storage.Hosts.
+func (s *Store) RunsOf(ctx context.Context, holder string) ([]string, error) {
+	var ids []string
+	if err := s.SelectContext(ctx, &ids, runsOfHost, holder); err != nil {
+		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
+	}
+	return ids, nil
+}
+
+// LeaveRun implements storage.Hosts.
+func (s *Store) LeaveRun(ctx context.Context, holder, runID string) error {
+	return s.inTx(ctx, "leave run", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
+		return err
+	})
 }
 
 // LeaveRuns implements storage.Hosts.

@@ -19,7 +19,7 @@ import (
 // take has a host take runs and gives them by their id.
 func (w world) take(holder string, limit int) map[string]storage.HeldRun {
 	w.t.Helper()
-	runs, err := w.TakeRuns(w.t.Context(), holder, limit)
+	runs, err := w.TakeRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, limit)
 	w.must(err)
 	byID := make(map[string]storage.HeldRun)
 	for _, run := range runs {
@@ -120,7 +120,7 @@ func TestEachRunIsTakenOnce(t *testing.T) {
 			t.Error(err)
 		}
 		for range 4 {
-			held, err := stores[i%2].TakeRuns(t.Context(), holder, 10)
+			held, err := stores[i%2].TakeRuns(t.Context(), holder, []string{"assistant"}, 10)
 			if err != nil {
 				t.Error(err)
 			}

@@ -45,7 +45,8 @@ func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, t
 
 // takeRatingTurn takes the lease, and writes down in it the days under which the
 // tracing store may then hold a rating, before it is told anything. The lease
-// comes first: from then on nobody else changes what is read.
+// comes first: from then on nobody else changes what is read. Its fence goes by
+// the time, so that it grows though the lease goes when a turn has ended.
 func (s *Store) takeRatingTurn(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingTurn, error) {
 	turn := storage.RatingTurn{RunID: runID}
 	var leases []struct {
@@ -55,9 +56,9 @@ func (s *Store) takeRatingTurn(ctx context.Context, tx *sqlx.Tx, caller storage.
 	now := s.now()
 	err := tx.SelectContext(ctx, &leases, `
 INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ($1, '', 1, $2)
+VALUES ($1, '', $3, $2)
 ON CONFLICT (name) DO UPDATE
-SET fence = leases.fence + 1, expires_at = excluded.expires_at
+SET fence = CASE WHEN leases.fence < $3 THEN $3 ELSE leases.fence + 1 END, expires_at = excluded.expires_at
 WHERE leases.expires_at <= $3
 RETURNING fence, holder`, ratingLease(runID), now.Add(lasts).UnixMilli(), now.UnixMilli())
 	if err != nil {

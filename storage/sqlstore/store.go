@@ -78,7 +78,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s.log = startLog(s.writeRuns)
 	s.closing = sync.OnceValue(s.close)
-	if err := s.Ping(ctx); err != nil {
+	err = s.Ping(ctx)
+	if err == nil && cfg.DatabaseURL != "" {
+		s.now, err = serverClock(ctx, s.read)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -208,14 +208,12 @@ LIMIT ` + eventPageText
 	return events, nil
 }
 
-// RecentTurns implements storage.Tasks. What came before a run goes by the ids,
-// which tell the time: the run itself may be on its way into the log.
-func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID, beforeRunID string, limit int) ([]storage.Turn, error) {
+// RecentTurns implements storage.Tasks.
+func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error) {
 	const query = `
 SELECT r.id, r.question, r.status, r.result` + fromTurns + `
 	AND r.conversation_id = $3
 	AND r.status = 'completed'
-	AND r.id < $4
 ORDER BY r.created_at DESC, r.id DESC
 LIMIT `
 	var turns []storage.Turn
@@ -224,7 +222,7 @@ LIMIT `
 		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result)
 		turns = append(turns, row.turn())
 		return err
-	}, caller.Username, caller.Restriction, conversationID, beforeRunID)
+	}, caller.Username, caller.Restriction, conversationID)
 	if err != nil {
 		return nil, fmt.Errorf("read recent turns: %w", classify(err))
 	}

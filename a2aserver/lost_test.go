@@ -1,0 +1,197 @@
+package a2aserver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// forgetfulLog keeps some changes and says that it has not: as when a connection
+// breaks just after a commit.
+type forgetfulLog struct {
+	*sqlstore.Store
+	forgets func(change storage.TaskChange) bool
+}
+
+func (l forgetfulLog) Append(change storage.TaskChange, done func(error)) {
+	lost := l.forgets(change)
+	l.Store.Append(change, func(err error) {
+		if lost && err == nil {
+			err = fmt.Errorf("write: %w", storage.ErrUnavailable)
+		}
+		done(err)
+	})
+}
+
+// Whichever answer of the log is lost, a run ends, and those who follow it get
+// every event once.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	for lost := range int64(6) {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			t.Parallel()
+			var once sync.Once
+			log := forgetfulLog{store, func(change storage.TaskChange) (forget bool) {
+				if (lost == 0) != (change.Start != nil) || lost > 0 && change.After != lost-1 {
+					return false
+				}
+				once.Do(func() { forget = true })
+				return forget
+			}}
+			var runID atomic.Value
+			h := newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+				runID.Store(string(request.TaskID))
+				resumable(5, func(context.Context, int) {})(ctx, request, yield)
+			}), brief)
+			asked, err := h.Ask(t.Context(), alice, inShop)
+			if lost == 0 {
+				if err == nil {
+					t.Error("a run was begun though the log did not say so")
+				}
+				asked.RunID = runID.Load().(string)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got := numbers(t, h, asked.RunID); got < 1 || got > 6 {
+				t.Errorf("%d events", got)
+			}
+			run, err := store.Run(t.Context(), alice, asked.RunID)
+			if err != nil || !run.Status.Final() {
+				t.Errorf("run = %+v, %v", run, err)
+			}
+		})
+	}
+}
+
+// A run that is a host's by the log alone is left and taken up again, and that
+// does not count against it.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		asked, err := sqlstoretest.Ask(t.Context(), store, alice, storage.Question{
+			Agent: "echo", Namespace: inShop.Namespace, ConversationID: "00000000-0000-4000-8000-000000000001", Text: "?",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := New(Config{
+			Log: store, Agents: []Agent{{Name: "echo", Executor: resumable(3, func(context.Context, int) {}), Projection: plain}},
+			Logger: quiet(), RunTimeout: time.Minute, MaxRuns: 10, KeepAlive: time.Minute, Lease: 300 * time.Millisecond,
+		})
+		// It is taken, and the host never hears of that.
+		if taken, err := store.TakeRuns(t.Context(), h.id, []string{"echo"}, 10); err != nil || len(taken) != 1 {
+			t.Fatalf("took %v, %v", taken, err)
+		}
+		if err := h.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = h.Close(context.WithoutCancel(t.Context())) }()
+		if got := numbers(t, h, asked.RunID); got != 3 {
+			t.Errorf("%d events, want 3", got)
+		}
+	})
+}
+
+// partedLog is a log that its host cannot reach at times.
+type partedLog struct {
+	brokenLog
+}
+
+func (l *partedLog) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
+	l.mu.Lock()
+	parted := l.broken
+	l.mu.Unlock()
+	if parted {
+		return storage.ErrUnavailable
+	}
+	return l.Store.KeepHost(ctx, holder, lasts)
+}
+
+// A host that was cut off finds its runs in the hands of another, and leaves
+// them there.
+func TestPartedHost(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		parted := &partedLog{brokenLog{Store: store}}
+		first := newHost(t, parted, resumable(4, func(ctx context.Context, number int) {
+			if number == 3 {
+				parted.set(true)
+			}
+		}), brief)
+		asked, err := first.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken, goOn := make(chan struct{}), make(gate)
+		second := newHost(t, store, resumable(4, func(ctx context.Context, number int) {
+			if number == 3 {
+				close(taken)
+				goOn.wait(ctx)
+			}
+		}), brief)
+		<-taken
+		// The first one is back, and tries to record that it failed.
+		parted.set(false)
+		first.runs.Wait()
+		goOn.open()
+		if got := numbers(t, second, asked.RunID); got != 4 {
+			t.Errorf("%d events, want 4", got)
+		}
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+			t.Errorf("run = %+v, %v", run, err)
+		}
+	})
+}
+
+// What is heard late of a run, of the host before, does not stop it.
+func TestHeardLate(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	goOn := make(gate)
+	h := newHost(t, store, resumable(3, func(ctx context.Context, number int) { goOn.wait(ctx) }))
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := h.feeds.find(asked.RunID).worker()
+	h.stopIfEnded(worker)
+	if worker.ctx.Err() != nil {
+		t.Error("a run that goes on was stopped")
+	}
+	goOn.open()
+	if got := numbers(t, h, asked.RunID); got != 3 {
+		t.Errorf("%d events, want 3", got)
+	}
+}
+
+// A projection that panics ends the run, not the process.
+func TestPanicInProjection(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.Agents[0].LastNode = func(a2a.Event) string { panic("no") }
+	})
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, h, asked.RunID); got != 1 {
+		t.Errorf("%d events, want the failure alone", got)
+	}
+}
