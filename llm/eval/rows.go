@@ -15,7 +15,8 @@ import (
 const tolerance = 1e-6
 
 // Values are a result as rows of values, in the order of its columns, without
-// those whose name starts with __.
+// those whose name starts with __. A result without names of columns has those of
+// its first row.
 func Values(result llm.Rows) ([][]any, error) {
 	rows := make([][]any, 0, len(result.Rows))
 	for _, raw := range result.Rows {
@@ -24,6 +25,9 @@ func Values(result llm.Rows) ([][]any, error) {
 		var cells map[string]any
 		if err := d.Decode(&cells); err != nil {
 			return nil, fmt.Errorf("read row: %w", err)
+		}
+		if result.Columns == nil {
+			result.Columns = keys(raw)
 		}
 		row := []any{}
 		for _, name := range result.Columns {
@@ -34,6 +38,22 @@ func Values(result llm.Rows) ([][]any, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// keys are the keys of an object that is known to be one, in their order.
+func keys(object json.RawMessage) []string {
+	d := json.NewDecoder(strings.NewReader(string(object)))
+	names := []string{}
+	_, err := d.Token()
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); err == nil {
+			names = append(names, name.(string))
+			var skipped json.RawMessage
+			err = d.Decode(&skipped)
+		}
+	}
+	return names
 }
 
 // Matches reports whether rows are a right answer.

@@ -1,7 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,35 +28,52 @@ type Reply struct {
 	Confidence float64
 }
 
-// Outcome is how one question went, in the form of results.jsonl.
+// Unanswered is the error for a question that whoever was asked says it cannot
+// answer. Any other error is a failure.
+type Unanswered string
+
+func (u Unanswered) Error() string { return string(u) }
+
+// Outcome is how one question went, in the form of results.jsonl: it has rows, or
+// an error.
 type Outcome struct {
-	ID         string  `json:"id"`
-	Namespace  string  `json:"namespace"`
-	Query      string  `json:"query"`
-	Rows       [][]any `json:"rows,omitempty"`
-	Error      string  `json:"error,omitempty"`
-	Confidence float64 `json:"confidence"`
-	MS         float64 `json:"ms"`
-	// Right and Question are for whoever reads the failures.
+	ID         string            `json:"id"`
+	Namespace  string            `json:"namespace"`
+	Query      string            `json:"query"`
+	Rows       []json.RawMessage `json:"rows,omitzero"`
+	Error      string            `json:"error,omitempty"`
+	Confidence float64           `json:"confidence"`
+	MS         float64           `json:"ms"`
+	// The rest is for whoever reads the failures.
 	Right    bool     `json:"-"`
+	Failed   bool     `json:"-"`
+	Values   [][]any  `json:"-"`
 	Question Question `json:"-"`
 }
 
 // Ask puts one question to an asker and judges the answer.
 func Ask(ctx context.Context, asker Asker, space Namespace, q Question) Outcome {
+	outcome, _ := ask(ctx, asker, space, q)
+	return outcome
+}
+
+// ask is Ask with the error that the outcome holds in words.
+func ask(ctx context.Context, asker Asker, space Namespace, q Question) (Outcome, error) {
 	start := time.Now()
 	reply, err := asker.Ask(ctx, space, q)
 	out := Outcome{ID: q.ID, Namespace: space.Name, Query: reply.Query, Confidence: reply.Confidence, Question: q,
 		MS: float64(time.Since(start).Microseconds()) / 1000}
 	if err == nil {
-		out.Rows, err = Values(reply.Rows)
+		out.Values, err = Values(reply.Rows)
 	}
 	if err != nil {
-		out.Rows, out.Error = nil, err.Error()
-		return out
+		var unanswered Unanswered
+		out.Error, out.Failed = cmp.Or(err.Error(), "no reason given"), !errors.As(err, &unanswered)
+		return out, err
 	}
-	out.Right = q.Matches(out.Rows)
-	return out
+	out.Rows = append([]json.RawMessage{}, reply.Rows.Rows...)
+	out.Right = q.Matches(out.Values)
+	return out, nil
 }
 
 // Count is how many questions were asked, answered, and answered right.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,57 +64,102 @@ type Question struct {
 	Tags   []string `json:"tags"`
 }
 
-// Load reads a suite from its folder.
+// Count is how many questions and tables there are.
+func (s *Suite) Count() (questions, tables int) {
+	for _, space := range s.Namespaces {
+		questions += len(space.Questions)
+		tables += len(space.Tables)
+	}
+	return questions, tables
+}
+
+// Limit keeps the first questions, and the namespaces that they are about.
+func (s *Suite) Limit(questions int) {
+	for i := range s.Namespaces {
+		space := &s.Namespaces[i]
+		space.Questions = space.Questions[:min(questions, len(space.Questions))]
+		if questions -= len(space.Questions); questions == 0 {
+			s.Namespaces = s.Namespaces[:i+1]
+			return
+		}
+	}
+}
+
+// Load reads a suite from its folder. An error says which file is wrong.
 func Load(dir string) (*Suite, error) {
 	suite := &Suite{}
 	var about struct{ Name, Source, Licence, Note string }
-	text, err := os.ReadFile(filepath.Join(dir, "suite.json"))
+	file := filepath.Join(dir, "suite.json")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no suite: there is no suite.json in it", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read suite: %w", err)
 	}
 	if err := json.Unmarshal(text, &about); err != nil {
-		return nil, fmt.Errorf("read suite.json: %w", err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	suite.Name, suite.Source, suite.Licence, suite.Note = about.Name, about.Source, about.Licence, about.Note
 	if suite.Name == "" {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, fmt.Errorf("name the suite: %w", err)
+		}
 		suite.Name = filepath.Base(dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read suite: %w", err)
 	}
+	ids := map[string]string{}
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
 		space, err := loadNamespace(filepath.Join(dir, entry.Name()), entry.Name())
 		if err != nil {
 			return nil, err
 		}
+		for _, q := range space.Questions {
+			if other, known := ids[q.ID]; known {
+				return nil, fmt.Errorf("the id %q is in %s and again in %s", q.ID, other, space.Name)
+			}
+			ids[q.ID] = space.Name
+		}
 		suite.Namespaces = append(suite.Namespaces, space)
 	}
 	if len(suite.Namespaces) == 0 {
-		return nil, errors.New("read suite: it has no namespaces")
+		return nil, fmt.Errorf("%s has no namespaces: each is a folder with questions.jsonl and tables", dir)
 	}
 	return suite, nil
 }
 
 func loadNamespace(dir, name string) (Namespace, error) {
 	space := Namespace{Name: name}
-	files, err := filepath.Glob(filepath.Join(dir, "tables", "*.csv"))
+	tables := filepath.Join(dir, "tables")
+	entries, err := os.ReadDir(tables)
 	if err != nil {
 		return space, fmt.Errorf("read namespace %s: %w", name, err)
 	}
-	for _, file := range files {
-		space.Tables = append(space.Tables, Table{Name: strings.TrimSuffix(filepath.Base(file), ".csv"), Path: file})
+	for _, entry := range entries {
+		if table, is := strings.CutSuffix(entry.Name(), ".csv"); is && !entry.IsDir() {
+			space.Tables = append(space.Tables, Table{Name: table, Path: filepath.Join(tables, entry.Name())})
+		}
 	}
-	f, err := os.Open(filepath.Join(dir, "questions.jsonl"))
+	if len(space.Tables) == 0 {
+		return space, fmt.Errorf("namespace %s has no tables: there is no CSV file in %s", name, tables)
+	}
+	file := filepath.Join(dir, "questions.jsonl")
+	f, err := os.Open(file)
 	if err != nil {
 		return space, fmt.Errorf("read namespace %s: %w", name, err)
 	}
 	defer f.Close()
 	if space.Questions, err = readQuestions(f); err != nil {
-		return space, fmt.Errorf("read questions of %s: %w", name, err)
+		return space, fmt.Errorf("read %s: %w", file, err)
+	}
+	if len(space.Questions) == 0 {
+		return space, fmt.Errorf("%s has no questions", file)
 	}
 	return space, nil
 }
@@ -137,6 +183,8 @@ func readQuestions(r io.Reader) ([]Question, error) {
 		switch {
 		case q.ID == "" || q.Question == "":
 			return nil, fmt.Errorf("line %d: a question needs an id and a text", n)
+		case q.Answer == nil:
+			return nil, fmt.Errorf("line %d: a question needs an answer: a list of rows, each a list of values", n)
 		case q.Match == "":
 			q.Match = MatchRows
 		case q.Match != MatchRows && q.Match != MatchValues:
