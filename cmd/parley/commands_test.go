@@ -55,6 +55,9 @@ func TestWrongSettings(t *testing.T) {
 			"--otel-resource-attributes (OTEL_RESOURCE_ATTRIBUTES)", "--otel-traces-sampler (OTEL_TRACES_SAMPLER)",
 			"--otel-traces-sampler-arg (OTEL_TRACES_SAMPLER_ARG)", "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)",
 		}},
+		{"wrong measuring", []string{"PARLEY_LLM=nonsense"}, []string{"eval", "x", "--agent=spy", "--limit=-1", "--parallel=many", "--failures=x", "--pairs=one", "--server=https://me:hunter2@x"}, []string{
+			"--agent (PARLEY_AGENT)", "--limit (PARLEY_LIMIT)", "--parallel (PARLEY_PARALLEL)", "--failures (PARLEY_FAILURES)", "--pairs (PARLEY_PAIRS)",
+			"--server (PARLEY_SERVER)", "--token (PARLEY_TOKEN) goes with --server", "--llm (PARLEY_LLM)"}},
 		{"migrate what", nil, []string{"migrate", "--database-url", "x"}, []string{"--database-url"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

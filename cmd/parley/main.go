@@ -27,6 +27,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
 	Token   tokenCmd   `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
+	Eval    evalCmd    `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

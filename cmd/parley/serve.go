@@ -125,6 +125,9 @@ func tuneMemory() {
 	}
 }
 
+// readyLine begins the line that says where a server is.
+const readyLine = "Parley is ready at "
+
 // serveHTTP serves until ctx ends, then stops taking requests and waits for
 // those that are running.
 func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *rest.Server, cfg httpConfig, drain func(), log *slog.Logger) error {
@@ -139,7 +142,7 @@ func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	fmt.Fprintf(out.stdout, "Parley is ready at http://%s\n", reachable(listener.Addr()))
+	fmt.Fprintf(out.stdout, readyLine+"http://%s\n", reachable(listener.Addr()))
 
 	select {
 	case err := <-failed:

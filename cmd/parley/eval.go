@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/cards"
+	"parley/llm/eval"
+)
+
+// evalCmd is `parley eval SUITE`.
+type evalCmd struct {
+	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
+	Agent    string `default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
+	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of one that is started for it and leaves nothing behind."`
+	Token    string `placeholder:"TEXT" help:"A token for that server, whose user's namespaces get the suite's tables. Better set by its variable."`
+	Out      string `placeholder:"FILE" help:"Where to write how each question went, a line of JSON for each."`
+	Limit    string `default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
+	Parallel string `default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
+	Failures string `default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
+	Pairs    string `placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
+	modelSettings
+}
+
+// evalConfig is what evalCmd says, read.
+type evalConfig struct {
+	limit, parallel, failures int
+	pairs                     []string
+}
+
+func (e *evalCmd) read(c *checker) evalConfig {
+	cfg := evalConfig{
+		limit:    c.number("limit", e.Limit),
+		parallel: cmp.Or(c.number("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
+		failures: c.number("failures", e.Failures),
+	}
+	if agents := []string{cards.NL2QLName, cards.AssistantName}; !slices.Contains(agents, e.Agent) {
+		c.refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
+	}
+	c.secretless("server", e.Server)
+	if (e.Server == "") != (e.Token == "") {
+		c.refuse("token", "goes with --server: give both, or neither")
+	}
+	for pair := range strings.SplitSeq(e.Pairs, ",") {
+		if pair == "" {
+			continue
+		}
+		a, b, ok := strings.Cut(strings.TrimSpace(pair), "+") // tags may have blanks
+		if !ok {
+			c.refuse("pairs", "must be pairs such as join+hard, not %q", pair)
+		}
+		cfg.pairs = append(cfg.pairs, min(a, b)+"+"+max(a, b))
+	}
+	e.modelSettings.read(c)
+	return cfg
+}
+
+// number reads a number from 0 on.
+func (c *checker) number(flag, text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		c.refuse(flag, "must be a number from 0 on, not %q", text)
+	}
+	return n
+}
+
+// Run measures a suite. An interruption ends it early, with what was measured
+// until then.
+func (e *evalCmd) Run(ctx context.Context, out output) (err error) {
+	c := &checker{}
+	cfg := e.read(c)
+	if err := c.err(); err != nil {
+		return err
+	}
+	suite, err := eval.Load(e.Suite)
+	if err != nil {
+		return err
+	}
+	if cfg.limit > 0 {
+		suite.Limit(cfg.limit)
+	}
+	results := io.Discard
+	if e.Out != "" {
+		file, openErr := os.Create(e.Out)
+		if openErr != nil {
+			return fmt.Errorf("write results: %w", openErr)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		results = file
+	}
+	server, token := e.Server, e.Token
+	if server == "" {
+		own, startErr := startScratch(ctx, out, e.modelSettings, cfg.parallel)
+		if startErr != nil {
+			return startErr
+		}
+		defer func() { err = errors.Join(err, own.close()) }()
+		server, token = own.url, own.token
+	}
+	m := measurement{
+		cfg: cfg, suite: suite, results: results, out: out, report: eval.Report{Failures: cfg.failures},
+		client: newEvalClient(server, token, e.Agent, loadsAtOnce*cfg.parallel), agent: e.Agent,
+	}
+	return m.run(ctx)
+}
+
+// loadsAtOnce is how many tables are being loaded for each question that will be
+// asked at once: most of the time a table waits for others to be ingested.
+const loadsAtOnce = 4
+
+// measurement is a suite being measured.
+type measurement struct {
+	cfg     evalConfig
+	suite   *eval.Suite
+	client  *evalClient
+	agent   string
+	results io.Writer
+	report  eval.Report
+	out     output
+}
+
+func (m *measurement) run(ctx context.Context) error {
+	show := newProgress(m.out.stderr)
+	defer show.clear()
+	questions, tables := m.suite.Count()
+	start := time.Now()
+	err := m.client.load(ctx, m.suite, loadsAtOnce*m.cfg.parallel, func(done, of int) {
+		show.line("loading table %d of %d", done, of)
+	})
+	loading := time.Since(start)
+	switch {
+	case ctx.Err() != nil:
+		show.clear()
+		fmt.Fprintln(m.out.stdout, "Interrupted before the first question was asked.")
+		return nil
+	case err != nil:
+		return err
+	}
+	start = time.Now()
+	var writing error
+	err = eval.Run(ctx, m.client, m.suite, m.cfg.parallel, func(o eval.Outcome) {
+		m.report.Add(o)
+		if writing == nil {
+			writing = eval.WriteResult(m.results, o)
+		}
+		all := m.report.Score.All
+		show.line("asked %d of %d questions, %.1f %% right", all.Asked, questions, 100*all.Accuracy())
+	})
+	asking := time.Since(start)
+	show.clear()
+	asked := m.report.Score.All.Asked
+	fmt.Fprintf(m.out.stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
+	fmt.Fprintf(m.out.stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
+	if asked < questions {
+		fmt.Fprintf(m.out.stdout, "only %d of %d questions were asked\n", asked, questions)
+	}
+	fmt.Fprintln(m.out.stdout)
+	if ctx.Err() != nil {
+		err = nil // what was measured is what was wanted
+	}
+	if writing != nil {
+		writing = fmt.Errorf("write results: %w", writing)
+	}
+	return errors.Join(err, writing, m.report.Print(m.out.stdout, m.cfg.pairs...))
+}
+
+// progress is a line on a terminal that is written over and over.
+type progress struct {
+	w    io.Writer
+	last time.Time
+}
+
+// newProgress shows nothing where w is no terminal.
+func newProgress(w io.Writer) *progress {
+	if file, ok := w.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return &progress{w: file}
+		}
+	}
+	return &progress{}
+}
+
+func (p *progress) line(format string, args ...any) {
+	if p.w == nil || time.Since(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last = time.Now()
+	fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
+}
+
+func (p *progress) clear() {
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"parley/internal/golden"
+)
+
+// garden is the suite of the tests.
+func garden(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("testdata", "eval", "garden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// gardenModel knows the questions of the garden: it is right, wrong, at a loss,
+// and fails.
+func gardenModel(t *testing.T) *standinModel {
+	t.Helper()
+	return newModel(t,
+		queries("How many plants are there?", "", "SELECT count(*) AS n FROM plants"),
+		queries("average height", "", "SELECT max(height_cm) AS height, NULL AS nothing FROM plants"),
+		queries("ordered by height", "", "SELECT name FROM plants ORDER BY height_cm"),
+		queries("in each bed", "", "SELECT bed, count(*) FROM plants GROUP BY bed"),
+		modelLine{job: queryJob, words: "price of the tomato", says: toJSON(map[string]any{"reasoning": "", "unanswerable": "No dataset tells of prices.", "sql": "", "search_dataset": "", "search_words": "", "search_limit": 0, "confidence": 0})},
+		queries("did Ida Berg guide", "", `SELECT "Walk" FROM walks WHERE "Guide" = 'Nobody'`),
+		queries("Lake shore walk", "", `SELECT "Guide" FROM walks WHERE "Walk" = 'Lake shore'`),
+	)
+}
+
+var measured = regexp.MustCompile(`("ms":|(?:loaded|asked) in |p50 |p99 )[0-9.]+`)
+
+func scrubTimes(text string) []byte {
+	return measured.ReplaceAll(bytes.ReplaceAll([]byte(text), []byte("\r"), nil), []byte("${1}#"))
+}
+
+// TestEval measures a model on a suite, with settings around that are not meant
+// for the server that it starts.
+func TestEval(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := append(gardenModel(t).env(), "PARLEY_DATABASE_URL=postgres://nobody@127.0.0.1:1/none", "PARLEY_AUTH_ISSUER=https://idp.example",
+		"PARLEY_LISTEN=192.0.2.1:80", "LANGFUSE_HOST=half", "OTEL_TRACES_SAMPLER=odd", "TMPDIR="+dir)
+	got := runCommand(t, dir, env, "eval", garden(t), "--out", "results.jsonl", "--pairs", "one table+count")
+	if got.code != exitOK || got.stderr != "" {
+		t.Fatalf("%+v", got)
+	}
+	golden.Assert(t, "eval/report.txt", scrubTimes(got.stdout))
+	results, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, "eval/results.jsonl", scrubTimes(string(results)))
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestEvalByRules needs no model. What the rules know is tested with them; these
+// questions are among it.
+func TestEvalByRules(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"nl2ql", "assistant"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			got := runCommand(t, t.TempDir(), nil, "eval", garden(t), "--agent", agent, "--limit", "1", "--parallel", "3", "--failures", "0")
+			if got.code != exitOK || !strings.Contains(got.stdout, "garden: 1 questions about 2 tables in 1 namespaces, asked of "+agent) ||
+				!regexp.MustCompile(`\n +all +1 +100\.0 % +100\.0 % +100\.0 %`).MatchString(got.stdout) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestEvalOnServer loads the suite into a server once, brings it up to date, and
+// leaves alone what is not the suite's.
+func TestEvalOnServer(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), gardenModel(t).env())
+	c := client{p, p.token("alice")}
+	suite := filepath.Join(t.TempDir(), "garden")
+	if err := os.CopyFS(suite, os.DirFS(garden(t))); err != nil {
+		t.Fatal(err)
+	}
+	run := func(wantCode int, want string) {
+		t.Helper()
+		got := runCommand(t, t.TempDir(), []string{"PARLEY_TOKEN=" + c.token}, "eval", suite, "--server", p.url+"/")
+		if got.code != wantCode || !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("exit code %d without %q:\n%s%s", got.code, want, got.stdout, got.stderr)
+		}
+	}
+	accuracy := "all      7    42.9 %"
+	run(exitOK, accuracy)
+	before := c.ingestions("beds/plants")
+	run(exitOK, accuracy)
+	if after := c.ingestions("beds/plants"); len(after) != 1 || after[0].ID != before[0].ID {
+		t.Errorf("what is there already was loaded again: %+v", after)
+	}
+
+	plants := filepath.Join(suite, "beds", "tables", "plants.csv")
+	text, err := os.ReadFile(plants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plants, append(text, "7,basil,2,30,\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(exitOK, "all      7    14.3 %")
+	if got := c.count("beds/plants"); got != 7 {
+		t.Errorf("plants: %d", got)
+	}
+
+	if status := c.ask(http.MethodPost, "/ingest/walks/notes", object{"data": []object{{"a": 1}}}, nil); status != http.StatusOK {
+		t.Fatalf("ingest: %d", status)
+	}
+	run(exitFailed, "the namespace walks has a dataset notes that is not of the suite garden")
+	// Others see nothing of it, and have the names to themselves.
+	c.token = p.token("bob")
+	if status := c.ask(http.MethodPost, "/ingest/beds/plants", object{"data": []object{{"a": 1}}}, nil); status != http.StatusOK {
+		t.Fatalf("ingest: %d", status)
+	}
+	run(exitFailed, "the namespace beds has a dataset plants that is not of the suite garden")
+	if got := c.count("beds/plants"); got != 1 {
+		t.Errorf("bob's plants: %d", got)
+	}
+	c.token = "wrong"
+	run(exitFailed, "the server says 401")
+}
+
+// TestEvalInterrupted ends a measurement while its second question hangs.
+func TestEvalInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	model := newModel(t, queries("How many plants are there?", "", "SELECT count(*) AS n FROM plants"), modelLine{job: queryJob, hang: true})
+	var stdout, stderr syncBuffer
+	cmd := command(t, dir, append(model.env(), "TMPDIR="+dir), "eval", garden(t), "--out", "results.jsonl", "--parallel", "1")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		results, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
+		return err == nil && bytes.Count(results, []byte("\n")) == 1
+	})
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || stderr.String() != "" {
+		t.Errorf("%v: %s", err, &stderr)
+	}
+	if !strings.Contains(stdout.String(), "only 1 of 7 questions were asked") || !strings.Contains(stdout.String(), "all      1   100.0 %") {
+		t.Errorf("%s", &stdout)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestEvalWrongSuites(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file, text, want string
+	}{
+		"no suite":       {"suite.json", "", "is no suite: there is no suite.json in it"},
+		"not JSON":       {"suite.json", "{", "suite.json: unexpected end"},
+		"no questions":   {"walks/questions.jsonl", "\n", "has no questions"},
+		"no answer":      {"walks/questions.jsonl", "\n" + `{"id":"x","question":"?"}`, "questions.jsonl: line 2: a question needs an answer"},
+		"same id":        {"walks/questions.jsonl", `{"id":"b-1","question":"?","answer":[[1]]}`, `the id "b-1" is in beds and again in walks`},
+		"no tables":      {"walks/tables/walks.csv", "", "namespace walks has no tables"},
+		"odd table name": {"walks/tables/long walks.csv", "a\n1\n", `the name of the table "long walks" of walks`},
+		"unreadable":     {"walks/tables/walks.csv", "a,b\n1\n2,3,4\n\"", "load walks/walks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			suite := filepath.Join(t.TempDir(), "garden")
+			if err := os.CopyFS(suite, os.DirFS(garden(t))); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(suite, filepath.FromSlash(test.file))
+			var err error
+			if test.text == "" {
+				err = os.Remove(file)
+			} else {
+				err = os.WriteFile(file, []byte(test.text), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runCommand(t, t.TempDir(), nil, "eval", suite)
+			if got.code != exitFailed || got.stdout != "" || !strings.Contains(got.stderr, test.want) {
+				t.Errorf("no %q in %+v", test.want, got)
+			}
+		})
+	}
+}
