@@ -3,17 +3,38 @@ package eval
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
 // ErrStop is wrapped by an [Asker]'s error when there is no use in asking on.
 var ErrStop = errors.New("the questions cannot be asked")
 
-// item is a question and where it stands in its suite.
-type item struct {
-	place    int
-	space    Namespace
-	question Question
+// turns is how many times each asker takes questions, about.
+const turns = 16
+
+// portion is some questions of one namespace, for one asker to put one after the
+// other: what was made ready for the first serves the others. place is where the
+// first stands in the suite.
+type portion struct {
+	place     int
+	space     Namespace
+	questions []Question
+}
+
+// portions divides a suite so that all askers have work until the end.
+func portions(suite *Suite, parallel int) []portion {
+	questions, _ := suite.Count()
+	most := max(questions/(turns*parallel), 1)
+	var all []portion
+	place := 0
+	for _, space := range suite.Namespaces {
+		for some := range slices.Chunk(space.Questions, most) {
+			all = append(all, portion{place, space, some})
+			place += len(some)
+		}
+	}
+	return all
 }
 
 // answered is the outcome for the question at a place.
@@ -30,30 +51,29 @@ type answered struct {
 func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func(Outcome)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	items, outcomes := make(chan item), make(chan answered)
+	parallel = max(parallel, 1)
+	work, outcomes := make(chan portion), make(chan answered)
 	go func() {
-		defer close(items)
-		place := 0
-		for _, space := range suite.Namespaces {
-			for _, question := range space.Questions {
-				select {
-				case items <- item{place, space, question}:
-				case <-ctx.Done():
-					return
-				}
-				place++
+		defer close(work)
+		for _, p := range portions(suite, parallel) {
+			select {
+			case work <- p:
+			case <-ctx.Done():
+				return
 			}
 		}
 	}()
 	var askers sync.WaitGroup
-	for range max(parallel, 1) {
+	for range parallel {
 		askers.Go(func() {
-			for i := range items {
-				outcome, err := ask(ctx, asker, i.space, i.question)
-				if ctx.Err() != nil {
-					return // it was cut off
+			for p := range work {
+				for i, question := range p.questions {
+					outcome, err := ask(ctx, asker, p.space, question)
+					if ctx.Err() != nil {
+						return // it was cut off
+					}
+					outcomes <- answered{p.place + i, outcome, err}
 				}
-				outcomes <- answered{i.place, outcome, err}
 			}
 		})
 	}

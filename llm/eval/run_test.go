@@ -68,6 +68,23 @@ func TestRunKeepsTheOrder(t *testing.T) {
 	}
 }
 
+// Askers take several questions of a namespace at a time, and none twice.
+func TestPortions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ questions, parallel, most int }{{2, 8, 1}, {400, 2, 12}, {401, 1, 25}} {
+		suite, place := numbered(test.questions), 0
+		for _, p := range portions(suite, test.parallel) {
+			if p.place != place || len(p.questions) > test.most || p.questions[0].ID != fmt.Sprint(place) {
+				t.Errorf("%+v: %d questions from %d on, after %d", test, len(p.questions), p.place, place)
+			}
+			place += len(p.questions)
+		}
+		if place != test.questions {
+			t.Errorf("%+v: %d questions", test, place)
+		}
+	}
+}
+
 // A question that hangs does not keep back what was answered besides it.
 func TestRunEndsEarly(t *testing.T) {
 	t.Parallel()
