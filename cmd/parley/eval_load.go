@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,23 +40,21 @@ func (t evalTable) path(operation string) string {
 // suiteLabel begins the labels of a suite's tables.
 func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name + ": " }
 
-// evalTables lists the tables of a suite, with their labels.
-func evalTables(suite *eval.Suite) ([]evalTable, error) {
+// evalTables lists the tables of a namespace, with their labels.
+func evalTables(suite *eval.Suite, space eval.Namespace) ([]evalTable, error) {
+	if problem := storage.CheckName(space.Name); problem != "" {
+		return nil, fmt.Errorf("the name of the namespace %q %s", space.Name, problem)
+	}
 	var tables []evalTable
-	for _, space := range suite.Namespaces {
-		if problem := storage.CheckName(space.Name); problem != "" {
-			return nil, fmt.Errorf("the name of the namespace %q %s", space.Name, problem)
+	for _, table := range space.Tables {
+		if problem := storage.CheckName(table.Name); problem != "" {
+			return nil, fmt.Errorf("the name of the table %q of %s %s", table.Name, space.Name, problem)
 		}
-		for _, table := range space.Tables {
-			if problem := storage.CheckName(table.Name); problem != "" {
-				return nil, fmt.Errorf("the name of the table %q of %s %s", table.Name, space.Name, problem)
-			}
-			sum, err := fileSum(table.Path)
-			if err != nil {
-				return nil, err
-			}
-			tables = append(tables, evalTable{Table: table, namespace: space.Name, label: suiteLabel(suite) + table.Name + ".csv " + sum})
+		sum, err := fileSum(table.Path)
+		if err != nil {
+			return nil, err
 		}
+		tables = append(tables, evalTable{Table: table, namespace: space.Name, label: suiteLabel(suite) + table.Name + ".csv " + sum})
 	}
 	return tables, nil
 }
@@ -73,49 +72,70 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// load puts the tables of a suite into a server, some at a time. What is there
-// already is kept when it is the same, replaced when it is of an older state of
-// the suite, and otherwise nothing is done at all.
+// evalSpace is a namespace of a suite, and what a server has of it.
+type evalSpace struct {
+	tables []evalTable
+	// there are those of the tables that the server has; current says that they
+	// are all of them, as they are in the suite.
+	there   []evalTable
+	current bool
+}
+
+// load puts the tables of a suite into a server, some namespaces at a time. What
+// is there already is kept when it is the same, replaced when it is of another
+// state of the suite, and otherwise nothing is done at all.
 func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, progress func(done, of int)) error {
-	tables, err := evalTables(suite)
-	if err != nil {
-		return err
-	}
-	have, err := c.have(ctx, suite, tables)
+	spaces, err := c.look(ctx, suite)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
+	_, tables := suite.Count()
 	var mu sync.Mutex
 	done := 0
-	for _, t := range tables {
-		group.Go(func() error {
-			if err := c.loadTable(ctx, t, have[strings.ToLower(t.String())]); err != nil {
-				return fmt.Errorf("load %s: %w", t, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			progress(done, len(tables))
-			return nil
-		})
+	loaded := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		progress(done, tables)
+	}
+	for _, space := range spaces {
+		if space.current {
+			continue
+		}
+		group.Go(func() error { return c.loadSpace(ctx, space, loaded) })
 	}
 	return group.Wait()
 }
 
-// state is what a server has of a table.
-type state int
+// loadSpace makes the datasets of a namespace, in the order of the suite: agents
+// see them in the order in which they were made, and may choose by it.
+func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func()) error {
+	for _, t := range space.there {
+		if err := c.call(ctx, http.MethodDelete, t.path("/data"), nil, nil); err != nil {
+			return fmt.Errorf("delete what is there of %s: %w", t, err)
+		}
+	}
+	ids := make([]string, len(space.tables))
+	for i, t := range space.tables {
+		var err error
+		if ids[i], err = c.upload(ctx, t); err != nil {
+			return fmt.Errorf("load %s: %w", t, err)
+		}
+	}
+	for i, t := range space.tables {
+		if err := c.settle(ctx, t, ids[i]); err != nil {
+			return fmt.Errorf("load %s: %w", t, err)
+		}
+		loaded()
+	}
+	return nil
+}
 
-const (
-	absent state = iota
-	outdated
-	current
-)
-
-// have says what a server has of a suite's tables, by namespace/table in lower
-// case. Anything else in the suite's namespaces would be asked, too: an error.
-func (c *evalClient) have(ctx context.Context, suite *eval.Suite, tables []evalTable) (map[string]state, error) {
+// look says what a server has of a suite. Anything else in the suite's namespaces
+// would be asked, too: an error.
+func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, error) {
 	var there []struct{ Name string }
 	if err := c.call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
@@ -124,55 +144,69 @@ func (c *evalClient) have(ctx context.Context, suite *eval.Suite, tables []evalT
 	for _, namespace := range there {
 		known[strings.ToLower(namespace.Name)] = true
 	}
-	wanted, found := map[string]evalTable{}, map[string]state{}
-	for _, t := range tables {
-		wanted[strings.ToLower(t.String())] = t
-	}
-	for _, space := range suite.Namespaces {
+	spaces := make([]evalSpace, len(suite.Namespaces))
+	for i, space := range suite.Namespaces {
+		var err error
+		if spaces[i].tables, err = evalTables(suite, space); err != nil {
+			return nil, err
+		}
 		if !known[strings.ToLower(space.Name)] {
 			continue
 		}
-		var datasets []struct{ Name string }
-		var refused *statusError
-		err := c.call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(space.Name)+"/datasets", nil, &datasets)
-		if errors.As(err, &refused) && refused.status == http.StatusNotFound {
-			continue // it is somebody else's, shared with this user
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list the datasets of %s: %w", space.Name, err)
-		}
-		for _, dataset := range datasets {
-			key := strings.ToLower(space.Name + "/" + dataset.Name)
-			if found[key], err = c.stateOf(ctx, suite, wanted[key]); err != nil {
-				return nil, err
-			}
-			if found[key] == absent {
-				return nil, fmt.Errorf("the namespace %s has a dataset %s that is not of the suite %s; nothing was changed", space.Name, dataset.Name, suite.Name)
-			}
+		if err := c.lookInto(ctx, suite, space.Name, &spaces[i]); err != nil {
+			return nil, err
 		}
 	}
-	return found, nil
+	return spaces, nil
 }
 
-// stateOf looks at the ingestions of a dataset that is there; absent is for one
-// that is not the suite's.
-func (c *evalClient) stateOf(ctx context.Context, suite *eval.Suite, t evalTable) (state, error) {
-	if t.Name == "" {
-		return absent, nil
+// lookInto is look for a namespace that may be there.
+func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name string, space *evalSpace) error {
+	var datasets []struct{ Name string }
+	var refused *statusError
+	err := c.call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return nil // it is somebody else's, shared with this user
 	}
+	if err != nil {
+		return fmt.Errorf("list the datasets of %s: %w", name, err)
+	}
+	same := 0
+	for _, dataset := range datasets {
+		at := slices.IndexFunc(space.tables, func(t evalTable) bool { return strings.EqualFold(t.Name, dataset.Name) })
+		own := at >= 0
+		if own {
+			var current bool
+			if own, current, err = c.isOurs(ctx, suite, space.tables[at]); err != nil {
+				return err
+			}
+			if current {
+				same++
+			}
+		}
+		if !own {
+			return fmt.Errorf("the namespace %s has a dataset %s that is not of the suite %s; nothing was changed", name, dataset.Name, suite.Name)
+		}
+		space.there = append(space.there, space.tables[at])
+	}
+	space.current = same == len(space.tables)
+	return nil
+}
+
+// isOurs looks at the ingestions of a dataset: whether they are a suite's, and
+// whether the table is as it was then.
+func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable) (ours, current bool, err error) {
 	attempts, err := c.attempts(ctx, t)
-	if err != nil || len(attempts) == 0 {
-		return absent, err
+	if err != nil {
+		return false, false, err
 	}
-	for _, attempt := range attempts {
-		if !strings.HasPrefix(attempt.Attributes.Name, suiteLabel(suite)) {
-			return absent, nil
+	for _, a := range attempts {
+		if !strings.HasPrefix(a.Attributes.Name, suiteLabel(suite)) {
+			return false, false, nil
 		}
 	}
-	if len(attempts) == 1 && attempts[0].Attributes.Name == t.label && attempts[0].Status == storage.IngestionCompleted {
-		return current, nil
-	}
-	return outdated, nil
+	current = len(attempts) == 1 && attempts[0].Attributes.Name == t.label && attempts[0].Status == storage.IngestionCompleted
+	return len(attempts) > 0, current, nil
 }
 
 // attempt is an ingestion as it is listed.
@@ -191,20 +225,8 @@ func (c *evalClient) attempts(ctx context.Context, t evalTable) ([]attempt, erro
 	return list.Data, nil
 }
 
-// loadTable uploads a table and waits until it is ingested.
-func (c *evalClient) loadTable(ctx context.Context, t evalTable, have state) error {
-	switch have {
-	case current:
-		return nil
-	case outdated:
-		if err := c.call(ctx, http.MethodDelete, t.path("/data"), nil, nil); err != nil {
-			return fmt.Errorf("delete what is there: %w", err)
-		}
-	}
-	id, err := c.upload(ctx, t)
-	if err != nil {
-		return err
-	}
+// settle waits until a table is ingested.
+func (c *evalClient) settle(ctx context.Context, t evalTable, id string) error {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		attempts, err := c.attempts(ctx, t)
 		if err != nil {

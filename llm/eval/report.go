@@ -71,13 +71,13 @@ func (r *Report) Print(w io.Writer, pairs ...string) error {
 	}
 	fmt.Fprintf(&text, "\nlatency p50 %.1f ms, p99 %.1f ms\n", r.Latency(0.50), r.Latency(0.99))
 	if len(r.wrong) > 0 {
-		fmt.Fprintf(&text, "\nanswered wrong, %d of %d, the surest first:\n", len(r.wrong), r.Score.All.Answered-r.Score.All.Right)
+		fmt.Fprintf(&text, "\nanswered wrong: %d, the surest %d:\n", r.Score.All.Answered-r.Score.All.Right, len(r.wrong))
 		for _, o := range r.wrong {
 			printWrong(&text, o)
 		}
 	}
 	if r.failures > 0 {
-		fmt.Fprintf(&text, "\nfailed, %d of %d:\n", len(r.failed), r.failures)
+		fmt.Fprintf(&text, "\nfailed: %d\n", r.failures)
 		for _, o := range r.failed {
 			fmt.Fprintf(&text, "\n  %s in %s\n", o.ID, o.Namespace)
 			printField(&text, "question", o.Question.Question)
