@@ -209,16 +209,16 @@ func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable)
 	return len(attempts) > 0, current, nil
 }
 
-// attempt is an ingestion as it is listed.
-type attempt struct {
+// evalIngestion is an ingestion as it is listed.
+type evalIngestion struct {
 	ID            string
 	Status        storage.IngestionStatus
 	StatusMessage string
 	Attributes    struct{ Name string }
 }
 
-func (c *evalClient) attempts(ctx context.Context, t evalTable) ([]attempt, error) {
-	var list struct{ Data []attempt }
+func (c *evalClient) attempts(ctx context.Context, t evalTable) ([]evalIngestion, error) {
+	var list struct{ Data []evalIngestion }
 	if err := c.call(ctx, http.MethodGet, t.path("/data")+"/ingest/attempts?pageSize=100", nil, &list); err != nil {
 		return nil, fmt.Errorf("list the ingestions of %s: %w", t, err)
 	}

@@ -41,7 +41,6 @@ func portions(suite *Suite, parallel int) []portion {
 type answered struct {
 	place   int
 	outcome Outcome
-	err     error
 }
 
 // Run asks all questions of a suite, some at a time, and gives each outcome to
@@ -69,10 +68,13 @@ func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func
 			for p := range work {
 				for i, question := range p.questions {
 					outcome, err := ask(ctx, asker, p.space, question)
+					if errors.Is(err, ErrStop) {
+						cancel(err)
+					}
 					if ctx.Err() != nil {
 						return // it was cut off
 					}
-					outcomes <- answered{p.place + i, outcome, err}
+					outcomes <- answered{p.place + i, outcome}
 				}
 			}
 		})
@@ -81,19 +83,15 @@ func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func
 		askers.Wait()
 		close(outcomes)
 	}()
-	inOrder(outcomes, cancel, each)
+	inOrder(outcomes, each)
 	return context.Cause(ctx)
 }
 
 // inOrder gives outcomes on as soon as those before them have come, and in the
 // end those that have none before them.
-func inOrder(outcomes <-chan answered, stop context.CancelCauseFunc, each func(Outcome)) {
+func inOrder(outcomes <-chan answered, each func(Outcome)) {
 	waiting, next, last := map[int]Outcome{}, 0, 0
 	for a := range outcomes {
-		if errors.Is(a.err, ErrStop) {
-			stop(a.err)
-			continue
-		}
 		waiting[a.place], last = a.outcome, max(last, a.place)
 		for outcome, ok := waiting[next]; ok; outcome, ok = waiting[next] {
 			delete(waiting, next)
