@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -152,6 +153,14 @@ func fold(task *a2a.Task, event a2a.Event) {
 			task.History = append(slices.Clip(task.History), task.Status.Message)
 		}
 		task.Status = e.Status
+		if len(e.Metadata) > 0 {
+			metadata := maps.Clone(task.Metadata)
+			if metadata == nil {
+				metadata = map[string]any{}
+			}
+			maps.Copy(metadata, e.Metadata)
+			task.Metadata = metadata
+		}
 	case *a2a.TaskArtifactUpdateEvent:
 		foldArtifact(task, e)
 	}

@@ -18,6 +18,7 @@ func do[T any](ctx context.Context, w *Work, name string, job func(context.Conte
 	defer cancel()
 	traced, done := w.config.Tracer.Model(ctx, name)
 	result, err := job(traced)
+	w.usage.Add(usage(result))
 	var unanswerable *llm.UnanswerableError
 	if err == nil || errors.As(err, &unanswerable) {
 		done(usage(result), nil)

@@ -26,6 +26,8 @@ type Work struct {
 	// Open fills these.
 	jobs llm.Jobs
 	task llm.Task
+	// usage is what models have taken since the run was begun or taken over.
+	usage llm.Usage
 }
 
 // errStopped says that nobody wants further events.
@@ -105,7 +107,8 @@ func (w *Work) Submit(ctx context.Context) error {
 	return w.emit(ctx, task)
 }
 
-// Status emits a status, with what the agent says about it, if anything.
+// Status emits a status, with what the agent says about it, if anything. The last
+// one also tells what a model took.
 func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
 	var message *a2a.Message
 	if len(parts) > 0 {
@@ -113,6 +116,11 @@ func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Pa
 	}
 	event := a2a.NewStatusUpdateEvent(w.exec, state, message)
 	event.Status.Timestamp = stamp(w.config.Now())
+	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the rules take none
+		event.Metadata = map[string]any{"usage": map[string]any{
+			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
+		}}
+	}
 	return w.emit(ctx, event)
 }
 

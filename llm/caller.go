@@ -178,11 +178,3 @@ func counted(info map[string]any, names ...string) int {
 	}
 	return 0
 }
-
-func (u *Usage) add(more Usage) {
-	if more.Model != "" {
-		u.Model = more.Model
-	}
-	u.InputTokens += more.InputTokens
-	u.OutputTokens += more.OutputTokens
-}

@@ -117,7 +117,7 @@ func (c *Chat) run(ctx context.Context, job string, form *shape, view any, read 
 	}
 	for last := false; ; last = true {
 		answer, err := c.ask(ctx, job, form, messages)
-		usage.add(answer.usage)
+		usage.Add(answer.usage)
 		var wrong error
 		switch {
 		case err == nil:

@@ -187,3 +187,12 @@ type Usage struct {
 	InputTokens  int
 	OutputTokens int
 }
+
+// Add counts more of the same model.
+func (u *Usage) Add(more Usage) {
+	if more.Model != "" {
+		u.Model = more.Model
+	}
+	u.InputTokens += more.InputTokens
+	u.OutputTokens += more.OutputTokens
+}
