@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -50,12 +52,10 @@ var describeLimits = rowLimits{rows: 20, bytes: 12 << 10, value: 200}
 // Describe implements [Describer].
 func (c *Chat) Describe(ctx context.Context, task DescribeTask) (Description, error) {
 	if len(task.Fields) == 0 {
-		for _, name := range columnsOf(task.Sample) {
-			task.Fields = append(task.Fields, Field{Name: name})
-		}
+		task.Fields = FieldsOf(task.Sample, nil)
 	}
-	if len(task.Fields) > maxFields {
-		return Description{}, fmt.Errorf("describe a dataset: there are more than %d fields", maxFields)
+	if len(task.Fields) > MaxFields {
+		return Description{}, fmt.Errorf("describe a dataset: there are more than %d fields", MaxFields)
 	}
 	view := struct{ Name, Description, Fields, Sample string }{
 		Name:        task.Name,
@@ -76,6 +76,26 @@ func (c *Chat) Describe(ctx context.Context, task DescribeTask) (Description, er
 	})
 	result.Usage = usage
 	return result, err
+}
+
+// FieldsOf gives the fields that rows have, in the order in which they come up,
+// with their current descriptions, and then those that are only described.
+func FieldsOf(rows []json.RawMessage, current map[string]string) []Field {
+	var fields []Field
+	seen := map[string]bool{}
+	add := func(names ...string) {
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				fields = append(fields, Field{Name: name, Description: current[name]})
+			}
+		}
+	}
+	for _, row := range rows {
+		add(columnsOf([]json.RawMessage{row})...)
+	}
+	add(slices.Sorted(maps.Keys(current))...)
+	return fields
 }
 
 func names(fields []Field) []string {

@@ -45,7 +45,8 @@ type Extraction struct {
 const (
 	// MaxExtract is the longest text that is extracted from, in bytes.
 	MaxExtract = 1 << 20
-	maxFields  = 200
+	// MaxFields is the most fields of rows that are extracted, or described.
+	MaxFields = 200
 	// maxPart is how much of a text a model reads at once, in bytes; what it
 	// writes about it must fit into an answer.
 	maxPart = 8 << 10
@@ -60,8 +61,8 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 	switch {
 	case len(task.Text) > MaxExtract:
 		return result, fmt.Errorf("extract rows: the text is longer than %d bytes", MaxExtract)
-	case len(task.Fields) == 0 || len(task.Fields) > maxFields:
-		return result, fmt.Errorf("extract rows: there must be 1 to %d fields", maxFields)
+	case len(task.Fields) == 0 || len(task.Fields) > MaxFields:
+		return result, fmt.Errorf("extract rows: there must be 1 to %d fields", MaxFields)
 	}
 	parts := splitText(task.Text, maxPart)
 	found := make([][]json.RawMessage, len(parts))
@@ -74,7 +75,7 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 			found[i] = rows
 			mu.Lock()
 			defer mu.Unlock()
-			result.Usage.add(usage)
+			result.Usage.Add(usage)
 			return err
 		})
 	}
