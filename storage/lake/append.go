@@ -70,6 +70,9 @@ type addition struct {
 	dir       string
 	progress  func(ingest.Progress)
 	ingestion *storage.IngestionEnd
+	// extracted is told which share of a source, by its index, has been
+	// extracted, and how many rows all have given.
+	extracted func(source int, share float64, rows int64)
 }
 
 // add makes files of what is to be added, as the dataset's columns are now, and

@@ -54,6 +54,9 @@ type DatasetsConfig struct {
 	// without a sign of life.
 	Ingestions int
 	Lease      time.Duration
+	// Extract makes rows of texts, for datasets whose definition says what the
+	// rows are; nil where nobody can, and texts become passages.
+	Extract Extract
 }
 
 // Datasets queries datasets and adds to them. Rows are in immutable files; which

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,10 +126,19 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob) error {
 // renewing adds what an ingestion adds, and keeps the lease on it meanwhile.
 func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *addition) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var bytes, rows atomic.Int64
+	var bytes, rows, total atomic.Int64
 	a.progress = func(p ingest.Progress) {
-		bytes.Store(p.Bytes)
-		rows.Store(p.Rows)
+		// What is extracted has been counted, and is of another size now.
+		bytes.Store(max(bytes.Load(), min(p.Bytes, total.Load())))
+		rows.Store(max(rows.Load(), p.Rows))
+	}
+	a.extracted = func(source int, share float64, found int64) {
+		read := share * float64(job.Files[source].Size)
+		for _, file := range job.Files[:source] {
+			read += float64(file.Size)
+		}
+		bytes.Store(int64(read))
+		rows.Store(found)
 	}
 	var renewal sync.WaitGroup
 	renewal.Go(func() {
@@ -142,6 +152,7 @@ func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *ad
 	defer renewal.Wait()
 	defer cancel(nil)
 	for i, file := range job.Files {
+		total.Add(file.Size)
 		sub := filepath.Join(a.dir, fmt.Sprint("source", i))
 		if err := os.Mkdir(sub, 0o700); err != nil {
 			return fmt.Errorf("make a folder for a source: %w", err)
@@ -151,6 +162,9 @@ func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *ad
 			return err
 		}
 		a.sources = append(a.sources, ingest.Source{Path: path, Name: file.Filename})
+	}
+	if err := d.extractSources(ctx, a); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	return d.add(ctx, *a)
 }

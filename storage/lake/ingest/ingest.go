@@ -41,6 +41,9 @@ type Source struct {
 	// Name is the name its owner gave it: it tells the format by its extension,
 	// and is what messages call the file.
 	Name string
+	// Extracted says that the file at Path holds the rows that were extracted
+	// from the one with that name, a JSON object a line.
+	Extracted bool
 }
 
 // Job is what to ingest, and into what.
@@ -192,6 +195,9 @@ func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
 		return r.checkJSON(ctx, source.Path, "the data")
 	}
 	path, name := source.Path, source.Name
+	if source.Extracted {
+		return r.checkJSON(ctx, path, name)
+	}
 	head, err := readHead(path)
 	if err != nil {
 		return nil, err

@@ -66,9 +66,28 @@ func (r *run) checkText(ctx context.Context, path, name string, markdown bool) (
 	return t, t.measure(target)
 }
 
-// splitFile gives a splitter all lines of a text. A line that is longer than the
-// buffer comes in pieces, which are cut between characters.
+// splitFile gives a splitter all lines of a text.
 func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *splitter) error {
+	err := eachLine(ctx, in, name, func(line []byte, read int) error {
+		r.progress.checked(int64(read), 0)
+		if err := s.line(line); err != nil {
+			return fmt.Errorf("write passages: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.finish(); err != nil {
+		return fmt.Errorf("write passages: %w", err)
+	}
+	return nil
+}
+
+// eachLine gives all lines of a text, each with its end, and how much was read
+// for it. A line that is longer than the buffer comes in pieces, which are cut
+// between characters.
+func eachLine(ctx context.Context, in io.Reader, name string, give func(line []byte, read int) error) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var carry []byte
 	for number := int64(1); ; {
@@ -76,7 +95,6 @@ func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *split
 			return err
 		}
 		piece, err := lines.ReadSlice('\n')
-		r.progress.checked(int64(len(piece)), 0)
 		line := piece
 		if len(carry) > 0 {
 			line = append(carry, piece...)
@@ -98,16 +116,13 @@ func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *split
 		case !utf8.Valid(line):
 			return refuse("%s: the line is not UTF-8 text; save the file as UTF-8", place(name, number, ""))
 		}
-		if splitErr := s.line(line); splitErr != nil {
-			return fmt.Errorf("write passages: %w", splitErr)
+		if err := give(line, len(piece)); err != nil {
+			return err
 		}
 		if err == nil {
 			number++
 		}
 		if err == io.EOF {
-			if err := s.finish(); err != nil {
-				return fmt.Errorf("write passages: %w", err)
-			}
 			return nil
 		}
 	}

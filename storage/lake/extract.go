@@ -1,0 +1,162 @@
+package lake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// Extract makes rows of a piece of text: JSON objects with the fields of the
+// piece, those alone, whose values are texts, numbers, booleans and null. What
+// is wrong with the piece is ErrInvalid, nobody there to do it ErrUnavailable,
+// both in words for whoever brought the text.
+type Extract func(ctx context.Context, piece Piece) ([]json.RawMessage, error)
+
+// Piece is a piece of a text.
+type Piece struct {
+	// Document is the name of the text.
+	Document string
+	// Text has at most pieceBytes bytes.
+	Text string
+	// Definition says what the rows are to be: its schema is not empty.
+	Definition storage.Definition
+}
+
+const (
+	// pieceBytes is how much text is extracted from at a time: what is done
+	// shows in between.
+	pieceBytes = 64 << 10
+	// maxProse is the most text of one file that rows are extracted from: each
+	// piece of it costs money or time.
+	maxProse = 16 << 20
+)
+
+// extracts reports whether texts become rows with the fields of a definition,
+// rather than passages. A definition of the passages themselves is not meant so.
+func (d *Datasets) extracts(definition storage.Definition) bool {
+	if d.Extract == nil {
+		return false
+	}
+	for name := range definition.Schema {
+		switch strings.ToLower(name) {
+		case "document", "passage", "text":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// extractSources puts the rows of those sources that are texts in their place,
+// where the dataset's definition says what rows are. It reads them all before it
+// has anything extracted, so that nothing is in vain when one is refused.
+func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
+	data, err := d.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+	if err != nil {
+		return err
+	}
+	if !d.extracts(data.Definition) {
+		return nil
+	}
+	if err := data.Role.MayEdit(); err != nil {
+		return err
+	}
+	if err := checkFields(data.Definition.Schema); err != nil {
+		return err
+	}
+	texts := make([]*string, len(a.sources))
+	for i, source := range a.sources {
+		text, ok, err := ingest.ReadProse(ctx, source, maxProse)
+		if err != nil {
+			return err
+		}
+		if ok {
+			texts[i] = &text
+		}
+	}
+	return d.extractTexts(ctx, a, data.Definition, texts)
+}
+
+// checkFields refuses, before anything is extracted, fields that cannot be
+// columns together.
+func checkFields(schema map[string]string) error {
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(schema)) {
+		if strings.HasPrefix(name, "__") {
+			return storage.Errorf(storage.ErrInvalid, "schemaDefinition has the field %q; names that start with __ are for internal use", name)
+		}
+		if other, taken := seen[strings.ToLower(name)]; taken {
+			return storage.Errorf(storage.ErrInvalid, "schemaDefinition has the fields %q and %q, which would be one column", other, name)
+		}
+		seen[strings.ToLower(name)] = name
+	}
+	return nil
+}
+
+// extractTexts has the texts among the sources of an addition extracted. Those
+// that hold no rows are left out, as long as anything is left.
+func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition storage.Definition, texts []*string) error {
+	var kept []ingest.Source
+	var empty []string
+	var rows int64
+	for i, source := range a.sources {
+		if texts[i] == nil {
+			kept = append(kept, source)
+			continue
+		}
+		path := filepath.Join(a.dir, fmt.Sprintf("extracted%d.ndjson", i))
+		found, err := d.extractText(ctx, source.Name, *texts[i], definition, func(share float64, found int) {
+			a.extracted(i, share, rows+int64(found))
+		})
+		if err == nil {
+			err = writeRows(path, found)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			empty = append(empty, source.Name)
+		default:
+			rows += int64(len(found))
+			kept = append(kept, ingest.Source{Path: path, Name: source.Name, Extracted: true})
+		}
+	}
+	if len(kept) == 0 {
+		return storage.Errorf(storage.ErrInvalid, "the language model found no rows with the fields of schemaDefinition in %s", strings.Join(empty, ", "))
+	}
+	a.sources = kept
+	return nil
+}
+
+// extractText gives the rows of a text, all of them or none, and tells now and
+// then which share of it is done and how many rows it has given.
+func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, tell func(share float64, rows int)) ([]json.RawMessage, error) {
+	var rows []json.RawMessage
+	pieces := ingest.SplitProse(text, pieceBytes)
+	for i, piece := range pieces {
+		found, err := d.Extract(ctx, Piece{Document: document, Text: piece, Definition: definition})
+		if err != nil {
+			return nil, inDocument(document, err)
+		}
+		rows = append(rows, found...)
+		tell(float64(i+1)/float64(len(pieces)), len(rows))
+	}
+	return rows, nil
+}
+
+// inDocument says of which text an error is that has words for its owner.
+func inDocument(document string, err error) error {
+	var said *storage.Error
+	if !errors.As(err, &said) {
+		return fmt.Errorf("extract rows: %w", err)
+	}
+	return fmt.Errorf("%w: %w", storage.Errorf(said.Err, "no rows were extracted from %s: %s", document, said.Message), err)
+}
