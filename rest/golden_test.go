@@ -293,6 +293,32 @@ alice POST /data/alice/shop/orders/clear
 alice GET /data/alice/shop/orders
 alice DELETE /data/alice/shop/orders
 `,
+	"infer": `
+alice POST /infer/description {"sample":[{"name":"oak","height":30},{"name":"fern"}]}
+alice POST /infer/schema {"sample":[{"name":"oak","height":30}],"currentValue":{"description":"Plants","schema":{"name":"in English","age":"in years"}},"model":"other","provider":null}
+alice POST /infer/description {"sample":[{"name":"oak"}],"currentValue":null}
+# Everything wrong is said at once.
+alice POST /infer/description {}
+alice POST /infer/schema {"sample":[]}
+alice POST /infer/schema {"sample":{},"currentValue":[],"model":7,"provider":"NUL: \u0000"}
+alice POST /infer/description {"sample":[1,{"a":1},null],"currentValue":{"description":7,"schema":{"a":1,"":"no name","b":"right"}}}
+alice POST /infer/description {"sample":
+alice POST /infer/description [{"a":1}]
+# A model that is not set, and one that cannot be asked.
+alice POST /infer/description {"sample":[{"a":1}],"model":"unset"}
+alice POST /infer/schema {"sample":[{"a":1}],"model":"down"}
+# What an ingestion would store: one type for each column, all columns in every row.
+alice POST /infer/preview {"data":[{"name":"oak","height":30,"planted":"2001-05-06","big":9007199254740993},{"height":0.5,"name":null,"shade":true,"tags":["a"],"more":{"x":1}}]}
+alice POST /infer/preview {"data":[{"id":1},{"id":"two"}],"dataDescription":"Ids","schemaDefinition":{"id":"what it is called"}}
+alice POST /infer/preview {"data":[{"text":"An oak of 30 m."}],"schemaDefinition":{"name":"of the plant"}}
+alice POST /infer/preview {"data":[]}
+alice POST /infer/preview {}
+alice POST /infer/preview {"data":[7,{"a":1}],"dataDescription":7,"schemaDefinition":{"a":1}}
+alice POST /infer/preview {"data":[{"a":1,"A":2}]}
+alice POST /infer/preview {"data":[{"__a":1}]}
+alice POST /infer/preview {"data":[{}]}
+alice GET /schema/datasets/all
+`,
 	"query": `
 alice POST /query {"username":"self","namespace":"shop","query":"SELECT item, sum(price * count) AS total FROM orders GROUP BY item ORDER BY total DESC"}
 alice POST /query {"username":"alice","namespace":"SHOP","dataset":"Orders","query":"SELECT * FROM Orders ORDER BY id"}

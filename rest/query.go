@@ -17,6 +17,9 @@ type Lake interface {
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
+	// Preview gives the rows that an ingestion of rows would store in a new
+	// dataset with this definition, and stores nothing.
+	Preview(ctx context.Context, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// Wake has ingestions that were started be taken up.
 	Wake()
 }

@@ -40,6 +40,8 @@ type Config struct {
 	Lake     Lake
 	Agents   Agents
 	Feedback Feedback
+	// Describer says what rows are.
+	Describer Describer
 	// Ready are what else must answer, besides Store, for the server to want
 	// requests.
 	Ready []Pinger

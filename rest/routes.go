@@ -72,6 +72,10 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.unhurried(s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
 
+	s.stream(http.MethodPost, "/infer/description", s.unhurried(s.inferDescription))
+	s.stream(http.MethodPost, "/infer/schema", s.unhurried(s.inferSchema))
+	s.stream(http.MethodPost, "/infer/preview", s.unhurried(s.preview))
+
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
 	s.stream(http.MethodPost, "/query/autorag", s.askAndWait)
@@ -121,10 +125,11 @@ func (s *Server) stream(method, path string, operation func(c *gin.Context, call
 	}))
 }
 
-// finishTimeout is how long an object may take to be made of its parts.
+// finishTimeout is how long an object may take to be made of its parts, or a
+// model to say what some rows are.
 const finishTimeout = 10 * time.Minute
 
-// unhurried gives an operation the time that a large file takes.
+// unhurried gives an operation the time that a large file takes, or a model.
 func (s *Server) unhurried(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
 	return func(c *gin.Context, caller storage.Caller) error {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), finishTimeout)

@@ -93,7 +93,9 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 		"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
 	}
 	// What is not about any namespace: it is for every token, and its own.
-	free := append([]string{"POST /file-upload/prepare", "PUT " + rest.PartPath}, publicOperations...)
+	free := append([]string{
+		"POST /file-upload/prepare", "PUT " + rest.PartPath, "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
+	}, publicOperations...)
 	// What an agent's host decides, which is told of the restriction.
 	hosted := []string{"POST /a2a/:agent", "POST /a2a/:agent/"}
 	lists := []string{"GET /schema/:user/namespaces", "GET /schema/datasets/all", "GET /query/conversations"}

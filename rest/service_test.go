@@ -55,6 +55,7 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 		Parts:          parts,
 		Lake:           datasets,
 		Agents:         s.agents,
+		Describer:      scriptedDescriber{},
 		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),
 		MaxRowsBody:    1 << 20,
 		Store:          store,

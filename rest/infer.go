@@ -1,0 +1,125 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/storage"
+)
+
+// maxSample is how many rows are described, or shown as they would be stored.
+const maxSample = 1000
+
+// Describer says what rows are.
+type Describer interface {
+	// Describe gives a description of a dataset of which some rows are known,
+	// and one for each of its fields, carrying on from the current ones. A model
+	// that is not set is ErrInvalid, one that cannot be asked ErrUnavailable.
+	Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error)
+}
+
+type inferredDescription struct {
+	Description string `json:"description"`
+}
+
+type inferredSchema struct {
+	Schema map[string]string `json:"schema"`
+}
+
+func (s *Server) inferDescription(c *gin.Context, _ storage.Caller) error {
+	found, err := s.describe(c)
+	if err != nil {
+		return err
+	}
+	var answer inferredDescription
+	if found.Description != nil {
+		answer.Description = *found.Description
+	}
+	c.PureJSON(http.StatusOK, answer)
+	return nil
+}
+
+func (s *Server) inferSchema(c *gin.Context, _ storage.Caller) error {
+	found, err := s.describe(c)
+	if err != nil {
+		return err
+	}
+	if found.Schema == nil {
+		found.Schema = map[string]string{}
+	}
+	c.PureJSON(http.StatusOK, inferredSchema{Schema: found.Schema})
+	return nil
+}
+
+// describe has the sample in the body described.
+func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
+	f, err := s.readFields(c)
+	if err != nil {
+		return storage.Definition{}, err
+	}
+	sample := f.sample("sample")
+	if f.has("sample") && len(sample) == 0 && len(*f.wrong) == 0 {
+		f.refuse("sample", "must have a row")
+	}
+	current := f.currentValue()
+	model, provider := f.optionalText("model", maxModelName), f.optionalText("provider", maxModelName)
+	if err := f.err(); err != nil {
+		return storage.Definition{}, err
+	}
+	return s.Describer.Describe(c.Request.Context(), sample, current, provider, model)
+}
+
+// sample reads rows, not too many, that must be there.
+func (f fields) sample(name string) []json.RawMessage {
+	rows := f.rows(name)
+	if len(rows) > maxSample {
+		f.refuse(name, fmt.Sprintf("must have at most %d rows", maxSample))
+	}
+	return rows
+}
+
+// currentValue reads what a dataset and its fields are described as now.
+func (f fields) currentValue() storage.Definition {
+	inner := fields{at: f.at + "currentValue.", wrong: f.wrong}
+	if f.has("currentValue") && json.Unmarshal(f.members["currentValue"], &inner.members) != nil {
+		f.refuse("currentValue", "must be an object")
+	}
+	var current storage.Definition
+	if inner.has("description") {
+		text := inner.text("description")
+		current.Description = &text
+	}
+	current.Schema = inner.texts("schema")
+	for _, wrong := range current.Check() {
+		name := "description"
+		if field, ok := strings.CutPrefix(wrong.Field, "schemaDefinition"); ok {
+			name = "schema" + field
+		}
+		inner.refuse(name, wrong.Message)
+	}
+	return current
+}
+
+// preview shows what an ingestion would store, and stores nothing.
+func (s *Server) preview(c *gin.Context, _ storage.Caller) error {
+	f, err := s.readFields(c)
+	if err != nil {
+		return err
+	}
+	rows := f.sample("data")
+	patch, err := f.definition()
+	if err != nil {
+		return err
+	}
+	shown, err := s.Lake.Preview(c.Request.Context(), rows, patch.Definition)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, orEmpty(shown))
+	return nil
+}

@@ -1,0 +1,54 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// scriptedDescriber says how much it was given, but for models that are called
+// unset or down.
+type scriptedDescriber struct{}
+
+func (scriptedDescriber) Describe(_ context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
+	switch model {
+	case "unset":
+		return storage.Definition{}, storage.Errorf(storage.ErrInvalid, "model %q is not set here; there is rules", model)
+	case "down":
+		return storage.Definition{}, storage.Errorf(storage.ErrUnavailable, "the language model cannot be reached: %s gives no connection", model)
+	}
+	text := fmt.Sprintf("%d rows by %q of %q", len(sample), model, provider)
+	if current.Description != nil {
+		text = *current.Description + ": " + text
+	}
+	found := storage.Definition{Description: &text, Schema: map[string]string{"name": "a text"}}
+	for name, description := range current.Schema {
+		found.Schema[name] = description
+	}
+	return found, nil
+}
+
+func TestInferLimits(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	rows := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(`{"a":1},`, n), ",") + "]" }
+	for _, path := range []string{"/infer/description", "/infer/schema"} {
+		if got := s.send("alice", "POST", path, "application/json", `{"sample":`+rows(1000)+`}`); got.status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		s.checkError(path, s.send("alice", "POST", path, "application/json", `{"sample":`+rows(1001)+`}`), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+		long := `{"sample":[{"a":"` + strings.Repeat("x", 1<<20) + `"}]}`
+		s.checkError(path, s.send("alice", "POST", path, "application/json", long), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	}
+	got := s.send("alice", "POST", "/infer/preview", "application/json", `{"data":`+rows(1000)+`}`)
+	if got.status != http.StatusOK || strings.TrimSpace(got.body) != rows(1000) {
+		t.Errorf("preview: %d %s", got.status, got.body)
+	}
+	s.checkError("preview", s.send("alice", "POST", "/infer/preview", "application/json", `{"data":`+rows(1001)+`}`), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+}
