@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -15,6 +16,9 @@ type standinModel struct {
 	t      *testing.T
 	server *httptest.Server
 	lines  []modelLine
+	// refuses has it accept nobody.
+	refuses atomic.Bool
+	calls   atomic.Int64
 }
 
 // modelLine is what the model says when it is asked to do a job and what it is
@@ -26,9 +30,11 @@ type modelLine struct {
 
 // The jobs of a model, by what only their output has.
 const (
-	planJob   = "steps"
-	queryJob  = "sql"
-	answerJob = ""
+	planJob     = "steps"
+	queryJob    = "sql"
+	answerJob   = ""
+	extractJob  = "rows"
+	describeJob = "fields"
 )
 
 func plans(words, reasoning string, steps ...string) modelLine {
@@ -43,6 +49,14 @@ func queries(words, reasoning, sql string) modelLine {
 
 func answers(words, markdown string) modelLine {
 	return modelLine{job: answerJob, words: words, says: markdown}
+}
+
+func extracts(words string, rows ...object) modelLine {
+	return modelLine{job: extractJob, words: words, says: toJSON(object{"rows": append([]object{}, rows...)})}
+}
+
+func describes(words, description string, fields ...object) modelLine {
+	return modelLine{job: describeJob, words: words, says: toJSON(object{"description": description, "fields": fields})}
 }
 
 // toJSON is for what can always be written.
@@ -75,6 +89,11 @@ func (m *standinModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		m.t.Errorf("the model was asked: %v", err)
+	}
+	m.calls.Add(1)
+	if m.refuses.Load() {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
 	}
 	var text strings.Builder
 	for _, message := range asked.Messages {

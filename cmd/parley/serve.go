@@ -78,19 +78,22 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	}
 	defer tracing.close()
 
+	web.Metrics = newRegistry()
+	minds.chat.Observe = newModelMetrics(web.Metrics).observe
+	models, err := openModels(ctx, minds)
+	if err != nil {
+		return err
+	}
+	rows.datasets.Extract = extractor(models)
 	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
 
-	web.Store, web.Auth, web.Log, web.Metrics = store, authenticator, log, newRegistry()
+	web.Store, web.Auth, web.Log, web.Describer = store, authenticator, log, describer{models}
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback
-	models, err := openModels(ctx, minds)
-	if err != nil {
-		return err
-	}
 	host, err := openHost(ctx, runTimeout, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err
