@@ -33,6 +33,9 @@ type wanted struct {
 type shape struct {
 	name   string
 	schema json.RawMessage
+	// all says that an answer that was cut off is not asked for once more: what
+	// is briefer would be less than was asked for.
+	all bool
 }
 
 // fields are those of a request's JSON.

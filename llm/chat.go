@@ -133,7 +133,7 @@ func (c *Chat) run(ctx context.Context, job string, form *shape, view any, read 
 		default:
 			return usage, c.caller.explain(ctx, err)
 		}
-		if last {
+		if last || form != nil && form.all && errors.Is(wrong, errCut) {
 			return usage, c.caller.explain(ctx, fmt.Errorf("%w: %w", ErrNoAnswer, wrong))
 		}
 		messages = again(messages, answer.text, wrong)

@@ -350,3 +350,51 @@ func TestFewAtATime(t *testing.T) {
 		t.Errorf("%d at once, want 2", most.Load())
 	}
 }
+
+// TestExtractMoreThanFits has the model stopped whenever a part holds more than
+// it can write: the part is read in smaller ones, and no row is lost. A model
+// that never comes to an end is not asked on and on.
+func TestExtractMoreThanFits(t *testing.T) {
+	t.Parallel()
+	var fits atomic.Int64
+	fits.Store(20)
+	s := newStandin(t, "ollama", func(s *standin, _ int, rw http.ResponseWriter, _ *http.Request, asked request) {
+		var rows []string
+		for _, word := range strings.Fields(asked.user) {
+			if strings.HasPrefix(word, "item-") {
+				rows = append(rows, fmt.Sprintf(`{"word":"%s"}`, word))
+			}
+		}
+		whole := `{"rows":[` + strings.Join(rows, ",") + `]}`
+		if int64(len(rows)) <= fits.Load() {
+			s.say(rw, asked, whole)
+			return
+		}
+		for _, event := range s.events(asked, whole[:len(whole)/2]) {
+			fmt.Fprint(rw, strings.ReplaceAll(event, `"stop"`, `"length"`))
+		}
+	})
+	chat, _ := s.chat(llm.ChatConfig{})
+	var text, want strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, "item-%d %s\n\n", i, strings.Repeat("lorem ", 15))
+		fmt.Fprintf(&want, `{"word":"item-%d"}`, i)
+	}
+	task := llm.ExtractTask{Text: text.String(), Fields: []llm.Field{{Name: "word"}}}
+	got, err := chat.Extract(t.Context(), task)
+	var all strings.Builder
+	for _, row := range got.Rows {
+		all.Write(row)
+	}
+	if err != nil || all.String() != want.String() {
+		t.Errorf("rows %s, %v", all.String(), err)
+	}
+	fits.Store(-1)
+	before := len(s.asked())
+	if _, err := chat.Extract(t.Context(), task); !errors.Is(err, llm.ErrNoAnswer) {
+		t.Errorf("endless: %v", err)
+	}
+	if n := len(s.asked()) - before; n > 10 {
+		t.Errorf("asked %d times", n)
+	}
+}

@@ -50,6 +50,9 @@ const (
 	// maxPart is how much of a text a model reads at once, in bytes; what it
 	// writes about it must fit into an answer.
 	maxPart = 8 << 10
+	// minPart is a part that is not cut into smaller ones, however much a model
+	// writes about it.
+	minPart = 1 << 10
 	// partsAtOnce leaves calls for others.
 	partsAtOnce = 3
 )
@@ -86,7 +89,26 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 	return result, nil
 }
 
+// extractPart gives the rows of a part. One that holds more than fits into an
+// answer is read in halves.
 func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
+	rows, usage, err := c.extractWhole(ctx, task, part)
+	if !errors.Is(err, errCut) || len(part) < minPart || ctx.Err() != nil {
+		return rows, usage, err
+	}
+	rows = nil
+	for _, half := range splitText(part, len(part)*2/3) {
+		more, used, err := c.extractPart(ctx, task, half)
+		usage.Add(used)
+		if err != nil {
+			return nil, usage, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, usage, nil
+}
+
+func (c *Chat) extractWhole(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
 	view := struct{ Description, Fields, Document, Text string }{
 		Description: shorten(task.Description, 4<<10),
 		Fields:      fieldsText(task.Fields),
@@ -125,7 +147,7 @@ func rowsShape(fields []Field) *shape {
 	schema := fmt.Sprintf(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object",`+
 		`"properties":{%s},"required":[%s],"additionalProperties":false}}},"required":["rows"],"additionalProperties":false}`,
 		&properties, &required)
-	return &shape{name: "extract", schema: json.RawMessage(schema)}
+	return &shape{name: "extract", schema: json.RawMessage(schema), all: true}
 }
 
 type extractOutput struct {

@@ -225,3 +225,20 @@ func TestInfer(t *testing.T) {
 		check(t, p, "description", "", `{"error_code":"UNAVAILABLE","message":"the language model ollama:standin gave no answer that can be used","error_message":"","sub_errors":[]}`)
 	})
 }
+
+// What a model took is told with the task, at once and later.
+func TestRunUsage(t *testing.T) {
+	t.Parallel()
+	s := serveShop(t, newModel(t, queries("How many", "", "SELECT count(*) AS n FROM orders")).env())
+	_, answer := s.post(s.alice, "/api/v1/a2a/nl2ql", a2aBody("SendMessage", "How many orders are there?", ""))
+	_, task := s.post(s.alice, "/api/v1/a2a/nl2ql", toJSON(object{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": object{"id": field(answer, "id")}}))
+	for _, text := range []string{answer, task} {
+		if !strings.Contains(text, `"metadata":{"usage":{"inputTokens":7,"model":"ollama:standin","outputTokens":5}}`) {
+			t.Errorf("no usage in %s", text)
+		}
+	}
+	rules := serveShop(t, nil)
+	if _, answer := rules.post(rules.alice, "/api/v1/a2a/nl2ql", a2aBody("SendMessage", "How many orders are there?", "")); strings.Contains(answer, "usage") {
+		t.Errorf("rules took something: %s", answer)
+	}
+}
