@@ -22,7 +22,7 @@ var _ rest.Describer = describer{}
 func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
 	jobs, err := d.models.Jobs(provider, model)
 	if err != nil {
-		return storage.Definition{}, storage.Errorf(storage.ErrInvalid, "%v", err)
+		return storage.Definition{}, unknownModel(provider, model, err)
 	}
 	chosen, ok := jobs.(llm.Describer)
 	if !ok {
@@ -44,6 +44,18 @@ func (d describer) Describe(ctx context.Context, sample []json.RawMessage, curre
 		definition.Schema[field.Name] = field.Description
 	}
 	return definition, nil
+}
+
+// unknownModel says which field of a request names a model that is not set, and
+// what there is.
+func unknownModel(provider, model string, err error) error {
+	var wrong []storage.FieldError
+	for _, field := range []struct{ name, text string }{{"model", model}, {"provider", provider}} {
+		if field.text != "" {
+			wrong = append(wrong, storage.FieldError{Field: field.name, Message: "is not set here"})
+		}
+	}
+	return &storage.Error{Err: storage.ErrInvalid, Message: err.Error(), Fields: wrong}
 }
 
 // extractor gives who makes rows of texts: the default model, where that can;
