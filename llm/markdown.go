@@ -8,9 +8,9 @@ import (
 
 // A model reads rows that others may have written, and may do as they say: put
 // into its answer a link, or an image that is fetched without a click, whose
-// address carries rows to somebody else. So an answer keeps a link only to a host
-// that is in the rows, and an image only from an address that is there whole. All
-// else that a reader's program could follow becomes plain text.
+// address carries rows to somebody else. So an answer keeps a link or an image
+// only to an address that the data holds whole, or a link to no more than a host
+// that is there. All else that a reader's program could follow becomes plain text.
 //
 // Nothing is left as it is for being code: what is code is a question that
 // Markdown's readers answer in different ways.
@@ -28,6 +28,10 @@ var (
 	scripts       = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
 	entity        = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
+
+// Plain gives a text that leads nowhere when it is shown as Markdown: without
+// links, images, addresses and HTML.
+func Plain(text string) string { return links{}.sanitize(text) }
 
 // sanitize gives Markdown that leads nowhere else.
 func (l links) sanitize(text string) string {

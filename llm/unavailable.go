@@ -27,6 +27,16 @@ func (f *failure) LogValue() slog.Value {
 	return slog.StringValue(fmt.Sprintf("%s (%v)", f.words, f.cause))
 }
 
+// Words gives what an error of a job says to whoever asked; "" when it says
+// nothing to them.
+func Words(err error) string {
+	var f *failure
+	if errors.As(err, &f) {
+		return f.words
+	}
+	return ""
+}
+
 // explain gives err the words for whoever asked. When ctx has ended, it is left
 // as it is: nobody waits for words.
 func (c *caller) explain(ctx context.Context, err error) error {
