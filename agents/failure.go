@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,9 @@ func explain(err error) (code, reason string) {
 	case errors.Is(err, errJobTimeout):
 		return codeTimeout, "the language model took too long"
 	case errors.Is(err, llm.ErrUnavailable):
-		return codeModel, llm.ErrUnavailable.Error()
+		return codeModel, cmp.Or(llm.Words(err), llm.ErrUnavailable.Error())
 	case inModel:
-		return codeModel, wordsOf(err, "the language model gave no answer that could be used")
+		return codeModel, wordsOf(err, cmp.Or(llm.Words(err), "the language model gave no answer that could be used"))
 	case errors.Is(err, storage.ErrInvalid):
 		return codeQuery, "the query could not be run: " + wordsOf(err, "it is not valid")
 	case errors.Is(err, context.DeadlineExceeded):
@@ -105,10 +106,17 @@ func (w *Work) fail(ctx context.Context, err error) {
 	if errors.As(err, &query) && query.query != "" {
 		data["query"] = query.query
 	}
-	// There is nobody left to tell when this does not get through either.
-	_ = w.Status(ctx, a2a.TaskStateFailed, a2a.NewTextPart(reason), newData(data))
+	// The reason may repeat names from a query, which a model wrote. There is
+	// nobody left to tell when this does not get through either.
+	_ = w.Status(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
 }
 
 func (w *Work) log(ctx context.Context, level slog.Level, message string, err error) {
-	w.config.Log.Log(ctx, level, message, "run", w.exec.TaskID, "error", err)
+	args := []any{"run", w.exec.TaskID, "error", err}
+	// A model's failure has words for the reader and others for the log.
+	var cause slog.LogValuer
+	if errors.As(err, &cause) {
+		args = append(args, "cause", cause)
+	}
+	w.config.Log.Log(ctx, level, message, args...)
 }

@@ -67,5 +67,6 @@ func Holds(datasets []llm.Dataset) string {
 		}
 		held[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
 	}
-	return sentence(clean("The data holds: "+strings.Join(held, "; "), maxHeld))
+	// Columns may have any name, that of an image too.
+	return sentence(clean(llm.Plain("The data holds: "+strings.Join(held, "; ")), maxHeld))
 }

@@ -95,6 +95,13 @@ func scripts() map[string]func() *agentstest.Script {
 		"engine-busy": change(func(s *agentstest.Script) {
 			s.Errors = map[string]error{good: storage.Errorf(storage.ErrUnavailable, "too many queries are waiting; try again soon")}
 		}),
+		"names-that-lead": change(func(s *agentstest.Script) {
+			s.Errors = map[string]error{good: storage.Errorf(storage.ErrInvalid, "there is no `![x](http://evil.example)`; there is <b>, www.evil.example")}
+		}),
+		"columns-that-lead": change(func(s *agentstest.Script) {
+			s.Data[0].Columns = []storage.Column{{Name: "![x](http://evil.example)", Type: "VARCHAR"}}
+			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there") }
+		}),
 		"engine-breaks": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: errors.New("secret internals")} }),
 	}
 }
@@ -165,6 +172,25 @@ func TestFaultsAreLogged(t *testing.T) {
 	config.Log = slog.New(slog.NewTextHandler(&lines, nil))
 	s.Run(t, newExecutor(config), nil)
 	if !strings.Contains(lines.String(), "secret internals") || !strings.Contains(lines.String(), agentstest.RunID) {
+		t.Errorf("the log has %q", lines.String())
+	}
+}
+
+// hushed is an error with words for the reader and others for the log.
+type hushed struct{}
+
+func (hushed) Error() string        { return "the model is out" }
+func (hushed) LogValue() slog.Value { return slog.StringValue("its provider answered 418") }
+
+func TestCausesAreLogged(t *testing.T) {
+	t.Parallel()
+	s := script()
+	s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, hushed{} }
+	var lines bytes.Buffer
+	config := s.Config()
+	config.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	s.Run(t, newExecutor(config), nil)
+	if !strings.Contains(lines.String(), "the model is out") || !strings.Contains(lines.String(), `cause="its provider answered 418"`) {
 		t.Errorf("the log has %q", lines.String())
 	}
 }
