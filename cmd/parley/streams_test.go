@@ -31,9 +31,9 @@ type shopServer struct {
 	alice string
 }
 
-func serveShop(t *testing.T, env []string) shopServer {
+func serveShop(t *testing.T, env []string, args ...string) shopServer {
 	t.Helper()
-	s := shopServer{process: serve(t, t.TempDir(), env)}
+	s := shopServer{process: serve(t, t.TempDir(), env, args...)}
 	s.alice = s.token("alice")
 	for _, name := range []string{"customers", "orders"} {
 		if status, text := s.post(s.alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
