@@ -177,3 +177,17 @@ func (q *query) clone() *query {
 
 // saysAll joins texts for a note.
 func saysAll(texts []string) string { return strings.Join(first(texts, 3), " or ") }
+
+// again are the other readings of a question whose first one failed.
+func (r *reader) again(x reading) []reading {
+	var all []reading
+	if r.raw != "" {
+		return nil
+	}
+	for _, o := range r.others() {
+		if text, ok := (&builder{joins: r.joins}).sql(o.query); ok {
+			all = append(all, reading{sql: text, reasoning: x.reasoning + " " + o.note, confidence: x.confidence * o.trust, left: x.left})
+		}
+	}
+	return all
+}

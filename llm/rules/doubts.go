@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,7 @@ func (r *reader) weigh() {
 func (r *reader) weighLeftovers() {
 	n := 0
 	for i, t := range r.tokens {
-		if r.used[i] || !crucial[t.lower] {
+		if r.taken(i) || !crucial[t.lower] {
 			continue
 		}
 		if wordIs(t.lower, "total", "only", "either", "each", "every", "other") {
@@ -144,4 +145,66 @@ func (r *reader) mixedDoubt() float64 {
 		return 0.05
 	}
 	return 0.3
+}
+
+func (r *reader) doubt(share float64) { r.doubts = append(r.doubts, share) }
+
+// left are the words that say something and were not understood.
+func (r *reader) left() []string {
+	var words []string
+	for i, t := range r.tokens {
+		if r.taken(i) || t.mark || stopWords[t.lower] || stopWords[t.lemma] || quietWords[t.lower] {
+			continue
+		}
+		words = append(words, t.text)
+	}
+	return words
+}
+
+// quietWords are verbs and the like that tables rarely have a word for.
+var quietWords = set(`want know like need see let say said kind sort available
+	happened happen occurred occur took take taken place held hold spoken speak speaks live lives living work works working
+	play plays played produce produces produced built build builds write written receive received receives get got gets
+	contain contains containing include includes including ever yet still currently first
+	currently per listed present ascending descending order sorted sort
+	wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
+
+// confidence says how sure the reading is.
+func (r *reader) confidence() float64 {
+	all, lost := 0.0, 0.0
+	for i, t := range r.tokens {
+		if t.mark || stopWords[t.lower] || stopWords[t.lemma] {
+			continue
+		}
+		w := 1.0
+		if quietWords[t.lower] {
+			w = 0.25
+		} else if strings.HasSuffix(t.lower, "ed") || strings.HasSuffix(t.lower, "ing") {
+			w = 0.5 // a verb, most likely
+		}
+		if t.isNumber || t.quote != 0 || t.capital && i > 0 {
+			w = 2
+		}
+		all += w
+		if !r.taken(i) {
+			lost += w
+		}
+	}
+	sure := 1.0
+	if all > 0 {
+		sure = 1 - lost/all
+	}
+	for _, d := range r.doubts {
+		sure *= 1 - d
+	}
+	return sure
+}
+
+// calibrate makes a confidence say about how often such readings are right.
+// Where several tables can be joined, a small doubt more often is a wrong turn.
+func (r *reader) calibrate(sure float64) float64 {
+	if r.solo() {
+		return math.Pow(sure, 0.85)
+	}
+	return sure * sure
 }

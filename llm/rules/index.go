@@ -7,8 +7,6 @@ const maxPhrase = 12
 
 // valueIndex finds the values of a table by their words.
 type valueIndex struct {
-	// whole has the values with just these words.
-	whole map[string][]valueRef
 	// words has the values that a word occurs in.
 	words map[string][]valueRef
 }
@@ -23,22 +21,17 @@ func (v valueRef) text() string   { return v.column.values[v.n] }
 func (v valueRef) normal() string { return v.column.normal[v.n] }
 
 func newValueIndex(t *table) *valueIndex {
-	x := &valueIndex{whole: map[string][]valueRef{}, words: map[string][]valueRef{}}
+	x := &valueIndex{words: map[string][]valueRef{}}
 	for _, c := range t.columns {
 		for n, key := range c.normal {
 			if key == "" {
 				continue
 			}
 			ref := valueRef{c, n}
-			x.whole[key] = append(x.whole[key], ref)
-			if c.kind == kindNumber && c.typed {
-				continue
-			}
-			seen := map[string]bool{}
 			for _, w := range strings.Fields(key) {
-				if !seen[w] {
-					seen[w] = true
-					x.words[w] = append(x.words[w], ref)
+				refs := x.words[w]
+				if len(refs) == 0 || refs[len(refs)-1] != ref {
+					x.words[w] = append(refs, ref)
 				}
 			}
 		}
@@ -48,13 +41,21 @@ func newValueIndex(t *table) *valueIndex {
 
 func (x *valueIndex) size() int {
 	n := 0
-	for key, refs := range x.whole {
-		n += len(key) + 48 + 16*len(refs)
-	}
 	for key, refs := range x.words {
 		n += len(key) + 48 + 16*len(refs)
 	}
 	return n
+}
+
+// whole finds the values with just these words.
+func (x *valueIndex) whole(phrase string) []valueRef {
+	var found []valueRef
+	for _, ref := range x.containing(phrase) {
+		if ref.normal() == phrase {
+			found = append(found, ref)
+		}
+	}
+	return found
 }
 
 // containing finds the values that hold a phrase, word by word.

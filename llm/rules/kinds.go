@@ -21,7 +21,7 @@ var emptyCells = set(`null none n/a na nan nil - – — -- ? unknown tba tbd ..
 // kindOfValues says what texts are, by most of them.
 func kindOfValues(values []string) (k kind, integers bool) {
 	var seen, numbers, dates, times, whole int
-	for _, v := range values {
+	for _, v := range sample(values) {
 		v = strings.TrimSpace(v)
 		if v == "" || emptyCells[strings.ToLower(v)] {
 			continue
@@ -49,6 +49,19 @@ func kindOfValues(values []string) (k kind, integers bool) {
 		return kindNumber, whole == numbers
 	}
 	return kindText, false
+}
+
+// sample takes some values, spread evenly over all.
+func sample(values []string) []string {
+	const most = 200
+	if len(values) <= most {
+		return values
+	}
+	some := make([]string, most)
+	for i := range some {
+		some[i] = values[i*len(values)/most]
+	}
+	return some
 }
 
 // numeric is SQL that reads a column as numbers.

@@ -44,12 +44,15 @@ func lookUp(ctx context.Context, data llm.Data, tokens []token, tables []*table,
 		_, cells := cellsRaw(rows)
 		for _, row := range cells {
 			var n int
+			if len(row) != 2 {
+				continue
+			}
 			if _, err := fmt.Sscan(row[0], &n); err != nil || n >= len(columns) {
 				continue
 			}
 			for _, p := range phrases {
 				if p.text == strings.ToLower(strings.TrimSpace(row[1])) {
-					found = append(found, &link{from: p.from, to: p.to, weight: float64(p.to - p.from),
+					found = append(found, &link{from: p.from, to: p.to, weight: float64(p.to-p.from) + 0.5,
 						values: []valueMatch{{column: columns[n], exact: true, literal: []string{row[1]}}}})
 				}
 			}
@@ -78,11 +81,11 @@ func openPhrases(tokens []token, links []*link) []openPhrase {
 			content := false
 			var words []string
 			for i := from; i < from+length; i++ {
-				if taken[i] || tokens[i].mark {
+				if taken[i] && length == 1 || tokens[i].mark {
 					words = nil
 					break
 				}
-				content = content || !stopWords[tokens[i].lower]
+				content = content || !taken[i] && !stopWords[tokens[i].lower]
 				words = append(words, strings.ToLower(tokens[i].text))
 			}
 			if len(words) == length && content && !stopWords[words[0]] && !stopWords[words[length-1]] && !quietWords[words[0]] {

@@ -12,7 +12,9 @@ import (
 
 // Limits of what is learnt of a dataset.
 const (
-	maxValues      = 1_000  // distinct values of a column that are kept
+	maxValues      = 1_000  // distinct values of a column that are kept, at most
+	minValues      = 80     // and that are kept of each, however many columns there are
+	tableValues    = 4_000  // values of a dataset that are kept
 	maxValueLength = 120    // characters of one
 	sampledRows    = 50_000 // rows that are looked at
 	columnsAQuery  = 6
@@ -145,12 +147,13 @@ func (t *table) learn(ctx context.Context, data llm.Data) error {
 // learnColumns reads the values of some columns.
 func (t *table) learnColumns(ctx context.Context, data llm.Data, columns []*column) error {
 	exprs := []string{"count(*) AS n"}
+	most := max(minValues, min(maxValues, tableValues/len(t.columns)))
 	for i, c := range columns {
 		name := ident(c.name)
 		exprs = append(exprs,
 			fmt.Sprintf("count(%s) AS f%d", name, i),
 			fmt.Sprintf("count(DISTINCT %s) AS d%d", name, i),
-			fmt.Sprintf("list_slice(list_sort(list(DISTINCT left(CAST(%s AS VARCHAR), %d))), 1, %d) AS v%d", name, maxValueLength, maxValues, i))
+			fmt.Sprintf("list_slice(list_sort(list(DISTINCT left(CAST(%s AS VARCHAR), %d))), 1, %d) AS v%d", name, maxValueLength, most, i))
 	}
 	sql := fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS s", strings.Join(exprs, ", "), ident(t.name), sampledRows)
 	rows, err := data.Query(ctx, sql)
@@ -172,8 +175,8 @@ func (t *table) learnColumns(ctx context.Context, data llm.Data, columns []*colu
 		var values []string
 		// A list that is not one of texts says nothing of use.
 		_ = json.Unmarshal(cells[fmt.Sprintf("v%d", i)], &values)
-		c.take(values)
-		c.complete = seen < sampledRows && c.distinct <= maxValues
+		c.take(values[:min(len(values), most)])
+		c.complete = seen < sampledRows && c.distinct <= int64(most)
 		c.unique = c.filled > 0 && c.distinct == c.filled
 	}
 	return nil

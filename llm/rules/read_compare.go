@@ -5,7 +5,7 @@ import "slices"
 // readComparisons reads "more than 5 …", "before 1990", "between 3 and 7".
 func (r *reader) readComparisons() {
 	for i := 0; i < len(r.tokens); i++ {
-		if r.used[i] || r.tokens[i].mark {
+		if r.taken(i) || r.tokens[i].mark {
 			continue
 		}
 		if r.readBetween(i) || r.readOrMore(i) {
@@ -16,7 +16,7 @@ func (r *reader) readComparisons() {
 			if end < 0 || slices.Contains(r.used[i:end], true) {
 				continue
 			}
-			if k := r.at[i]; k != nil && (k.from < i || k.to > end) {
+			if k := r.linkAt(i); k != nil && (k.from < i || k.to > end) {
 				continue
 			}
 			if r.readComparison(i, end, c) {
@@ -35,8 +35,8 @@ func (r *reader) readBetween(i int) bool {
 			if r.lower(at) == "the" {
 				at++
 			}
-			if r.at[at] != nil && !r.tokens[at].isNumber {
-				at = r.at[at].to
+			if r.linkAt(at) != nil && !r.tokens[at].isNumber {
+				at = r.linkAt(at).to
 			}
 		}
 	default:
@@ -54,7 +54,7 @@ func (r *reader) readBetween(i int) bool {
 	if !ok {
 		return false
 	}
-	return r.compare(i, end2, comparator{op: "between"}, low, high, at)
+	return r.compare(i, end2, comparator{op: "between"}, low, high)
 }
 
 // readOrMore reads "5 or more".
@@ -72,7 +72,7 @@ func (r *reader) readOrMore(i int) bool {
 	} else {
 		return false
 	}
-	return r.compare(i, stop, comparator{op: op}, n, 0, i)
+	return r.compare(i, stop, comparator{op: op}, n, 0)
 }
 
 // readComparison reads what is compared with, after the words that compare.
@@ -83,7 +83,7 @@ func (r *reader) readComparison(i, end int, c comparator) bool {
 		}
 	}
 	at := end
-	for wordIs(r.lower(at), "the", "a", "an", "that", "of", "than", "$", "£", "€", "year", "age") && r.at[at] == nil || wordIs(r.lower(at), "$") {
+	for wordIs(r.lower(at), "the", "a", "an", "that", "of", "than", "$", "£", "€", "year", "age") && r.linkAt(at) == nil || wordIs(r.lower(at), "$") {
 		at++
 	}
 	var named *link
@@ -91,7 +91,7 @@ func (r *reader) readComparison(i, end int, c comparator) bool {
 		if yearLike(n) && wordIs(r.lower(i), "under", "over", "above", "below") && at > end {
 			return false // "listed under the year 1999"
 		}
-		return r.compare(i, stop, c, n, 0, at)
+		return r.compare(i, stop, c, n, 0)
 	}
 	// "above age 20"
 	if k := r.linkFrom(at, articles); k != nil && len(k.columns) > 0 {
@@ -107,13 +107,6 @@ func (r *reader) readComparison(i, end int, c comparator) bool {
 		}
 	}
 	return r.compareWithFigure(i, at, c)
-}
-
-func skipWords(tokens []token, i int, words ...string) int {
-	for i < len(tokens) && slices.Contains(words, tokens[i].lower) {
-		i++
-	}
-	return i
 }
 
 // compareWithFigure reads "above the average …" and "than the lowest …".
@@ -167,7 +160,7 @@ func (r *reader) compareWithFigure(i, at int, c comparator) bool {
 }
 
 // compare finds what a number is compared with, and adds the condition.
-func (r *reader) compare(i, end int, c comparator, low, high float64, numberAt int) bool {
+func (r *reader) compare(i, end int, c comparator, low, high float64) bool {
 	col, counted, k := r.compared(i, end, c, low)
 	if last := r.lastCompared(i); last != nil && (k == nil || k.from < i) && r.linkFrom(end, nil) == nil {
 		// "no less than 3 and no more than 7"
@@ -198,34 +191,7 @@ func (r *reader) compare(i, end int, c comparator, low, high float64, numberAt i
 		r.q.conds[len(r.q.conds)-1].end = end
 		return true
 	}
-	_ = numberAt
 	return false
-}
-
-// lastCompared is the column that the comparison just before a token is of,
-// joined to it by no more than "and" or "or".
-func (r *reader) lastCompared(i int) *column {
-	if len(r.q.conds) == 0 {
-		return nil
-	}
-	last := r.q.conds[len(r.q.conds)-1]
-	if last.op == "in" || last.end == 0 {
-		return nil
-	}
-	joined := false
-	for j := last.end; j < i; j++ {
-		switch r.lower(j) {
-		case "and", "or", "but":
-			joined = true
-		case ",", "also", "either":
-		default:
-			return nil
-		}
-	}
-	if !joined {
-		return nil
-	}
-	return last.column
 }
 
 func (r *reader) addCompare(col *column, c comparator, low, high float64, at int) {
@@ -238,126 +204,4 @@ func (r *reader) addCompare(col *column, c comparator, low, high float64, at int
 	}
 	r.q.conds = append(r.q.conds, cond{column: col, op: op, low: low, high: high, at: at})
 	r.note(col.name + " " + op + " " + number(low))
-}
-
-// compared finds the column that a number is compared with, or the table whose
-// rows are counted.
-func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table, *link) {
-	if wordIs(r.lower(end), "times", "time") || wordIs(r.lower(end-1), "once", "twice") {
-		if t := r.otherSpoken(); t != nil {
-			return nil, t, nil
-		}
-	}
-	skip := set("of the different distinct other total more % $")
-	if k := r.linkFrom(end, skip); k != nil && r.tableFor(k) != nil {
-		if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
-			r.takeLink(k) // "3 car models": models
-			end = next.from
-		}
-	}
-	if k := r.linkFrom(end, skip); k != nil {
-		t := r.tableFor(k)
-		col := r.columnOf(k, func(c *column) bool { return numericColumn(c) && !r.bareKey(k, c) })
-		if before := r.linkBefore(i, copulas); before != nil && col != nil {
-			if other := r.measureOf(before); other != nil && columnScore(before, other) > columnScore(k, col) {
-				r.takeLink(k)
-				return other, nil, before
-			}
-		}
-		if col != nil && (t == nil || col.table != t && columnScore(k, col) >= 0.95) {
-			return col, nil, k
-		}
-		if c := r.columnOf(k, nil); r.solo() && c != nil && c.kind == kindText && !yearLike(n) && n < 1000 {
-			return nil, c.table, k // more than 3 riders: rows
-		}
-		if t != nil && len(r.tables) > 1 && !yearLike(n) {
-			return nil, t, k
-		}
-	}
-	if before := r.linkBefore(i, copulas); before != nil {
-		if col := r.measureOf(before); col != nil {
-			return col, nil, before
-		}
-	}
-	if c.hint != "" && !(c.hint == "year" && !yearLike(n)) {
-		if col := r.hinted(c.hint, measurable); col != nil {
-			if c.hint == "speed" && !slices.Contains(col.words, "speed") {
-				r.flip = true // the faster, the less time
-			}
-			return col, nil, nil
-		}
-	}
-	if wordIs(r.lower(end-2), "$", "£", "€") || wordIs(r.lower(end), "dollars", "euros", "pounds", "$", "€", "usd") {
-		if col := r.hinted("money", numericColumn); col != nil {
-			return col, nil, nil
-		}
-	}
-	if yearLike(n) {
-		if col := r.hinted("year", measurable); col != nil {
-			return col, nil, nil
-		}
-	}
-	if n := len(r.q.conds); n > 0 && r.q.conds[n-1].end > 0 && r.q.conds[n-1].column.kind == kindNumber && r.sameSentence(r.q.conds[n-1].at, i) {
-		return r.q.conds[n-1].column, nil, nil
-	}
-	// The nearest column of numbers named before it.
-	for j := i - 1; j >= 0 && j > i-8; j-- {
-		if k := r.at[j]; k != nil && !r.used[j] {
-			if col := r.measureOf(k); col != nil && numericColumn(col) {
-				return col, nil, k
-			}
-		}
-	}
-	return nil, nil, nil
-}
-
-// otherSpoken is a table that rows of the first that is named have several of.
-func (r *reader) otherSpoken() *table {
-	if len(r.spoken) == 0 {
-		return nil
-	}
-	first := r.spoken[0].table
-	for _, m := range r.spoken[1:] {
-		if m.table != first && r.joins.manyOf(first, m.table) {
-			return m.table
-		}
-	}
-	for _, t := range r.tables {
-		if steps, ok := r.joins.path(first, t); ok && len(steps) == 1 && r.joins.manyOf(first, t) {
-			return t
-		}
-	}
-	return nil
-}
-
-// measureOf is the column of figures that a link names; the key of a table that
-// is named is none.
-func (r *reader) measureOf(k *link) *column {
-	t := r.isTable(k)
-	return r.columnOf(k, func(c *column) bool {
-		return measurable(c) && (t == nil || columnScore(k, c) >= 0.95 && !isKeyName(c)) && !r.bareKey(k, c)
-	})
-}
-
-// bareKey reports whether a column only tells rows apart, and was not asked for
-// as such.
-func (r *reader) bareKey(k *link, c *column) bool {
-	if !r.joins.refs[c] || r.solo() && !slices.Contains(c.words, "id") {
-		return false
-	}
-	for _, t := range r.tokens[k.from:k.to] {
-		if slices.Contains(keyWords, t.lemma) {
-			return false
-		}
-	}
-	return true
-}
-
-func columnScore(k *link, c *column) float64 {
-	for _, m := range k.columns {
-		if m.column == c {
-			return m.score
-		}
-	}
-	return 0
 }

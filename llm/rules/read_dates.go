@@ -59,7 +59,7 @@ func dateAt(tokens []token, i int) (d date, end int, ok bool) {
 // readDates reads dates that name their month as conditions.
 func (r *reader) readDates() {
 	for i := 0; i < len(r.tokens); i++ {
-		if r.used[i] || r.tokens[i].quote != 0 {
+		if r.taken(i) || r.tokens[i].quote != 0 {
 			continue
 		}
 		d, end, ok := dateAt(r.tokens, i)
@@ -82,7 +82,7 @@ func (r *reader) readDates() {
 		}
 		r.take(start, end)
 		for j := i; j < end; j++ {
-			if k := r.at[j]; k != nil {
+			if k := r.linkAt(j); k != nil {
 				r.takeLink(k)
 			}
 		}

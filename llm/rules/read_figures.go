@@ -8,18 +8,18 @@ import (
 // readFigures reads "how many …", "the average …", "the total …".
 func (r *reader) readFigures() {
 	for i := 0; i < len(r.tokens); i++ {
-		if r.used[i] {
+		if r.taken(i) {
 			continue
 		}
 		if end := phrase(r.tokens, i, "how many"); end > 0 {
 			r.readCount(i, end)
 			continue
 		}
-		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && (r.at[i] == nil || r.at[i].from == i && r.at[i].to == i+1) {
+		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && (r.linkAt(i) == nil || r.linkAt(i).from == i && r.linkAt(i).to == i+1) {
 			r.readCount(i, end)
 			continue
 		}
-		if aggregates[r.lower(i)] != "" && (r.at[i] == nil || r.at[i].from == i && r.at[i].to == i+1) {
+		if aggregates[r.lower(i)] != "" && (r.linkAt(i) == nil || r.linkAt(i).from == i && r.linkAt(i).to == i+1) {
 			r.readAggregates(i)
 		}
 	}
@@ -29,7 +29,7 @@ func (r *reader) readFigures() {
 // is taken for a superlative.
 func (r *reader) readFigureLists() {
 	for i := range r.tokens {
-		if r.used[i] || aggregates[r.lower(i)] == "" || r.at[i] != nil && (r.at[i].from < i || r.at[i].to > i+1) {
+		if r.taken(i) || aggregates[r.lower(i)] == "" || r.linkAt(i) != nil && (r.linkAt(i).from < i || r.linkAt(i).to > i+1) {
 			continue
 		}
 		if next := r.nextFigure(i + 1); next >= 0 {
@@ -59,22 +59,20 @@ func (r *reader) readCount(i, end int) {
 	if r.lower(end) == "times" || r.lower(end) == "time" {
 		r.take(i, end+1)
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
-		r.counts = true
 		return
 	}
 	distinct := false
-	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other", "combined") && r.at[end] == nil {
+	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other", "combined") && r.linkAt(end) == nil {
 		distinct = distinct || wordIs(r.lower(end), "different", "distinct", "unique", "kinds", "types", "kind", "type")
 		end++
 	}
 	r.take(i, end)
-	for end < len(r.tokens) && r.used[end] {
+	for end < len(r.tokens) && r.taken(end) {
 		end++ // "official languages": the flag is taken already
 	}
 	k := r.linkFrom(end, nil)
 	if k == nil {
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
-		r.counts = true
 		return
 	}
 	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
@@ -94,7 +92,6 @@ func (r *reader) readCount(i, end int) {
 			return
 		}
 		r.q.items = append(r.q.items, item{agg: "count", table: t, at: i})
-		r.counts = true
 		if r.q.main == nil {
 			r.q.main = t
 		}
@@ -124,10 +121,8 @@ func (r *reader) readCount(i, end int) {
 	case c != nil:
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", column: c, distinct: distinct || len(r.tables) > 1, at: i})
-		r.counts = true
 	default:
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
-		r.counts = true
 	}
 }
 
@@ -146,7 +141,7 @@ func (r *reader) readAggregates(i int) {
 	var kinds []string
 	j := i
 	for ; j < len(r.tokens); j++ {
-		if a := aggregates[r.lower(j)]; a != "" && !(r.at[j] != nil && r.at[j].to > j+1) {
+		if a := aggregates[r.lower(j)]; a != "" && !(r.linkAt(j) != nil && r.linkAt(j).to > j+1) {
 			kinds = append(kinds, a)
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 // another stands.
 func (r *reader) readNeighbours() {
 	for i := range r.tokens {
-		if r.used[i] {
+		if r.taken(i) {
 			continue
 		}
 		dir, end := 0, -1
@@ -24,7 +24,7 @@ func (r *reader) readNeighbours() {
 				dir, end = p.dir, e
 			}
 		}
-		if end < 0 || r.at[i] != nil && r.at[i].from < i {
+		if end < 0 || r.linkAt(i) != nil && r.linkAt(i).from < i {
 			continue
 		}
 		if r.lower(i) == "followed" && r.lower(i+1) == "by" {
@@ -43,7 +43,7 @@ func (r *reader) readNeighbours() {
 		}
 		start := i
 		for start > 0 && wordIs(r.lower(start-1), "next", "immediately", "right", "directly", "just", "came", "comes", "come", "listed", "previous", "the", "is", "was", "first") {
-			if r.at[start-1] == nil {
+			if r.linkAt(start-1) == nil {
 				r.take(start-1, start)
 			}
 			start--
@@ -75,7 +75,7 @@ func (r *reader) readEnds() {
 		w := r.lower(i)
 		n, last := 1, false
 		switch {
-		case r.used[i] || r.at[i] != nil && l(r.at[i]) > 1:
+		case r.taken(i) || r.linkAt(i) != nil && l(r.linkAt(i)) > 1:
 			continue
 		case wordIs(w, "first", "initial", "last", "final"):
 			last = wordIs(w, "last", "final")
@@ -90,10 +90,10 @@ func (r *reader) readEnds() {
 			continue
 		}
 		// "first place", "last name" and the like are not about order.
-		if wordIs(r.lower(i+1), "place", "name", "names", "round", "half", "time", "team", "lady", "class", "division", "league") && r.at[i] == nil && r.lower(i+1) != "time" {
+		if wordIs(r.lower(i+1), "place", "name", "names", "round", "half", "time", "team", "lady", "class", "division", "league") && r.linkAt(i) == nil && r.lower(i+1) != "time" {
 			continue
 		}
-		if k := r.at[i]; k != nil && r.isValue(k) && r.tokens[i].quote != 0 {
+		if k := r.linkAt(i); k != nil && r.isValue(k) && r.tokens[i].quote != 0 {
 			continue
 		}
 		if w == "most" {
@@ -101,7 +101,7 @@ func (r *reader) readEnds() {
 		}
 		r.take(i, i+1)
 		for j := i + 1; j < len(r.tokens); j++ {
-			if wordIs(r.lower(j), "listed", "list", "table", "chart") && r.at[j] == nil {
+			if wordIs(r.lower(j), "listed", "list", "table", "chart") && r.linkAt(j) == nil {
 				r.take(j, j+1)
 			}
 		}

@@ -151,7 +151,7 @@ func (r *reader) takePair(p *pair) {
 
 func (r *reader) takeWords(words ...string) {
 	for i := range r.tokens {
-		if slices.Contains(words, r.lower(i)) && r.at[i] == nil {
+		if slices.Contains(words, r.lower(i)) && r.linkAt(i) == nil {
 			r.take(i, i+1)
 		}
 	}

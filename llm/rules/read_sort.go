@@ -3,13 +3,13 @@ package rules
 // readSorting reads "ordered by …" and "in descending order of …".
 func (r *reader) readSorting() {
 	for i := range r.tokens {
-		if r.used[i] {
+		if r.taken(i) {
 			continue
 		}
 		end := -1
 		switch {
 		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && r.lower(i-1) != "the" && r.lower(i-1) != "in" &&
-			!(r.at[i] != nil && !wordIs(r.lower(i), "order", "sort")):
+			!(r.linkAt(i) != nil && !wordIs(r.lower(i), "order", "sort")):
 			end = i + 1
 		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
 			end = i + 1
@@ -36,7 +36,7 @@ func (r *reader) readSortKey(i, from int) {
 	var key *link
 	keyFrom := from
 	for j := from; j < stop && !wordIs(r.lower(j), ".", "?", ";"); j++ {
-		if wordIs(r.lower(j), "by", "of") && r.at[j] == nil {
+		if wordIs(r.lower(j), "by", "of") && r.linkAt(j) == nil {
 			keyFrom = j + 1
 			break
 		}
@@ -66,14 +66,14 @@ func (r *reader) readSortKey(i, from int) {
 				r.take(j, j+4)
 			}
 		}
-		if k := r.at[j]; key == nil && j >= keyFrom && k != nil && k.from == j && !r.used[j] && len(k.columns) > 0 {
+		if k := r.linkAt(j); key == nil && j >= keyFrom && k != nil && k.from == j && !r.taken(j) && len(k.columns) > 0 {
 			if t := r.isTable(k); t == nil || len(k.columns) > 0 && r.linkFrom(k.to, nil) == nil {
 				key = k
 			}
 		}
 	}
 	for j := i; j < stop; j++ {
-		if r.at[j] == nil {
+		if r.linkAt(j) == nil {
 			r.take(j, j+1)
 		}
 	}
@@ -92,14 +92,14 @@ func (r *reader) readSortKey(i, from int) {
 // readGroups reads "for each …" and "per …".
 func (r *reader) readGroups() {
 	for i := range r.tokens {
-		if end := phrase(r.tokens, i, "for|across all? of? the? different|various|distinct"); end > 0 && !r.used[i] {
+		if end := phrase(r.tokens, i, "for|across all? of? the? different|various|distinct"); end > 0 && !r.taken(i) {
 			if k := r.linkFrom(end, set("number of the kinds types")); k != nil {
 				r.take(i, k.from)
 				r.groupBy(k)
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.used[i] && r.at[i] == nil && i > 0 && r.at[i-1] != nil && r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 {
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
@@ -108,28 +108,22 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.used[i] || !wordIs(r.lower(i), "each", "every", "per") || r.at[i] != nil && r.at[i].from < i {
+		if r.taken(i) || !wordIs(r.lower(i), "each", "every", "per") || r.linkAt(i) != nil && r.linkAt(i).from < i {
 			continue
 		}
 		skip := set("of the different distinct type kind single individual")
 		k := r.linkFrom(i+1, skip)
 		if k == nil {
 			r.take(i, i+1)
-			if r.q.groupTable == nil && len(r.q.groups) == 0 && r.lower(i) != "every" {
-				r.groupByShown()
-			}
 			continue
 		}
-		if r.lower(i) == "per" && i > 0 && r.at[i] != nil {
+		if r.lower(i) == "per" && i > 0 && r.linkAt(i) != nil {
 			continue
 		}
 		r.take(i, i+1)
 		r.groupBy(k)
 	}
 }
-
-// groupByShown notes that figures are for each of what is shown beside them.
-func (r *reader) groupByShown() { r.note("for each of what is shown") }
 
 func (r *reader) groupBy(k *link) {
 	t := r.isTable(k)

@@ -9,7 +9,7 @@ import (
 func (r *reader) readSuperlatives() {
 	for i := 0; i < len(r.tokens); i++ {
 		s, ok := superlatives[r.lower(i)]
-		if !ok || r.used[i] || r.at[i] != nil && r.at[i].to-r.at[i].from > 1 && r.at[i].from < i {
+		if !ok || r.taken(i) || r.linkAt(i) != nil && r.linkAt(i).to-r.linkAt(i).from > 1 && r.linkAt(i).from < i {
 			continue
 		}
 		if wordIs(r.lower(i), "recent", "expensive", "populous", "populated", "populace") {
@@ -30,7 +30,7 @@ func (r *reader) readSuperlatives() {
 func (r *reader) readSuperlative(i int, s superlative) {
 	limit := 1
 	from, to := i, i+1
-	if n := ordinals[r.lower(i-1)]; n > 1 && !r.used[i-1] {
+	if n := ordinals[r.lower(i-1)]; n > 1 && !r.taken(i-1) {
 		r.q.offset, from = n-1, i-1
 	} else if r.lower(i-1) == "next" || r.tokens[max(0, i-1)].isNumber && wordIs(strings.TrimLeft(r.lower(i-1), "0123456789"), "nd", "rd", "th") && i > 0 {
 		r.q.offset, from = 1, i-1
@@ -41,9 +41,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if from < i {
 		r.take(from, i)
 	}
-	if n, _, ok := numberAt(r.tokens, i-1); ok && from == i && n >= 1 && n < 1000 && n == float64(int(n)) && i > 0 && !r.used[i-1] && !yearLike(n) {
+	if n, _, ok := numberAt(r.tokens, i-1); ok && from == i && n >= 1 && n < 1000 && n == float64(int(n)) && i > 0 && !r.taken(i-1) && !yearLike(n) {
 		limit, from = int(n), i-1
-	} else if n, end, ok := numberAt(r.tokens, i+1); ok && n >= 1 && n < 1000 && n == float64(int(n)) && !r.used[i+1] {
+	} else if n, end, ok := numberAt(r.tokens, i+1); ok && n >= 1 && n < 1000 && n == float64(int(n)) && !r.taken(i+1) {
 		limit, to = int(n), end
 		if _, again := superlatives[r.lower(end)]; again {
 			// "top 3 largest": the next word says of what.
@@ -98,12 +98,12 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if k == nil {
 		k = r.linkFrom(to, articles)
 	}
-	if wordIs(w, "most", "fewest", "least") && to < len(r.tokens) && (k == nil || k.from > to || weakLink(k)) && !r.tokens[to].mark && !r.used[to] {
+	if wordIs(w, "most", "fewest", "least") && to < len(r.tokens) && (k == nil || k.from > to || weakLink(k)) && !r.tokens[to].mark && !r.taken(to) {
 		if r.solo() {
 			for _, c := range r.tables[0].columns {
 				if c.kind == kindNumber && slices.Contains(c.words, "total") {
 					r.doubt(0.05)
-					if r.at[to] == nil {
+					if r.linkAt(to) == nil {
 						to++
 					}
 					r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
@@ -121,10 +121,10 @@ func (r *reader) readSuperlative(i int, s superlative) {
 			}
 		}
 		r.doubt(0.1)
-		if r.at[to] == nil {
+		if r.linkAt(to) == nil {
 			to++
 		} else {
-			to = r.at[to].to
+			to = r.linkAt(to).to
 		}
 		r.addSuperlative(item{agg: "count", table: counted, at: from}, s.desc, limit, from, to)
 		return
@@ -162,12 +162,12 @@ func turned(s superlative, c *column) bool {
 // people in attendance".
 func (r *reader) measureAhead(i int) *link {
 	for n := 0; n < 4 && i < len(r.tokens) && !r.tokens[i].mark; n++ {
-		k := r.at[i]
+		k := r.linkAt(i)
 		if k == nil {
 			i++
 			continue
 		}
-		if r.used[i] || len(k.columns) == 0 {
+		if r.taken(i) || len(k.columns) == 0 {
 			return nil
 		}
 		if c := r.measureOf(k); c != nil && c.kind != kindDate {
@@ -222,7 +222,7 @@ func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) 
 // takeCounted marks what is counted as understood, but no value before it.
 func (r *reader) takeCounted(from int, k *link) {
 	for i := from; i < k.from; i++ {
-		if r.at[i] == nil {
+		if r.linkAt(i) == nil {
 			r.take(i, i+1)
 		}
 	}

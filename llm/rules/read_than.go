@@ -13,12 +13,12 @@ var comparatives = map[string]string{
 func (r *reader) readThan() {
 	for i := range r.tokens {
 		op, ok := comparatives[r.lower(i)]
-		if !ok || r.used[i] || r.at[i] != nil && r.at[i].from < i {
+		if !ok || r.taken(i) || r.linkAt(i) != nil && r.linkAt(i).from < i {
 			continue
 		}
 		than := -1
 		for j := i + 1; j < len(r.tokens) && j < i+9; j++ {
-			if r.lower(j) == "than" && r.at[j] == nil {
+			if r.lower(j) == "than" && r.linkAt(j) == nil {
 				than = j
 				break
 			}
@@ -40,7 +40,7 @@ func (r *reader) readThan() {
 // or what the adjective speaks of.
 func (r *reader) thanColumn(i, than int) (*column, *link) {
 	for j := i; j < than; j++ {
-		if k := r.at[j]; k != nil && k.from == j && !r.used[j] {
+		if k := r.linkAt(j); k != nil && k.from == j && !r.taken(j) {
 			if c := r.measureOf(k); c != nil {
 				return c, k
 			}
@@ -64,7 +64,7 @@ func (r *reader) thanColumn(i, than int) (*column, *link) {
 // thanObject reads what the column is compared with.
 func (r *reader) thanObject(i, than int, c *column, k *link, op string) bool {
 	at := than + 1
-	for wordIs(r.lower(at), "the", "that", "of", "a", "an", "one", "any") && r.at[at] == nil {
+	for wordIs(r.lower(at), "the", "that", "of", "a", "an", "one", "any") && r.linkAt(at) == nil {
 		at++
 	}
 	if _, _, isNumber := numberAt(r.tokens, at); isNumber && !wordIs(r.lower(at-1), "one") {
@@ -104,7 +104,7 @@ func (r *reader) thanObject(i, than int, c *column, k *link, op string) bool {
 	// The row that has the most or least of something else.
 	for j := at; j < len(r.tokens); j++ {
 		s, ok := superlatives[r.lower(j)]
-		if !ok || r.used[j] {
+		if !ok || r.taken(j) {
 			continue
 		}
 		o := r.linkFrom(j+1, articles)
@@ -115,7 +115,7 @@ func (r *reader) thanObject(i, than int, c *column, k *link, op string) bool {
 		done(j + 1)
 		r.takeLink(o)
 		for n := at; n < j; n++ {
-			if t := r.at[n]; t != nil && r.isTable(t) != nil {
+			if t := r.linkAt(n); t != nil && r.isTable(t) != nil {
 				r.takeLink(t)
 			}
 		}
@@ -151,7 +151,7 @@ func (r *reader) thanObject(i, than int, c *column, k *link, op string) bool {
 // readSame reads "the same … as X".
 func (r *reader) readSame() {
 	for i := range r.tokens {
-		if r.lower(i) != "same" || r.used[i] {
+		if r.lower(i) != "same" || r.taken(i) {
 			continue
 		}
 		k := r.linkFrom(i+1, articles)

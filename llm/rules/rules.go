@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,7 +13,9 @@ const (
 	// cacheBytes is about how much memory what is known of datasets may take.
 	cacheBytes = 64 << 20
 	// maxTables is how many datasets a question is read against: the likeliest.
-	maxTables = 16
+	// Of many, only those that it may speak of are, and a few.
+	maxTables = 12
+	fewTables = 4
 	// threshold is the confidence below which a question counts as not
 	// understood.
 	threshold = 0.5
@@ -48,7 +49,7 @@ func (r *Rules) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, 
 	if len(plain) == 0 && len(passages) == 0 {
 		return llm.Query{}, llm.Unanswerable("There is no data to look in.")
 	}
-	readings, err := r.readings(ctx, task.Task, tokens, plain)
+	readings, err := r.readings(ctx, task, tokens, plain)
 	if err != nil {
 		return llm.Query{}, err
 	}
@@ -89,11 +90,12 @@ type reading struct {
 }
 
 // readings reads a question in the ways that make sense, the surest first.
-func (r *Rules) readings(ctx context.Context, task llm.Task, tokens []token, datasets []llm.Dataset) ([]reading, error) {
+func (r *Rules) readings(ctx context.Context, task llm.QueryTask, tokens []token, datasets []llm.Dataset) ([]reading, error) {
 	if len(datasets) == 0 {
 		return nil, nil
 	}
-	tables, err := r.learn(ctx, task.Data, relevant(tokens, datasets))
+	// Hints may name a dataset; they are not part of what is asked.
+	tables, err := r.learn(ctx, task.Data, relevant(append(tokenize(task.Hints), tokens...), datasets))
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +122,9 @@ func (r *Rules) readings(ctx context.Context, task llm.Task, tokens []token, dat
 		}
 		x.confidence = reader.calibrate(x.confidence)
 		all = append(all, x)
+		if tried(task.Failed, x.sql) {
+			all = append(all, reader.again(x)...)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b reading) int {
 		switch {
@@ -159,9 +164,6 @@ func (r *Rules) learn(ctx context.Context, data llm.Data, datasets []llm.Dataset
 			t = newTable(d, i)
 			if data != nil {
 				if err := t.learn(ctx, data); err != nil {
-					if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-						return nil, err
-					}
 					return nil, err
 				}
 			}
@@ -207,7 +209,11 @@ func relevant(tokens []token, datasets []llm.Dataset) []llm.Dataset {
 		}
 		return 0
 	})
-	all = all[:maxTables]
+	n := fewTables
+	for n < maxTables && all[n].score > 0 {
+		n++
+	}
+	all = all[:n]
 	slices.SortFunc(all, func(a, b scored) int { return a.n - b.n })
 	var chosen []llm.Dataset
 	for _, s := range all {
@@ -216,29 +222,22 @@ func relevant(tokens []token, datasets []llm.Dataset) []llm.Dataset {
 	return chosen
 }
 
+// relevance says how much of a question a dataset has words for.
 func relevance(tokens []token, d llm.Dataset) float64 {
 	score := 0.0
-	name, about := nameWords(d.Name), hintWords(d.Description)
-	columns := map[string]bool{}
+	name := nameWords(d.Name)
+	texts := []string{strings.ToLower(d.Description)}
 	for _, c := range d.Columns {
-		for _, w := range nameWords(c.Name) {
-			columns[w] = true
-		}
-		for _, w := range hintWords(c.Description) {
-			columns[w] = true
-		}
+		texts = append(texts, strings.ToLower(c.Name), strings.ToLower(c.Description))
 	}
 	for _, t := range tokens {
-		if t.mark || stopWords[t.lower] {
+		if t.mark || stopWords[t.lower] || len(t.lemma) < 3 {
 			continue
 		}
 		for _, w := range name {
 			score += 2 * alike(t.lemma, w)
 		}
-		if slices.Contains(about, t.lemma) {
-			score++
-		}
-		if columns[t.lemma] {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, t.lemma) }) {
 			score++
 		}
 	}

@@ -38,12 +38,18 @@ func tokenize(text string) []token {
 	text = cut(text, maxTextBytes)
 	quotes := findQuotes(text)
 	var tokens []token
-	add := func(t token, at int) {
+	scan(text, func(t token, at int) {
 		if len(tokens) < maxTokens {
 			t.quote = quotes.at(at)
+			t.lemma = lemma(t.lower)
 			tokens = append(tokens, t)
 		}
-	}
+	})
+	return tokens
+}
+
+// scan finds the tokens of a text, without lemmas and quotations.
+func scan(text string, add func(t token, at int)) {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
@@ -59,13 +65,12 @@ func tokenize(text string) []token {
 			add(word(text[i:end]), i)
 			i = possessiveEnd(text, end)
 		case strings.ContainsRune(",.;:?!()/-–—&+%#$£€", r):
-			add(token{text: text[i : i+size], lower: string(r), lemma: string(r), mark: true}, i)
+			add(token{text: text[i : i+size], lower: string(r), mark: true}, i)
 			i += size
 		default:
 			i += size
 		}
 	}
-	return tokens
 }
 
 // cut shortens a text to at most n bytes of whole characters.
@@ -82,7 +87,7 @@ func cut(text string, n int) string {
 func word(text string) token {
 	lower := fold(text)
 	r, _ := utf8.DecodeRuneInString(text)
-	return token{text: text, lower: lower, lemma: lemma(lower), capital: unicode.IsUpper(r)}
+	return token{text: text, lower: lower, capital: unicode.IsUpper(r)}
 }
 
 // numberOrWord makes a token of what starts with a digit: 12, 1,200 and 3.5 are
@@ -234,13 +239,17 @@ func fold(text string) string {
 // normalize writes the words and numbers of a text, folded, with single blanks
 // between them: how texts are compared.
 func normalize(text string) string {
-	var parts []string
-	for _, t := range tokenize(text) {
-		if !t.mark {
-			parts = append(parts, t.plain())
+	var b strings.Builder
+	scan(cut(text, maxTextBytes), func(t token, _ int) {
+		if t.mark {
+			return
 		}
-	}
-	return strings.Join(parts, " ")
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.plain())
+	})
+	return b.String()
 }
 
 // plain is a token as it is compared: a number without its separators.

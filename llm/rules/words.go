@@ -45,127 +45,6 @@ func lemma(w string) string {
 	return w[:n-1]
 }
 
-// synonyms are words that stand for the same thing often enough. Words of one
-// line mean each other.
-var synonyms = groups(
-	"country nation state nationality homeland",
-	"nationality citizenship citizen",
-	"team club squad side",
-	"shop store",
-	"maker manufacturer producer brand builder make",
-	"movie film picture",
-	"song track single tune title",
-	"city town municipality",
-	"employee worker staff personnel",
-	"salary pay wage earnings income",
-	"price cost fee charge amount",
-	"person people human",
-	"population inhabitant resident people",
-	"location place venue site where city",
-	"date day time when",
-	"year season when date",
-	"score result points",
-	"rank position place pos standing finish",
-	"name title called named",
-	"author writer written",
-	"winner champion won victor",
-	"loser runner",
-	"opponent rival against opponents versus",
-	"attendance crowd spectators audience",
-	"age old young",
-	"height tall elevation high",
-	"length long duration distance",
-	"weight heavy weigh mass",
-	"duration time length minutes",
-	"speed fast quick",
-	"depth deep",
-	"width wide",
-	"area size surface land",
-	"country land",
-	"phone telephone",
-	"address street",
-	"email mail",
-	"customer client buyer",
-	"student pupil",
-	"teacher instructor professor",
-	"company firm business corporation",
-	"school university college institution",
-	"car vehicle automobile",
-	"ship vessel boat",
-	"game match",
-	"player athlete competitor",
-	"driver racer",
-	"rider cyclist racer",
-	"type kind category sort form class genre",
-	"description detail information",
-	"code abbreviation symbol id",
-	"id identifier",
-	"leader head president chief",
-	"election vote ballot",
-	"medal award",
-	"award prize honor",
-	"episode show program",
-	"show program series",
-	"language tongue",
-	"gender sex",
-	"birth born birthday birthdate",
-	"death died dead",
-	"founded established built opened created formed",
-	"start begin began started from",
-	"end ended finish until to closed",
-	"director directed",
-	"writer written wrote",
-	"actor star cast",
-	"role character part played",
-	"record record",
-	"money earnings winnings purse",
-	"building structure tower",
-	"road route highway",
-	"party affiliation",
-	"spouse wife husband",
-	"stadium arena venue ground",
-	"position job role",
-	"channel network station",
-	"membership member",
-	"ethnicity race",
-	"worth value",
-	"independence independent",
-	"goal goals scored",
-	"expectancy expected",
-)
-
-func groups(lines ...string) map[string]map[string]bool {
-	all := map[string]map[string]bool{}
-	for _, line := range lines {
-		words := strings.Fields(line)
-		for i, w := range words {
-			words[i] = lemma(w)
-		}
-		for _, a := range words {
-			for _, b := range words {
-				if a == b {
-					continue
-				}
-				if all[a] == nil {
-					all[a] = map[string]bool{}
-				}
-				all[a][b] = true
-			}
-		}
-	}
-	return all
-}
-
-// shortForms are how names of columns shorten words.
-var shortForms = map[string]string{
-	"no": "number", "num": "number", "nbr": "number", "nr": "number", "qty": "quantity", "amt": "amount", "avg": "average",
-	"pos": "position", "dept": "department", "dest": "destination", "src": "source", "addr": "address", "tel": "telephone",
-	"desc": "description", "lat": "latitude", "lng": "longitude", "lon": "longitude", "pop": "population", "pct": "percentage",
-	"perc": "percentage", "fname": "name", "lname": "name", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
-	"min": "minimum", "pts": "points", "nat": "nationality", "mfr": "manufacturer", "yr": "year", "sec": "second", "attn": "attendance",
-	"ppl": "people", "emp": "employee", "cust": "customer", "prod": "product", "std": "standard", "temp": "temperature",
-}
-
 // exactWords are words of quantity, which no other word stands for.
 var exactWords = set("number amount count total average id")
 
@@ -193,7 +72,7 @@ func alike(asked, named string) float64 {
 		common++
 	}
 	switch {
-	case common >= 5 && common*10 >= len(long)*6 && common >= len(short)-3:
+	case common >= 4 && common*10 >= len(long)*6 && endings[short[common:]] && endings[long[common:]]:
 		return 0.75
 	case len(named) >= 4 && common == len(named) && len(asked) > len(named):
 		return 0.7
@@ -202,6 +81,11 @@ func alike(asked, named string) float64 {
 	}
 	return 0
 }
+
+// endings are what words of one family may end in after what they share.
+var endings = set("e y ion ed ing er or s al ment ity ly ive ation t ial ian ate es able ence ent ance ant ship ness ies d r")
+
+func init() { endings[""] = true }
 
 // verbStem takes the ending of a verb off.
 func verbStem(w string) string {
@@ -279,44 +163,4 @@ func nameWords(name string) []string {
 		words = append(words, t.lemma)
 	}
 	return words
-}
-
-// demonyms are adjectives of places that no rule makes of their names.
-var demonyms = map[string][]string{
-	"french": {"france"}, "dutch": {"netherlands", "holland"}, "german": {"germany"}, "spanish": {"spain"},
-	"british": {"united kingdom", "uk", "great britain", "britain"}, "english": {"england"}, "scottish": {"scotland"},
-	"welsh": {"wales"}, "irish": {"ireland"}, "american": {"united states", "usa", "us", "america"}, "greek": {"greece"},
-	"swiss": {"switzerland"}, "swedish": {"sweden"}, "danish": {"denmark"}, "finnish": {"finland"}, "turkish": {"turkey"},
-	"polish": {"poland"}, "portuguese": {"portugal"}, "chinese": {"china"}, "japanese": {"japan"}, "thai": {"thailand"},
-	"norwegian": {"norway"}, "czech": {"czech republic", "czechia"}, "argentine": {"argentina"}, "brazilian": {"brazil"},
-	"canadian": {"canada"}, "mexican": {"mexico"}, "peruvian": {"peru"}, "filipino": {"philippines"}, "welshman": {"wales"},
-	"european": {"europe"}, "asian": {"asia"}, "african": {"africa"}, "oceanian": {"oceania"}, "israeli": {"israel"},
-	"iraqi": {"iraq"}, "pakistani": {"pakistan"}, "egyptian": {"egypt"}, "hungarian": {"hungary"}, "italian": {"italy"},
-	"belgian": {"belgium"}, "ukrainian": {"ukraine"}, "vietnamese": {"vietnam"}, "taiwanese": {"taiwan"},
-	"icelandic": {"iceland"}, "slovak": {"slovakia"}, "serbian": {"serbia"}, "croatian": {"croatia"}, "croat": {"croatia"},
-	"soviet": {"soviet union", "ussr"}, "russian": {"russia"}, "indian": {"india"}, "australian": {"australia"},
-	"kiwi": {"new zealand"}, "korean": {"south korea", "korea"}, "afghan": {"afghanistan"}, "kenyan": {"kenya"},
-	"us": {"usa", "united states"}, "usa": {"united states", "us"}, "america": {"usa", "united states"}, "uk": {"united kingdom", "great britain"},
-	"united states": {"usa", "us"}, "united kingdom": {"uk", "great britain"}, "u s": {"usa", "united states", "us"}, "u k": {"united kingdom"},
-	"netherlands": {"the netherlands", "holland"},
-}
-
-// placesOf are the names of places that a word may stand for.
-func placesOf(w string) []string {
-	if p, ok := demonyms[w]; ok {
-		return p
-	}
-	if l := lemma(w); l != w {
-		if p, ok := demonyms[l]; ok {
-			return p
-		}
-		w = l
-	}
-	var places []string
-	for _, suffix := range []string{"ian", "an", "n", "ese", "ish", "i"} {
-		if stem, ok := strings.CutSuffix(w, suffix); ok && len(stem) >= 4 {
-			places = append(places, stem, stem+"a", stem+"ia")
-		}
-	}
-	return places
 }

@@ -23,11 +23,11 @@ func (r *reader) findZones() {
 	asked, shown, seen := true, true, false
 	for i := range r.tokens {
 		w := r.lower(i)
-		k := r.at[i]
+		k := r.linkAt(i)
 		switch {
 		case k != nil:
 			seen = true
-		case w == "which" && (i == 0 || r.at[i-1] == nil), w == "who" && i == 0, askWords[w] && !(w == "name" && i > 0),
+		case w == "which" && (i == 0 || r.linkAt(i-1) == nil), w == "who" && i == 0, askWords[w] && !(w == "name" && i > 0),
 			(w == "?" || w == ".") && i+1 < n:
 			asked, shown, seen = true, true, false
 		case phrase(r.tokens, i, "as well as") > 0, phrase(r.tokens, i, "along|together with") > 0:
@@ -39,13 +39,13 @@ func (r *reader) findZones() {
 			asked, shown = false, false
 		case w == "and" || w == ",":
 			j := i + 1
-			for goesOn[r.lower(j)] && r.at[j] == nil {
+			for goesOn[r.lower(j)] && r.linkAt(j) == nil {
 				if wordIs(r.lower(j), "its", "their") {
 					asked, shown = true, true
 				}
 				j++
 			}
-			if j < n && r.at[j] != nil && r.at[j].from == j && len(r.at[j].columns) > 0 {
+			if j < n && r.linkAt(j) != nil && r.linkAt(j).from == j && len(r.linkAt(j).columns) > 0 {
 				shown = true
 			}
 		}

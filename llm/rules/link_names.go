@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// content are the lemmas of some tokens that names are compared by.
+func (l *linker) content(from, to int) []string {
+	var words []string
+	for _, t := range l.tokens[from:to] {
+		if !t.mark && !fillers[t.lower] {
+			words = append(words, t.lemma)
+		}
+	}
+	return words
+}
+
+var fillers = set("a an the of in for by and s or")
+
+// neverNames are words that ask, and are no names by themselves.
+var neverNames = set(`what which who how where when why is are was were do does did has have had many much the a an of in on
+	at to for from by with and or that this these those there their it its all any each every as than not no more most less least
+	first last next before after above below show list find give return tell get different distinct same other most
+	highest lowest largest smallest be been can will would could should did both between only`)
+
+func (l *linker) linkNames(from, to int, at func(int, int) *link) {
+	first, last := l.tokens[from], l.tokens[to-1]
+	if fillers[first.lower] || fillers[last.lower] || first.quote != 0 {
+		return
+	}
+	words := l.content(from, to)
+	if len(words) == 0 || len(words) == 1 && (neverNames[words[0]] || neverNames[first.lower]) {
+		return
+	}
+	asks := len(words) > 1 && neverNames[first.lower] && first.lower != "no"
+	if len(words) == 1 && exactWords[words[0]] && words[0] != "id" && to < len(l.tokens) && l.tokens[to].lower == "of" {
+		return // "number of": how many
+	}
+	if first.isNumber && len(words) == 1 && len(first.lower) != 4 {
+		return
+	}
+	initials := l.initials(from, to)
+	counts := first.lower == "number" && from+1 < to && l.tokens[from+1].lower == "of"
+	for _, t := range l.tokens[from:to] {
+		if wordIs(t.lower, "in", "by", "and", "or") {
+			return
+		}
+	}
+	for _, t := range l.tables {
+		if score := nameScore(words, t.words); score >= 0.6 && !asks {
+			k := at(from, to)
+			k.tables = append(k.tables, tableMatch{t, score})
+			k.weight = max(k.weight, score*weightOf(words))
+		}
+		for _, c := range t.columns {
+			score := c.match(words)
+			if counts && len(c.words) > 0 && c.words[len(c.words)-1] == "no" {
+				score = 0 // a number of flights is no flight number
+			}
+			if initials != "" && initials == c.acronym {
+				score = 0.95
+			}
+			score = max(score, c.called(words))
+			if asks && (score < 0.9 || !slices.Contains(c.words, first.lower)) {
+				continue // "first name" is a name, "most names" is not
+			}
+			if score >= 0.5 {
+				k := at(from, to)
+				k.columns = append(k.columns, columnMatch{c, score})
+				k.weight = max(k.weight, score*weightOf(words))
+			}
+		}
+	}
+}
+
+func weightOf(words []string) float64 { return float64(len(words)) + 0.05 }
+
+// initials are the first letters of several words.
+func (l *linker) initials(from, to int) string {
+	if to-from < 2 {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range l.tokens[from:to] {
+		if !t.mark {
+			b.WriteByte(t.lower[0])
+		}
+	}
+	return b.String()
+}
+
+// called is how well words such as name and id stand for what rows of the table
+// are called by.
+func (c *column) called(words []string) float64 {
+	if len(words) != 1 {
+		return 0
+	}
+	switch words[0] {
+	case "name", "title":
+		if c == nameColumn(c.table) {
+			return 0.8
+		}
+	case "id", "code", "identifier":
+		if c == keyColumn(c.table) {
+			return 0.85
+		}
+	}
+	return 0
+}
+
+// match says how well words name a column.
+func (c *column) match(words []string) float64 {
+	score := nameScore(words, c.words)
+	if len(c.short) > 0 && len(c.short) < len(c.words) {
+		score = max(score, 0.97*nameScore(words, c.short))
+	}
+	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 {
+		all := true
+		for _, w := range words {
+			all = all && slices.Contains(c.hints, w)
+		}
+		if all && !stopWords[words[0]] {
+			score = 0.55
+		}
+	}
+	return score
+}
+
+// nameScore says how well words stand for a name: all of them must be in it, and
+// the more of it they cover the better.
+func nameScore(words, name []string) float64 {
+	if len(name) == 0 || len(words) > len(name)+1 {
+		return 0
+	}
+	covered := make([]bool, len(name))
+	sum := 0.0
+	for _, w := range words {
+		best, where := 0.0, -1
+		for i, n := range name {
+			if s := alike(w, n); s > best && !covered[i] {
+				best, where = s, i
+			}
+		}
+		if where < 0 {
+			return 0
+		}
+		covered[where] = true
+		sum += best
+	}
+	n, head := 0.0, covered[len(name)-1] || covered[0]
+	for i, c := range covered {
+		if c {
+			n++
+		} else if fillers[name[i]] || genericNames[name[i]] {
+			n += 0.5
+		}
+	}
+	coverage := n / float64(len(name))
+	if !head {
+		coverage *= 0.8
+	}
+	return sum / float64(len(words)) * (0.5 + 0.5*coverage)
+}
+
+// genericNames are words of names that are often left unsaid.
+var genericNames = set("name id number no code date total ref list data table info type")
