@@ -189,22 +189,6 @@ func read(lines *bufio.Reader) (sse, error) {
 	}
 }
 
-// readAll gives all events of a stream.
-func readAll(t testing.TB, response *http.Response) []sse {
-	t.Helper()
-	var all []sse
-	for lines := bufio.NewReader(response.Body); ; {
-		event, err := read(lines)
-		if err == io.EOF {
-			return all
-		}
-		if err != nil {
-			t.Fatalf("read a stream: %v after %d events", err, len(all))
-		}
-		all = append(all, event)
-	}
-}
-
 // ids joins the ids of events.
 func ids(events []sse) string {
 	var all []string
