@@ -132,6 +132,9 @@ func (b *builder) selectFrom(q *query) (string, bool) {
 	if q.position != nil {
 		return b.positioned(q)
 	}
+	if q.aggregated() && q.limit > 1 && len(b.groupKeys(q)) == 0 {
+		return b.ofTheFirst(q)
+	}
 	var out strings.Builder
 	out.WriteString("SELECT ")
 	if q.distinct && !q.aggregated() {

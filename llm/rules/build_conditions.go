@@ -29,7 +29,7 @@ func (b *builder) where(q *query) (string, bool) {
 		i = j
 	}
 	for _, a := range q.absent {
-		text, ok := b.absence(q.main, a.table, a.conds)
+		text, ok := b.absence(q.main, a)
 		if !ok {
 			return "", false
 		}
@@ -41,9 +41,10 @@ func (b *builder) where(q *query) (string, bool) {
 	return " WHERE " + strings.Join(parts, " AND "), true
 }
 
-// absence says that no row of a table, with these conditions, belongs to a row of
-// another.
-func (b *builder) absence(main, other *table, conds []cond) (string, bool) {
+// absence says that no row of a table, with some conditions, belongs to a row of
+// another, or that one does.
+func (b *builder) absence(main *table, a absence) (string, bool) {
+	other, conds := a.table, a.conds
 	steps, ok := b.joins.path(main, other)
 	if !ok || len(steps) == 0 {
 		return "", false
@@ -79,14 +80,18 @@ func (b *builder) absence(main, other *table, conds []cond) (string, bool) {
 	} else {
 		where += " AND "
 	}
-	return fmt.Sprintf("%s NOT IN (SELECT %s%s%s%s IS NOT NULL)", outer, ref, from, where, ref), true
+	word := "NOT IN"
+	if a.present {
+		word = "IN"
+	}
+	return fmt.Sprintf("%s %s (SELECT %s%s%s%s IS NOT NULL)", outer, word, ref, from, where, ref), true
 }
 
 // cond writes a condition.
 func (b *builder) cond(c cond, q *query) (string, bool) {
 	if c.negated && q.main != nil && c.column.table != q.main && b.joins.manyOf(q.main, c.column.table) {
 		c.negated = false
-		return b.absence(q.main, c.column.table, []cond{c})
+		return b.absence(q.main, absence{table: c.column.table, conds: []cond{c}})
 	}
 	ref := b.ref(c.column)
 	text := ""

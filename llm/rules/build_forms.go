@@ -83,6 +83,9 @@ func (b *builder) ordering(q *query) string {
 		if i := slices.IndexFunc(q.items, func(i item) bool { return i.agg == "" }); i >= 0 {
 			last = b.ref(q.items[i].column)
 		}
+		if q.orders[len(q.orders)-1].desc {
+			last += " DESC"
+		}
 		parts = append(parts, last)
 	}
 	out := " ORDER BY " + strings.Join(parts, ", ")
@@ -99,6 +102,10 @@ func (b *builder) sortKey(c *column) string {
 	switch c.kind {
 	case kindNumber, kindDate, kindTime:
 		return c.numeric(b.ref(c))
+	case kindText:
+		if c.years() {
+			return c.numeric(b.ref(c))
+		}
 	}
 	return b.ref(c)
 }
@@ -199,4 +206,31 @@ func (b *builder) positioned(q *query) (string, bool) {
 		return text, true
 	}
 	return text + " ORDER BY r.__n" + direction + " LIMIT 1", true
+}
+
+// ofTheFirst writes a query for figures of the first few rows only.
+func (b *builder) ofTheFirst(q *query) (string, bool) {
+	inner := *q
+	inner.items = nil
+	var outer []string
+	for n, i := range q.items {
+		if i.column == nil {
+			return "", false
+		}
+		inner.items = append(inner.items, item{column: i.column})
+		outer = append(outer, fmt.Sprintf("%s(%s) AS %s", i.agg, i.column.numeric("s."+ident("c"+strconv.Itoa(n))), ident(i.label())))
+	}
+	from, ok := b.from(q.tablesOf())
+	if !ok {
+		return "", false
+	}
+	var names []string
+	for n, i := range inner.items {
+		names = append(names, b.ref(i.column)+" AS "+ident("c"+strconv.Itoa(n)))
+	}
+	where, ok := b.where(&inner)
+	if !ok {
+		return "", false
+	}
+	return "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(names, ", ") + from + where + b.ordering(&inner) + ") AS s", true
 }

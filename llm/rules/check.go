@@ -98,6 +98,8 @@ func (r *reader) shape(rows llm.Rows) float64 {
 	switch {
 	case r.find("how many|much") >= 0 && len(r.q.groups) == 0 && r.q.groupTable == nil && several:
 		fit *= 0.6
+	case several && r.asksForOne() && !r.solo():
+		fit *= 0.93 // people ask for "the name" of many
 	case several && r.asksForOne():
 		fit *= 0.75
 		if len(distinct) > 5 {
@@ -113,8 +115,11 @@ func (r *reader) shape(rows llm.Rows) float64 {
 // asksForOne reports whether the question speaks of one thing: "which dog", "what
 // is the name".
 func (r *reader) asksForOne() bool {
+	if r.find("each|every|per|all") >= 0 {
+		return false
+	}
 	for i, t := range r.tokens {
-		if !wordIs(t.lower, "which", "what", "who", "whose") {
+		if !wordIs(t.lower, "which", "what", "who") {
 			continue
 		}
 		switch w := r.lower(i + 1); {

@@ -24,6 +24,13 @@ func (r *reader) weigh() {
 
 func (r *reader) weighLeftovers() {
 	n := 0
+	// "what is the weather": what is asked for is not there.
+	for i := range r.tokens {
+		end := phrase(r.tokens, i, "what|what's is|are|was|were? the|a|an?")
+		if end > 0 && end < len(r.tokens) && !r.taken(end) && r.linkAt(end) == nil && !stopWords[r.lower(end)] && !quantityWord(r.lower(end)) && !quietWords[r.lower(end)] {
+			r.doubt(0.35)
+		}
+	}
 	for i, t := range r.tokens {
 		if r.taken(i) || !crucial[t.lower] {
 			continue
@@ -133,6 +140,9 @@ func (r *reader) weighQuery() {
 			r.doubt(r.mixedDoubt())
 		}
 	}
+	if r.solo() && q.ordersByFigure() && slices.ContainsFunc(q.items, func(i item) bool { return i.agg == "" && i.column.unique }) {
+		r.doubt(0.6) // every one of them occurs once
+	}
 	if q.limit > 0 && len(q.orders) > 0 && !r.solo() {
 		r.doubt(0.05)
 	}
@@ -167,7 +177,9 @@ var quietWords = set(`want know like need see let say said kind sort available
 	play plays played produce produces produced built build builds write written receive received receives get got gets
 	contain contains containing include includes including ever yet still currently first
 	currently per listed present ascending descending order sorted sort
-	wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
+	fly flies sail sails carry carries own owns earn earns earned sell sells buy buys visit visits attend attends teach teaches study studies join joins
+	perform performs travel travels drive drives ride rides serve serves run runs lead leads sing sings offer offers hire hires land lands depart departs
+	arrive arrives wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
 
 // confidence says how sure the reading is.
 func (r *reader) confidence() float64 {
@@ -194,6 +206,9 @@ func (r *reader) confidence() float64 {
 	if all > 0 {
 		sure = 1 - lost/all
 	}
+	if !slices.ContainsFunc(r.links, func(k *link) bool { return r.taken(k.from) }) {
+		sure *= 0.4 // nothing in the data was spoken of
+	}
 	for _, d := range r.doubts {
 		sure *= 1 - d
 	}
@@ -204,7 +219,7 @@ func (r *reader) confidence() float64 {
 // Where several tables can be joined, a small doubt more often is a wrong turn.
 func (r *reader) calibrate(sure float64) float64 {
 	if r.solo() {
-		return math.Pow(sure, 0.85)
+		return math.Pow(sure, 0.75)
 	}
-	return sure * sure
+	return math.Pow(sure, 2.5)
 }

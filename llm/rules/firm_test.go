@@ -94,7 +94,7 @@ func TestWebTable(t *testing.T) {
 		{"what is the difference in points between uli kern and tom hale?", "380.0"},
 		{"how many more points did uli kern have than leo brandt?", "950.0"},
 		{"who had more points, jan mraz or leo brandt?", "Jan Mraz"},
-		{"which nation has the most riders?", "Austria"},
+		{"which team is listed for uli kern?", "Red Wheels"},
 		{"how many riders had at least 500 points?", "3"},
 		{"which team did jan mraz ride for?", "Green Hill"},
 		{"what was the time of ivo pavlik?", "4:11"},

@@ -34,11 +34,12 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 		return
 	}
 	asks := len(words) > 1 && neverNames[first.lower] && first.lower != "no"
-	if len(words) == 1 && exactWords[words[0]] && words[0] != "id" && to < len(l.tokens) && l.tokens[to].lower == "of" {
-		return // "number of": how many
-	}
+	counted := len(words) == 1 && exactWords[words[0]] && words[0] != "id" && to < len(l.tokens) && l.tokens[to].lower == "of"
 	if first.isNumber && len(words) == 1 && len(first.lower) != 4 {
 		return
+	}
+	if first.lower == "name" && (from == 0 || wordIs(l.tokens[from-1].lower, "you", "please", "can")) {
+		return // "name a dog": an order
 	}
 	initials := l.initials(from, to)
 	counts := first.lower == "number" && from+1 < to && l.tokens[from+1].lower == "of"
@@ -62,6 +63,15 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 				score = 0.95
 			}
 			score = max(score, c.called(words))
+			if len(words) > 1 && l.swallows(words, c) {
+				continue
+			}
+			if counts && len(c.words) == 1 && exactWords[c.words[0]] && !l.ofOne(from, from+1) {
+				continue
+			}
+			if counted && (len(c.words) > 1 || !l.ofOne(from, to)) {
+				continue // "number of": how many
+			}
 			if asks && (score < 0.9 || !slices.Contains(c.words, first.lower)) {
 				continue // "first name" is a name, "most names" is not
 			}
@@ -109,11 +119,35 @@ func (c *column) called(words []string) float64 {
 	return 0
 }
 
+// ofOne reports whether a word of quantity before "of" is a column: the number of
+// the invoice, not the number of invoices.
+func (l *linker) ofOne(from, to int) bool {
+	if !wordIs(l.tokens[from].lemma, "number", "count") {
+		return true
+	}
+	return to+2 < len(l.tokens) && wordIs(l.tokens[to+1].lower, "the", "this", "that", "a") && l.tokens[to+2].lemma == l.tokens[to+2].lower
+}
+
+// swallows reports whether words name a table that the column does not: "the
+// leader of the country" is no column of a state.
+func (l *linker) swallows(words []string, c *column) bool {
+	for _, t := range l.tables {
+		if len(t.words) == 1 && slices.Contains(words, t.words[0]) && !slices.Contains(c.words, t.words[0]) && t != c.table {
+			return true
+		}
+	}
+	return false
+}
+
 // match says how well words name a column.
 func (c *column) match(words []string) float64 {
 	score := nameScore(words, c.words)
 	if len(c.short) > 0 && len(c.short) < len(c.words) {
 		score = max(score, 0.97*nameScore(words, c.short))
+	}
+	if rest := without(words, c.table.words); len(rest) > 0 && len(rest) < len(words) && len(c.table.words) == 1 && len(without(rest, c.words)) == 0 {
+		// "the code of the country"
+		score = max(score, 0.98*nameScore(words, append(slices.Clone(c.table.words), c.words...)))
 	}
 	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 {
 		all := true

@@ -95,6 +95,10 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 	if n := len(r.q.conds); n > 0 && r.q.conds[n-1].end > 0 && r.q.conds[n-1].column.kind == kindNumber && r.sameSentence(r.q.conds[n-1].at, i) {
 		return r.q.conds[n-1].column, nil, nil
 	}
+	if only := r.onlyMeasure(); only != nil && !yearLike(n) {
+		r.doubt(0.05)
+		return only, nil, nil
+	}
 	// The nearest column of numbers named before it.
 	for j := i - 1; j >= 0 && j > i-8; j-- {
 		if k := r.linkAt(j); k != nil && !r.taken(j) {
@@ -104,6 +108,25 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 		}
 	}
 	return nil, nil, nil
+}
+
+// onlyMeasure is the one column of figures of the table that is named; nil when
+// it has several or none.
+func (r *reader) onlyMeasure() *column {
+	if len(r.spoken) == 0 {
+		return nil
+	}
+	var only *column
+	for _, c := range r.spoken[0].table.columns {
+		if c.kind != kindNumber || r.joins.refs[c] {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = c
+	}
+	return only
 }
 
 // otherSpoken is a table that rows of the first that is named have several of.
@@ -128,6 +151,9 @@ func (r *reader) otherSpoken() *table {
 // measureOf is the column of figures that a link names; the key of a table that
 // is named is none.
 func (r *reader) measureOf(k *link) *column {
+	if k == nil {
+		return nil
+	}
 	t := r.isTable(k)
 	return r.columnOf(k, func(c *column) bool {
 		return measurable(c) && (t == nil || columnScore(k, c) >= 0.95 && !isKeyName(c)) && !r.bareKey(k, c)

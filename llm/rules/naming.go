@@ -93,6 +93,21 @@ func (r *reader) nearestTable(k *link) (after, before *table) {
 	return after, before
 }
 
+// ofTable is the table that follows a link directly: "the names of their ships".
+func (r *reader) ofTable(k *link) *table {
+	if !wordIs(r.lower(k.to), "of", "for") {
+		return nil
+	}
+	at := k.to + 1
+	for wordIs(r.lower(at), "the", "their", "its", "all", "each", "every", "his", "her", "these", "those") {
+		at++
+	}
+	if o := r.linkAt(at); o != nil && o.from == at {
+		return r.isTable(o)
+	}
+	return nil
+}
+
 // ownTable is the table that a link to a column names with it; nil when it names
 // none.
 func ownTable(k *link) *table {
@@ -133,6 +148,9 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 		}
 		if t == after {
 			score += 0.2
+			if r.ofTable(k) == t {
+				score += 0.4
+			}
 		}
 		if t == before {
 			score += 0.12
@@ -140,8 +158,8 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 				score += 0.3
 			}
 		}
-		if m.column.unique && overlap(m.column.words, t.words) && l(k) > 1 {
-			score += 0.35 // the key of the table that it names
+		if l(k) > 1 && (m.column.unique && overlap(m.column.words, t.words) || r.names(k, t)) {
+			score += 0.35 // of the table that it names
 		}
 		if t == r.q.groupTable {
 			score += 0.3
@@ -174,6 +192,16 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 }
 
 func l(k *link) int { return k.to - k.from }
+
+// names reports whether a link has the name of a table among its words.
+func (r *reader) names(k *link, t *table) bool {
+	for _, w := range t.words {
+		if !slices.ContainsFunc(r.tokens[k.from:k.to], func(x token) bool { return x.lemma == w }) {
+			return false
+		}
+	}
+	return len(t.words) > 0
+}
 
 // listTable is the table of the item that a link follows in a list.
 func (r *reader) listTable(k *link) *table {
@@ -225,9 +253,12 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 	return nil
 }
 
-// named reports whether the question names a table.
+// named reports whether the question names a table, by itself or with a column.
 func (r *reader) named(t *table) bool {
-	return slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t })
+	return slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t }) ||
+		slices.ContainsFunc(r.links, func(k *link) bool {
+			return l(k) > 1 && r.names(k, t) && slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.column.table == t && m.score >= 0.9 })
+		})
 }
 
 // beside reports whether a table is one join away from one that is named; where

@@ -43,7 +43,7 @@ func parts(text string) []string {
 			continue
 		}
 		// What leans on the part before it is not a question of its own.
-		if n := len(kept); n > 0 && leans(s) {
+		if n := len(kept); n > 0 && (leans(s) || !asks(kept[n-1])) {
 			kept[n-1] += " " + s
 			continue
 		}
@@ -53,6 +53,13 @@ func parts(text string) []string {
 		return []string{text}
 	}
 	return kept
+}
+
+// asks reports whether a part asks for something; else it tells what the next
+// part is about.
+func asks(part string) bool {
+	tokens := tokenize(part)
+	return len(tokens) > 0 && (asking[tokens[0].lower] || strings.ContainsRune(part, '?')) || len(tokens) > 1 && asking[tokens[1].lower]
 }
 
 // sentences cuts a text after each mark that ends a sentence.

@@ -13,6 +13,7 @@ func TestPlan(t *testing.T) {
 		"How many dogs are there?":                                              "How many dogs are there?",
 		"How many dogs are there? What is the average age of cats?":             "How many dogs are there?|What is the average age of cats?",
 		"How many dogs are there in Rome, and what is the price of a dog?":      "How many dogs are there in Rome|what is the price of a dog?",
+		"Rex won on Monday. Who won the next race?":                             "Rex won on Monday. Who won the next race?",
 		"Which dogs are old? List their names.":                                 "Which dogs are old? List their names.",
 		"What are the breeds, and how many dogs are of each?":                   "What are the breeds, and how many dogs are of each?",
 		"How many dogs does Dr. Lee have?":                                      "How many dogs does Dr. Lee have?",

@@ -82,6 +82,8 @@ type absence struct {
 	table *table
 	at    int
 	conds []cond
+	// present turns it round: some row must belong to the row.
+	present bool
 }
 
 // position asks for rows beside, or at the ends of, those that meet the

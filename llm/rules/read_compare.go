@@ -1,6 +1,10 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // readComparisons reads "more than 5 …", "before 1990", "between 3 and 7".
 func (r *reader) readComparisons() {
@@ -8,7 +12,7 @@ func (r *reader) readComparisons() {
 		if r.taken(i) || r.tokens[i].mark {
 			continue
 		}
-		if r.readBetween(i) || r.readOrMore(i) {
+		if r.readBetween(i) || r.readOrMore(i) || r.readSign(i) || r.readDecade(i) {
 			continue
 		}
 		for _, c := range comparators {
@@ -24,6 +28,48 @@ func (r *reader) readComparisons() {
 			}
 		}
 	}
+}
+
+// readDecade reads "in the 1990s" and "the 1800's".
+func (r *reader) readDecade(i int) bool {
+	digits, end := strings.TrimSuffix(r.lower(i), "s"), i+1
+	if digits == r.lower(i) {
+		if r.lower(i+1) != "s" {
+			return false
+		}
+		end++
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || !yearLike(float64(n)) || n%10 != 0 {
+		return false
+	}
+	last := n + 9
+	if n%100 == 0 {
+		last = n + 99
+	}
+	c := r.hinted("year", measurable)
+	if c == nil {
+		return false
+	}
+	r.take(i, end)
+	r.addCompare(c, comparator{op: "between"}, float64(n), float64(last), i)
+	return true
+}
+
+// readSign reads "a positive …".
+func (r *reader) readSign(i int) bool {
+	op := map[string]string{"positive": ">", "negative": "<"}[r.lower(i)]
+	if op == "" || r.linkAt(i) != nil {
+		return false
+	}
+	k := r.linkFrom(i+1, nil)
+	c := r.measureOf(k)
+	if c == nil || !numericColumn(c) {
+		return false
+	}
+	r.take(i, k.to)
+	r.addCompare(c, comparator{op: op}, 0, 0, i)
+	return true
 }
 
 // readBetween reads "between 3 and 7" and "from 3 to 7".
@@ -186,12 +232,52 @@ func (r *reader) compare(i, end int, c comparator, low, high float64) bool {
 		if k != nil {
 			r.takeLink(k)
 		}
+		if col.kind == kindTime && !col.typed {
+			low, high = low*unitOf(r.lower(end)), high*unitOf(r.lower(end))
+		}
 		r.take(i, end)
+		if figure := r.figureBefore(k, i); figure != "" && c.op != "between" {
+			// "whose average age is above 7": of each group.
+			op := c.op
+			if r.negatedAt(i) {
+				op = flipped[op]
+			}
+			r.q.having = append(r.q.having, having{op: op, n: low, agg: figure, col: col})
+			r.note("by the " + item{agg: figure, column: col}.label())
+			return true
+		}
 		r.addCompare(col, c, low, high, i)
 		r.q.conds[len(r.q.conds)-1].end = end
 		return true
 	}
 	return false
+}
+
+// unitOf is how many seconds a unit of time has; 1 for what is none.
+func unitOf(w string) float64 {
+	switch lemma(w) {
+	case "minute":
+		return 60
+	case "hour":
+		return 3600
+	}
+	return 1
+}
+
+// figureBefore is the figure that a column is named with before a comparison,
+// where there are groups for it.
+func (r *reader) figureBefore(k *link, i int) string {
+	if k == nil || k.from > i || r.solo() {
+		return ""
+	}
+	figure := aggregates[r.lower(k.from-1)]
+	if figure != "avg" && r.find("each|every|for") < 0 {
+		return ""
+	}
+	if figure != "" {
+		r.take(k.from-1, k.from)
+	}
+	return figure
 }
 
 func (r *reader) addCompare(col *column, c comparator, low, high float64, at int) {

@@ -11,11 +11,11 @@ func (r *reader) readFigures() {
 		if r.taken(i) {
 			continue
 		}
-		if end := phrase(r.tokens, i, "how many"); end > 0 {
+		if end := phrase(r.tokens, i, "how many|may"); end > 0 {
 			r.readCount(i, end)
 			continue
 		}
-		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && (r.linkAt(i) == nil || r.linkAt(i).from == i && r.linkAt(i).to == i+1) {
+		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && !r.isColumn(end-2) && (r.linkAt(i) == nil || r.linkAt(i).from == i && r.linkAt(i).to == i+1) {
 			r.readCount(i, end)
 			continue
 		}
@@ -126,6 +126,15 @@ func (r *reader) readCount(i, end int) {
 	}
 }
 
+// isColumn reports whether a word is the very name of a column of figures: a word
+// such as total is that column first, whatever else it could mean.
+func (r *reader) isColumn(i int) bool {
+	k := r.linkAt(i)
+	return k != nil && k.from == i && k.to == i+1 && slices.ContainsFunc(k.columns, func(m columnMatch) bool {
+		return m.score >= 0.95 && len(m.column.words) == 1 && numericColumn(m.column)
+	})
+}
+
 // compound reports whether a link to a table only says of what the next one is:
 // "car models". A verb after it does not make one.
 func (r *reader) compound(k, next *link) bool {
@@ -141,11 +150,11 @@ func (r *reader) readAggregates(i int) {
 	var kinds []string
 	j := i
 	for ; j < len(r.tokens); j++ {
-		if a := aggregates[r.lower(j)]; a != "" && !(r.linkAt(j) != nil && r.linkAt(j).to > j+1) {
+		if a := aggregates[r.lower(j)]; a != "" && !(r.linkAt(j) != nil && (r.linkAt(j).to > j+1 || j > i && r.isColumn(j))) {
 			kinds = append(kinds, a)
 			continue
 		}
-		if !wordIs(r.lower(j), ",", "and", "the", "of", "all", "amount", "value") {
+		if r.linkAt(j) != nil || !wordIs(r.lower(j), ",", "and", "the", "of", "all", "amount", "value") {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -125,17 +126,43 @@ func (r *reader) settlePosition() {
 	if listed {
 		return
 	}
-	// "the last year" is the greatest; else the rows go by their date.
+	// "the last year" is the greatest; "founded first" goes by when that was; else
+	// the rows go by their date.
 	for _, i := range r.q.items {
-		if i.agg == "" && i.column.kind == kindDate || i.column != nil && slices.Contains(i.column.words, "year") && i.column.kind == kindNumber {
+		if i.agg == "" && i.column != nil && (i.column.kind == kindDate || i.column.years()) {
 			p.by = i.column
 			return
 		}
 	}
 	for _, c := range r.q.main.columns {
-		if c.kind == kindDate && c.typed || slices.Contains(c.words, "year") && c.kind == kindNumber {
+		if (c.kind == kindDate || c.years()) && slices.ContainsFunc(r.tokens, func(t token) bool {
+			return !t.mark && !stopWords[t.lower] && slices.ContainsFunc(c.words, func(w string) bool { return !fillers[w] && alike(t.lemma, w) >= 0.7 })
+		}) {
+			p.by = c
+			return
+		}
+	}
+	for _, c := range r.q.main.columns {
+		if c.kind == kindDate && c.typed || c.years() {
 			p.by = c
 			return
 		}
 	}
 }
+
+// years reports whether a column holds years, or texts that start with one: a
+// season.
+func (c *column) years() bool {
+	if len(c.values) == 0 || c.kind != kindNumber && c.kind != kindText {
+		return false
+	}
+	years := 0
+	for _, v := range sample(c.values) {
+		if len(v) >= 4 && yearText.MatchString(v) {
+			years++
+		}
+	}
+	return years*10 >= len(sample(c.values))*8
+}
+
+var yearText = regexp.MustCompile(`^(1[0-9]|20)[0-9]{2}([^0-9]|$)`)

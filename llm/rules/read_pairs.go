@@ -42,7 +42,7 @@ func (r *reader) findPair(words ...string) *pair {
 
 // readPairs reads differences between two rows, and which of two is more.
 func (r *reader) readPairs() {
-	if r.readDifference() {
+	if r.readDifference() || r.readSpan() {
 		return
 	}
 	r.readChoice()
@@ -115,6 +115,55 @@ func (r *reader) readDifference() bool {
 	return true
 }
 
+// startWords and endWords are what columns are called that say from when to when.
+var (
+	startWords = set("from start started begin began took opened open appointed joined entered commenced introduced elected established founded laid built")
+	endWords   = set("to until till end ended left closed close retired finished departed dissolved died demolished lost term")
+)
+
+// readSpan reads "how long did … last", of a row that says from when to when.
+func (r *reader) readSpan() bool {
+	if r.find("how long") < 0 || !r.solo() {
+		return false
+	}
+	var from, to *column
+	for _, c := range r.tables[0].columns {
+		if c.kind != kindDate && !c.years() {
+			continue
+		}
+		switch {
+		case from == nil && slices.ContainsFunc(c.words, func(w string) bool { return startWords[w] }):
+			from = c
+		case to == nil && slices.ContainsFunc(c.words, func(w string) bool { return endWords[w] }):
+			to = c
+		}
+	}
+	var v *link
+	for _, k := range r.links {
+		if r.free(k) && len(k.values) > 0 && r.isValue(k) {
+			v = k
+			break
+		}
+	}
+	if from == nil || to == nil || v == nil {
+		return false
+	}
+	m := r.valueOf(v, nil, nil)
+	if m == nil || m.column == from || m.column == to {
+		return false
+	}
+	r.takeLink(v)
+	r.takeWords("how", "long", "years", "year", "last", "lasted")
+	b := &builder{joins: r.joins, alias: map[*table]string{from.table: "x"}}
+	where, _ := b.cond(cond{column: m.column, op: "in", texts: m.texts()}, &query{main: from.table})
+	r.raw = fmt.Sprintf("SELECT max(%s - %s) AS %s FROM %s AS x WHERE %s", b.comparable(to, b.ref(to)), b.comparable(from, b.ref(from)), ident("years"), ident(from.table.name), where)
+	r.q.main = from.table
+	r.q.items = []item{{column: to}}
+	r.note("the years from " + from.name + " to " + to.name)
+	r.doubt(0.1)
+	return true
+}
+
 // readSpread reads "the difference between the highest and the lowest …".
 func (r *reader) readSpread() bool {
 	greatest, least := -1, -1
@@ -181,6 +230,16 @@ func (r *reader) readChoice() {
 		break
 	}
 	if dir == 0 {
+		if wordIs(r.lower(0), "was", "is", "did", "does", "do", "were", "are", "has", "have") && r.otherValue(p) {
+			// "was Rex a poodle or a beagle": which of them it was.
+			r.takePair(p)
+			p.a.texts = append(p.a.texts, p.b.texts...)
+			r.q.conds = append(r.q.conds, p.a)
+			r.q.items = []item{{column: p.column}}
+			r.q.main = p.column.table
+			r.chosen = true
+			r.note("one of two values of " + p.column.name)
+		}
 		return
 	}
 	c := r.measureNear(p)
@@ -207,6 +266,19 @@ func (r *reader) readChoice() {
 	}
 	r.chosen = true
 	r.note("one of two, by " + columnLabel(c))
+}
+
+// otherValue reports whether something else than a pair is named or dated, which
+// decides between the two.
+func (r *reader) otherValue(p *pair) bool {
+	for i := range r.tokens {
+		if _, _, ok := dateAt(r.tokens, i); ok {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.links, func(k *link) bool {
+		return k != p.ka && k != p.kb && r.free(k) && (len(k.values) > 0 && r.isValue(k) || r.tokens[k.from].isNumber && len(k.values) > 0)
+	})
 }
 
 func columnLabel(c *column) string {

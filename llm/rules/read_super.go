@@ -64,7 +64,18 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		// "most expensive": the next word says more.
 		if _, more := superlatives[r.lower(to)]; more && !wordIs(r.lower(to), "top") {
 			r.few = limit
+			r.take(from, i+1)
 			return
+		}
+	}
+	if figure := aggregates[r.lower(to)]; (figure == "sum" || figure == "avg") && !r.taken(to) {
+		// "the highest total amount": of each group.
+		if k := r.linkFrom(to+1, articles); k != nil {
+			if c := r.measureOf(k); c != nil && c.kind == kindNumber {
+				r.take(to, k.to)
+				r.addSuperlative(item{agg: figure, column: c, at: from}, s.desc, limit, from, to)
+				return
+			}
 		}
 	}
 	k := r.linkFrom(to, set("of the number amount total one time different distinct"))
@@ -203,7 +214,7 @@ func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) 
 		}
 	}
 	counted := wordIs(r.lower(to-1), "most", "fewest", "least") || phrase(r.tokens, to, "number|amount of") > 0
-	if t != nil && counted && len(r.tables) > 1 {
+	if t != nil && counted {
 		r.takeCounted(to, k)
 		r.addSuperlative(item{agg: "count", table: t, at: from}, s.desc, limit, from, to)
 		return true

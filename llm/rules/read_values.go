@@ -93,8 +93,8 @@ func (r *reader) joinedWith(a, b *link) string {
 			}
 		case "in", "the", "a", "either", "also", "not":
 		default:
-			if !r.taken(j) {
-				return ""
+			if k := r.linkAt(j); !r.taken(j) && (k == nil || r.isTable(k) == nil) {
+				return "" // "the Chess club and the Rowing club" is a list
 			}
 		}
 	}
@@ -158,13 +158,10 @@ func (r *reader) valueOf(k, previous *link, last *cond) *valueMatch {
 		if last != nil && last.column == m.column && r.joinedWith(previous, k) != "" {
 			score += 0.5
 		}
-		for n, s := range r.spoken {
-			if s.table == m.column.table {
-				score += 0.1
-				if n == 0 {
-					score += 0.02
-				}
-				break
+		if r.named(m.column.table) {
+			score += 0.1
+			if len(r.spoken) > 0 && r.spoken[0].table == m.column.table {
+				score += 0.02
 			}
 		}
 		if m.column.kind != kindText && m.column.kind != kindDate {

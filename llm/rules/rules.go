@@ -158,18 +158,22 @@ func (r *reader) finish() (reading, bool) {
 func (r *Rules) learn(ctx context.Context, data llm.Data, datasets []llm.Dataset) ([]*table, error) {
 	tables := make([]*table, 0, len(datasets))
 	for i, d := range datasets {
-		key := cacheKey(d)
-		t := r.cache.get(key)
-		if t == nil {
-			t = newTable(d, i)
-			if data != nil {
-				if err := t.learn(ctx, data); err != nil {
-					return nil, err
-				}
+		learn := func() (*table, error) {
+			t := newTable(d, i)
+			if data == nil {
+				return t, nil
 			}
-			if d.Version != "" {
-				r.cache.put(key, t)
-			}
+			return t, t.learn(ctx, data)
+		}
+		var t *table
+		var err error
+		if d.Version == "" {
+			t, err = learn()
+		} else {
+			t, err = r.cache.once(ctx, cacheKey(d), learn)
+		}
+		if err != nil {
+			return nil, err
 		}
 		tables = append(tables, t)
 	}

@@ -15,8 +15,12 @@ func (r *reader) settle() {
 	r.settleSuperlatives()
 	r.settleItems()
 	r.settleAbsence()
+	r.settlePresence()
 	r.settleOr()
 	r.settleBoth()
+	if q.both {
+		r.takeWords("both")
+	}
 	r.settleDistinct()
 	if r.inner > 0 {
 		r.settleInner()
@@ -154,17 +158,74 @@ func (r *reader) settleSuperlatives() {
 func (r *reader) settleAbsence() {
 	q := r.q
 	q.absent = slices.DeleteFunc(q.absent, func(a absence) bool { return a.table == q.main })
+	r.settleNegations()
 	for i := range q.absent {
 		a := &q.absent[i]
 		var rest []cond
 		for _, c := range q.conds {
-			if c.at > a.at && c.column.table != q.main {
+			if c.at > a.at && c.column.table != q.main && len(a.conds) == 0 {
 				a.conds = append(a.conds, c)
 			} else {
 				rest = append(rest, c)
 			}
 		}
 		q.conds = rest
+	}
+}
+
+// settlePresence asks for rows of a table that is only spoken of: "authors who
+// have books".
+func (r *reader) settlePresence() {
+	q := r.q
+	if q.main == nil || r.solo() {
+		return
+	}
+	used := q.tablesOf()
+	for _, a := range q.absent {
+		used = append(used, a.table)
+	}
+	for _, m := range r.spoken {
+		before := m.link.from - 1
+		for wordIs(r.lower(before), "a", "an", "any", "some", "the", "least", "one") {
+			before--
+		}
+		if slices.Contains(used, m.table) || r.zones.asked[m.link.from] || !wordIs(r.lower(before), "by", "in", "have", "has", "had", "having", "with", "used", "on") ||
+			!r.joins.manyOf(q.main, m.table) {
+			continue
+		}
+		q.absent = append(q.absent, absence{table: m.table, at: m.link.from, present: true})
+		used = append(used, m.table)
+		r.note("with some " + join(m.table.words))
+	}
+}
+
+// settleNegations turns "that do not speak English" into the absence of such
+// rows, with all that is said of them.
+func (r *reader) settleNegations() {
+	q := r.q
+	if q.main == nil {
+		return
+	}
+	for i := 0; i < len(q.conds); i++ {
+		c := q.conds[i]
+		if !c.negated || c.column.table == q.main || !r.joins.manyOf(q.main, c.column.table) {
+			continue
+		}
+		c.negated = false
+		a := absence{table: c.column.table, at: c.at, conds: []cond{c}}
+		var rest []cond
+		for n, o := range q.conds {
+			switch {
+			case n == i:
+			case o.column.table == c.column.table && !o.negated && r.sameSentence(o.at, c.at):
+				a.conds = append(a.conds, o)
+			default:
+				rest = append(rest, o)
+			}
+		}
+		q.conds = rest
+		q.absent = append(q.absent, a)
+		i = -1
 	}
 }
 
@@ -192,11 +253,16 @@ func (r *reader) settleOr() {
 // asked for: "which years".
 func (r *reader) settleDistinct() {
 	q := r.q
-	if len(q.items) != 1 || q.items[0].agg != "" || q.limit > 0 || len(q.conds) == 0 || len(q.orders) > 0 {
+	if len(q.items) != 1 || q.items[0].agg != "" || q.limit > 0 || len(q.orders) > 0 || q.position != nil {
 		return
 	}
 	c, k := q.items[0].column, q.items[0].link
-	if c.unique || k == nil || c == nameColumn(c.table) || r.joins.refs[c] {
+	if len(q.conds) == 0 {
+		// "List the cities": each once, unless it is of the rows of a table.
+		q.distinct = q.distinct || k != nil && !c.unique && c.kind == kindText && len(r.spoken) == 0 && c != nameColumn(c.table)
+		return
+	}
+	if c.unique || k == nil || c == nameColumn(c.table) {
 		return
 	}
 	before := k.from - 1

@@ -7,6 +7,15 @@ import (
 
 // asksWhich reports whether the question asks for a thing, not for a figure.
 func (r *reader) asksWhich() bool {
+	for i := range r.tokens {
+		// "what team had …", "the town with …"
+		if r.lower(i) == "what" && i+1 < len(r.tokens) && !stopWords[r.lower(i+1)] && r.measureOf(r.linkAt(i+1)) == nil {
+			return true
+		}
+	}
+	if wordIs(r.lower(0), "the", "name") && wordIs(r.lower(2), "with", "that", "who", "whose") {
+		return true
+	}
 	return slices.ContainsFunc(r.tokens, func(t token) bool {
 		return t.lower == "who" || t.lower == "which" || t.lower == "where" || t.lower == "when"
 	})
@@ -41,12 +50,19 @@ func (r *reader) settleSolo() {
 			return i.agg == "" && slices.ContainsFunc(q.conds, func(c cond) bool { return c.column == i.column && c.op == "in" && !c.negated && len(c.texts) == 1 })
 		})
 	}
+	if len(q.orders) > 0 && q.limit > 0 && r.asksWhich() && !counted {
+		// Who has the most is not answered by how much.
+		q.items = slices.DeleteFunc(q.items, func(i item) bool { return i.agg == "" && i.column == q.orders[0].item.column && !r.zones.asked[i.at] })
+	}
+	r.dropVerbs(counted)
 	r.leaveOutTotals(counted)
 	r.settleWhere(counted)
 	if q.position != nil {
 		q.orders, q.limit = nil, 0
 		if q.position.offset != 0 && len(q.items) == 0 && !slices.ContainsFunc(r.tokens, func(t token) bool { return t.lower == "where" || t.lower == "when" }) {
-			q.items = append(q.items, item{column: q.position.anchor.column})
+			if c := q.position.anchor.column; c.kind == kindText {
+				q.items = append(q.items, item{column: c})
+			}
 		}
 		if counted && q.position.offset == 0 {
 			q.position = nil
@@ -72,6 +88,25 @@ func (r *reader) settleSolo() {
 		}
 	}
 	r.settlePosition()
+}
+
+// dropVerbs takes back columns that only a verb named, where a thing is asked
+// for: "which locomotive was the first to enter service".
+func (r *reader) dropVerbs(counted bool) {
+	q := r.q
+	if counted || len(q.items) != 1 || !r.asksWhich() || wordIs(r.lower(0), "when") {
+		return
+	}
+	it := q.items[0]
+	if it.agg != "" || it.link == nil || wordIs(r.lower(it.link.from-1), "which", "what", "whose") {
+		return
+	}
+	w := r.lower(it.link.to - 1)
+	verb := strings.HasSuffix(w, "ed") || wordIs(w, "born", "built", "held", "won", "lost", "finish", "enter", "begin", "end", "retire", "open", "close")
+	known := slices.ContainsFunc(q.conds, func(c cond) bool { return c.column == it.column && c.op == "sql" })
+	if verb && columnScore(it.link, it.column) < 1 || known || verb && it.column.kind != kindText {
+		q.items = nil
+	}
 }
 
 // totals are what rows that add up others are called.

@@ -118,7 +118,7 @@ var shortForms = map[string]string{
 	"no": "number", "num": "number", "nbr": "number", "nr": "number", "qty": "quantity", "amt": "amount", "avg": "average",
 	"pos": "position", "dept": "department", "dest": "destination", "src": "source", "addr": "address", "tel": "telephone",
 	"desc": "description", "lat": "latitude", "lng": "longitude", "lon": "longitude", "pop": "population", "pct": "percentage",
-	"perc": "percentage", "fname": "name", "lname": "name", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
+	"perc": "percentage", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
 	"min": "minimum", "pts": "points", "nat": "nationality", "mfr": "manufacturer", "yr": "year", "sec": "second", "attn": "attendance",
 	"ppl": "people", "emp": "employee", "cust": "customer", "prod": "product", "std": "standard", "temp": "temperature",
 }

@@ -162,5 +162,26 @@ func nameWords(name string) []string {
 		}
 		words = append(words, t.lemma)
 	}
-	return words
+	return spellOut(words)
+}
+
+// spellOut writes out what names of columns run together.
+func spellOut(words []string) []string {
+	var all []string
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if (w == "f" || w == "l") && i+1 < len(words) && words[i+1] == "name" {
+			w += "name"
+			i++
+		}
+		switch w {
+		case "fname", "firstname", "forename":
+			all = append(all, "first", "name")
+		case "lname", "lastname", "surname":
+			all = append(all, "last", "name")
+		default:
+			all = append(all, w)
+		}
+	}
+	return all
 }

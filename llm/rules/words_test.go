@@ -32,7 +32,8 @@ func TestAlike(t *testing.T) {
 
 func TestNameWords(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"Owner_ID": "owner id", "SurfaceArea": "surface area", "GNPOld": "gnp old", "Prize ($)": "prize money", "% of votes": "percentage of vote", "#": "number"} {
+	for name, want := range map[string]string{"Owner_ID": "owner id", "SurfaceArea": "surface area", "GNPOld": "gnp old", "Prize ($)": "prize money", "% of votes": "percentage of vote", "#": "number",
+		"LName": "last name", "Fname": "first name", "surname": "last name", "F_Score": "f score"} {
 		if got := strings.Join(nameWords(name), " "); got != want {
 			t.Errorf("nameWords(%q) = %q, want %q", name, got, want)
 		}

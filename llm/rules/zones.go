@@ -50,6 +50,9 @@ func (r *reader) findZones() {
 			}
 		}
 		z.asked[i], z.shown[i] = asked, shown
+		if k != nil && i == k.to-1 && slices.ContainsFunc(r.tokens[k.from:k.to], func(t token) bool { return t.lower == "of" || t.lower == "for" }) {
+			asked, shown = false, false // "the titles of books": what follows is about the books
+		}
 	}
 	r.zones = z
 }
