@@ -163,6 +163,9 @@ func plant(t *testing.T, p *process, alice, bob client) (file string) {
 // of them: alice gets nothing of bob's, and nothing that would lead what she has
 // elsewhere.
 func TestPromptInjection(t *testing.T) {
+	if raceDetector {
+		t.Skip("hundreds of questions, which race no more than others do")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	// The files' names must be known before the models are, which are settings.
@@ -189,7 +192,7 @@ func TestPromptInjection(t *testing.T) {
 	model := newProvider(t, "ollama", nil)
 	var mu sync.Mutex
 	obeyed := map[string]bool{}
-	model.answer = func(w http.ResponseWriter, _ *http.Request, q prompt) {
+	model.does(func(w http.ResponseWriter, _ *http.Request, q prompt) {
 		name, _, _ := strings.Cut(q.model, "/")
 		if !strings.Contains(q.text, mark) {
 			// Nobody has given it an order yet.
@@ -200,7 +203,7 @@ func TestPromptInjection(t *testing.T) {
 		obeyed[q.model] = true
 		mu.Unlock()
 		model.say(w, q, orders[name].says(q))
-	}
+	})
 	specs := make([]string, len(names))
 	for i, name := range names {
 		specs[i] = "ollama:" + name

@@ -97,7 +97,7 @@ func toJSON(value any) string {
 func newModel(t *testing.T, lines ...modelLine) *standinModel {
 	t.Helper()
 	m := newProvider(t, "ollama", nil)
-	m.answer = func(w http.ResponseWriter, r *http.Request, q prompt) {
+	m.does(func(w http.ResponseWriter, r *http.Request, q prompt) {
 		for _, line := range lines {
 			if q.job != line.job || !strings.Contains(q.text, line.words) {
 				continue
@@ -111,7 +111,7 @@ func newModel(t *testing.T, lines ...modelLine) *standinModel {
 		}
 		t.Errorf("the model has no line for\n%s\nof %q", q.text, q.job)
 		w.WriteHeader(http.StatusInternalServerError)
-	}
+	})
 	return m
 }
 
@@ -122,6 +122,13 @@ func newProvider(t *testing.T, provider string, answer func(w http.ResponseWrite
 	m.server = httptest.NewServer(m)
 	t.Cleanup(m.server.Close)
 	return m
+}
+
+// does tells the provider how to answer from now on.
+func (m *standinModel) does(answer func(w http.ResponseWriter, r *http.Request, q prompt)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer = answer
 }
 
 // env sets a model for a server.
@@ -170,8 +177,9 @@ func (m *standinModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	m.all = append(m.all, q)
+	answer := m.answer
 	m.mu.Unlock()
-	m.answer(w, r, q)
+	answer(w, r, q)
 }
 
 // readPrompt reads a request of any of the protocols, which must be for a stream.

@@ -24,7 +24,8 @@ func naming(m *standinModel) func(http.ResponseWriter, *http.Request, prompt) {
 func TestChoiceOfModels(t *testing.T) {
 	t.Parallel()
 	first, second := newProvider(t, "openai", nil), newProvider(t, "ollama", nil)
-	first.answer, second.answer = naming(first), naming(second)
+	first.does(naming(first))
+	second.does(naming(second))
 	env := append(append(first.address(), second.address()...), "PARLEY_LLM=openai:a,ollama:b,openai:c")
 	s := serveShop(t, env)
 	ways := map[string]func(choice object) (int, string){

@@ -225,10 +225,10 @@ type modelWorld struct {
 
 func testModels(t *testing.T, provider string, cases map[string]modelCase, args ...string) {
 	model := newProvider(t, provider, nil)
-	model.answer = func(w http.ResponseWriter, r *http.Request, q prompt) {
+	model.does(func(w http.ResponseWriter, r *http.Request, q prompt) {
 		name, _, _ := strings.Cut(q.model, "/")
 		cases[name].does(model, w, r, q)
-	}
+	})
 	var specs []string
 	for name := range cases {
 		specs = append(specs, provider+":"+name+"/nl2ql", provider+":"+name+"/assistant")
