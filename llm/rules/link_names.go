@@ -57,7 +57,7 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 		for _, c := range t.columns {
 			score := c.match(words)
 			if counts && len(c.words) > 0 && c.words[len(c.words)-1] == "no" {
-				score = 0 // a number of flights is no flight number
+				score = 0 // a number of orders is no order number
 			}
 			if initials != "" && initials == c.acronym {
 				score = 0.95
@@ -129,7 +129,7 @@ func (l *linker) ofOne(from, to int) bool {
 }
 
 // swallows reports whether words name a table that the column does not: "the
-// leader of the country" is no column of a state.
+// head of the town" is no column of a city.
 func (l *linker) swallows(words []string, c *column) bool {
 	for _, t := range l.tables {
 		if len(t.words) == 1 && slices.Contains(words, t.words[0]) && !slices.Contains(c.words, t.words[0]) && t != c.table {
@@ -146,7 +146,7 @@ func (c *column) match(words []string) float64 {
 		score = max(score, 0.97*nameScore(words, c.short))
 	}
 	if rest := without(words, c.table.words); len(rest) > 0 && len(rest) < len(words) && len(c.table.words) == 1 && len(without(rest, c.words)) == 0 {
-		// "the code of the country"
+		// "the code of the town"
 		score = max(score, 0.98*nameScore(words, append(slices.Clone(c.table.words), c.words...)))
 	}
 	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 {

@@ -46,7 +46,7 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 	skip := set("of the different distinct other total more % $")
 	if k := r.linkFrom(end, skip); k != nil && r.tableFor(k) != nil {
 		if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
-			r.takeLink(k) // "3 car models": models
+			r.takeLink(k) // "3 dog breeds": breeds
 			end = next.from
 		}
 	}

@@ -9,7 +9,7 @@ func (r *reader) findTables() {
 			r.spoken = append(r.spoken, mention{t, k})
 			continue
 		}
-		// "of all makers": rows of a table, though a column fits the word better.
+		// "of all owners": rows of a table, though a column fits the word better.
 		before := k.from - 1
 		for wordIs(r.lower(before), "the", "all", "any", "some") {
 			before--
@@ -246,6 +246,22 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 					if (fits == nil || fits(c)) && (slices.Contains(c.words, w) || slices.Contains(c.hints, w) && pass) {
 						return c
 					}
+				}
+			}
+		}
+	}
+	if hint != "year" && hint != "date" {
+		return nil
+	}
+	// A date is one, whatever it is called.
+	for _, pass := range []bool{true, false} {
+		for _, t := range r.tables {
+			if r.named(t) != pass || !pass && !r.beside(t) {
+				continue
+			}
+			for _, c := range t.columns {
+				if c.kind == kindDate && (fits == nil || fits(c)) {
+					return c
 				}
 			}
 		}

@@ -54,7 +54,7 @@ var comparators = []comparator{
 	{"not below|under", ">=", ""},
 	{"greater|more than or equal to", ">=", ""},
 	{"less|fewer than or equal to", "<=", ""},
-	{"at least|lease", ">=", ""},
+	{"at least", ">=", ""},
 	{"at most", "<=", ""},
 	{"a minimum of", ">=", ""},
 	{"a maximum of", "<=", ""},
@@ -108,7 +108,7 @@ var superlatives = map[string]superlative{
 	"slowest": {false, "speed"}, "earliest": {false, "date"}, "latest": {true, "date"}, "newest": {true, "date"},
 	"richest": {true, "worth"}, "poorest": {false, "worth"}, "widest": {true, "width"}, "deepest": {true, "depth"},
 	"cheapest": {false, "price"}, "priciest": {true, "price"}, "recent": {true, "date"}, "expensive": {true, "price"},
-	"populous": {true, "population"}, "populated": {true, "population"}, "populace": {true, "population"},
+	"populous": {true, "population"}, "populated": {true, "population"},
 }
 
 // hintColumns are the words of columns that a hint may mean, likeliest first.

@@ -46,7 +46,7 @@ func (r *reader) readAbsence() {
 		}
 		t := r.isTable(k)
 		if t == nil && wordIs(r.lower(i), "never", "not", "without") && r.lower(end-1) == "any" {
-			// "any award in the evaluation": rows of the table said next.
+			// "any prize in the shows": rows of the table said next.
 			for _, m := range r.spoken {
 				if m.link.from > k.from {
 					t = m.table

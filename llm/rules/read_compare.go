@@ -86,7 +86,7 @@ func (r *reader) readBetween(i int) bool {
 			}
 		}
 	default:
-		// "1 to 2 paragraphs"
+		// "1 to 2 dogs"
 		if !r.tokens[i].isNumber || r.lower(i+1) != "to" {
 			return false
 		}

@@ -68,7 +68,7 @@ func (r *reader) readCount(i, end int) {
 	}
 	r.take(i, end)
 	for end < len(r.tokens) && r.taken(end) {
-		end++ // "official languages": the flag is taken already
+		end++ // "wild dogs": the flag is taken already
 	}
 	k := r.linkFrom(end, nil)
 	if k == nil {
@@ -76,7 +76,7 @@ func (r *reader) readCount(i, end int) {
 		return
 	}
 	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
-		// "car models": the first word only says of what.
+		// "dog breeds": the first word only says of what.
 		r.takeLink(k)
 		k = next
 	}
@@ -96,7 +96,7 @@ func (r *reader) readCount(i, end int) {
 			r.q.main = t
 		}
 		if distinct {
-			// Different templates that documents use are counted among documents.
+			// Different breeds that dogs are of are counted among dogs.
 			for _, m := range r.spoken {
 				if m.table == t || m.link.from < k.to {
 					continue
@@ -136,7 +136,7 @@ func (r *reader) isColumn(i int) bool {
 }
 
 // compound reports whether a link to a table only says of what the next one is:
-// "car models". A verb after it does not make one.
+// "dog breeds". A verb after it does not make one.
 func (r *reader) compound(k, next *link) bool {
 	w := r.lower(next.from)
 	if next.from != k.to || len(k.tables) == 0 || quietWords[w] || strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ing") {

@@ -2,7 +2,7 @@ package rules
 
 import "slices"
 
-// readContains reads "with the letter w in its …" and "… contains 'x'".
+// readContains reads "with the letter x in its …" and "… contains 'x'".
 func (r *reader) readContains() {
 	for i := range r.tokens {
 		if r.taken(i) {

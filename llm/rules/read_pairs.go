@@ -77,6 +77,7 @@ var adjectiveHints = map[string]string{
 	"older": "age", "younger": "age", "old": "age", "longer": "length", "shorter": "length", "long": "length", "taller": "height", "tall": "height",
 	"heavier": "weight", "lighter": "weight", "faster": "speed", "slower": "speed", "earlier": "date", "later": "date", "first": "date",
 	"before": "date", "after": "date", "bigger": "size", "larger": "size", "smaller": "size", "newer": "date", "wider": "width", "deeper": "depth",
+	"earn": "money", "earns": "money", "earned": "money", "paid": "money", "weigh": "weight", "weighs": "weight", "cost": "price", "costs": "price",
 	"expensive": "price", "cheaper": "price", "populated": "population", "years": "year", "last": "date",
 }
 

@@ -28,7 +28,7 @@ func (r *reader) readSelection() {
 		}
 		if t := r.isTable(k); t != nil {
 			r.takeLink(k)
-			// "the makers and models": the things themselves are shown too.
+			// "the owners and breeds": the things themselves are shown too.
 			if r.zones.asked[k.from] && n+1 < len(r.links) && r.listedAfter(k, r.links[n+1]) && r.isTable(r.links[n+1]) == nil && r.free(r.links[n+1]) &&
 				!slices.ContainsFunc(r.q.items, func(i item) bool { return i.at < k.from }) {
 				if c := nameColumn(t); c != nil {
@@ -42,7 +42,7 @@ func (r *reader) readSelection() {
 			continue
 		}
 		if next := r.linkFrom(k.to, nil); next != nil && next.from == k.to && len(next.columns) > 0 && len(k.tables) > 0 {
-			// "maker full name": the first word says whose.
+			// "owner full name": the first word says whose.
 			r.takeLink(k)
 			continue
 		}
@@ -53,7 +53,7 @@ func (r *reader) readSelection() {
 		}
 		r.takeLink(k)
 		if n > 0 && r.links[n-1].to == k.from && r.isTable(r.links[n-1]) == nil && r.lower(k.from) == "name" && len(r.q.items) > 0 && r.q.items[len(r.q.items)-1].link == r.links[n-1] {
-			continue // "continent name" is the continent
+			continue // "breed name" is the breed
 		}
 		if last := len(r.q.items) - 1; r.solo() && last >= 0 && r.q.items[last].agg == "" && (r.q.items[last].link == nil || !r.listedAfter(r.q.items[last].link, k)) {
 			continue // one thing is asked for, unless there is a list

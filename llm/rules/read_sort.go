@@ -129,7 +129,7 @@ func (r *reader) groupBy(k *link) {
 	t := r.isTable(k)
 	next := r.linkFrom(k.to, nil)
 	if t != nil && next != nil && len(next.columns) > 0 && r.isTable(next) == nil {
-		// "each car's model": the column is what is grouped by.
+		// "each dog's breed": the column is what is grouped by.
 		if c := r.columnOf(next, nil); c != nil && c.table == t && isKeyOrName(c) {
 			r.q.groupTable = t
 			return

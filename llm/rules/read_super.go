@@ -12,7 +12,7 @@ func (r *reader) readSuperlatives() {
 		if !ok || r.taken(i) || r.linkAt(i) != nil && r.linkAt(i).to-r.linkAt(i).from > 1 && r.linkAt(i).from < i {
 			continue
 		}
-		if wordIs(r.lower(i), "recent", "expensive", "populous", "populated", "populace") {
+		if wordIs(r.lower(i), "recent", "expensive", "populous", "populated") {
 			if !wordIs(r.lower(i-1), "most", "least") {
 				continue
 			}
@@ -80,7 +80,7 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	}
 	k := r.linkFrom(to, set("of the number amount total one time different distinct"))
 	for k != nil && k.from > to && len(k.columns) == 0 && len(k.tables) == 0 && r.linkFrom(k.to, nil) != nil {
-		k = r.linkFrom(k.to, nil) // "the largest number of Asian nations"
+		k = r.linkFrom(k.to, nil) // "the largest number of Roman owners"
 	}
 	if k != nil && !stopsBetween(r.tokens, to, k.from) {
 		if r.superlativeOf(k, from, to, s, limit) {
@@ -123,7 +123,7 @@ func (r *reader) readSuperlative(i int, s superlative) {
 				}
 			}
 		}
-		// "the most awards": what no column tells is counted.
+		// "the most prizes": what no column tells is counted.
 		var counted *table
 		for _, m := range r.spoken {
 			if m.link.from > to {
@@ -138,6 +138,25 @@ func (r *reader) readSuperlative(i int, s superlative) {
 			to = r.linkAt(to).to
 		}
 		r.addSuperlative(item{agg: "count", table: counted, at: from}, s.desc, limit, from, to)
+		return
+	}
+	if hint := adjectiveHints[r.lower(from-1)]; wordIs(r.lower(from-1), "the") || hint != "" {
+		// "who earns the most"
+		if hint == "" {
+			hint = adjectiveHints[r.lower(from-2)]
+		}
+		if c := r.hinted(hint, numericColumn); c != nil {
+			r.take(from-2, from)
+			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
+			r.q.orders[len(r.q.orders)-1].shown = false
+			return
+		}
+	}
+	if wordIs(w, "most", "least") && (to >= len(r.tokens) || r.tokens[to].mark) && k == nil {
+		// "which venue was used the most": how often it occurs.
+		r.doubt(0.05)
+		r.takeWords("used", "listed", "appears", "appeared", "occurs", "occurred", "appear", "occur")
+		r.addSuperlative(item{agg: "count", at: from}, s.desc, limit, from, to)
 		return
 	}
 	if wordIs(w, "largest", "biggest", "smallest") {
@@ -220,7 +239,7 @@ func (r *reader) superlativeOf(k *link, from, to int, s superlative, limit int) 
 		return true
 	}
 	if t == nil && counted && len(k.columns) > 0 {
-		// "the most languages": how many there are, not the greatest.
+		// "the most breeds": how many there are, not the greatest.
 		if c := r.columnOf(k, nil); c != nil && !measurable(c) {
 			r.takeCounted(to, k)
 			r.addSuperlative(item{agg: "count", table: c.table, at: from}, s.desc, limit, from, to)

@@ -199,7 +199,7 @@ func (r *reader) settlePresence() {
 	}
 }
 
-// settleNegations turns "that do not speak English" into the absence of such
+// settleNegations turns "that do not own a poodle" into the absence of such
 // rows, with all that is said of them.
 func (r *reader) settleNegations() {
 	q := r.q

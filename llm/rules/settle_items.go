@@ -15,6 +15,11 @@ func (r *reader) settleItems() {
 		if r.solo() {
 			c = r.askedColumn(t)
 		}
+		if c != nil && c.kind != kindText && wordIs(r.lower(0), "show", "list", "display", "give") && len(r.links) > 0 && r.isTable(r.links[0]) == t {
+			// Rows that are called by no name are shown whole.
+			q.star = true
+			return
+		}
 		if c != nil {
 			q.items = append(q.items, item{column: c})
 			r.doubt(0.05)

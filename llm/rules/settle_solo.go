@@ -125,7 +125,7 @@ func (r *reader) leaveOutTotals(counted bool) {
 		}
 		var texts []string
 		for i, v := range c.normal {
-			if w := strings.TrimPrefix(strings.TrimPrefix(v, "grand "), "league "); totals[w] {
+			if totals[v] || strings.HasSuffix(v, " total") || strings.HasSuffix(v, " totals") {
 				texts = append(texts, c.values[i])
 			}
 		}
