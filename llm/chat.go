@@ -150,10 +150,10 @@ func check(answer reply, form *shape, read func(string) error) error {
 }
 
 // ask calls the model. A provider that refuses a request for a stream and a
-// shape is asked for neither: not all that speak like OpenAI know them, and the
-// prompt has the schema too.
+// shape is asked for neither, for a while: not all that speak like OpenAI know
+// them, and the prompt has the schema too.
 func (c *Chat) ask(ctx context.Context, job string, form *shape, messages []llms.MessageContent) (reply, error) {
-	if _, plain := c.plain.Load(job); !plain {
+	if until, plain := c.plain.Load(job); !plain || time.Now().After(until.(time.Time)) {
 		answer, err := c.caller.call(ctx, wanted{shape: form, stream: true, idle: c.idle}, messages)
 		if !refusedForm(err) || ctx.Err() != nil {
 			return answer, err
@@ -161,10 +161,14 @@ func (c *Chat) ask(ctx context.Context, job string, form *shape, messages []llms
 	}
 	answer, err := c.caller.call(ctx, wanted{}, messages)
 	if err == nil {
-		c.plain.Store(job, true)
+		c.plain.Store(job, time.Now().Add(plainFor))
 	}
 	return answer, err
 }
+
+// plainFor is how long a provider that refused a form is asked without: it may
+// have refused for another reason.
+const plainFor = 10 * time.Minute
 
 func refusedForm(err error) bool {
 	var status *StatusError
