@@ -1,4 +1,8 @@
-// Package a2aserver is the home of the A2A host: the catalog, the JSON-RPC
-// methods and streams of the agents it is given, over the store. What an agent
-// answers is the agent's.
+// Package a2aserver hosts agents: it runs them over the log of events, and gives
+// what they say to those who ask and follow, over A2A's JSON-RPC and streams or in
+// the process. A [Host] begins runs, keeps every event before anyone sees it,
+// takes over the runs of hosts that have died, and leaves its own when it stops.
+//
+// What an agent answers is the agent's, what its events mean to readers of runs is
+// the [Projection]'s that comes with it, and who may see what is the log's.
 package a2aserver
