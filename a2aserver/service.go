@@ -84,10 +84,11 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		}
 	}
 	begins := question.ConversationID == ""
+	place, err := s.host.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
 	if begins {
 		question.ConversationID = uuid.Must(uuid.NewV7()).String()
+		place.ConversationID = question.ConversationID
 	}
-	place, err := s.host.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
 	switch {
 	case err != nil:
 		return nil, err

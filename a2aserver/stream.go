@@ -57,10 +57,10 @@ func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (e
 		ticks = ticker.C
 	}
 	for {
-		event, err := events.next(ctx, ticks)
+		event, err := t.next(ctx, out, events, ticks)
 		switch {
 		case errors.Is(err, errTick):
-			err = out.send(keepAlive, nil, nil)
+			err = out.write(keepAlive, nil, nil)
 		case err == nil:
 			err = out.event(event)
 		}
@@ -68,6 +68,26 @@ func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (e
 			return err
 		}
 	}
+}
+
+// passed is a tick that has come.
+var passed = func() <-chan time.Time {
+	tick := make(chan time.Time)
+	close(tick)
+	return tick
+}()
+
+// next gives the next event. What was written is sent off only where that one has
+// to be waited for: events that come together go together.
+func (t transport) next(ctx context.Context, out *eventWriter, events tail, ticks <-chan time.Time) (storage.Event, error) {
+	event, err := events.next(ctx, passed)
+	if !errors.Is(err, errTick) {
+		return event, err
+	}
+	if err := out.flush(); err != nil {
+		return event, err
+	}
+	return events.next(ctx, ticks)
 }
 
 // eventWriter writes the answer to one request as server-sent events.
@@ -80,14 +100,15 @@ type eventWriter struct {
 	head []byte
 }
 
-// begin sends the headers, so that the client knows at once that it is heard.
+// begin writes the headers, which go with the first event, or before it where
+// that takes its time.
 func (o *eventWriter) begin() error {
 	header := o.w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
 	o.w.WriteHeader(http.StatusOK)
-	return o.send(nil, nil, nil)
+	return o.extend()
 }
 
 func (o *eventWriter) event(event storage.Event) error {
@@ -100,20 +121,23 @@ func (o *eventWriter) event(event storage.Event) error {
 	o.head = append(o.head, "\ndata: "...)
 	o.head = appendHead(o.head, o.id)
 	o.head = append(o.head, `,"result":`...)
-	return o.send(o.head, body, eventEnd)
+	return o.write(o.head, body, eventEnd)
 }
 
 // fail sends an error. It has no number: it is no event of the task's.
 func (o *eventWriter) fail(failure *rpcError) error {
-	return o.send([]byte("data: "), errorResponse(o.id, failure), lineEnd)
+	if err := o.write([]byte("data: "), errorResponse(o.id, failure), lineEnd); err != nil {
+		return err
+	}
+	return o.flush()
 }
 
 // sendPiece is how many bytes a reader has the time of one write for: a slow one
 // that reads on gets even a large event.
 const sendPiece = 64 << 10
 
-// send writes and flushes, in the time that a reader has.
-func (o *eventWriter) send(head, body, end []byte) error {
+// write writes in the time that a reader has.
+func (o *eventWriter) write(head, body, end []byte) error {
 	if err := o.extend(); err != nil {
 		return err
 	}
@@ -130,6 +154,14 @@ func (o *eventWriter) send(head, body, end []byte) error {
 			}
 			part = part[len(piece):]
 		}
+	}
+	return nil
+}
+
+// flush sends off what was written.
+func (o *eventWriter) flush() error {
+	if err := o.extend(); err != nil {
+		return err
 	}
 	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("%w: %w", errReaderGone, err)

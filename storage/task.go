@@ -105,8 +105,9 @@ type TaskCursor struct {
 // the one who asked, a task is not found.
 type Tasks interface {
 	// AskIn says where in a namespace that the caller may see a question is
-	// asked. A conversation that the caller's token does not cover is
-	// ErrNotFound; one that is not begun is not.
+	// asked: in a conversation, or in one to be begun when its id is "". One that
+	// the caller's token does not cover is ErrNotFound; one that is not begun is
+	// not.
 	AskIn(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (AskPlace, error)
 	// Append writes a change and then says so, or why not: ErrConflict when it
 	// does not follow what is there, ErrNotFound when the run or what it was

@@ -138,6 +138,11 @@ WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
 
+// ownNamespaceID is the id of the caller's own namespace named $2, for a caller
+// whose token is not restricted. It says nothing that fromNamespaces does not; it
+// is planned and found many times faster, and most questions are about one's own.
+const ownNamespaceID = `SELECT n.id FROM namespaces n WHERE n.owner = $1 AND lower(n.name) = lower($2)`
+
 // conversationBegun is 1 when the caller has a conversation with id $5 that the
 // caller's token covers, 0 when the token does not cover it, and null when there
 // is none.

@@ -28,6 +28,12 @@ SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + `
 		ID    string        `db:"id"`
 		Begun sql.NullInt64 `db:"begun"`
 	}
+	if conversationID == "" && in.Owner == caller.Username && !caller.Restricted() {
+		if err := s.GetContext(ctx, &found.ID, ownNamespaceID, caller.Username, in.Name); err != nil {
+			return storage.AskPlace{}, fmt.Errorf("find where to ask: %w", classify(err))
+		}
+		return storage.AskPlace{NamespaceID: found.ID}, nil
+	}
 	err := s.GetContext(ctx, &found, query, caller.Username, caller.Restriction, in.Owner, in.Name, conversationID)
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
