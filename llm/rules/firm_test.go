@@ -40,7 +40,7 @@ func TestFirm(t *testing.T) {
 		{"What are the names of departments with a budget above 200000?", "Information Technology;Sales"},
 		{"How many staff work in each department? Show the department name and the count.", "1,Human Resources;3,Information Technology;2,Sales"},
 		{"List the department names that have no staff.", "Legal"},
-		{"What is the full name of the staff member with the highest salary?", "Fay Dahl"},
+		{"What is the full name of the staff with the highest salary?", "Fay Dahl"},
 		{"Give the full names of female staff.", "Ann Olsen;Dina Holm;Fay Dahl"},
 		{"Show the full names of staff born in Oslo.", "Ann Olsen;Carl Ruud;Fay Dahl"},
 		{"What is the birthplace of Bo Falk?", "Lund"},

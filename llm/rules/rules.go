@@ -18,7 +18,7 @@ const (
 	fewTables = 4
 	// threshold is the confidence below which a question counts as not
 	// understood.
-	threshold = 0.5
+	threshold = 0.55
 )
 
 // Rules does the jobs of a language model by rules. It is safe for concurrent

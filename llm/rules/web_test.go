@@ -14,7 +14,7 @@ func TestSeasonTable(t *testing.T) {
 		 (3,'September 17, 1995','Pine Foxes','W 31–3','Pier Field','39,120'),(4,'October 1, 1995','at Mesa Suns','L 14–28','Dune Dome','52,003'),
 		 (5,'October 8, 1995','River Otters','W 21–14','Pier Field','40,777'),(6,'October 15, 1995','at Pine Foxes','W 17–13','Timber Park','29,845')`)}
 	for _, test := range [][2]string{
-		{"how many games were played in september?", "3"},
+		{"how many weeks were there in september?", "3"},
 		{"which game had the highest attendance?", "at Mesa Suns"},
 		{"what was the attendance in week 4?", "52,003"},
 		{"who was the opponent in week 2?", "Harbor Gulls"},
