@@ -33,19 +33,33 @@ type Work struct {
 // errStopped says that nobody wants further events.
 var errStopped = errors.New("the run was stopped")
 
-// Execute gives the events of an agent whose way of answering is answer. An
-// error that answer returns ends the run as failed; the end of ctx ends it
-// without a word, which is the host's to say. A run that has ended gives nothing.
-func Execute(ctx context.Context, config Config, exec *a2asrv.ExecutorContext, answer func(context.Context, *Work) error) iter.Seq2[a2a.Event, error] {
+// Executor answers questions in an agent's own way. It is safe for concurrent
+// use.
+type Executor struct {
+	config Config
+	answer func(context.Context, *Work) error
+}
+
+var _ a2asrv.AgentExecutor = (*Executor)(nil)
+
+// NewExecutor makes an Executor whose way of answering is answer.
+func NewExecutor(config Config, answer func(context.Context, *Work) error) *Executor {
+	return &Executor{config: config.withDefaults(), answer: answer}
+}
+
+// Execute gives the events of the answer to the question in ctx. An error of the
+// agent's ends the run as failed; the end of ctx ends it without a word, which is
+// the host's to say. A run that has ended gives nothing.
+func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		w := &Work{config: config.withDefaults(), exec: exec, yield: yield}
+		w := &Work{config: e.config, exec: exec, yield: yield}
 		if w.State().Terminal() {
 			return
 		}
 		var err error
 		if asking, ok := storage.AskingFrom(ctx); ok {
 			w.asking = asking
-			err = answer(ctx, w)
+			err = e.answer(ctx, w)
 		} else {
 			err = errors.New("the context holds no question")
 		}
@@ -56,7 +70,7 @@ func Execute(ctx context.Context, config Config, exec *a2asrv.ExecutorContext, a
 }
 
 // Cancel gives the event that ends a run that was canceled.
-func Cancel(exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		event := a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil)
 		event.Status.Timestamp = stamp(*event.Status.Timestamp)

@@ -4,32 +4,15 @@ package assistant
 
 import (
 	"context"
-	"iter"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
 	"parley/llm"
 )
 
-// Executor answers questions. It is safe for concurrent use.
-type Executor struct{ config agents.Config }
-
-var _ a2asrv.AgentExecutor = (*Executor)(nil)
-
-// New makes an Executor.
-func New(config agents.Config) *Executor { return &Executor{config: config} }
-
-// Execute answers the question in ctx: see [agents.Execute].
-func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
-	return agents.Execute(ctx, e.config, exec, answer)
-}
-
-// Cancel ends a run.
-func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
-	return agents.Cancel(exec)
-}
+// New makes the agent.
+func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
 // answer emits what is not there yet of a run's events.
 func answer(ctx context.Context, w *agents.Work) error {

@@ -4,31 +4,14 @@ package nl2ql
 
 import (
 	"context"
-	"iter"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
 )
 
-// Executor answers questions. It is safe for concurrent use.
-type Executor struct{ config agents.Config }
-
-var _ a2asrv.AgentExecutor = (*Executor)(nil)
-
-// New makes an Executor. It needs no Memory.
-func New(config agents.Config) *Executor { return &Executor{config: config} }
-
-// Execute answers the question in ctx: see [agents.Execute].
-func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
-	return agents.Execute(ctx, e.config, exec, answer)
-}
-
-// Cancel ends a run.
-func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
-	return agents.Cancel(exec)
-}
+// New makes the agent. It needs no Memory.
+func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
 // answer emits four events, less those that are there. The query is shown once
 // it has run, as only then is it known to be the one.
