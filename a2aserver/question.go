@@ -30,20 +30,11 @@ const (
 	maxPrompt  = 40 << 10
 )
 
-func wrong(text string) error { return a2a.NewError(a2a.ErrInvalidParams, text) }
-
 // toQuestion reads the question that a message asks.
 func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, error) {
 	var q storage.Question
-	switch {
-	case message == nil:
-		return q, wrong("message is required")
-	case message.ID == "":
-		return q, wrong("message.messageId is required")
-	case message.Role != a2a.MessageRoleUser:
-		return q, wrong("message.role must be ROLE_USER")
-	case len(message.Parts) == 0:
-		return q, wrong("message.parts is required")
+	if len(message.Parts) == 0 {
+		return q, invalidParams("message.parts is required")
 	}
 	var err error
 	if q.Text, err = questionText(message); err != nil {
@@ -51,7 +42,7 @@ func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, 
 	}
 	if message.ContextID != "" {
 		if q.ConversationID, err = readID(message.ContextID); err != nil {
-			return q, wrong("message.contextId must be a uuid")
+			return q, invalidParams("message.contextId must be a uuid")
 		}
 	}
 	if err := checkSettings(message.Metadata); err != nil {
@@ -84,11 +75,11 @@ func questionText(message *a2a.Message) (string, error) {
 	case len(texts) == 0:
 		return "", a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
 	case strings.TrimSpace(text) == "":
-		return "", wrong("the question is empty")
+		return "", invalidParams("the question is empty")
 	case len(text) > storage.MaxQuestion:
-		return "", wrong("the question is longer than 32 KiB")
+		return "", invalidParams("the question is longer than 32 KiB")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", wrong("the question must be text without NUL")
+		return "", invalidParams("the question must be text without NUL")
 	}
 	return text, nil
 }
@@ -102,7 +93,7 @@ func checkSettings(metadata map[string]any) error {
 		}
 		text, ok := value.(string)
 		if !ok || len(text) > longest || strings.ContainsRune(text, 0) {
-			return wrong("message metadata." + key + " must be a text of a sensible length")
+			return invalidParams("message metadata.%s must be a text of a sensible length", key)
 		}
 	}
 	return nil
@@ -121,7 +112,7 @@ func describe(q *storage.Question, message *a2a.Message) {
 func toNamespace(caller storage.Caller, metadata map[string]any) (storage.NamespaceRef, error) {
 	text, _ := metadata[namespaceKey].(string)
 	if text == "" {
-		return storage.NamespaceRef{}, wrong("message metadata.namespace is required")
+		return storage.NamespaceRef{}, invalidParams("message metadata.namespace is required")
 	}
 	owner, name, both := strings.Cut(text, "/")
 	if !both {
@@ -131,10 +122,10 @@ func toNamespace(caller storage.Caller, metadata map[string]any) (storage.Namesp
 	if given && beside != nil {
 		named, ok := beside.(string)
 		if !ok || named == "" {
-			return storage.NamespaceRef{}, wrong("message metadata.username must be the name of a user")
+			return storage.NamespaceRef{}, invalidParams("message metadata.username must be the name of a user")
 		}
 		if both && actor(caller, owner) != actor(caller, named) {
-			return storage.NamespaceRef{}, wrong("message metadata.namespace and metadata.username name different owners")
+			return storage.NamespaceRef{}, invalidParams("message metadata.namespace and metadata.username name different owners")
 		}
 		owner, both = named, true
 	}
@@ -143,7 +134,7 @@ func toNamespace(caller storage.Caller, metadata map[string]any) (storage.Namesp
 	}
 	ref := storage.NamespaceRef{Owner: actor(caller, owner), Name: name}
 	if storage.CheckUsername(ref.Owner) != "" || storage.CheckName(ref.Name) != "" {
-		return storage.NamespaceRef{}, wrong("message metadata.namespace must be a namespace, or owner/namespace")
+		return storage.NamespaceRef{}, invalidParams("message metadata.namespace must be a namespace, or owner/namespace")
 	}
 	return ref, nil
 }
@@ -161,24 +152,11 @@ func checkConfig(cfg *a2a.SendMessageConfig) error {
 	if cfg == nil {
 		return nil
 	}
-	if cfg.PushConfig != nil {
-		return a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported")
-	}
-	if err := checkHistory(cfg.HistoryLength); err != nil {
-		return err
-	}
 	readable := func(mode string) bool {
 		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
 	}
 	if len(cfg.AcceptedOutputModes) > 0 && !slices.ContainsFunc(cfg.AcceptedOutputModes, readable) {
 		return a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
-	}
-	return nil
-}
-
-func checkHistory(length *int) error {
-	if length != nil && *length < 0 {
-		return wrong("historyLength must not be negative")
 	}
 	return nil
 }

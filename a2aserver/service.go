@@ -27,7 +27,8 @@ type tail interface {
 
 // service is one agent as a transport calls it; the caller is in the context.
 // Its streams are those of a2asrv.RequestHandler, with numbers and as bytes, and
-// what is wrong with a request is known before the first event.
+// what is wrong with a request is known before the first event. What can be wrong
+// with the form of a request was checked when it was read: see params.go.
 type service interface {
 	a2asrv.RequestHandler
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
@@ -70,7 +71,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, wrong("there is no such namespace, or none that you may read")
+		return nil, invalidParams("there is no such namespace, or none that you may read")
 	}
 	return r, err
 }
@@ -109,7 +110,7 @@ func (s *agentService) refuseMore(ctx context.Context, who storage.Caller, messa
 	case err != nil:
 		return err
 	case message.ContextID != "" && message.ContextID != kept.ConversationID:
-		return wrong("message.contextId is not that of the task")
+		return invalidParams("message.contextId is not that of the task")
 	case kept.Open:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
@@ -119,7 +120,7 @@ func (s *agentService) refuseMore(ctx context.Context, who storage.Caller, messa
 // kept reads a task of the caller's.
 func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
 	if id == "" {
-		return storage.Task{}, wrong("the id of the task is required")
+		return storage.Task{}, invalidParams("the id of the task is required")
 	}
 	runID, err := readID(string(id))
 	if err != nil {
@@ -234,7 +235,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	case !kept.Open && (after < 0 || after >= kept.LastEvent):
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
 	case after > kept.LastEvent:
-		return nil, wrong("Last-Event-ID is not that of an event of the task")
+		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
 	case after >= 0:
 		return s.host.follow(who, kept.RunID, after), nil
 	}
@@ -290,9 +291,6 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkHistory(request.HistoryLength); err != nil {
 		return nil, err
 	}
 	kept, err := s.kept(ctx, who, request.ID, true)

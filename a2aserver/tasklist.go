@@ -16,7 +16,6 @@ import (
 
 const (
 	defaultPage = 50
-	maxPage     = 100
 	// maxPageBytes ends a page early: tasks may have large artifacts.
 	maxPageBytes = 8 << 20
 )
@@ -87,14 +86,8 @@ func size(kept storage.Task) int {
 
 func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilter, error) {
 	filter := storage.TaskFilter{Agent: s.agent.Name, State: string(request.Status), Limit: request.PageSize}
-	if err := checkHistory(request.HistoryLength); err != nil {
-		return filter, err
-	}
 	if filter.Limit == 0 {
 		filter.Limit = defaultPage
-	}
-	if filter.Limit < 1 || filter.Limit > maxPage {
-		return filter, wrong("pageSize must be from 1 to 100")
 	}
 	if request.StatusTimestampAfter != nil {
 		filter.UpdatedAfter = *request.StatusTimestampAfter
@@ -102,7 +95,7 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 	if request.PageToken != "" {
 		cursor, ok := toCursor(request.PageToken)
 		if !ok {
-			return filter, wrong("pageToken is not one that was given")
+			return filter, invalidParams("pageToken is not one that was given")
 		}
 		filter.After = &cursor
 	}
