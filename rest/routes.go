@@ -11,11 +11,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/auth"
+	"parley/internal/baseurl"
 	"parley/storage"
 )
 
 // Root is the path under which the interface lives.
-const Root = "/api/v1"
+const Root = baseurl.Root
 
 // PartPath is where, below Root, the parts of uploads go, by addresses that are
 // signed: no token is needed.

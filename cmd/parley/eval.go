@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/cards"
+	"parley/internal/apiclient"
 	"parley/llm/eval"
 )
 
@@ -108,7 +109,7 @@ func (e *evalCmd) Run(ctx context.Context, out output) (err error) {
 	}
 	m := measurement{
 		cfg: cfg, suite: suite, results: results, out: out, report: eval.Report{Failures: cfg.failures},
-		client: newEvalClient(server, token, e.Agent, loadsAtOnce*cfg.parallel), agent: e.Agent,
+		client: &evalClient{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
 	}
 	return m.run(ctx)
 }

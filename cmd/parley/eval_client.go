@@ -1,110 +1,29 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"parley/agents"
 	"parley/cards"
+	"parley/internal/apiclient"
 	"parley/llm"
 	"parley/llm/eval"
-	"parley/rest"
 )
 
-// maxAnswer is the largest answer of a server that is read: results are smaller
-// unless a server is set otherwise.
-const maxAnswer = 64 << 20
-
-// evalClient speaks to a server as its users do.
+// evalClient asks an agent of a server.
 type evalClient struct {
-	http  http.Client
-	base  string
-	token string
+	*apiclient.Client
 	agent string
 }
 
 var _ eval.Asker = (*evalClient)(nil)
-
-// newEvalClient makes a client for a server's address, with or without the path
-// of the interface, that keeps some connections.
-func newEvalClient(address, token, agent string, connections int) *evalClient {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = connections
-	base := strings.TrimSuffix(strings.TrimRight(address, "/"), rest.Root) + rest.Root
-	return &evalClient{http: http.Client{Transport: transport}, base: base, token: token, agent: agent}
-}
-
-// statusError is an answer that says no.
-type statusError struct {
-	status int
-	words  string
-}
-
-func (e *statusError) Error() string {
-	return fmt.Sprintf("the server says %d: %s", e.status, e.words)
-}
-
-// call sends JSON, or nothing, and reads the JSON that comes back, if it is
-// wanted.
-func (c *evalClient) call(ctx context.Context, method, path string, body, into any) error {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("write a request: %w", err)
-		}
-	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("make a request: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.Set("Content-Type", "application/json")
-	_, answer, err := c.do(request)
-	if err != nil || into == nil {
-		return err
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
-	}
-	return nil
-}
-
-// do sends a request and reads the answer. One that says no is a statusError.
-func (c *evalClient) do(request *http.Request) (http.Header, []byte, error) {
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask the server: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("read the server's answer: %w", err)
-	case len(answer) > maxAnswer:
-		return nil, nil, fmt.Errorf("the server's answer is larger than %d bytes", maxAnswer)
-	case response.StatusCode/100 == 2:
-		return response.Header, answer, nil
-	}
-	var said struct {
-		Message      string `json:"message"`
-		ErrorMessage string `json:"error_message"`
-	}
-	if json.Unmarshal(answer, &said) != nil {
-		said.Message = ""
-	}
-	words := cmp.Or(said.ErrorMessage, said.Message, http.StatusText(response.StatusCode))
-	return nil, nil, &statusError{status: response.StatusCode, words: words}
-}
 
 // a2aTask is what is read of a task.
 type a2aTask struct {
@@ -156,7 +75,7 @@ func (c *evalClient) Ask(ctx context.Context, space eval.Namespace, question eva
 			"metadata": map[string]any{"namespace": space.Name},
 		},
 	}}
-	if err := c.call(ctx, http.MethodPost, "/a2a/"+c.agent, request, &answer); err != nil {
+	if err := c.Call(ctx, http.MethodPost, "/a2a/"+c.agent, request, &answer); err != nil {
 		return eval.Reply{}, fmt.Errorf("%w: %w", eval.ErrStop, err)
 	}
 	switch {

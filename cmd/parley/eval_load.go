@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"parley/internal/apiclient"
 	"parley/llm/eval"
 	"parley/storage"
 )
@@ -113,7 +113,7 @@ func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, 
 // see them in the order in which they were made, and may choose by it.
 func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func()) error {
 	for _, t := range space.there {
-		if err := c.call(ctx, http.MethodDelete, t.path("/data"), nil, nil); err != nil {
+		if err := c.Call(ctx, http.MethodDelete, t.path("/data"), nil, nil); err != nil {
 			return fmt.Errorf("delete what is there of %s: %w", t, err)
 		}
 	}
@@ -137,7 +137,7 @@ func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func
 // would be asked, too: an error.
 func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, error) {
 	var there []struct{ Name string }
-	if err := c.call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
+	if err := c.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
 	known := map[string]bool{}
@@ -163,9 +163,8 @@ func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, 
 // lookInto is look for a namespace that may be there.
 func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name string, space *evalSpace) error {
 	var datasets []struct{ Name string }
-	var refused *statusError
-	err := c.call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
-	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	err := c.Call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
+	if apiclient.Status(err) == http.StatusNotFound {
 		return nil // it is somebody else's, shared with this user
 	}
 	if err != nil {
@@ -219,7 +218,7 @@ type evalIngestion struct {
 
 func (c *evalClient) attempts(ctx context.Context, t evalTable) ([]evalIngestion, error) {
 	var list struct{ Data []evalIngestion }
-	if err := c.call(ctx, http.MethodGet, t.path("/data")+"/ingest/attempts?pageSize=100", nil, &list); err != nil {
+	if err := c.Call(ctx, http.MethodGet, t.path("/data")+"/ingest/attempts?pageSize=100", nil, &list); err != nil {
 		return nil, fmt.Errorf("list the ingestions of %s: %w", t, err)
 	}
 	return list.Data, nil
@@ -267,7 +266,7 @@ func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
 		}
 	}
 	upload := t.path("/upload/multipart")
-	if err := c.call(ctx, http.MethodPost, upload+"/prepare", map[string]any{"filename": t.Name + ".csv", "size": info.Size()}, &prepared); err != nil {
+	if err := c.Call(ctx, http.MethodPost, upload+"/prepare", map[string]any{"filename": t.Name + ".csv", "size": info.Size()}, &prepared); err != nil {
 		return "", fmt.Errorf("prepare an upload: %w", err)
 	}
 	var parts []map[string]any
@@ -278,7 +277,7 @@ func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
 			return "", fmt.Errorf("upload a part: %w", err)
 		}
 		request.ContentLength = part.Size
-		header, _, err := c.do(request)
+		header, _, err := c.Do(request)
 		if err != nil {
 			return "", fmt.Errorf("upload a part: %w", err)
 		}
@@ -287,7 +286,7 @@ func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
 	}
 	var begun struct{ ID string }
 	finish := map[string]any{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts, "name": t.label}
-	if err := c.call(ctx, http.MethodPost, upload+"/finish", finish, &begun); err != nil {
+	if err := c.Call(ctx, http.MethodPost, upload+"/finish", finish, &begun); err != nil {
 		return "", fmt.Errorf("finish an upload: %w", err)
 	}
 	return begun.ID, nil

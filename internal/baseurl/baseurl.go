@@ -4,6 +4,9 @@ package baseurl
 
 import "context"
 
+// Root is the path under which the interface lives.
+const Root = "/api/v1"
+
 type key struct{}
 
 // With gives a context that knows the address.

@@ -1,0 +1,93 @@
+// Package apiclient speaks to a running server as its users do, over its public
+// interface. It is what the command line is made of.
+package apiclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"parley/internal/baseurl"
+)
+
+// maxAnswer is the largest answer of a server that is read: results are smaller
+// unless a server is set otherwise.
+const maxAnswer = 64 << 20
+
+// Client calls a server for one user.
+type Client struct {
+	http  http.Client
+	base  string
+	token string
+}
+
+// New makes a client for a server's address, with or without the path of the
+// interface, that keeps up to so many connections.
+func New(address, token string, connections int) *Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = connections
+	base := strings.TrimSuffix(strings.TrimRight(address, "/"), baseurl.Root) + baseurl.Root
+	return &Client{http: http.Client{Transport: transport}, base: base, token: token}
+}
+
+// Call sends JSON, or nothing, to a path below the interface's root, and reads
+// the JSON that comes back, if it is wanted. An answer that says no is a
+// *StatusError.
+func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("write a request: %w", err)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("make a request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "application/json")
+	_, answer, err := c.Do(request)
+	if err != nil || into == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// Do sends a request as it is, without a token, and reads the answer. One that
+// says no is a *StatusError.
+func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask the server: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read the server's answer: %w", err)
+	case len(answer) > maxAnswer:
+		return nil, nil, fmt.Errorf("the server's answer is larger than %d bytes", maxAnswer)
+	case response.StatusCode/100 == 2:
+		return response.Header, answer, nil
+	}
+	return nil, nil, refusal(response.StatusCode, answer)
+}
+
+// Status gives the HTTP status with which a server said no, 0 when an error is
+// something else.
+func Status(err error) int {
+	var refused *StatusError
+	if errors.As(err, &refused) {
+		return refused.Status
+	}
+	return 0
+}
