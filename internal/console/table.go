@@ -1,0 +1,114 @@
+package console
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// Table is a table to be printed.
+type Table struct {
+	Columns []Column
+	// Rows have a cell for each column; those that they lack are empty.
+	Rows [][]string
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name string
+	// Right aligns it to the right, as numbers are.
+	Right bool
+}
+
+const (
+	gap = "  "
+	// narrowest is what no column is cut below, unless it is narrower.
+	narrowest = 6
+	// None stands for a value that there is not.
+	None = "—"
+)
+
+// Write prints the table, aligned. Cells are made harmless; where somebody looks
+// on, the widest are cut until a row fits the terminal.
+func (t Table) Write(w io.Writer, style Style) error {
+	out := bufio.NewWriter(w)
+	widths := t.widths()
+	if style.Terminal() {
+		fit(widths, style.Width-len(gap)*(len(widths)-1))
+	}
+	names, rules := make([]string, len(t.Columns)), make([]string, len(t.Columns))
+	for i, column := range t.Columns {
+		names[i], rules[i] = column.Name, strings.Repeat("-", widths[i])
+	}
+	t.line(out, names, widths, style.Bold)
+	t.line(out, rules, widths, style.Dim)
+	for _, row := range t.Rows {
+		t.line(out, row, widths, func(cell string) string {
+			if cell == None {
+				return style.Dim(cell)
+			}
+			return cell
+		})
+	}
+	return out.Flush()
+}
+
+func (t Table) widths() []int {
+	widths := make([]int, len(t.Columns))
+	for i, column := range t.Columns {
+		widths[i] = max(Width(Line(column.Name)), 1)
+		for _, row := range t.Rows {
+			if i < len(row) {
+				widths[i] = max(widths[i], Width(Line(row[i])))
+			}
+		}
+	}
+	return widths
+}
+
+// fit takes from the widest columns until all fit, or none can be made narrower.
+func fit(widths []int, all int) {
+	for i, width := range widths {
+		widths[i] = min(width, max(all, narrowest)) // a cell may be a megabyte wide
+	}
+	for {
+		sum, widest, second := 0, 0, 0
+		for i, width := range widths {
+			sum += width
+			if width > widths[widest] {
+				widest = i
+			}
+		}
+		for i, width := range widths {
+			if i != widest {
+				second = max(second, width)
+			}
+		}
+		if sum <= all || widths[widest] <= narrowest {
+			return
+		}
+		widths[widest] = max(narrowest, min(widths[widest]-1, second), widths[widest]-(sum-all))
+	}
+}
+
+// line prints one line, without blanks at its end.
+func (t Table) line(out *bufio.Writer, row []string, widths []int, mark func(string) string) {
+	blanks := 0
+	for i, width := range widths {
+		cell := ""
+		if i < len(row) {
+			cell = Cut(Line(row[i]), width)
+		}
+		padding := width - Width(cell)
+		if t.Columns[i].Right {
+			blanks, padding = blanks+padding, 0
+		}
+		if cell != "" {
+			_, _ = out.WriteString(strings.Repeat(" ", blanks)) // Flush tells
+			blanks = 0
+		}
+		_, _ = out.WriteString(mark(cell))
+		blanks += padding + len(gap)
+	}
+	_ = out.WriteByte('\n')
+}

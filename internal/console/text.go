@@ -1,0 +1,105 @@
+// Package console prints for people: texts that cannot drive their terminal,
+// aligned tables, modest Markdown. What is printed, and where, is left to its
+// users.
+package console
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Line makes a text harmless and one line long: what would move the cursor,
+// change the terminal or turn the order of letters is shown as Go writes it, \x1b
+// for an escape. Everything that others have written passes through here, or
+// through Text, before it is printed.
+func Line(text string) string { return clean(text, "") }
+
+// Text is Line for texts of several lines, which it keeps.
+func Text(text string) string {
+	return clean(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
+}
+
+func clean(text, keep string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || harmful(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError:
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				fmt.Fprintf(&b, `\x%02x`, text[i])
+				continue
+			}
+			b.WriteRune(r)
+		case harmful(r) && !strings.ContainsRune(keep, r):
+			b.WriteString(escaped(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// harmful reports whether a character does something else than being seen.
+// Joiners stay, for some scripts and emoji are made with them.
+func harmful(r rune) bool {
+	const joiner, nonJoiner = '\u200d', '\u200c'
+	if r == joiner || r == nonJoiner {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+func escaped(r rune) string {
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r == '\r':
+		return `\r`
+	case r < 0x80:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r > 0xffff:
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// JSON makes a JSON text harmless and leaves what it says: what Line would show
+// is escaped in its strings.
+func JSON(text []byte) []byte {
+	var b strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r < 0x20 || !harmful(r):
+			b.WriteRune(r) // a control character in JSON is white space
+		case r > 0xffff:
+			high := 0xd800 + (r-0x10000)>>10
+			low := 0xdc00 + (r-0x10000)&0x3ff
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return []byte(b.String())
+}
+
+// cells measures in the columns of a terminal, the same in every locale.
+var cells = &runewidth.Condition{}
+
+// Width gives how many columns of a terminal a harmless line takes.
+func Width(line string) int { return cells.StringWidth(line) }
+
+// Cut shortens a harmless line to so many columns, with … for what is left out.
+func Cut(line string, width int) string {
+	if Width(line) <= width {
+		return line
+	}
+	return cells.Truncate(line, width, "…")
+}
