@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,14 +11,26 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"parley/internal/console"
 )
 
 // The exit codes that a script can tell apart.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotSignedIn = 3
+	exitNotFound    = 4
+	exitUnavailable = 5
+	exitNoAnswer    = 6
+	exitInterrupted = 130
 )
+
+// description is what --help begins with.
+const description = `An A2A-first agent host for people's own data.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server cannot be reached or has too much to do, 6 the question has no answer, 130 interrupted.`
 
 // cli is the command line. Every flag has its PARLEY_ variable, but for those
 // whose variables are known by other names.
@@ -52,7 +63,7 @@ func run(ctx context.Context, args []string, out output) int {
 	exited := -1
 	parser, err := kong.New(&cli{},
 		kong.Name("parley"),
-		kong.Description("An A2A-first agent host for people's own data."),
+		kong.Description(description),
 		kong.DefaultEnvars("PARLEY"),
 		kong.Writers(out.stdout, out.stderr),
 		kong.Exit(func(code int) { exited = code }),
@@ -73,16 +84,16 @@ func run(ctx context.Context, args []string, out output) int {
 		return fail(out, exitUsage, fmt.Errorf("%w (see: parley --help)", err))
 	}
 	if err := command.Run(); err != nil {
-		var wrong wrongSettings
-		if errors.As(err, &wrong) {
-			return fail(out, exitUsage, err)
-		}
-		return fail(out, exitFailed, err)
+		return fail(out, exitCode(ctx, err), err)
 	}
 	return exitOK
 }
 
+// fail prints an error, which may repeat what a server said, and what to do.
 func fail(out output, code int, err error) int {
-	fmt.Fprintf(out.stderr, "parley: %v\n", err)
+	fmt.Fprintf(out.stderr, "parley: %s\n", console.Text(err.Error()))
+	if todo := advice(code, err); todo != "" {
+		fmt.Fprintf(out.stderr, "  %s\n", todo)
+	}
 	return code
 }

@@ -67,7 +67,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body, into any) 
 func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask the server: %w", err)
+		return nil, nil, unreachable(request, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))

@@ -3,10 +3,48 @@ package apiclient
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 )
+
+// UnreachableError is a server that gives no answer.
+type UnreachableError struct {
+	// Server is its address, without a path.
+	Server string
+	Err    error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no answer from %s: %v", e.Server, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// unreachable says that a request got no answer. Neither the path nor what may
+// stand behind it, a signature perhaps, is repeated.
+func unreachable(request *http.Request, err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if cause := request.Context().Err(); cause != nil {
+		return fmt.Errorf("ask the server: %w", cause)
+	}
+	return &UnreachableError{Server: request.URL.Scheme + "://" + request.URL.Host, Err: err}
+}
+
+// Unavailable reports whether an error is a server that cannot be asked now, and
+// perhaps can later.
+func Unavailable(err error) bool {
+	var silent *UnreachableError
+	return errors.As(err, &silent) || slices.Contains([]int{
+		http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+	}, Status(err))
+}
 
 // StatusError is an answer that says no.
 type StatusError struct {

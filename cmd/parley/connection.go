@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"parley/internal/apiclient"
+)
+
+// connectionSettings say which server a command talks to, and for whom.
+type connectionSettings struct {
+	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to talk to (${default})."`
+	Token  string `placeholder:"TEXT" help:"A token that says who you are. Better set by its variable."`
+}
+
+func (s connectionSettings) read(c *checker) {
+	if s.Server == "" {
+		c.refuse("server", "must be the address of a server")
+	}
+	c.secretless("server", s.Server)
+}
+
+// connections is how many connections to a server a command keeps.
+const connections = 8
+
+// client makes a client of the server. Without a token there is no use in one.
+func (s connectionSettings) client() (*apiclient.Client, error) {
+	token := strings.TrimSpace(s.Token)
+	if token == "" {
+		return nil, errNoToken
+	}
+	return apiclient.New(s.Server, token, connections), nil
+}
+
+var (
+	errNoToken = errors.New("no token")
+	// errNotFound is for what there is not, where no server said so.
+	errNotFound = errors.New("not found")
+	// errNoAnswer is for a question that was asked and not answered.
+	errNoAnswer = errors.New("no answer")
+)
+
+// exitCode tells scripts why a command failed.
+func exitCode(ctx context.Context, err error) int {
+	var wrong wrongSettings
+	var refused *apiclient.RPCError
+	switch status := apiclient.Status(err); {
+	case errors.As(err, &wrong):
+		return exitUsage
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, errNoToken), status == http.StatusUnauthorized:
+		return exitNotSignedIn
+	case errors.Is(err, errNotFound), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
+		return exitNotFound
+	case apiclient.Unavailable(err):
+		return exitUnavailable
+	case errors.Is(err, errNoAnswer):
+		return exitNoAnswer
+	}
+	return exitFailed
+}
+
+// advice says what to do about an error, "" when there is nothing to say.
+func advice(code int, err error) string {
+	switch {
+	case errors.Is(err, errNoToken):
+		return "make a token with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+	case code == exitNotSignedIn:
+		return "the token is wrong or has expired: make one with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+	case code == exitUnavailable && apiclient.Status(err) == 0:
+		return "is it running? Start one with `parley serve`, or set PARLEY_SERVER to where it is"
+	case code == exitUnavailable:
+		return "the server has too much to do, or cannot work now: try again later"
+	case code == exitNotFound && apiclient.Status(err) == http.StatusNotFound:
+		return "`parley datasets` lists what you may read"
+	case code == exitNotFound && !errors.Is(err, errNotFound):
+		return "`parley tasks` lists what you have asked"
+	}
+	return ""
+}
