@@ -3,12 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-
-	"github.com/google/uuid"
 
 	"parley/agents"
 	"parley/cards"
@@ -25,76 +21,26 @@ type evalClient struct {
 
 var _ eval.Asker = (*evalClient)(nil)
 
-// a2aTask is what is read of a task.
-type a2aTask struct {
-	Status struct {
-		State   string
-		Message struct{ Parts a2aParts }
-	}
-	Artifacts []a2aArtifact
-}
-
-type a2aArtifact struct {
-	ArtifactID string
-	Parts      a2aParts
-	Metadata   struct {
-		Answered   *bool
-		Confidence float64
-		Reasoning  string
-	}
-}
-
-type a2aParts []struct {
-	Text string
-	Data struct {
-		Rows  []json.RawMessage
-		Query string
-	}
-}
-
-func (p a2aParts) text() string {
-	for _, part := range p {
-		if part.Text != "" {
-			return part.Text
-		}
-	}
-	return ""
-}
-
 // Ask implements eval.Asker by SendMessage. Only what keeps a server from being
 // asked at all stops the questions.
 func (c *evalClient) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
-	var answer struct {
-		Result struct{ Task *a2aTask }
-		Error  *struct{ Message string }
+	asked := apiclient.NewQuestion(question.Question, space.Name)
+	task, err := c.Agent(c.agent).Send(ctx, asked)
+	var refused *apiclient.RPCError
+	if errors.As(err, &refused) {
+		return eval.Reply{}, fmt.Errorf("the agent refused the question: %w", err)
 	}
-	request := map[string]any{"jsonrpc": "2.0", "id": question.ID, "method": "SendMessage", "params": map[string]any{
-		"message": map[string]any{
-			"messageId": uuid.NewString(), "role": "ROLE_USER",
-			"parts":    []any{map[string]any{"text": question.Question}},
-			"metadata": map[string]any{"namespace": space.Name},
-		},
-	}}
-	if err := c.Call(ctx, http.MethodPost, "/a2a/"+c.agent, request, &answer); err != nil {
+	if err != nil {
 		return eval.Reply{}, fmt.Errorf("%w: %w", eval.ErrStop, err)
 	}
-	switch {
-	case answer.Error != nil:
-		return eval.Reply{}, fmt.Errorf("the agent refused the question: %s", answer.Error.Message)
-	case answer.Result.Task == nil:
-		return eval.Reply{}, errors.New("the agent gave no task")
-	}
-	return c.reply(answer.Result.Task)
+	return c.reply(task)
 }
 
 // reply reads the rows that a task has come to.
-func (c *evalClient) reply(task *a2aTask) (eval.Reply, error) {
-	if task.Status.State != "TASK_STATE_COMPLETED" {
-		reply := eval.Reply{}
-		for _, part := range task.Status.Message.Parts {
-			reply.Query = cmp.Or(reply.Query, part.Data.Query)
-		}
-		return reply, errors.New(cmp.Or(task.Status.Message.Parts.text(), "the run ended as "+task.Status.State))
+func (c *evalClient) reply(task *apiclient.Task) (eval.Reply, error) {
+	if task.Status.State != apiclient.Completed {
+		said := task.Status.Message.Parts
+		return eval.Reply{Query: said.Data().Query}, errors.New(cmp.Or(said.Text(), "the run ended as "+string(task.Status.State)))
 	}
 	if c.agent == cards.AssistantName {
 		return lastStep(task.Artifacts)
@@ -103,12 +49,12 @@ func (c *evalClient) reply(task *a2aTask) (eval.Reply, error) {
 	for _, made := range task.Artifacts {
 		switch made.ArtifactID {
 		case agents.GeneratedQuery:
-			reply.Query, reply.Confidence = made.Parts.text(), made.Metadata.Confidence
+			reply.Query, reply.Confidence = made.Parts.Text(), made.Metadata.Confidence
 		case agents.ResultData:
-			if made.unanswered() {
-				return eval.Reply{}, eval.Unanswered(made.Parts.text())
+			if made.Unanswered() {
+				return eval.Reply{}, eval.Unanswered(made.Parts.Text())
 			}
-			reply.Rows = made.rows()
+			reply.Rows = llm.Rows{Rows: made.Parts.Data().Rows}
 			return reply, nil
 		}
 	}
@@ -116,12 +62,12 @@ func (c *evalClient) reply(task *a2aTask) (eval.Reply, error) {
 }
 
 // lastStep reads the rows of the last step: what the others found leads to it.
-func lastStep(artifacts []a2aArtifact) (eval.Reply, error) {
-	var last *a2aArtifact
+func lastStep(artifacts []apiclient.Artifact) (eval.Reply, error) {
+	var last *apiclient.Artifact
 	said := "nothing was looked up"
 	for i, made := range artifacts {
 		if made.ArtifactID == agents.AnswerText {
-			said = made.Parts.text()
+			said = made.Parts.Text()
 		} else {
 			last = &artifacts[i]
 		}
@@ -129,19 +75,8 @@ func lastStep(artifacts []a2aArtifact) (eval.Reply, error) {
 	if last == nil {
 		return eval.Reply{}, eval.Unanswered(said)
 	}
-	if last.unanswered() {
+	if last.Unanswered() {
 		return eval.Reply{}, eval.Unanswered(cmp.Or(last.Metadata.Reasoning, said))
 	}
-	return eval.Reply{Query: last.Parts.text(), Confidence: last.Metadata.Confidence, Rows: last.rows()}, nil
-}
-
-func (a a2aArtifact) unanswered() bool { return a.Metadata.Answered != nil && !*a.Metadata.Answered }
-
-func (a a2aArtifact) rows() llm.Rows {
-	for _, part := range a.Parts {
-		if part.Data.Rows != nil {
-			return llm.Rows{Rows: part.Data.Rows}
-		}
-	}
-	return llm.Rows{}
+	return eval.Reply{Query: last.Parts.Text(), Confidence: last.Metadata.Confidence, Rows: llm.Rows{Rows: last.Parts.Data().Rows}}, nil
 }

@@ -134,7 +134,7 @@ func TestEvalOnServer(t *testing.T) {
 		t.Errorf("bob's plants: %d", got)
 	}
 	c.token = "wrong"
-	run(exitFailed, "the server says 401")
+	run(exitNotSignedIn, "the server says 401")
 }
 
 // TestEvalInterrupted ends a measurement while its second question hangs.

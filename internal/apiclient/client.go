@@ -46,12 +46,10 @@ func (c *Client) Call(ctx context.Context, method, path string, body, into any) 
 			return fmt.Errorf("write a request: %w", err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	request, err := c.request(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("make a request: %w", err)
+		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.Set("Content-Type", "application/json")
 	_, answer, err := c.Do(request)
 	if err != nil || into == nil {
 		return err
@@ -60,6 +58,17 @@ func (c *Client) Call(ctx context.Context, method, path string, body, into any) 
 		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// request makes a request with the user's token and a body of JSON.
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make a request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "application/json")
+	return request, nil
 }
 
 // Do sends a request as it is, without a token, and reads the answer. One that

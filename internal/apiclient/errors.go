@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,8 +32,10 @@ func unreachable(request *http.Request, err error) error {
 	if errors.As(err, &failed) {
 		err = failed.Err
 	}
-	if cause := request.Context().Err(); cause != nil {
-		return fmt.Errorf("ask the server: %w", cause)
+	if cause := context.Cause(request.Context()); errors.Is(cause, errSilent) {
+		err = cause
+	} else if cause != nil {
+		return fmt.Errorf("ask the server: %w", request.Context().Err())
 	}
 	return &UnreachableError{Server: request.URL.Scheme + "://" + request.URL.Host, Err: err}
 }
