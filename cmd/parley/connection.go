@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -36,24 +37,33 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 
 var (
 	errNoToken = errors.New("no token")
-	// errNotFound is for what there is not, where no server said so.
-	errNotFound = errors.New("not found")
-	// errNoAnswer is for a question that was asked and not answered.
-	errNoAnswer = errors.New("no answer")
+	// errNoAnswer is for a question that was asked and not answered;
+	// errUnanswered is one that could not be understood, or that the data has no
+	// answer to.
+	errNoAnswer   = errors.New("no answer")
+	errUnanswered = fmt.Errorf("%w", errNoAnswer)
+	// errInterrupted is for what a user has ended.
+	errInterrupted = errors.New("interrupted")
 )
+
+// notFoundError is for what there is not, where no server said so.
+type notFoundError string
+
+func (e notFoundError) Error() string { return string(e) }
 
 // exitCode tells scripts why a command failed.
 func exitCode(ctx context.Context, err error) int {
 	var wrong wrongSettings
+	var missing notFoundError
 	var refused *apiclient.RPCError
 	switch status := apiclient.Status(err); {
 	case errors.As(err, &wrong):
 		return exitUsage
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case errors.Is(err, errInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.Is(err, errNoToken), status == http.StatusUnauthorized:
 		return exitNotSignedIn
-	case errors.Is(err, errNotFound), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
+	case errors.As(err, &missing), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
 		return exitNotFound
 	case apiclient.Unavailable(err):
 		return exitUnavailable
@@ -65,6 +75,7 @@ func exitCode(ctx context.Context, err error) int {
 
 // advice says what to do about an error, "" when there is nothing to say.
 func advice(code int, err error) string {
+	var refused *apiclient.RPCError
 	switch {
 	case errors.Is(err, errNoToken):
 		return "make a token with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
@@ -74,9 +85,11 @@ func advice(code int, err error) string {
 		return "is it running? Start one with `parley serve`, or set PARLEY_SERVER to where it is"
 	case code == exitUnavailable:
 		return "the server has too much to do, or cannot work now: try again later"
+	case errors.Is(err, errUnanswered):
+		return "ask in other words; `parley datasets` lists what there is to ask about"
 	case code == exitNotFound && apiclient.Status(err) == http.StatusNotFound:
 		return "`parley datasets` lists what you may read"
-	case code == exitNotFound && !errors.Is(err, errNotFound):
+	case code == exitNotFound && errors.As(err, &refused):
 		return "`parley tasks` lists what you have asked"
 	}
 	return ""

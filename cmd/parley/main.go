@@ -36,6 +36,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // whose variables are known by other names.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
+	Ask     askCmd     `cmd:"" help:"Ask a question about your data."`
+	Tasks   tasksCmd   `cmd:"" help:"List what you have asked, or show one task whole."`
+	Cancel  cancelCmd  `cmd:"" help:"Cancel tasks that are being worked on."`
 	Token   tokenCmd   `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	Eval    evalCmd    `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`

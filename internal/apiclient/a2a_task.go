@@ -68,7 +68,10 @@ type Artifact struct {
 func (a Artifact) Unanswered() bool { return a.Metadata.Answered != nil && !*a.Metadata.Answered }
 
 // Parts are the pieces of a message or an artifact.
-type Parts []struct {
+type Parts []Part
+
+// Part is a text or data.
+type Part struct {
 	Text string
 	Data Data
 }

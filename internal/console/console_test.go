@@ -126,3 +126,53 @@ abcde…  abcde…
 		t.Error("a number is a row")
 	}
 }
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	const said = "# The **answer**\n\nThere are **4** orders of `snake_case`, *nearly* [all](https://x.example/a_b) \\*now\\*.\n" +
+		"- one\x1b[31m\n- 2 * 3 &lt; 4 &#27;\n\n| city | n |\n|---|--:|\n| Ber\\|lin | 10 |\n| Rome | 2 |\nafter\n```sql\nSELECT **\n```\n"
+	for name, test := range map[string]struct {
+		style Style
+		want  string
+	}{
+		"a file": {Style{}, strings.ReplaceAll(said, "\x1b", `\x1b`)},
+		"a terminal without colours": {Style{Width: 80}, `The answer
+
+There are 4 orders of snake_case, nearly all (https://x.example/a_b) *now*.
+• one\x1b[31m
+• 2 * 3 < 4 &#27;
+
+city      n
+-------  --
+Ber|lin  10
+Rome      2
+after
+    SELECT **
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			if err := Markdown(&got, said, test.style); err != nil || got.String() != test.want {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, got.String(), test.want)
+			}
+		})
+	}
+	var got strings.Builder
+	if err := Markdown(&got, "**4** *of* `x`", Style{Width: 80, Color: true}); err != nil || got.String() != "\x1b[1m4\x1b[22m \x1b[3mof\x1b[23m \x1b[2mx\x1b[22m\n" {
+		t.Errorf("%v: %q", err, got.String())
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add("# a\n|a|\n|-|\n|\x1b|\n```\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var got strings.Builder
+		if err := Markdown(&got, text, Style{Width: 20}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsFunc(got.String(), func(r rune) bool { return r != '\n' && r != '\t' && harmful(r) }) {
+			t.Errorf("%q is shown as %q", text, got.String())
+		}
+	})
+}

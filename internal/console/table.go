@@ -18,6 +18,8 @@ type Column struct {
 	Name string
 	// Right aligns it to the right, as numbers are.
 	Right bool
+	// Whole is for what is of no use when it is cut, such as an id.
+	Whole bool
 }
 
 const (
@@ -34,7 +36,7 @@ func (t Table) Write(w io.Writer, style Style) error {
 	out := bufio.NewWriter(w)
 	widths := t.widths()
 	if style.Terminal() {
-		fit(widths, style.Width-len(gap)*(len(widths)-1))
+		t.fit(widths, style.Width-len(gap)*(len(widths)-1))
 	}
 	names, rules := make([]string, len(t.Columns)), make([]string, len(t.Columns))
 	for i, column := range t.Columns {
@@ -67,27 +69,24 @@ func (t Table) widths() []int {
 }
 
 // fit takes from the widest columns until all fit, or none can be made narrower.
-func fit(widths []int, all int) {
+func (t Table) fit(widths []int, all int) {
 	for i, width := range widths {
-		widths[i] = min(width, max(all, narrowest)) // a cell may be a megabyte wide
+		if !t.Columns[i].Whole {
+			widths[i] = min(width, max(all, narrowest)) // a cell may be a megabyte wide
+		}
 	}
 	for {
-		sum, widest, second := 0, 0, 0
+		sum, widest := 0, -1
 		for i, width := range widths {
 			sum += width
-			if width > widths[widest] {
+			if !t.Columns[i].Whole && width > narrowest && (widest < 0 || width > widths[widest]) {
 				widest = i
 			}
 		}
-		for i, width := range widths {
-			if i != widest {
-				second = max(second, width)
-			}
-		}
-		if sum <= all || widths[widest] <= narrowest {
+		if sum <= all || widest < 0 {
 			return
 		}
-		widths[widest] = max(narrowest, min(widths[widest]-1, second), widths[widest]-(sum-all))
+		widths[widest]--
 	}
 }
 

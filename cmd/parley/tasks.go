@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/cards"
+	"parley/internal/apiclient"
+	"parley/internal/console"
+)
+
+// tasksCmd is `parley tasks [ID]`.
+type tasksCmd struct {
+	ID    string `arg:"" optional:"" help:"A task to show whole."`
+	Agent string `default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Limit string `default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	JSON  toggle `name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// maxTasks is how many tasks can be listed at once.
+const maxTasks = 1000
+
+// Run lists the caller's tasks, or shows one.
+func (t *tasksCmd) Run(ctx context.Context, out output) error {
+	c := &checker{}
+	t.connectionSettings.read(c)
+	asJSON := c.toggle("json", t.JSON)
+	limit := c.number("limit", t.Limit)
+	if limit > maxTasks {
+		c.refuse("limit", "must be at most %d", maxTasks)
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	client, err := t.client()
+	if err != nil {
+		return err
+	}
+	if t.ID != "" {
+		return showTask(ctx, out, client, t.ID, asJSON)
+	}
+	agents := []string{cards.AssistantName, cards.NL2QLName}
+	if t.Agent != "all" {
+		agents = []string{t.Agent}
+	}
+	return listTasks(ctx, out, client, agents, limit, asJSON)
+}
+
+// taskReport is a task in a list.
+type taskReport struct {
+	TaskID    string    `json:"taskId"`
+	ContextID string    `json:"contextId"`
+	State     string    `json:"state"`
+	Agent     string    `json:"agent"`
+	Namespace string    `json:"namespace"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	Question  string    `json:"question"`
+}
+
+func listTasks(ctx context.Context, out output, client *apiclient.Client, agents []string, limit int, asJSON bool) error {
+	list := []taskReport{}
+	for _, name := range agents {
+		tasks, err := client.Agent(name).Tasks(ctx, limit)
+		if err != nil {
+			return err
+		}
+		for _, task := range tasks {
+			r := taskReport{TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp}
+			if len(task.History) > 0 {
+				r.Namespace, r.Question = task.History[0].Namespace(), task.History[0].Parts.Text()
+			}
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b taskReport) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	list = list[:min(len(list), limit)]
+	if asJSON {
+		return writeJSON(out.stdout, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(out.stderr, "nothing has been asked yet")
+		return nil
+	}
+	return taskTable(list, time.Now()).Write(out.stdout, console.StyleOf(out.stdout))
+}
+
+// maxListed is how much of a question is listed.
+const maxListed = 80
+
+func taskTable(list []taskReport, now time.Time) console.Table {
+	t := console.Table{Columns: []console.Column{
+		{Name: "id", Whole: true}, {Name: "state", Whole: true}, {Name: "agent", Whole: true}, {Name: "namespace"}, {Name: "age", Right: true, Whole: true}, {Name: "question"},
+	}}
+	for _, r := range list {
+		question := console.Cut(console.Line(r.Question), maxListed)
+		t.Rows = append(t.Rows, []string{r.TaskID, r.State, r.Agent, r.Namespace, age(now.Sub(r.UpdatedAt)), question})
+	}
+	return t
+}
+
+// age gives a duration in its largest unit.
+func age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/day)
+}
+
+// showTask shows a task as it is shown when it is asked. What it has come to is
+// said, and is no error of this command.
+func showTask(ctx context.Context, out output, client *apiclient.Client, id string, asJSON bool) error {
+	var task *apiclient.Task
+	err := eachAgent(client, func(agent apiclient.Agent) (err error) {
+		task, err = agent.Task(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failed := error(nil)
+	if task.Status.State.Ended() {
+		failed = outcome(task)
+	}
+	if asJSON {
+		return writeJSON(out.stdout, reportOf(task, failed))
+	}
+	for _, asked := range task.History[:min(len(task.History), 1)] {
+		fmt.Fprintf(out.stdout, "%s\n", console.StyleOf(out.stdout).Bold(console.Text(asked.Parts.Text())))
+	}
+	if err := newAskView(out.stdout, out.stdout).whole(task); err != nil {
+		return err
+	}
+	said := task.Status.State.String()
+	if failed != nil {
+		said = failed.Error()
+	}
+	_, err = fmt.Fprintf(out.stdout, "\n%s\n", console.StyleOf(out.stdout).Dim(console.Line(said)))
+	return err
+}
+
+// eachAgent does something with a task of an agent that is not known: it goes on
+// to the next one while there is no such task.
+func eachAgent(client *apiclient.Client, do func(apiclient.Agent) error) error {
+	var err error
+	for _, name := range []string{cards.AssistantName, cards.NL2QLName} {
+		var refused *apiclient.RPCError
+		err = do(client.Agent(name))
+		if !errors.As(err, &refused) || refused.Code != apiclient.TaskNotFound {
+			return err
+		}
+	}
+	return err
+}

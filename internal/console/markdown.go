@@ -1,0 +1,114 @@
+package console
+
+import (
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Markdown prints a text in Markdown, made harmless: modestly rendered where
+// somebody looks on, as it is where not.
+func Markdown(w io.Writer, text string, style Style) error {
+	text = strings.TrimRight(Text(text), "\n")
+	if !style.Terminal() {
+		_, err := io.WriteString(w, text+"\n")
+		return err
+	}
+	lines := strings.Split(text, "\n")
+	for code := false; len(lines) > 0; {
+		if table, rest := markdownTable(lines); !code && len(table.Rows) > 0 {
+			if err := table.Write(w, style); err != nil {
+				return err
+			}
+			lines = rest
+			continue
+		}
+		line := lines[0]
+		lines = lines[1:]
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+			continue
+		}
+		if code {
+			line = "    " + line
+		} else {
+			line = style.block(line)
+		}
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	heading = regexp.MustCompile(`^#{1,6} +(.*?)#*$`)
+	bullet  = regexp.MustCompile(`^( *)[-*+] +`)
+	rule    = regexp.MustCompile(`^\|?[ :|-]*-[ :|-]*\|?$`)
+	// inline finds code, links, bold and italic texts and escaped characters; no
+	// underscores, for names of columns have them.
+	inline = regexp.MustCompile("`([^`]+)`" + `|\[([^\[\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\\([!-/:-@\[-` + "`" + `{-~])`)
+)
+
+// block renders a line.
+func (s Style) block(line string) string {
+	if found := heading.FindStringSubmatch(line); found != nil {
+		return s.Bold(Style{}.spans(strings.TrimSpace(found[1])))
+	}
+	return s.spans(bullet.ReplaceAllString(line, "$1• "))
+}
+
+// entities are those that keep an answer from being HTML. Others, by number, could
+// be anything.
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// spans renders what is marked within a line.
+func (s Style) spans(line string) string {
+	line = entities.Replace(line)
+	return inline.ReplaceAllStringFunc(line, func(span string) string {
+		m := inline.FindStringSubmatch(span)
+		switch {
+		case m[1] != "":
+			return s.Dim(m[1])
+		case m[2] != "":
+			return s.Underline(m[2]) + " (" + m[3] + ")"
+		case m[4] != "":
+			return s.Bold(m[4])
+		case m[5] != "":
+			return s.Italic(m[5])
+		}
+		return m[6]
+	})
+}
+
+// markdownTable reads the table that lines begin with, and gives the lines after
+// it. It has no rows when there is none.
+func markdownTable(lines []string) (Table, []string) {
+	var t Table
+	if len(lines) < 3 || !isRow(lines[0]) || !rule.MatchString(strings.TrimSpace(lines[1])) {
+		return t, lines
+	}
+	aligned := cellsOf(lines[1])
+	for i, name := range cellsOf(lines[0]) {
+		t.Columns = append(t.Columns, Column{Name: name, Right: i < len(aligned) && strings.HasSuffix(aligned[i], ":")})
+	}
+	for lines = lines[2:]; len(lines) > 0 && isRow(lines[0]); lines = lines[1:] {
+		t.Rows = append(t.Rows, cellsOf(lines[0]))
+	}
+	return t, lines
+}
+
+func isRow(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "|") }
+
+// escapedBar is a bar within a cell.
+const escapedBar = `\|`
+
+func cellsOf(line string) []string {
+	line = strings.ReplaceAll(strings.TrimSpace(line), escapedBar, "\x00")
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	cells := strings.Split(line, "|")
+	for i, cell := range cells {
+		cells[i] = Style{}.spans(strings.TrimSpace(strings.ReplaceAll(cell, "\x00", "|")))
+	}
+	return cells
+}
