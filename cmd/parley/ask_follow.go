@@ -28,6 +28,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		signal.Notify(quit, syscall.SIGTERM, syscall.SIGHUP)
 		defer signal.Stop(quit)
 	}
+	s.following = true
 	asked, failed := 0, 0
 	for text := first; ; {
 		if text = strings.TrimSpace(text); text == "exit" || text == "quit" {
@@ -140,7 +141,7 @@ type promptReader struct {
 }
 
 func (p *promptReader) next() (string, error) {
-	if width, height, err := term.GetSize(int(p.screen.Fd())); err == nil {
+	if width, height, err := term.GetSize(int(p.screen.Fd())); err == nil && width > 0 {
 		_ = p.editor.SetSize(width, height) // only how lines are broken
 	}
 	var err error

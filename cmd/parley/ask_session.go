@@ -20,6 +20,8 @@ type askSession struct {
 	question apiclient.Question
 	out      output
 	json     bool
+	// following says that there are more questions to come.
+	following bool
 }
 
 // note tells something beside the answer.
@@ -58,7 +60,9 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	}
 	if task.ContextID != "" {
 		s.question.ContextID = task.ContextID
-		s.note("task %s, conversation %s", task.ID, task.ContextID)
+		if !s.following {
+			s.note("task %s, conversation %s", task.ID, task.ContextID)
+		}
 	}
 	return s.report(task, failed)
 }

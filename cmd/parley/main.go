@@ -35,14 +35,15 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // cli is the command line. Every flag has its PARLEY_ variable, but for those
 // whose variables are known by other names.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Run the server."`
-	Ask     askCmd     `cmd:"" help:"Ask a question about your data."`
-	Tasks   tasksCmd   `cmd:"" help:"List what you have asked, or show one task whole."`
-	Cancel  cancelCmd  `cmd:"" help:"Cancel tasks that are being worked on."`
-	Token   tokenCmd   `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
-	Eval    evalCmd    `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" help:"Run the server."`
+	Ask        askCmd        `cmd:"" help:"Ask a question about your data."`
+	Tasks      tasksCmd      `cmd:"" help:"List what you have asked, or show one task whole."`
+	Cancel     cancelCmd     `cmd:"" help:"Cancel tasks that are being worked on."`
+	Token      tokenCmd      `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date."`
+	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
+	Completion completionCmd `cmd:"" help:"Print a script that has your shell complete parley's commands."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 // output is where a command writes.
@@ -78,6 +79,10 @@ func run(ctx context.Context, args []string, out output) int {
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	if args[0] == completeWord {
+		complete(ctx, parser.Model, args[1:], out.stdout)
+		return exitOK
 	}
 	command, err := parser.Parse(args)
 	if exited >= 0 {
