@@ -75,7 +75,7 @@ func (v *askView) status(s apiclient.TaskStatus) {
 	text, data := s.Message.Parts.Text(), s.Message.Parts.Data()
 	switch {
 	case s.State.Ended():
-		v.query(data.Query)
+		v.failedQuery(data.Query)
 	case data.Steps != nil:
 		v.plan(text, data.Steps)
 	case text != "":
@@ -105,6 +105,14 @@ func (v *askView) query(text string) {
 	for line := range strings.Lines(strings.TrimRight(console.Text(text), "\n")) {
 		fmt.Fprintf(v.progress, "  %s\n", v.progressStyle.Dim(strings.TrimRight(line, "\n")))
 	}
+}
+
+// failedQuery shows the query that a run has failed with, if it has.
+func (v *askView) failedQuery(text string) {
+	if text != "" && v.shown > 0 {
+		fmt.Fprintln(v.progress)
+	}
+	v.query(text)
 }
 
 func (v *askView) artifact(made apiclient.Artifact) error {
@@ -182,7 +190,7 @@ func (v *askView) whole(task *apiclient.Task) error {
 			return err
 		}
 	}
-	v.query(task.Status.Message.Parts.Data().Query)
+	v.failedQuery(task.Status.Message.Parts.Data().Query)
 	return nil
 }
 
