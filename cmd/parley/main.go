@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,6 +100,9 @@ func run(ctx context.Context, args []string, out output) int {
 
 // fail prints an error, which may repeat what a server said, and what to do.
 func fail(out output, code int, err error) int {
+	if code == exitInterrupted && !errors.Is(err, errInterrupted) {
+		err = errInterrupted // whatever it was doing
+	}
 	fmt.Fprintf(out.stderr, "parley: %s\n", console.Text(err.Error()))
 	if todo := advice(code, err); todo != "" {
 		fmt.Fprintf(out.stderr, "  %s\n", todo)

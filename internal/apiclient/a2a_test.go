@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // agent is a server that answers each request by the next of its turns.
@@ -179,7 +181,7 @@ func TestAskFails(t *testing.T) {
 		"an error in the stream": {[]turn{streams(`data: {"error":{"code":-32602,"message":"no"}}` + "\n\n")},
 			func(err error) bool { return rpcCode(err) == InvalidParams }},
 		"an endless event":  {[]turn{endless("data: ", "x")}, func(err error) bool { return errors.Is(err, errTooMuch) }},
-		"an endless stream": {[]turn{endless("", "data: "+event(1)+"\n\n")}, func(err error) bool { return errors.Is(err, errTooMuch) }},
+		"an endless stream": {[]turn{endless("", "data: "+event(1)+strings.Repeat(" ", 1<<16)+"\n\n")}, func(err error) bool { return errors.Is(err, errTooMuch) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,4 +231,79 @@ func TestAskCanceled(t *testing.T) {
 	if !errors.Is(failed, context.Canceled) {
 		t.Errorf("got %v", failed)
 	}
+}
+
+// roundTrips answers requests without a network, so that time can be a fake.
+type roundTrips func(*http.Request) (*http.Response, error)
+
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// stream answers with a text, and then with nothing at all until the request is
+// given up, or with the end.
+func stream(r *http.Request, text string, hangs bool) *http.Response {
+	body := io.Reader(strings.NewReader(text))
+	if hangs {
+		body = io.MultiReader(body, silent{r.Context()})
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body), Request: r}
+}
+
+type silent struct{ context.Context }
+
+func (s silent) Read([]byte) (int, error) {
+	<-s.Done()
+	return 0, s.Err()
+}
+
+// sent is an event as it is sent.
+func sent(n int) string { return fmt.Sprintf("id: %d\ndata: %s\n\n", n, event(n)) }
+
+// A stream that says nothing, not even that it lives, is taken for broken.
+func TestAskOfSilentServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start, answers := time.Now(), []string{sent(1), sent(2) + sent(3) + sent(4)}
+		c := New("http://server", "token", 1)
+		c.http.Transport = roundTrips(func(r *http.Request) (*http.Response, error) {
+			text := answers[0]
+			answers = answers[1:]
+			return stream(r, text, true), nil
+		})
+		came, breaks := 0, 0
+		for _, err := range c.Agent("nl2ql").Ask(t.Context(), NewQuestion("How many?", "shop"), func(err error) {
+			breaks++
+			if !errors.Is(err, errSilent) {
+				t.Errorf("broken: %v", err)
+			}
+		}) {
+			if came++; err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(start); came != 4 || breaks != 1 || took < silence || took > silence+lastPause {
+			t.Errorf("%d events, %d breaks, %s", came, breaks, took)
+		}
+	})
+}
+
+// A server that stays away is given up.
+func TestAskGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start, tries := time.Now(), 0
+		c := New("http://server", "token", 1)
+		c.http.Transport = roundTrips(func(r *http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return stream(r, sent(1), false), nil
+			}
+			return nil, io.ErrUnexpectedEOF
+		})
+		var failed error
+		for _, err := range c.Agent("nl2ql").Ask(t.Context(), NewQuestion("How many?", "shop"), func(error) {}) {
+			failed = err
+		}
+		if took := time.Since(start); !Unavailable(failed) || took > patience || took < patience/2 || tries > 30 {
+			t.Errorf("%v after %s and %d tries", failed, took, tries)
+		}
+	})
 }
