@@ -159,40 +159,49 @@ func (a Agent) stream(ctx context.Context, method string, params any, resume boo
 		defer cancel(nil)
 		alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
 		defer alarm.Stop()
-		body, err := json.Marshal(rpcRequest(method, params))
+		response, err := a.open(ctx, method, params, resume, after)
 		if err != nil {
 			yield(numbered{}, err)
-			return
-		}
-		request, err := a.client.request(ctx, http.MethodPost, a.path(), bytes.NewReader(body))
-		if err != nil {
-			yield(numbered{}, err)
-			return
-		}
-		request.Header.Set("Accept", "text/event-stream, application/json")
-		if resume {
-			request.Header.Set("Last-Event-ID", strconv.FormatInt(after, 10))
-		}
-		response, err := a.client.http.Do(request)
-		if err != nil {
-			yield(numbered{}, unreachable(request, err))
 			return
 		}
 		defer func() { _ = response.Body.Close() }()
-		text := http.MaxBytesReader(nil, response.Body, maxAnswer)
-		if kind := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
-			yield(numbered{}, noStream(request, response.StatusCode, text))
-			return
-		}
 		wanted := true
-		err = readEvents(text, func() { alarm.Reset(silence) }, func(e numbered) bool {
+		err = readEvents(response.Body, func() { alarm.Reset(silence) }, func(e numbered) bool {
 			wanted = yield(e, nil)
 			return wanted
 		})
 		if wanted {
-			yield(numbered{}, broken(request, cmp.Or(err, errBrokeOff)))
+			yield(numbered{}, broken(response.Request, cmp.Or(err, errBrokeOff)))
 		}
 	}
+}
+
+// open asks for a stream, from its beginning or after an event, whose body gives
+// no more than an answer may have.
+func (a Agent) open(ctx context.Context, method string, params any, resume bool, after int64) (*http.Response, error) {
+	body, err := json.Marshal(rpcRequest(method, params))
+	if err != nil {
+		return nil, fmt.Errorf("write a request: %w", err)
+	}
+	request, err := a.client.request(ctx, http.MethodPost, a.path(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/event-stream, application/json")
+	if resume {
+		request.Header.Set("Last-Event-ID", strconv.FormatInt(after, 10))
+	}
+	response, err := a.client.http.Do(request)
+	if err != nil {
+		return nil, unreachable(request, err)
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	kind := response.Header.Get("Content-Type")
+	if response.StatusCode == http.StatusOK && strings.HasPrefix(kind, "text/event-stream") {
+		return response, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	return nil, noStream(request, response.StatusCode, response.Body)
 }
 
 // broken says why a stream could not be read further.
