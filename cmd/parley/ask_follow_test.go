@@ -132,6 +132,13 @@ func TestAskOnTerminal(t *testing.T) {
 	if code := at.ends(); code != exitOK || strings.Contains(at.seen.String(), "\x1b[1m") {
 		t.Errorf("exit code %d, %q", code, at.seen.String())
 	}
+	at = onScreen(t, c.talk("tasks"))
+	at.sees("\r\n  List them")
+	at.sees("canceled")
+	at.sees("\r\n  Wait for ever")
+	if code := at.ends(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
 	at = onScreen(t, c.talk("ask"))
 	at.sees("QUESTION is missing")
 	if code := at.ends(); code != exitUsage {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/cards"
@@ -85,7 +87,25 @@ func listTasks(ctx context.Context, out output, client *apiclient.Client, agents
 		fmt.Fprintln(out.stderr, "nothing has been asked yet")
 		return nil
 	}
-	return taskTable(list, time.Now()).Write(out.stdout, console.StyleOf(out.stdout))
+	style := console.StyleOf(out.stdout)
+	if style.Terminal() && style.Width < wideEnough {
+		return writeTasks(out.stdout, style, list, time.Now())
+	}
+	return taskTable(list, time.Now()).Write(out.stdout, style)
+}
+
+// wideEnough is how wide a terminal must be for a table of tasks.
+const wideEnough = 110
+
+// writeTasks lists tasks on a narrow terminal, each in two lines.
+func writeTasks(w io.Writer, style console.Style, list []taskReport, now time.Time) error {
+	var b strings.Builder
+	for _, r := range list {
+		about := fmt.Sprintf("%-9s  %-9s  %4s  %s", r.State, r.Agent, age(now.Sub(r.UpdatedAt)), console.Line(r.Namespace))
+		fmt.Fprintf(&b, "%s  %s\n  %s\n", console.Line(r.TaskID), style.Dim(about), console.Cut(console.Line(r.Question), style.Width-2))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // maxListed is how much of a question is listed.
