@@ -102,8 +102,14 @@ func (b *syncBuffer) String() string {
 // serve starts a server on a port of its own and waits until it is ready.
 func serve(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
+	return start(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// start starts the program and waits until it says where it can be asked.
+func start(t *testing.T, dir string, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, dir: dir, env: env, log: &syncBuffer{}, done: make(chan error, 1)}
-	p.cmd = command(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd = command(t, dir, env, args...)
 	p.cmd.Stderr = p.log
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -34,8 +35,29 @@ type serveCmd struct {
 	logSettings
 }
 
-// Run serves until the context ends, and then until what is running is done.
-func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (err error) {
+// Run says where the server is, once it can be asked.
+func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) error {
+	return s.serve(ctx, out, serving{
+		odd: unknownVariables(command.Model, os.Environ()),
+		ready: func(_ context.Context, url string) error {
+			fmt.Fprintln(out.stdout, "Parley is ready at "+url)
+			return nil
+		},
+	})
+}
+
+// serving is what the commands that serve do differently.
+type serving struct {
+	// odd are variables that are no setting, to be warned of.
+	odd []string
+	// anyPort takes a free port where the one to listen on is taken.
+	anyPort bool
+	// ready is called when the server can be asked. An error of it stops the server.
+	ready func(ctx context.Context, url string) error
+}
+
+// serve serves until the context ends, and then until what is running is done.
+func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err error) {
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
@@ -46,7 +68,7 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	}
 	tuneMemory()
 	log := newLogger(out.stderr, s.LogFormat, level)
-	for _, name := range unknownVariables(command.Model, os.Environ()) {
+	for _, name := range how.odd {
 		log.Warn("a variable that is no setting", "name", name)
 	}
 	release, err := lockData(s.Data)
@@ -106,15 +128,29 @@ func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) (
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", web.listen)
+	listener, err := listen(ctx, web.listen, how.anyPort)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
 	if records.DatabaseURL != "" && bytes.bucket == nil {
 		log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
 	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
-	return serveHTTP(ctx, out, listener, handler, web, host.Drain, log)
+	return serveHTTP(ctx, listener, handler, web, how.ready, host.Drain, log)
+}
+
+// listen listens on an address or, where that is taken and anyPort, on a free
+// port beside it.
+func listen(ctx context.Context, address string, anyPort bool) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if host, _, _ := net.SplitHostPort(address); anyPort && errors.Is(err, syscall.EADDRINUSE) {
+		listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return listener, nil
 }
 
 // tuneMemory lets garbage gather while there is little of anything, unless Go's
@@ -128,12 +164,9 @@ func tuneMemory() {
 	}
 }
 
-// readyLine begins the line that says where a server is.
-const readyLine = "Parley is ready at "
-
 // serveHTTP serves until ctx ends, then stops taking requests and waits for
 // those that are running.
-func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *rest.Server, cfg httpConfig, drain func(), log *slog.Logger) error {
+func serveHTTP(ctx context.Context, listener net.Listener, handler *rest.Server, cfg httpConfig, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -145,12 +178,16 @@ func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	fmt.Fprintf(out.stdout, readyLine+"http://%s\n", reachable(listener.Addr()))
-
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
+	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
+	if ctx.Err() != nil {
+		notReady = nil // it was interrupted
+	}
+	if notReady == nil {
+		select {
+		case err := <-failed:
+			return fmt.Errorf("serve: %w", err)
+		case <-ctx.Done():
+		}
 	}
 	log.Info("draining", "at_most", cfg.drainTimeout)
 	handler.Drain()
@@ -162,7 +199,7 @@ func serveHTTP(ctx context.Context, out output, listener net.Listener, handler *
 		_ = server.Close()
 	}
 	log.Info("stopped")
-	return nil
+	return notReady
 }
 
 // reachable gives the host and port at which a listener can be reached from
