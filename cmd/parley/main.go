@@ -37,6 +37,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // whose variables are known by other names.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
+	Demo       demoCmd       `cmd:"" help:"Run a server with sample data, to look around."`
 	Ask        askCmd        `cmd:"" help:"Ask a question about your data."`
 	Tasks      tasksCmd      `cmd:"" help:"List what you have asked, or show one task whole."`
 	Cancel     cancelCmd     `cmd:"" help:"Cancel tasks that are being worked on."`

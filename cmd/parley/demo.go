@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"parley/cards"
+	"parley/cmd/parley/sample"
+)
+
+// demoCmd is `parley demo`. The variables of a real server do not reach it, but
+// for those that name language models.
+type demoCmd struct {
+	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port when that is taken)."`
+	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo, that is kept. Without it, a temporary one is removed at the end."`
+	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
+	modelSettings
+}
+
+// demoLife is how long the tokens of a demo hold.
+const demoLife = 7 * 24 * time.Hour
+
+// Run serves the sample until the context ends.
+func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
+	folder, err := openDemoFolder(d.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.close(out.stdout)) }()
+	server, err := localServe(d.modelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
+		"--listen="+cmp.Or(d.Listen, "127.0.0.1:8080"))
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	return server.serve(ctx, out, serving{
+		anyPort: d.Listen == "",
+		ready: func(ctx context.Context, url string) error {
+			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate()}
+			if err := prepareDemo(ctx, folder, &screen, newProgress(out.stderr)); err != nil {
+				return err
+			}
+			return screen.print(out.stdout)
+		},
+	})
+}
+
+// prepareDemo makes the tokens of a demo and loads the sample where it is not
+// there yet. What is there is left as it is: people may have changed it.
+func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, show *progress) (err error) {
+	if screen.Alice, err = localToken(folder.path, sample.Alice, demoLife); err != nil {
+		return err
+	}
+	if screen.Bob, err = localToken(folder.path, sample.Bob, demoLife); err != nil {
+		return err
+	}
+	if folder.loaded {
+		return nil
+	}
+	defer show.clear()
+	loader := sampleLoader{
+		users: map[string]*evalClient{
+			sample.Alice: newEvalClient(screen.URL, screen.Alice, cards.AssistantName, 1),
+			sample.Bob:   newEvalClient(screen.URL, screen.Bob, cards.AssistantName, 1),
+		},
+		again:  folder.begun,
+		loaded: func(done, of int) { show.line("loading the sample: %d of %d datasets", done, of) },
+	}
+	if err := loader.load(ctx); err != nil {
+		return fmt.Errorf("load the sample: %w", err)
+	}
+	return folder.markLoaded()
+}

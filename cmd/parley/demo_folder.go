@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// demoMark is the file that tells a demo's data folder from others. It says how
+// far the sample is.
+const (
+	demoMark    = "sample"
+	sampleBegun = "begun\n"
+	sampleThere = "loaded\n"
+)
+
+// demoFolder is the data folder of a demo.
+type demoFolder struct {
+	path      string
+	temporary bool
+	// begun says that the sample began to be loaded, loaded that it is all there.
+	begun, loaded bool
+}
+
+// openDemoFolder makes a temporary folder, or takes the one that is given: it
+// must be new, empty or of an earlier demo.
+func openDemoFolder(path string) (*demoFolder, error) {
+	if path == "" {
+		path, err := os.MkdirTemp("", "parley-demo-")
+		if err != nil {
+			return nil, fmt.Errorf("make a temporary folder: %w", err)
+		}
+		return &demoFolder{path: path, temporary: true}, nil
+	}
+	said, err := os.ReadFile(filepath.Join(path, demoMark))
+	switch {
+	case err == nil:
+		return &demoFolder{path: path, begun: true, loaded: string(said) == sampleThere}, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read the data folder: %w", err)
+	}
+	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("the folder %s holds other data, which a demo leaves alone; give it a new folder with --data, or none", path)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	folder := &demoFolder{path: path}
+	return folder, folder.mark(sampleBegun)
+}
+
+// markLoaded notes that the sample is all there.
+func (f *demoFolder) markLoaded() error {
+	if f.temporary {
+		return nil
+	}
+	return f.mark(sampleThere)
+}
+
+func (f *demoFolder) mark(text string) error {
+	if err := os.WriteFile(filepath.Join(f.path, demoMark), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write to the data folder: %w", err)
+	}
+	return nil
+}
+
+// fate says what becomes of the folder.
+func (f *demoFolder) fate() string {
+	if f.temporary {
+		return "removes the data, which is in " + f.path
+	}
+	return "leaves the data in " + f.path + ", for another time"
+}
+
+// close removes a temporary folder and says what became of it.
+func (f *demoFolder) close(w io.Writer) error {
+	if !f.temporary {
+		fmt.Fprintf(w, "The data is kept in %s.\n", f.path)
+		return nil
+	}
+	if err := os.RemoveAll(f.path); err != nil {
+		return fmt.Errorf("remove the temporary folder: %w", err)
+	}
+	fmt.Fprintf(w, "Removed %s.\n", f.path)
+	return nil
+}
