@@ -14,7 +14,7 @@ const (
 	maxAnswerRows    = 10
 	maxAnswerColumns = 8
 	maxCell          = 200
-	maxPassage       = 600
+	maxPassage       = 800
 	maxPassages      = 3
 )
 
@@ -41,6 +41,7 @@ func answerStep(s llm.Step, n int) string {
 	case len(rows) == 0:
 		return "Nothing in the data matches that. " + cite
 	case holdsPassages(columns):
+		_, rows = cellsRaw(s.Rows)
 		return passagesAnswer(columns, rows, cite)
 	case len(rows) == 1 && len(columns) == 1 && rows[0][0] == "":
 		return "There is no value for " + columnName(columns[0]) + " in the rows that match. " + cite
@@ -158,8 +159,10 @@ var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "
 
 // plainCell makes a text that Markdown shows as it is: it cannot become a link,
 // an image or HTML.
-func plainCell(text string) string {
-	short := cut(text, maxCell)
+func plainCell(text string) string { return plain(text, maxCell) }
+
+func plain(text string, most int) string {
+	short := cut(text, most)
 	if short != text {
 		short += "…"
 	}
@@ -188,7 +191,8 @@ func passagesAnswer(columns []string, rows [][]string, cite string) string {
 		if i == maxPassages {
 			break
 		}
-		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s, passage %s", row[at["text"]], row[at["document"]], row[at["passage"]])
+		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s, passage %s",
+			plain(row[at["text"]], maxPassage), plainCell(row[at["document"]]), plainCell(row[at["passage"]]))
 	}
 	return b.String()
 }

@@ -98,7 +98,13 @@ func (b *builder) from(tables []*table) (string, bool) {
 	return out.String(), true
 }
 
-func (b *builder) ref(c *column) string { return b.alias[c.table] + "." + ident(c.name) }
+func (b *builder) ref(c *column) string {
+	ref := b.alias[c.table] + "." + ident(c.name)
+	if c.period != "" {
+		return periods[c.period](c.dated(ref))
+	}
+	return ref
+}
 
 // item writes a column of the result.
 func (b *builder) item(i item) string {
@@ -182,6 +188,8 @@ func (b *builder) columns(items []item) []string {
 func (i item) label() string {
 	names := map[string]string{"avg": "average", "sum": "total", "min": "minimum", "max": "maximum", "median": "median"}
 	switch {
+	case i.agg == "" && i.column.period != "":
+		return i.column.period
 	case i.agg == "":
 		return i.column.name
 	case i.agg == "count":

@@ -54,10 +54,15 @@ func (b *builder) having(h having) string {
 
 func (b *builder) ordering(q *query) string {
 	if len(q.orders) == 0 {
-		if q.limit > 0 {
-			return " LIMIT " + strconv.Itoa(q.limit)
+		text := ""
+		if q.byPeriod() && q.aggregated() {
+			// Time goes one way.
+			text = " ORDER BY " + strings.Join(b.groupKeys(q), ", ")
 		}
-		return ""
+		if q.limit > 0 {
+			text += " LIMIT " + strconv.Itoa(q.limit)
+		}
+		return text
 	}
 	var parts []string
 	keys := b.groupKeys(q)

@@ -238,7 +238,7 @@ func measurable(c *column) bool { return numericColumn(c) || c.kind == kindDate 
 func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 	for _, pass := range []bool{true, false} {
 		for _, w := range hintColumns[hint] {
-			for _, t := range r.tables {
+			for _, t := range r.likely() {
 				if r.named(t) != pass || !pass && !r.beside(t) {
 					continue
 				}
@@ -255,7 +255,7 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 	}
 	// A date is one, whatever it is called.
 	for _, pass := range []bool{true, false} {
-		for _, t := range r.tables {
+		for _, t := range r.likely() {
 			if r.named(t) != pass || !pass && !r.beside(t) {
 				continue
 			}

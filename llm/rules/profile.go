@@ -68,6 +68,8 @@ type column struct {
 	unique   bool
 	// acronym is the name when it may be one: mpg.
 	acronym string
+	// period is the span of time that stands for the column's dates: month.
+	period string
 	// sortedKeys holds the normal form of each value.
 	normal []string
 }

@@ -139,17 +139,35 @@ func (r *reader) dateColumn(d date, i int) *column {
 			return c
 		}
 	}
-	for _, pass := range []bool{true, false} {
-		for _, t := range r.tables {
-			if pass != slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t }) {
-				continue
-			}
-			for _, c := range t.columns {
-				if c.kind == kindDate {
-					return c
-				}
+	for _, t := range r.likely() {
+		for _, c := range t.columns {
+			if c.kind == kindDate {
+				return c
 			}
 		}
 	}
 	return nil
+}
+
+// likely gives the tables, those first that are spoken of, then those of which a
+// column is. Of customers and their orders, which are many, the orders come first:
+// they are what happened at some time.
+func (r *reader) likely() []*table {
+	tables := slices.Clone(r.tables)
+	rank := func(t *table) int {
+		if at := slices.IndexFunc(r.spoken, func(m mention) bool { return m.table == t }); at >= 0 {
+			for _, m := range r.spoken {
+				if m.table != t && r.joins.manyOf(m.table, t) {
+					at -= len(r.spoken)
+				}
+			}
+			return at
+		}
+		if slices.ContainsFunc(r.links, func(k *link) bool { return len(k.columns) > 0 && k.columns[0].column.table == t }) {
+			return len(r.spoken)
+		}
+		return len(r.spoken) + 1
+	}
+	slices.SortStableFunc(tables, func(a, b *table) int { return rank(a) - rank(b) })
+	return tables
 }

@@ -118,6 +118,10 @@ func (r *reader) readCount(i, end int) {
 		}
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: agg, column: c, at: i, sums: true})
+	case c != nil && c.kind == kindDate && !distinct && !r.solo():
+		// "how many customers signed up": the rows are counted, not their dates.
+		r.takeLink(k)
+		r.q.items = append(r.q.items, item{agg: "count", table: c.table, at: i})
 	case c != nil:
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", column: c, distinct: distinct || len(r.tables) > 1, at: i})
@@ -130,7 +134,7 @@ func (r *reader) readCount(i, end int) {
 // such as total is that column first, whatever else it could mean.
 func (r *reader) isColumn(i int) bool {
 	k := r.linkAt(i)
-	return k != nil && k.from == i && k.to == i+1 && slices.ContainsFunc(k.columns, func(m columnMatch) bool {
+	return k != nil && k.from == i && (k.to == i+1 || r.lower(i+1) == "of") && slices.ContainsFunc(k.columns, func(m columnMatch) bool {
 		return m.score >= 0.95 && len(m.column.words) == 1 && numericColumn(m.column)
 	})
 }

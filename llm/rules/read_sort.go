@@ -8,7 +8,7 @@ func (r *reader) readSorting() {
 		}
 		end := -1
 		switch {
-		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && r.lower(i-1) != "the" && r.lower(i-1) != "in" &&
+		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && !wordIs(r.lower(i-1), "the", "in", "per", "each", "every", "an") &&
 			!(r.linkAt(i) != nil && !wordIs(r.lower(i), "order", "sort")):
 			end = i + 1
 		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
@@ -99,12 +99,13 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 {
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && (r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1))) {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
 				r.take(i, i+1)
 				r.groupBy(k)
+				r.sums = true
 				continue
 			}
 		}
@@ -122,7 +123,15 @@ func (r *reader) readGroups() {
 		}
 		r.take(i, i+1)
 		r.groupBy(k)
+		r.sums = r.sums || r.lower(i) == "per"
 	}
+}
+
+// isMeasure reports whether a link names a column of figures, rather than of
+// keys.
+func (r *reader) isMeasure(k *link) bool {
+	c := r.measureOf(k)
+	return c != nil && !r.solo() && numericColumn(c) && !isKeyName(c)
 }
 
 func (r *reader) groupBy(k *link) {

@@ -55,7 +55,13 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if r.few > 0 {
 		limit, r.few = r.few, 0
 	}
+	if limit == 1 && !r.solo() {
+		limit = r.someOf()
+	}
 	w := r.lower(i)
+	if wordIs(w, "top", "best") && r.readRanking(from, to, s, limit) {
+		return
+	}
 	if wordIs(w, "most", "least") {
 		if end := phrase(r.tokens, to, "common|commonly|frequent|frequently|popular|often|prevalent|repeated|times|used"); end > 0 {
 			r.readMostFrequent(from, end, s, limit)

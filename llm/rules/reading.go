@@ -23,6 +23,8 @@ type reader struct {
 	orSeq  int
 	// few is how many the superlative to come is to give.
 	few int
+	// sums says that figures are asked for by something that has several.
+	sums bool
 	// flip turns the next comparison round.
 	flip bool
 	// inner is where a comparison with a figure stands, from 1: what comes after it
@@ -57,6 +59,7 @@ func (r *reader) read() {
 	r.findTables()
 	r.findZones()
 	r.readSorting()
+	r.readPeriods()
 	r.readGroups()
 	r.readAbsence()
 	if r.solo() {

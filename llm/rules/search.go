@@ -15,8 +15,9 @@ func searchFor(tokens []token, passages []llm.Dataset) (llm.Query, bool) {
 		return llm.Query{}, false
 	}
 	var words []string
-	for _, t := range tokens {
-		if !t.mark && (!stopWords[t.lower] || t.quote != 0) {
+	for i, t := range tokens {
+		// "return" tells what to do only at the start.
+		if !t.mark && (!stopWords[t.lower] || t.quote != 0 || i > 0 && t.lemma == "return") {
 			words = append(words, t.text)
 		}
 	}

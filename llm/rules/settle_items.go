@@ -26,7 +26,11 @@ func (r *reader) settleItems() {
 		}
 	}
 	r.settleSums()
+	r.settlePeriods()
 	figures := q.aggregated()
+	if r.sums && q.groupTable != nil && !slices.ContainsFunc(q.items, func(i item) bool { return i.agg != "avg" || i.column.table != q.groupTable }) {
+		q.groupTable = nil // "the average amount per order": each has one
+	}
 	if figures && q.groupTable == nil && len(q.groups) == 0 {
 		// "the average age (age)" is one figure.
 		q.items = slices.DeleteFunc(q.items, func(i item) bool {
