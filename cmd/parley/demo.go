@@ -30,7 +30,11 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, folder.close(out.stdout)) }()
+	defer func() {
+		if err = errors.Join(err, folder.close()); err == nil {
+			fmt.Fprintln(out.stdout, folder.became())
+		}
+	}()
 	server, err := localServe(d.modelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
 		"--listen="+cmp.Or(d.Listen, "127.0.0.1:8080"))
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,15 +74,21 @@ func (f *demoFolder) fate() string {
 	return "leaves the data in " + f.path + ", for another time"
 }
 
-// close removes a temporary folder and says what became of it.
-func (f *demoFolder) close(w io.Writer) error {
+// close removes a temporary folder.
+func (f *demoFolder) close() error {
 	if !f.temporary {
-		fmt.Fprintf(w, "The data is kept in %s.\n", f.path)
 		return nil
 	}
 	if err := os.RemoveAll(f.path); err != nil {
 		return fmt.Errorf("remove the temporary folder: %w", err)
 	}
-	fmt.Fprintf(w, "Removed %s.\n", f.path)
 	return nil
+}
+
+// became says what close did.
+func (f *demoFolder) became() string {
+	if f.temporary {
+		return "Removed " + f.path + "."
+	}
+	return "The data is kept in " + f.path + "."
 }
