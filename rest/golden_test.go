@@ -252,9 +252,16 @@ alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"{open-uploa
 alice POST /file-upload/{open}/files/{open-file}/finish {"parts":[{}]}
 alice POST /file-upload/{open}/files/not-an-id/finish {"uploadId":"x","key":"x","parts":[]}
 alice POST /file-upload/{open}/files/{file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[]}
+alice GET /file-upload/{open}/files/{open-file}/parts
+alice GET /file-upload/{open}/files/{file}/parts
+alice GET /file-upload/{open}/files/not-an-id/parts
+alice GET /file-upload/not-an-id/files/{open-file}/parts
+alice GET /file-upload/{session}/files/{file}/parts
+bob GET /file-upload/{open}/files/{open-file}/parts
 alice POST /file-upload/{open}/abort
 alice POST /file-upload/{open}/abort
 alice POST /file-upload/{open}/files/{open-file}/finish {"uploadId":"{open-uploadId}","key":"{open-key}","parts":[{"partNumber":1,"etag":"x"}]}
+alice GET /file-upload/{open}/files/{open-file}/parts
 alice GET /file-upload/not-an-id/files
 alice POST /file-upload/not-an-id/abort
 `,

@@ -58,6 +58,7 @@ func (s *Server) routes() {
 
 	s.handle(http.MethodPost, "/file-upload/prepare", s.prepareUpload)
 	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.unhurried(s.finishUpload))
+	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", s.getUploadParts)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", s.abortUpload)
 	if s.Parts != nil {

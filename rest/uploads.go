@@ -19,6 +19,7 @@ type Uploads interface {
 	Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (sessionID string, files []storage.PreparedUpload, err error)
 	Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
 	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
+	Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error)
 	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
 	// Bucket names where the bytes are, ObjectName what a key is called there.
 	Bucket() string
@@ -57,6 +58,39 @@ func toPreparedFile(f storage.PreparedUpload) preparedFile {
 		file.PresignedURLs[i] = partURL{URL: url.URL, PartSize: url.Size}
 	}
 	return file
+}
+
+type fileParts struct {
+	SessionID  string               `json:"sessionId"`
+	FileID     string               `json:"fileId"`
+	UploadID   string               `json:"uploadId"`
+	Key        string               `json:"key"`
+	Filename   string               `json:"filename"`
+	FileSize   int64                `json:"fileSize"`
+	FileStatus storage.UploadStatus `json:"fileStatus"`
+	PartSize   int64                `json:"partSize"`
+	Parts      []filePart           `json:"parts"`
+}
+
+// filePart has the ETag of a part that has come in, or the address of one that is
+// missing.
+type filePart struct {
+	PartNumber int    `json:"partNumber"`
+	PartSize   int64  `json:"partSize"`
+	ETag       string `json:"etag,omitempty"`
+	URL        string `json:"url,omitempty"`
+}
+
+func toFileParts(sessionID string, file storage.UploadFile, parts []storage.UploadPart) fileParts {
+	answer := fileParts{
+		SessionID: sessionID, FileID: file.ID, UploadID: file.UploadID, Key: file.Key,
+		Filename: file.Filename, FileSize: file.Size, FileStatus: file.Status, PartSize: file.PartSize,
+		Parts: make([]filePart, len(parts)),
+	}
+	for i, part := range parts {
+		answer.Parts[i] = filePart{PartNumber: part.Number, PartSize: part.Size, ETag: part.ETag, URL: part.URL}
+	}
+	return answer
 }
 
 type sessionStatus struct {
@@ -203,6 +237,23 @@ func bodyIDs(c *gin.Context, names ...string) ([]string, error) {
 		ids[i] = id
 	}
 	return ids, p.err()
+}
+
+func (s *Server) getUploadParts(c *gin.Context, caller storage.Caller) error {
+	sessionID, err := pathID(c, "sessionId")
+	if err != nil {
+		return err
+	}
+	fileID, err := pathID(c, "fileId")
+	if err != nil {
+		return err
+	}
+	file, parts, err := s.Uploads.Parts(c.Request.Context(), caller, sessionID, fileID)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, toFileParts(sessionID, file, parts))
+	return nil
 }
 
 func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -50,6 +51,58 @@ func TestPartAddresses(t *testing.T) {
 			t.Errorf("the right one: %d %v", got.status, got.header)
 		}
 	}
+}
+
+// TestUploadGoesOn breaks an upload off and goes on with it by its parts alone.
+func TestUploadGoesOn(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		content := strings.Repeat("12345678", 1<<20) + "the rest"
+		session := s.prepare("alice", "big.csv", len(content))
+		file := session.Files[0]
+		s.put(file.PresignedURLs[1].URL, "the rest")
+
+		type part struct {
+			PartNumber, PartSize int
+			ETag, URL            string
+		}
+		var now struct {
+			UploadID, Key, Filename, FileStatus string
+			FileSize, PartSize                  int
+			Parts                               []part
+		}
+		at := "/file-upload/" + session.SessionID + "/files/" + file.FileID
+		look := func() {
+			t.Helper()
+			now.Parts = nil
+			got := s.send("alice", http.MethodGet, at+"/parts", "", "")
+			if err := json.Unmarshal([]byte(got.body), &now); err != nil || got.status != http.StatusOK {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+		}
+		look()
+		if now.UploadID != file.UploadID || now.Key != file.Key || now.Filename != "big.csv" || now.FileSize != len(content) || now.PartSize != 8<<20 || now.FileStatus != "preparing" {
+			t.Errorf("%+v", now)
+		}
+		first, second := now.Parts[0], now.Parts[1]
+		if first.PartSize != 8<<20 || first.URL == "" || first.ETag != "" || second.PartSize != 8 || second.URL != "" || second.ETag == "" {
+			t.Fatalf("parts %+v", now.Parts)
+		}
+		s.put(first.URL, content[:8<<20])
+		look()
+		sent := []any{}
+		for _, part := range now.Parts {
+			sent = append(sent, map[string]any{"partNumber": part.PartNumber, "etag": part.ETag})
+		}
+		if status := s.post("alice", at+"/finish", map[string]any{"uploadId": now.UploadID, "key": now.Key, "parts": sent}, nil); status != http.StatusOK {
+			t.Errorf("finish: %d", status)
+		}
+		look()
+		if now.FileStatus != "completed" || len(now.Parts) > 0 {
+			t.Errorf("afterwards: %+v", now)
+		}
+	})
 }
 
 // TestUploadIntoDataset uploads a file straight into a dataset that is made by

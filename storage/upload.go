@@ -69,6 +69,15 @@ type PartURL struct {
 	Size int64
 }
 
+// UploadPart is a part of a file that is being uploaded: one that has come in has
+// its ETag, one that is missing the address that it goes to.
+type UploadPart struct {
+	Number int
+	Size   int64
+	ETag   string
+	URL    string
+}
+
 // SentPart names a part by what its sender was answered.
 type SentPart struct {
 	Number int

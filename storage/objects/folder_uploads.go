@@ -146,6 +146,18 @@ func (f *Folder) openPart(dir string, number int) (*os.File, storedPart, error) 
 	return file, storedPart{etag: hex.EncodeToString(sum), size: info.Size() - md5.Size}, nil
 }
 
+// Stored implements Store.
+func (f *Folder) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, error) {
+	if err := checkUpload(upload); err != nil {
+		return nil, err
+	}
+	stored, err := f.storedParts(ctx, upload, plan)
+	if err == nil && len(stored) == 0 && f.exists(path.Join(stage(upload), doneFile)) {
+		err = noUpload()
+	}
+	return inPlan(plan, stored), err
+}
+
 // storedParts gives the parts of a plan that have come in.
 func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map[int]storedPart, error) {
 	dir := stage(upload)

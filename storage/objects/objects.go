@@ -32,6 +32,10 @@ type Store interface {
 	// does not look whether the upload is there. The answer carries the ETag that
 	// Complete asks for.
 	PartURL(ctx context.Context, upload Upload, number int, size int64, ttl time.Duration) (string, error)
+	// Stored gives the parts of the plan that have come in, by number. One that is
+	// not of the plan's size is left out: it is to be sent again. Where there is no
+	// such upload any more, it is ErrNotFound.
+	Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, error)
 	// Complete makes the parts, which must be those of the plan, an object. When
 	// some are missing, doubled or wrong it is an ErrInvalid that names them, and
 	// nothing changes. Done again with the same parts, it gives the same answer for

@@ -15,6 +15,18 @@ type storedPart struct {
 	size int64
 }
 
+// inPlan gives those of the parts that a home has that are of the plan's sizes, by
+// number.
+func inPlan(plan Plan, stored map[int]storedPart) []Part {
+	var parts []Part
+	for number := 1; number <= min(plan.Parts(), MaxParts); number++ {
+		if has, there := stored[number]; there && has.size == plan.Part(number) {
+			parts = append(parts, Part{Number: number, ETag: has.etag})
+		}
+	}
+	return parts
+}
+
 // checkParts compares the parts that a client names, and what the home has under
 // their numbers, with the plan. It returns every problem, or the ETags in order.
 func checkParts(plan Plan, parts []Part, stored map[int]storedPart) ([]string, error) {

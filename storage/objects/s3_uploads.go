@@ -122,6 +122,23 @@ func (s *S3) completed(ctx context.Context, upload Upload, plan Plan, parts []Pa
 	return s.object(info), nil
 }
 
+// Stored implements Store.
+func (s *S3) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, error) {
+	if err := checkUpload(upload); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errTooLong)
+	defer cancel()
+	stored, err := s.storedParts(ctx, upload)
+	switch {
+	case isNoUpload(err):
+		return nil, noUpload()
+	case err != nil:
+		return nil, s3failed(ctx, err, "look at the parts of %q", upload.Key)
+	}
+	return inPlan(plan, stored), nil
+}
+
 // storedParts gives the parts that have come in. Its error is the server's.
 func (s *S3) storedParts(ctx context.Context, upload Upload) (map[int]storedPart, error) {
 	stored := map[int]storedPart{}

@@ -111,6 +111,52 @@ func (u *Uploads) prepareFile(ctx context.Context, want storage.NewUpload) (stor
 	return file, nil
 }
 
+// Parts gives a file with its parts, so that an upload can go on: which have come
+// in, and new addresses for the others. A completed file has no parts any more.
+func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
+	_, file, err := u.file(ctx, caller, sessionID, fileID)
+	if err != nil || file.Status == storage.UploadCompleted {
+		return file, nil, err
+	}
+	stored, err := u.Objects.Stored(ctx, uploadOf(file), planOf(file))
+	if err != nil {
+		return storage.UploadFile{}, nil, err
+	}
+	plan := planOf(file)
+	parts := make([]storage.UploadPart, plan.Parts())
+	for i := range parts {
+		parts[i] = storage.UploadPart{Number: i + 1, Size: plan.Part(i + 1)}
+	}
+	for _, part := range stored {
+		parts[part.Number-1].ETag = part.ETag
+	}
+	for i, part := range parts {
+		if part.ETag != "" {
+			continue
+		}
+		if parts[i].URL, err = u.Objects.PartURL(ctx, uploadOf(file), part.Number, part.Size, u.URLLife); err != nil {
+			return storage.UploadFile{}, nil, err
+		}
+	}
+	return file, parts, nil
+}
+
+// file finds a file of a session, one that was not aborted.
+func (u *Uploads) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadSession, storage.UploadFile, error) {
+	session, err := u.Records.UploadSession(ctx, caller, sessionID)
+	if err != nil {
+		return storage.UploadSession{}, storage.UploadFile{}, err
+	}
+	file, ok := session.File(fileID)
+	switch {
+	case !ok:
+		err = storage.ErrNotFound
+	case file.Status == storage.UploadAborted:
+		err = storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+	}
+	return session, file, err
+}
+
 // Session gives a session with its files.
 func (u *Uploads) Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
 	return u.Records.UploadSession(ctx, caller, id)
@@ -126,19 +172,12 @@ func (u *Uploads) ObjectName(key string) string { return u.Objects.Name(key) }
 // wrong parts are ErrInvalid and change nothing; a finished file can be
 // finished again.
 func (u *Uploads) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
-	session, err := u.Records.UploadSession(ctx, caller, sessionID)
+	session, file, err := u.file(ctx, caller, sessionID, fileID)
 	if err != nil {
 		return storage.UploadSession{}, err
 	}
-	file, ok := session.File(fileID)
-	if !ok {
-		return storage.UploadSession{}, storage.ErrNotFound
-	}
 	if file.UploadID != upload.UploadID || file.Key != upload.Key {
 		return storage.UploadSession{}, storage.Invalid(storage.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
-	}
-	if file.Status == storage.UploadAborted {
-		return storage.UploadSession{}, storage.Errorf(storage.ErrInvalid, "the upload was aborted")
 	}
 	// Making the object may take longer than the client waits: it can ask again.
 	ctx = context.WithoutCancel(ctx)

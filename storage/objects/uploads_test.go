@@ -3,6 +3,7 @@ package objects_test
 import (
 	"bytes"
 	"crypto/md5"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -142,6 +143,64 @@ func TestPartOfWrongSize(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), "missing") {
 				t.Errorf("the part of %d bytes was kept: %v", size, err)
 			}
+		}
+	})
+}
+
+// TestStored goes on with an upload that was broken off, by what the home says it
+// has.
+func TestStored(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		content := random(int(3*h.small + 7))
+		plan, bodies := cut(content, h.small)
+		upload := begin(t, h, "uploads/broken/off")
+		has := func(want ...int) []objects.Part {
+			t.Helper()
+			parts, err := h.Stored(t.Context(), upload, plan)
+			if err != nil {
+				t.Fatalf("stored: %v", err)
+			}
+			var got []int
+			for _, part := range parts {
+				got = append(got, part.Number)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("the home has parts %v, want %v", got, want)
+			}
+			return parts
+		}
+		has()
+		sendPart(t, h, upload, 4, bodies[3])
+		sendPart(t, h, upload, 2, bodies[1])
+		sendPart(t, h, upload, 3, []byte("another size"))
+		has(2, 4)
+		sendPart(t, h, upload, 3, bodies[2])
+		sendPart(t, h, upload, 1, bodies[0])
+		if _, err := h.Complete(t.Context(), upload, plan, has(1, 2, 3, 4)); err != nil {
+			t.Fatalf("complete: %v", err)
+		}
+		if !bytes.Equal(read(t, h, upload.Key), content) {
+			t.Error("the object has other bytes than were sent")
+		}
+		for name, gone := range map[string]objects.Upload{"completed": upload, "unknown": {Key: "other", ID: upload.ID}} {
+			if parts, err := h.Stored(t.Context(), gone, plan); !errors.Is(err, storage.ErrNotFound) || len(parts) > 0 {
+				t.Errorf("%s: got %v, %v", name, parts, err)
+			}
+		}
+	})
+}
+
+// TestStoredOfManyParts lists more parts than a bucket tells at a time.
+func TestStoredOfManyParts(t *testing.T) {
+	eachHome(t, func(t *testing.T, h home) {
+		const count = 1003
+		upload := begin(t, h, "uploads/many")
+		for number := 1; number <= count; number++ {
+			sendPart(t, h, upload, number, []byte("x"))
+		}
+		parts, err := h.Stored(t.Context(), upload, objects.Plan{Size: count, PartSize: 1})
+		if err != nil || len(parts) != count || parts[count-1].Number != count {
+			t.Errorf("got %d parts, %v", len(parts), err)
 		}
 	})
 }
