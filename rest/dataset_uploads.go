@@ -98,12 +98,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 		return err
 	}
 	ingestion := storage.NewIngestion{ID: following(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}}
-	err = s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
-	if errors.Is(err, storage.ErrConflict) {
-		c.PureJSON(http.StatusCreated, createdID{ID: ingestion.ID}) // begun when this was first asked for
-		return nil
-	}
-	return err
+	return s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
 }
 
 func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error {

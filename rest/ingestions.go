@@ -147,6 +147,9 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	ingestion := storage.NewIngestion{ID: newID(), Mode: storage.IngestAppend, Files: f.ingestFiles()}
+	if f.has("id") {
+		ingestion.ID = f.id("id")
+	}
 	if f.has("mode") {
 		mode := f.checkedText("mode", func(mode string) string {
 			if mode != string(storage.IngestAppend) && mode != string(storage.IngestReplace) {
@@ -162,8 +165,11 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 	return s.beginIngestion(c, caller, ref, ingestion, http.StatusAccepted)
 }
 
+// beginIngestion starts an ingestion, once: where there is one with its id, it was
+// begun when this was first asked for.
 func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion, status int) error {
-	if err := s.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
+	err := s.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion)
+	if err != nil && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
 	s.Lake.Wake()

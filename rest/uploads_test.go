@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -163,6 +165,32 @@ func TestUploadIntoDataset(t *testing.T) {
 alice GET /data/alice/shop/orders
 alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM orders ORDER BY id"}
 `)
+	})
+}
+
+// TestIngestionAskedForAgain starts an ingestion twice under one id: it is one.
+func TestIngestionAskedForAgain(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.haveUpload()
+		const dataset = "/data/alice/shop/empty"
+		start := func(id string) answer {
+			return s.send("alice", http.MethodPost, dataset+"/ingest", "application/json", s.expand(`{"files":[{"sessionId":"{session}","fileId":"{file}"}],"id":"`+id+`"}`))
+		}
+		id := uuid.NewString()
+		for range 2 {
+			if got := start(id); got.status != http.StatusAccepted || !strings.Contains(got.body, id) {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		if got := s.ingested("alice", dataset, id); got.Status != "completed" {
+			t.Errorf("%+v", got)
+		}
+		if got := s.send("alice", http.MethodGet, dataset+"/ingest/attempts", "", ""); strings.Count(got.body, `"status"`) != 1 {
+			t.Errorf("attempts: %s", got.body)
+		}
+		s.checkError("no id", start("x"), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
 	})
 }
 
