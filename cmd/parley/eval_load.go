@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -270,19 +271,13 @@ func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
 		return "", fmt.Errorf("prepare an upload: %w", err)
 	}
 	var parts []map[string]any
-	offset := int64(0)
+	var sent atomic.Int64
 	for i, part := range prepared.PresignedURLs {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPut, part.URL, io.NewSectionReader(f, offset, part.Size))
+		etag, err := c.SendPart(ctx, part.URL, io.NewSectionReader(f, sent.Load(), part.Size), &sent)
 		if err != nil {
 			return "", fmt.Errorf("upload a part: %w", err)
 		}
-		request.ContentLength = part.Size
-		header, _, err := c.Do(request)
-		if err != nil {
-			return "", fmt.Errorf("upload a part: %w", err)
-		}
-		parts = append(parts, map[string]any{"partNumber": i + 1, "etag": header.Get("ETag")})
-		offset += part.Size
+		parts = append(parts, map[string]any{"partNumber": i + 1, "etag": etag})
 	}
 	var begun struct{ ID string }
 	finish := map[string]any{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts, "name": t.label}

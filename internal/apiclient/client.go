@@ -82,7 +82,7 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("read the server's answer: %w", err)
+		return nil, nil, unreachable(request, err)
 	case len(answer) > maxAnswer:
 		return nil, nil, fmt.Errorf("the server's answer is larger than %d bytes", maxAnswer)
 	case response.StatusCode/100 == 2:
