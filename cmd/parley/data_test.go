@@ -221,20 +221,26 @@ func envNumber(name string, otherwise int) int {
 // peakMemory is the most memory that the server has had, in bytes.
 func (p *process) peakMemory() int64 {
 	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	return peakMemory(p.t, p.cmd.Process.Pid)
+}
+
+// peakMemory is the most memory that a process has had, in bytes.
+func peakMemory(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		p.t.Skip("the kernel does not say")
+		t.Skip("the kernel does not say")
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
 			if err != nil {
-				p.t.Fatal(err)
+				t.Fatal(err)
 			}
 			return kib << 10
 		}
 	}
-	p.t.Fatal("no VmHWM")
+	t.Fatal("no VmHWM")
 	return 0
 }
 

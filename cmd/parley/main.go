@@ -41,6 +41,9 @@ type cli struct {
 	Ask        askCmd        `cmd:"" help:"Ask a question about your data."`
 	Tasks      tasksCmd      `cmd:"" help:"List what you have asked, or show one task whole."`
 	Cancel     cancelCmd     `cmd:"" help:"Cancel tasks that are being worked on."`
+	Ingest     ingestCmd     `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
+	Datasets   datasetsCmd   `cmd:"" help:"List the datasets that you may read, or describe one."`
+	Share      shareCmd      `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
 	Token      tokenCmd      `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date."`
 	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"parley/internal/apiclient"
+	"parley/internal/console"
+	"parley/storage"
+)
+
+// datasetsCmd is `parley datasets [WHICH]`.
+type datasetsCmd struct {
+	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
+	JSON  toggle `name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// Run lists datasets, or describes one.
+func (d *datasetsCmd) Run(ctx context.Context, out output) error {
+	c := &checker{}
+	d.connectionSettings.read(c)
+	asJSON := c.toggle("json", d.JSON)
+	if err := c.err(); err != nil {
+		return err
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	answer, err := findData(ctx, client, d.Which)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out.stdout, answer)
+	}
+	return printData(out, answer)
+}
+
+// findData asks for what is named. Two names are a namespace with its owner or, if
+// there is none, a dataset of the user's own.
+func findData(ctx context.Context, client *apiclient.Client, which string) (answer json.RawMessage, err error) {
+	paths := []string{"/schema/datasets/all"}
+	parts := strings.Split(which, "/")
+	switch {
+	case which == "":
+	case len(parts) == 1:
+		paths = []string{dataRef{storage.Self, parts[0], ""}.path("/schema") + "/datasets"}
+	case len(parts) == 2:
+		paths = []string{dataRef{parts[0], parts[1], ""}.path("/schema") + "/datasets", dataRef{storage.Self, parts[0], parts[1]}.path("/data")}
+	case len(parts) == 3:
+		paths = []string{dataRef{parts[0], parts[1], parts[2]}.path("/data")}
+	}
+	if len(parts) > 3 || which != "" && strings.Contains("/"+which+"/", "//") {
+		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not " + quoted(which)}
+	}
+	for _, path := range paths {
+		err = client.Call(ctx, http.MethodGet, path, nil, &answer)
+		if apiclient.Status(err) != http.StatusNotFound {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for %s: %w", orAll(which), err)
+	}
+	return answer, nil
+}
+
+func orAll(which string) string {
+	if which == "" {
+		return "datasets"
+	}
+	return which
+}
+
+// datasetEntry is a dataset in a list.
+type datasetEntry struct{ Name, Namespace, Owner string }
+
+// datasetView is a dataset as a server describes it.
+type datasetView struct {
+	Dataset  datasetEntry
+	Metadata struct {
+		Columns          []struct{ Name, Type string }
+		RowCount         int64
+		DataDescription  *string
+		SchemaDefinition map[string]string
+	}
+}
+
+// printData prints a list of datasets, or one.
+func printData(out output, answer json.RawMessage) error {
+	var list []datasetEntry
+	if json.Unmarshal(answer, &list) == nil {
+		return printDatasets(out, list)
+	}
+	var one datasetView
+	if err := json.Unmarshal(answer, &one); err != nil {
+		return fmt.Errorf("read the server's answer: %w", err)
+	}
+	return one.print(out.stdout)
+}
+
+func printDatasets(out output, list []datasetEntry) error {
+	if len(list) == 0 {
+		fmt.Fprintln(out.stderr, "There are no datasets that you may read. `parley ingest FILE --dataset NAMESPACE/NAME` makes one.")
+		return nil
+	}
+	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "owner"}}}
+	for _, entry := range list {
+		table.Rows = append(table.Rows, []string{entry.Namespace, entry.Name, entry.Owner})
+	}
+	return table.Write(out.stdout, console.StyleOf(out.stdout))
+}
+
+// print describes the dataset: what it is, how many rows, and its columns.
+func (v datasetView) print(w io.Writer) error {
+	d, m := v.Dataset, v.Metadata
+	fmt.Fprintf(w, "%s: %s, %s\n", console.Line(d.Owner+"/"+d.Namespace+"/"+d.Name), plural(int(m.RowCount), "row"), plural(len(m.Columns), "column"))
+	if m.DataDescription != nil && *m.DataDescription != "" {
+		fmt.Fprintln(w, console.Text(*m.DataDescription))
+	}
+	if len(m.Columns) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	table := console.Table{Columns: []console.Column{{Name: "column"}, {Name: "type"}}}
+	if len(m.SchemaDefinition) > 0 {
+		table.Columns = append(table.Columns, console.Column{Name: "description"})
+	}
+	for _, column := range m.Columns {
+		table.Rows = append(table.Rows, []string{column.Name, column.Type, m.SchemaDefinition[column.Name]})
+	}
+	return table.Write(w, console.StyleOf(w))
+}

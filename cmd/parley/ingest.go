@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parley/internal/apiclient"
+	"parley/internal/console"
+	"parley/storage"
+)
+
+// ingestCmd is `parley ingest FILE… --dataset NAMESPACE/NAME`.
+type ingestCmd struct {
+	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
+	Dataset     string   `required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
+	Mode        string   `default:"append" placeholder:"MODE" help:"append to the rows that are there, or replace them (${default})."`
+	Description string   `placeholder:"TEXT" help:"What the data is, for agents to know."`
+	NoWait      toggle   `help:"Do not wait until the rows are there."`
+	JSON        toggle   `name:"json" help:"Print the dataset and the ingestion as JSON."`
+	connectionSettings
+}
+
+// Run uploads the files and has them ingested. What was begun by the same command
+// before, it goes on with.
+func (i *ingestCmd) Run(ctx context.Context, out output) error {
+	c := &checker{}
+	i.connectionSettings.read(c)
+	noWait, asJSON := c.toggle("no-wait", i.NoWait), c.toggle("json", i.JSON)
+	ref, err := parseDataset(i.Dataset)
+	if err != nil {
+		c.refuse("dataset", "%v", err)
+	}
+	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
+		c.refuse("mode", "must be append or replace, not %q", i.Mode)
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	client, err := i.client()
+	if err != nil {
+		return err
+	}
+	files, err := openFiles(i.Files)
+	if err != nil {
+		return err
+	}
+	defer closeFiles(files)
+	job := ingesting{Client: client, out: out, ref: ref, mode: i.Mode, files: files}
+	if job.state, err = newStateFile(i.Server, ref, i.Mode, files); err != nil {
+		fmt.Fprintf(out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+	}
+	err = job.run(ctx, i.Description, noWait, asJSON)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return fmt.Errorf("stopped; the same command again goes on from here (%w)", context.Canceled)
+	}
+	return err
+}
+
+// ingesting is a run of the command.
+type ingesting struct {
+	*apiclient.Client
+	out   output
+	ref   dataRef
+	mode  string
+	files []*localFile
+	state stateFile
+}
+
+func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON bool) error {
+	if err := j.ensureDataset(ctx, description); err != nil {
+		return err
+	}
+	id, err := j.send(ctx)
+	if err != nil {
+		return err
+	}
+	if noWait {
+		j.state.remove()
+		return j.printBegun(id, asJSON)
+	}
+	ended, err := j.wait(ctx, id)
+	if err != nil {
+		return err
+	}
+	j.state.remove()
+	if ended.Status == storage.IngestionFailed {
+		return fmt.Errorf("%s was not ingested: %s", j.names(), ended.StatusMessage)
+	}
+	return j.printEnded(ctx, ended, asJSON)
+}
+
+// ensureDataset sees to it that there is a dataset that the user may change, before
+// anything is sent. Setting its definition, or nothing of it, tells.
+func (j *ingesting) ensureDataset(ctx context.Context, description string) error {
+	definition := map[string]any{}
+	if description != "" {
+		definition["dataDescription"] = description
+	}
+	err := j.Call(ctx, http.MethodPut, j.ref.path("/data")+"/inferDefinition", definition, nil)
+	if apiclient.Status(err) == http.StatusNotFound {
+		err = j.makeDataset(ctx, definition)
+	}
+	if err != nil {
+		return fmt.Errorf("ingest into %s: %w", j.ref, err)
+	}
+	return nil
+}
+
+// makeDataset makes a dataset, unless it is there and the user may only read it.
+func (j *ingesting) makeDataset(ctx context.Context, definition map[string]any) error {
+	err := j.Call(ctx, http.MethodGet, j.ref.path("/data"), nil, nil)
+	switch {
+	case err == nil && !j.ref.own():
+		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.namespace, j.ref.name)
+	case apiclient.Status(err) != http.StatusNotFound, !j.ref.own():
+		return err
+	}
+	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.namespace+"/"+j.ref.name, definition, nil)
+	if apiclient.Status(err) == http.StatusConflict {
+		return nil // made just now
+	}
+	return err
+}
+
+// send uploads what is missing of the files and starts the ingestion, whose id it
+// gives.
+func (j *ingesting) send(ctx context.Context) (string, error) {
+	state, known := j.state.load(len(j.files))
+	if known {
+		_, begun, err := j.attempt(ctx, state.IngestionID)
+		if err != nil || begun {
+			return state.IngestionID, err
+		}
+	} else if err := j.prepare(ctx, &state); err != nil {
+		return "", err
+	}
+	err := j.upload(ctx, state)
+	if known && errors.Is(err, apiclient.ErrUploadGone) {
+		if err = j.prepare(ctx, &state); err == nil {
+			err = j.upload(ctx, state)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return state.IngestionID, j.start(ctx, state)
+}
+
+// prepare begins an upload and notes it down for later runs.
+func (j *ingesting) prepare(ctx context.Context, state *ingestState) error {
+	wanted := make([]apiclient.UploadFile, len(j.files))
+	for i, file := range j.files {
+		wanted[i] = apiclient.UploadFile{Filename: filepath.Base(file.path), Size: file.size}
+	}
+	upload, err := j.PrepareUpload(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	*state = ingestState{SessionID: upload.SessionID, IngestionID: uuid.NewString()}
+	for _, file := range upload.Files {
+		state.FileIDs = append(state.FileIDs, file.FileID)
+	}
+	if j.state == "" {
+		return nil
+	}
+	if err := j.state.save(*state); err != nil {
+		fmt.Fprintf(j.out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+	}
+	return nil
+}
+
+// upload sends the files, one after the other, each in several parts at once.
+func (j *ingesting) upload(ctx context.Context, state ingestState) error {
+	var total int64
+	for _, file := range j.files {
+		total += file.size
+	}
+	m := startMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
+	err := j.sendFiles(ctx, state)
+	took := m.end()
+	if err != nil {
+		return err
+	}
+	done, fresh := j.sent()
+	line := fmt.Sprintf("sent %s in %s", byteSize(fresh), span(took))
+	if there := done - fresh; there > 0 {
+		line += fmt.Sprintf("; %s were there already", byteSize(there))
+	}
+	fmt.Fprintln(j.out.stderr, line)
+	return nil
+}
+
+func (j *ingesting) sendFiles(ctx context.Context, state ingestState) error {
+	for i, file := range j.files {
+		err := j.SendFile(ctx, state.SessionID, state.FileIDs[i], io.NewSectionReader(file, 0, file.size), &file.progress)
+		if err == nil {
+			err = file.unchanged()
+		}
+		if err != nil {
+			return fmt.Errorf("send %s: %w", filepath.Base(file.path), err)
+		}
+	}
+	return nil
+}
+
+// sent is how many bytes the server has, and how many of them by this run.
+func (j *ingesting) sent() (done, fresh int64) {
+	for _, file := range j.files {
+		fresh += file.progress.Sent.Load()
+		done += file.progress.Sent.Load() + file.progress.There.Load()
+	}
+	return done, fresh
+}
+
+// start has the files ingested. Done again, it changes nothing.
+func (j *ingesting) start(ctx context.Context, state ingestState) error {
+	files := make([]map[string]string, len(state.FileIDs))
+	for i, id := range state.FileIDs {
+		files[i] = map[string]string{"sessionId": state.SessionID, "fileId": id}
+	}
+	body := map[string]any{"files": files, "mode": j.mode, "id": state.IngestionID}
+	if err := j.CallPatiently(ctx, http.MethodPost, j.ref.path("/data")+"/ingest", body, nil); err != nil {
+		return fmt.Errorf("start the ingestion: %w", err)
+	}
+	return nil
+}
+
+// names says which files it is about.
+func (j *ingesting) names() string {
+	name := console.Line(filepath.Base(j.files[0].path))
+	if more := len(j.files) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more", name, more)
+	}
+	return strings.TrimSpace(name)
+}

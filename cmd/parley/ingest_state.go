@@ -1,0 +1,90 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// stateLife is how long what is known of an upload is kept: longer than servers
+// keep one that does not go on.
+const stateLife = 7 * 24 * time.Hour
+
+// ingestState is what a later run needs to go on with an upload that was broken
+// off. It holds no token: to another user the ids are of no use.
+type ingestState struct {
+	SessionID string   `json:"sessionId"`
+	FileIDs   []string `json:"fileIds"`
+	// IngestionID is the one that the ingestion gets once the files are there.
+	IngestionID string `json:"ingestionId"`
+}
+
+// stateFile is where the state of one command is kept.
+type stateFile string
+
+// newStateFile names the state of a command: of this server, dataset, mode and
+// these files as they are. A file that has changed since makes another one.
+func newStateFile(server string, ref dataRef, mode string, files []*localFile) (stateFile, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for caches: %w", err)
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%q %q %q\n", server, ref.path(""), mode)
+	for _, file := range files {
+		fmt.Fprintf(hash, "%q %d %d\n", file.path, file.size, file.modified.UnixNano())
+	}
+	return stateFile(filepath.Join(cache, "parley", "uploads", hex.EncodeToString(hash.Sum(nil)[:16])+".json")), nil
+}
+
+// load gives the state for so many files, if there is one that makes sense.
+func (f stateFile) load(files int) (ingestState, bool) {
+	var state ingestState
+	text, err := os.ReadFile(string(f))
+	if err != nil || json.Unmarshal(text, &state) != nil || state.SessionID == "" || state.IngestionID == "" || len(state.FileIDs) != files {
+		return ingestState{}, false
+	}
+	return state, true
+}
+
+// save keeps the state, whole or not at all, and clears away what is old.
+func (f stateFile) save(state ingestState) error {
+	dir := filepath.Dir(string(f))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f.clean(dir)
+	text, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, ".new-") // for its owner alone
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), string(f))
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
+
+func (f stateFile) clean(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > stateLife {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
+}
+
+// remove forgets the state.
+func (f stateFile) remove() { _ = os.Remove(string(f)) }

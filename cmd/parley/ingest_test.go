@@ -1,0 +1,461 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/internal/s3test"
+)
+
+// ingester is a user with files in a folder, in front of a server behind a gate.
+type ingester struct {
+	t      *testing.T
+	server *process
+	// gate is what the user speaks to, parts where the parts go through.
+	gate, parts *gate
+	dir         string
+	env         []string
+}
+
+func newIngester(t *testing.T, env ...string) *ingester {
+	t.Helper()
+	server := serve(t, t.TempDir(), env)
+	g := newGate(t, server.url)
+	i := &ingester{t: t, server: server, gate: g, parts: g, dir: t.TempDir()}
+	i.env = i.as("alice")
+	return i
+}
+
+// newBucketIngester has the server keep its files in a bucket, behind a gate too.
+func newBucketIngester(t *testing.T) *ingester {
+	t.Helper()
+	endpoint, access, secret := s3test.Server(t)
+	bucket := newGate(t, endpoint)
+	i := newIngester(t, "AWS_ACCESS_KEY_ID="+access, "AWS_SECRET_ACCESS_KEY="+secret,
+		"PARLEY_OBJECTS=s3://"+s3test.Bucket(t)+"/parley?endpoint="+endpoint+"&public_endpoint="+bucket.url+"&region="+s3test.Region+"&path_style=true")
+	i.parts = bucket
+	return i
+}
+
+// as gives the settings of a user.
+func (i *ingester) as(user string) []string {
+	i.t.Helper()
+	return []string{"PARLEY_SERVER=" + i.gate.url, "PARLEY_TOKEN=" + i.server.token(user), "XDG_CACHE_HOME=" + filepath.Join(i.dir, "cache")}
+}
+
+func (i *ingester) write(name, content string) {
+	i.t.Helper()
+	if err := os.WriteFile(filepath.Join(i.dir, name), []byte(content), 0o600); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// run runs a command to its end and checks its exit code.
+func (i *ingester) run(code int, args ...string) result {
+	i.t.Helper()
+	got := runCommand(i.t, i.dir, i.env, args...)
+	if got.code != code {
+		i.t.Fatalf("parley %s: exit code %d, want %d\n%s\n%s", strings.Join(args, " "), got.code, code, got.stdout, got.stderr)
+	}
+	return got
+}
+
+// states lists the notes on uploads that can be gone on with.
+func (i *ingester) states() []string {
+	i.t.Helper()
+	found, err := filepath.Glob(filepath.Join(i.dir, "cache/parley/uploads/*"))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return found
+}
+
+// rows gives how many rows alice's dataset big has.
+func (i *ingester) rows() int {
+	i.t.Helper()
+	var view datasetView
+	if err := json.Unmarshal([]byte(i.run(exitOK, "datasets", "shop/big", "--json").stdout), &view); err != nil {
+		i.t.Fatal(err)
+	}
+	return int(view.Metadata.RowCount)
+}
+
+const (
+	bigLine = "12345,some words for a row of which there are many,2.50\n"
+	// bigRows make three parts.
+	bigRows = (20 << 20) / len(bigLine)
+)
+
+func bigCSV(rows int) string { return "id,words,price\n" + strings.Repeat(bigLine, rows) }
+
+var ingestBig = []string{"ingest", "big.csv", "--dataset", "shop/big"}
+
+// breakOff starts the command that ingests big.csv, lets the second part through and
+// ends it with a signal.
+func (i *ingester) breakOff(signal syscall.Signal) result {
+	i.t.Helper()
+	i.parts.holdAllPartsBut(2)
+	cmd := command(i.t, i.dir, i.env, ingestBig...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		i.t.Fatal(err)
+	}
+	eventually(i.t, func() bool {
+		stored, held := i.parts.now()
+		return len(stored) == 1 && held == 2
+	})
+	if err := cmd.Process.Signal(signal); err != nil {
+		i.t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	i.parts.drop()
+	i.parts.forget()
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// goesOn runs the command again and checks which parts it sends.
+func (i *ingester) goesOn(want ...int) result {
+	i.t.Helper()
+	got := i.run(exitOK, ingestBig...)
+	if stored, _ := i.parts.now(); !slices.Equal(stored, want) {
+		i.t.Errorf("the second time parts %v were sent, want %v", stored, want)
+	}
+	if rows := i.rows(); rows != bigRows {
+		i.t.Errorf("there are %d rows, want %d", rows, bigRows)
+	}
+	if left := i.states(); len(left) > 0 {
+		i.t.Errorf("afterwards there is %v", left)
+	}
+	return got
+}
+
+func TestIngestGoesOn(t *testing.T) {
+	t.Parallel()
+	for home, start := range map[string]func(t *testing.T) *ingester{
+		"folder": func(t *testing.T) *ingester { return newIngester(t) },
+		"bucket": newBucketIngester,
+	} {
+		t.Run(home, func(t *testing.T) {
+			t.Parallel()
+			i := start(t)
+			i.write("big.csv", bigCSV(bigRows))
+			got := i.breakOff(syscall.SIGINT)
+			if got.code != exitInterrupted || !strings.Contains(got.stderr, "the same command again goes on") || got.stdout != "" {
+				t.Errorf("interrupted: %+v", got)
+			}
+			states := i.states()
+			if len(states) != 1 {
+				t.Fatalf("there is %v", states)
+			}
+			if info, err := os.Stat(states[0]); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the state is %v, %v", info.Mode(), err)
+			}
+			if text, _ := os.ReadFile(states[0]); bytes.Contains(text, []byte("eyJ")) {
+				t.Errorf("a token was kept: %s", text)
+			}
+			got = i.goesOn(1, 3)
+			for _, want := range []string{"sent 12.0 MiB", "8.0 MiB were there already"} {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("no %q in:\n%s", want, got.stderr)
+				}
+			}
+			if want := strconv.Itoa(bigRows) + " rows"; !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, "price   DOUBLE") {
+				t.Errorf("no %q in:\n%s", want, got.stdout)
+			}
+		})
+	}
+}
+
+// TestIngestAfterKill has the client killed, and then what it had sent changed in
+// ways that make it begin anew.
+func TestIngestAfterKill(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		meanwhile func(i *ingester)
+		want      []int
+	}{
+		"nothing": {func(*ingester) {}, []int{1, 3}},
+		"the file was written again": {func(i *ingester) {
+			later := time.Now().Add(time.Minute)
+			if err := os.Chtimes(filepath.Join(i.dir, "big.csv"), later, later); err != nil {
+				t.Fatal(err)
+			}
+		}, []int{1, 2, 3}},
+		"the upload was aborted": {func(i *ingester) {
+			var state ingestState
+			text, _ := os.ReadFile(i.states()[0])
+			if err := json.Unmarshal(text, &state); err != nil {
+				t.Fatal(err)
+			}
+			if status, body := i.server.call(i.server.token("alice"), http.MethodPost, "/api/v1/file-upload/"+state.SessionID+"/abort", ""); status != http.StatusOK {
+				t.Fatalf("abort: %d %s", status, body)
+			}
+		}, []int{1, 2, 3}},
+		"the state is nonsense": {func(i *ingester) {
+			if err := os.WriteFile(i.states()[0], []byte(`{"sessionId":`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, []int{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newIngester(t)
+			i.write("big.csv", bigCSV(bigRows))
+			if got := i.breakOff(syscall.SIGKILL); got.code == exitOK {
+				t.Fatalf("killed: %+v", got)
+			}
+			test.meanwhile(i)
+			if name == "the file was written again" {
+				old := i.states()
+				i.run(exitOK, ingestBig...)
+				for _, state := range old {
+					_ = os.Remove(state) // it would go in a week
+				}
+				if stored, _ := i.parts.now(); !slices.Equal(stored, test.want) {
+					t.Errorf("parts %v were sent, want %v", stored, test.want)
+				}
+				return
+			}
+			i.goesOn(test.want...)
+		})
+	}
+}
+
+// TestIngestOverARestart kills the server in the middle of an upload: the client
+// waits for the next one and sends what that one lacks.
+func TestIngestOverARestart(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("big.csv", bigCSV(bigRows))
+	i.parts.holdAllPartsBut(2)
+	done := make(chan result, 1)
+	go func() { done <- runCommand(t, i.dir, i.env, ingestBig...) }()
+	eventually(t, func() bool {
+		stored, held := i.parts.now()
+		return len(stored) == 1 && held == 2
+	})
+	i.server.signal(syscall.SIGKILL)
+	i.server.wait()
+	i.parts.drop()
+	i.server = serve(t, i.server.dir, i.server.env)
+	i.gate.aim(t, i.server.url)
+	if got := <-done; got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	if stored, _ := i.parts.now(); !slices.Equal(stored, []int{1, 2, 3}) {
+		t.Errorf("parts %v were stored", stored)
+	}
+	if rows := i.rows(); rows != bigRows {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// TestIngestWithExpiredAddresses holds parts until their addresses have expired.
+func TestIngestWithExpiredAddresses(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t, "PARLEY_UPLOAD_URL_TTL=1s")
+	i.write("big.csv", bigCSV(bigRows))
+	var late atomic.Int32
+	i.gate.watch(func(r *http.Request) {
+		if part(r) > 0 && late.Add(1) <= 3 {
+			expires, _ := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
+			<-time.After(time.Until(time.Unix(expires, 0)))
+		}
+	})
+	i.goesOn(1, 2, 3)
+	if late.Load() <= 3 {
+		t.Errorf("only %d parts were sent", late.Load())
+	}
+}
+
+// TestIngestHearsNoAnswer loses the answer that says that the ingestion has begun:
+// the client asks again, and the rows are there once.
+func TestIngestHearsNoAnswer(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("big.csv", bigCSV(bigRows))
+	var lost atomic.Int32
+	i.gate.watch(func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ingest") && lost.Add(1) == 1 {
+			body := new(bytes.Buffer)
+			_, _ = body.ReadFrom(r.Body)
+			if status, text := i.server.call(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Method, r.URL.Path, body.String()); status != http.StatusAccepted {
+				t.Errorf("%d %s", status, text)
+			}
+			panic(http.ErrAbortHandler)
+		}
+	})
+	i.goesOn(1, 2, 3)
+	if lost.Load() != 2 {
+		t.Errorf("asked %d times", lost.Load())
+	}
+}
+
+func TestIngestSeveralFiles(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("a.csv", "id,item\n1,apple\n2,pear\n")
+	i.write("b.json", `[{"id":3,"item":"fig","price":1.5}]`)
+	got := i.run(exitOK, "ingest", "a.csv", "b.json", "--dataset", "shop/big", "--description", "What we \x1b[31msold")
+	want := `3 rows from a.csv and 1 more
+alice/shop/big: 3 rows, 3 columns
+What we \x1b[31msold
+
+column  type
+------  -------
+id      BIGINT
+item    VARCHAR
+price   DOUBLE
+`
+	if got.stdout != want {
+		t.Errorf("got\n%s\nwant\n%s", got.stdout, want)
+	}
+	i.run(exitOK, "ingest", "a.csv", "--dataset", "shop/big", "--mode", "replace")
+	if rows := i.rows(); rows != 2 {
+		t.Errorf("replaced: %d rows", rows)
+	}
+	i.run(exitOK, "ingest", "a.csv", "--dataset", "alice/shop/big")
+	if rows := i.rows(); rows != 4 {
+		t.Errorf("appended: %d rows", rows)
+	}
+	var begun, ended struct {
+		Ingestion ingestAttempt
+		Dataset   datasetEntry
+	}
+	for into, args := range map[any][]string{&begun: {"--no-wait"}, &ended: nil} {
+		got := i.run(exitOK, append([]string{"ingest", "a.csv", "--dataset", "shop/other", "--json"}, args...)...)
+		if err := json.Unmarshal([]byte(got.stdout), into); err != nil {
+			t.Fatalf("%v: %s", err, got.stdout)
+		}
+	}
+	if begun.Ingestion.ID == "" || ended.Ingestion.ProcessedRows != 2 || ended.Dataset != (datasetEntry{"other", "shop", "alice"}) {
+		t.Errorf("%+v, %+v", begun, ended)
+	}
+}
+
+func TestIngestRefusals(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("good.csv", "id\n1\n")
+	i.write("bad.csv", "a,b\n1,2\n3,4,5\n")
+	i.write("empty.csv", "")
+	if err := syscall.Mkfifo(filepath.Join(i.dir, "pipe.csv"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.run(exitOK, "ingest", "good.csv", "--dataset", "shop/mine")
+	to := []string{"--dataset", "shop/big"}
+	for name, test := range map[string]struct {
+		env  []string
+		args []string
+		code int
+		want []string
+	}{
+		"files":         {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), exitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is no regular file"}},
+		"no dataset":    {nil, []string{"good.csv"}, exitUsage, []string{"--dataset"}},
+		"half a name":   {nil, []string{"good.csv", "--dataset", "shop"}, exitUsage, []string{"NAMESPACE/NAME"}},
+		"a wrong name":  {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, exitUsage, []string{"'a b'", "--mode (PARLEY_MODE)"}},
+		"no token":      {[]string{"PARLEY_TOKEN="}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
+		"a wrong token": {[]string{"PARLEY_TOKEN=x"}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
+		"no server":     {[]string{"PARLEY_SERVER=http://127.0.0.1:1"}, append([]string{"good.csv"}, to...), exitUnavailable, []string{"http://127.0.0.1:1", "parley serve"}},
+		"not shared":    {i.as("bob"), []string{"good.csv", "--dataset", "alice/shop/mine"}, exitNotFound, []string{"alice/shop/mine", "parley datasets"}},
+		"bad rows":      {nil, append([]string{"bad.csv"}, to...), exitFailed, []string{"bad.csv was not ingested", "line 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := runCommand(t, i.dir, append(slices.Clone(i.env), test.env...), append([]string{"ingest"}, test.args...)...)
+			if got.code != test.code || got.stdout != "" {
+				t.Errorf("exit code %d, want %d: %s", got.code, test.code, got.stdout)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("no %q in:\n%s", want, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestShare shares a dataset, as viewer and as editor, and takes it back: what the
+// other user can do with it follows.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("good.csv", "id\n1\n")
+	i.run(exitOK, "ingest", "good.csv", "--dataset", "shop/big")
+	alice, bob := i.env, i.as("bob")
+	say := func(code int, want string, args ...string) {
+		t.Helper()
+		if got := i.run(code, args...); !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("parley %s: no %q in:\n%s%s", strings.Join(args, " "), want, got.stdout, got.stderr)
+		}
+	}
+	say(exitOK, "shop is shared with nobody", "share", "shop")
+	say(exitOK, "bob can read shop/big now", "share", "shop/big", "Bob")
+	i.env = bob
+	say(exitOK, "shop       big   alice", "datasets")
+	say(exitOK, "shop       big   alice", "datasets", "alice/shop")
+	say(exitOK, "alice/shop/big: 1 row, 1 column", "datasets", "alice/shop/big")
+	i.parts.forget()
+	say(exitFailed, "parley share shop/big YOU --role editor", "ingest", "good.csv", "--dataset", "alice/shop/big")
+	if stored, _ := i.parts.now(); len(stored) > 0 {
+		t.Errorf("a viewer sent %d parts", len(stored))
+	}
+	say(exitNotFound, "parley datasets", "share", "shop", "carol")
+	i.env = alice
+	say(exitOK, "bob can read and change shop now", "share", "shop", "bob", "--role", "editor")
+	say(exitOK, "bob   editor", "share", "shop")
+	say(exitOK, `[{"username":"bob","role":"viewer"}]`, "share", "shop/big", "--json")
+	i.env = bob
+	say(exitOK, "alice/shop/big: 2 rows", "ingest", "good.csv", "--dataset", "alice/shop/big")
+	i.env = alice
+	say(exitOK, "taken back", "share", "shop", "bob", "--revoke")
+	say(exitOK, "taken back", "share", "shop/big", "bob", "--revoke")
+	say(exitNotFound, "nothing here is shared with that user", "share", "shop/big", "bob", "--revoke")
+	say(exitUsage, "needs a USER", "share", "shop/big", "--revoke")
+	say(exitUsage, "viewer or editor", "share", "shop/big", "bob", "--role", "king")
+	say(exitUsage, "NAMESPACE/NAME", "share", "shop/big/more", "bob")
+	i.env = bob
+	say(exitOK, "There are no datasets", "datasets")
+	say(exitNotFound, "look for alice/shop", "datasets", "alice/shop")
+	say(exitUsage, "OWNER/NAMESPACE", "datasets", "a/b/c/d")
+}
+
+// TestIngestMemory ingests a large file and looks at what client and server took
+// for it. PARLEY_TEST_INGEST_MIB makes it larger.
+func TestIngestMemory(t *testing.T) {
+	t.Parallel()
+	if raceDetector {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const limit = 200 << 20
+	rows := envNumber("PARLEY_TEST_INGEST_MIB", 128) << 20 / len(bigLine)
+	i := newIngester(t)
+	i.server.peakMemory() // or the test ends here
+	i.write("big.csv", bigCSV(rows))
+	cmd := command(t, i.dir, i.env, ingestBig...)
+	var client atomic.Int64
+	i.gate.watch(func(r *http.Request) {
+		if part(r) == 0 { // it waits for an answer, and so is there
+			client.Store(peakMemory(t, cmd.Process.Pid))
+		}
+	})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	server := peakMemory(t, i.server.cmd.Process.Pid)
+	t.Logf("%d MiB ingested: the client's peak was %d MiB, the server's %d MiB", rows*len(bigLine)>>20, client.Load()>>20, server>>20)
+	if client.Load() > limit || server > limit {
+		t.Errorf("one of them took more than %d MiB", limit>>20)
+	}
+}

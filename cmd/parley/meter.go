@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"parley/internal/console"
+)
+
+const (
+	// barTick is how often a bar is drawn, lineTick how often is looked whether
+	// there is a line to print.
+	barTick  = 100 * time.Millisecond
+	lineTick = time.Second
+	// lineStep is after how many percent there is, lineSilence after how long.
+	lineStep    = 10
+	lineSilence = 30 * time.Second
+	// barWidth is how many columns a bar has.
+	barWidth = 24
+	// rateWindow is how long the past is that the rate is taken from.
+	rateWindow = 5 * time.Second
+)
+
+// meter shows how many bytes of how many are done: a bar on a terminal, a line now
+// and then elsewhere.
+type meter struct {
+	w     io.Writer
+	style console.Style
+	what  string
+	total int64
+	// measure gives how many bytes are done, and how many of them since the start.
+	measure func() (done, fresh int64)
+
+	begun   time.Time
+	samples []sample
+	// percent and said are those of the latest line.
+	percent int64
+	said    time.Time
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+type sample struct {
+	at    time.Time
+	fresh int64
+}
+
+// startMeter shows a meter until end is called.
+func startMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *meter {
+	now := time.Now()
+	m := &meter{
+		w: w, style: console.StyleOf(w), what: what, total: total, measure: measure,
+		begun: now, said: now, stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go m.run()
+	return m
+}
+
+// end takes the meter away. It gives how long it was there.
+func (m *meter) end() time.Duration {
+	close(m.stop)
+	<-m.stopped
+	if m.style.Terminal() {
+		fmt.Fprint(m.w, "\r\x1b[K")
+	}
+	return time.Since(m.begun)
+}
+
+func (m *meter) run() {
+	defer close(m.stopped)
+	tick := lineTick
+	if m.style.Terminal() {
+		tick = barTick
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-m.stop:
+			return
+		case now := <-ticker.C:
+			m.show(now)
+		}
+	}
+}
+
+func (m *meter) show(now time.Time) {
+	done, fresh := m.measure()
+	rate := m.rate(now, fresh)
+	percent := int64(100)
+	if m.total > 0 {
+		percent = min(100*done/m.total, 100)
+	}
+	if m.style.Terminal() {
+		line := fmt.Sprintf("%s [%s] %3d %%  %s", m.what, bar(percent), percent, m.figures(done, rate))
+		fmt.Fprint(m.w, "\r\x1b[K"+console.Cut(console.Line(line), m.style.Width-1))
+		return
+	}
+	if percent >= m.percent+lineStep || now.Sub(m.said) >= lineSilence {
+		m.percent, m.said = percent, now
+		fmt.Fprintf(m.w, "%s: %d %%, %s\n", console.Line(m.what), percent, m.figures(done, rate))
+	}
+}
+
+// rate is how many bytes a second there were of late.
+func (m *meter) rate(now time.Time, fresh int64) float64 {
+	m.samples = append(m.samples, sample{now, fresh})
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
+		m.samples = m.samples[1:]
+	}
+	first := sample{at: m.begun}
+	if len(m.samples) > 1 {
+		first = m.samples[0]
+	}
+	return max(0, float64(fresh-first.fresh)/now.Sub(first.at).Seconds())
+}
+
+func (m *meter) figures(done int64, rate float64) string {
+	text := fmt.Sprintf("%s of %s", byteSize(done), byteSize(m.total))
+	if rate < 1 {
+		return text
+	}
+	left := time.Duration(float64(m.total-done) / rate * float64(time.Second))
+	return fmt.Sprintf("%s, %s/s, %s left", text, byteSize(int64(rate)), span(left))
+}
+
+func bar(percent int64) string {
+	full := int(percent * barWidth / 100)
+	return strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full)
+}
+
+// byteSize is a number of bytes as people say it.
+func byteSize(bytes int64) string {
+	if bytes < 1<<10 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value := float64(bytes)
+	unit := ""
+	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if value /= 1 << 10; value < 1<<10 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
+
+// span is a time as people say it.
+func span(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+}

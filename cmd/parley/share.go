@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"parley/internal/apiclient"
+	"parley/internal/console"
+	"parley/storage"
+)
+
+// shareCmd is `parley share WHAT [USER]`.
+type shareCmd struct {
+	What   string `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
+	User   string `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
+	Role   string `default:"viewer" placeholder:"ROLE" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
+	Revoke toggle `help:"Take the share back."`
+	JSON   toggle `name:"json" help:"Print the list of shares as JSON."`
+	connectionSettings
+}
+
+// shareEntry is a share in a list.
+type shareEntry struct {
+	Username string       `json:"username"`
+	Role     storage.Role `json:"role"`
+}
+
+// Run shares, takes back or lists.
+func (s *shareCmd) Run(ctx context.Context, out output) error {
+	c := &checker{}
+	s.connectionSettings.read(c)
+	revoke, asJSON := c.toggle("revoke", s.Revoke), c.toggle("json", s.JSON)
+	what := s.read(c, revoke)
+	if err := c.err(); err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	path := what.path("/permissions/namespaces") + "/shares"
+	if what.name != "" {
+		path = what.path("/permissions/datasets") + "/shares"
+	}
+	entry := shareEntry{s.User, storage.Role(s.Role)}
+	switch {
+	case s.User == "":
+		err = listShares(ctx, client, out, what, path, asJSON)
+	case revoke:
+		err = client.Call(ctx, http.MethodDelete, path, entry, nil)
+	default:
+		err = client.Call(ctx, http.MethodPost, path, entry, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("share %s: %w", what, err)
+	}
+	if s.User != "" {
+		fmt.Fprintln(out.stdout, console.Line(s.done(what, revoke)))
+	}
+	return nil
+}
+
+func (s *shareCmd) read(c *checker, revoke bool) dataRef {
+	namespace, name, _ := strings.Cut(s.What, "/")
+	what := dataRef{storage.Self, namespace, name}
+	if err := what.check(); err != nil {
+		c.wrong = append(c.wrong, "WHAT must be NAMESPACE or NAMESPACE/NAME; it "+err.Error())
+	}
+	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {
+		c.refuse("role", "must be viewer or editor, not %q", s.Role)
+	}
+	if s.User != "" {
+		c.user(s.User)
+	} else if revoke {
+		c.refuse("revoke", "needs a USER")
+	}
+	return what
+}
+
+func listShares(ctx context.Context, client *apiclient.Client, out output, what dataRef, path string, asJSON bool) error {
+	shares := []shareEntry{}
+	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out.stdout, shares)
+	}
+	if len(shares) == 0 {
+		fmt.Fprintf(out.stdout, "%s is shared with nobody.\n", what)
+		return nil
+	}
+	table := console.Table{Columns: []console.Column{{Name: "user"}, {Name: "role"}}}
+	for _, share := range shares {
+		table.Rows = append(table.Rows, []string{share.Username, string(share.Role)})
+	}
+	return table.Write(out.stdout, console.StyleOf(out.stdout))
+}
+
+// done says what has changed.
+func (s *shareCmd) done(what dataRef, revoke bool) string {
+	user := storage.NormalUsername(s.User)
+	switch {
+	case revoke:
+		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)
+	case s.Role == string(storage.Editor):
+		return fmt.Sprintf("%s can read and change %s now.", user, what)
+	default:
+		return fmt.Sprintf("%s can read %s now.", user, what)
+	}
+}
