@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -133,3 +134,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	proxy.ServeHTTP(w, r)
 }
+
+// isAttempts reports whether a request asks how far ingestions are.
+func isAttempts(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/ingest/attempts") }

@@ -386,6 +386,22 @@ func TestIngestRefusals(t *testing.T) {
 	}
 }
 
+// TestIngestOfAForbiddenFile is for those who are not allowed everything.
+func TestIngestOfAForbiddenFile(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root may read every file")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("id\n1\n"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	got := runCommand(t, dir, []string{"PARLEY_TOKEN=x"}, "ingest", "mine.csv", "--dataset", "shop/big")
+	if got.code != exitFailed || !strings.Contains(got.stderr, "open mine.csv: permission denied") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestShare shares a dataset, as viewer and as editor, and takes it back: what the
 // other user can do with it follows.
 func TestShare(t *testing.T) {

@@ -114,7 +114,7 @@ func (u *Uploads) prepareFile(ctx context.Context, want storage.NewUpload) (stor
 // Parts gives a file with its parts, so that an upload can go on: which have come
 // in, and new addresses for the others. A completed file has no parts any more.
 func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
-	_, file, err := u.file(ctx, caller, sessionID, fileID)
+	file, err := u.file(ctx, caller, sessionID, fileID)
 	if err != nil || file.Status == storage.UploadCompleted {
 		return file, nil, err
 	}
@@ -142,10 +142,10 @@ func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, f
 }
 
 // file finds a file of a session, one that was not aborted.
-func (u *Uploads) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadSession, storage.UploadFile, error) {
+func (u *Uploads) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, error) {
 	session, err := u.Records.UploadSession(ctx, caller, sessionID)
 	if err != nil {
-		return storage.UploadSession{}, storage.UploadFile{}, err
+		return storage.UploadFile{}, err
 	}
 	file, ok := session.File(fileID)
 	switch {
@@ -154,7 +154,7 @@ func (u *Uploads) file(ctx context.Context, caller storage.Caller, sessionID, fi
 	case file.Status == storage.UploadAborted:
 		err = storage.Errorf(storage.ErrInvalid, "the upload was aborted")
 	}
-	return session, file, err
+	return file, err
 }
 
 // Session gives a session with its files.
@@ -172,7 +172,7 @@ func (u *Uploads) ObjectName(key string) string { return u.Objects.Name(key) }
 // wrong parts are ErrInvalid and change nothing; a finished file can be
 // finished again.
 func (u *Uploads) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
-	session, file, err := u.file(ctx, caller, sessionID, fileID)
+	file, err := u.file(ctx, caller, sessionID, fileID)
 	if err != nil {
 		return storage.UploadSession{}, err
 	}
@@ -189,7 +189,7 @@ func (u *Uploads) Finish(ctx context.Context, caller storage.Caller, sessionID, 
 	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
 		return storage.UploadSession{}, err
 	}
-	session, err = u.Records.CompleteUploadFile(ctx, caller, sessionID, fileID)
+	session, err := u.Records.CompleteUploadFile(ctx, caller, sessionID, fileID)
 	if errors.Is(err, storage.ErrInvalid) {
 		// It was aborted meanwhile, before there was an object to remove.
 		if err := u.Objects.Delete(ctx, file.Key); err != nil {

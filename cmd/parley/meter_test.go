@@ -1,0 +1,109 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/internal/console"
+)
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	for name, test := range map[string]struct {
+		style console.Style
+		want  string
+	}{
+		"in a log": {console.Style{}, "" +
+			"sending: 30 %, 300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left\n" +
+			"sending: 40 %, 400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left\n" +
+			"sending: 40 %, 400.0 MiB of 1000.0 MiB\n" +
+			"sending: 100 %, 1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left\n"},
+		"on a terminal": {console.Style{Width: 60}, "" +
+			"\r\x1b[Ksending [=======                 ]  30 %  300.0 MiB of 100…" +
+			"\r\x1b[Ksending [========                ]  35 %  350.0 MiB of 100…" +
+			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 100…" +
+			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 100…" +
+			"\r\x1b[Ksending [========================] 100 %  1000.0 MiB of 10…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			var done, fresh int64
+			m := meter{w: &got, style: test.style, what: "sending", total: 1000 << 20, begun: begun, said: begun,
+				measure: func() (int64, int64) { return done, fresh }}
+			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}} {
+				fresh = step.mib << 20
+				done = fresh + 200<<20 // was there already
+				m.show(begun.Add(time.Duration(step.second) * time.Second))
+			}
+			if got.String() != test.want {
+				t.Errorf("got  %q\nwant %q", got.String(), test.want)
+			}
+		})
+	}
+	for want, d := range map[string]time.Duration{"0 s": time.Millisecond, "59 s": 59 * time.Second, "1 min 0 s": time.Minute, "2 h 5 min": 125 * time.Minute} {
+		if got := span(d); got != want {
+			t.Errorf("%v is %q", d, got)
+		}
+	}
+	for want, bytes := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KiB": 1 << 10, "1.5 GiB": 3 << 29, "2048.0 TiB": 2 << 50} {
+		if got := byteSize(bytes); got != want {
+			t.Errorf("%d is %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+// TestIngestOnTerminal watches the bar, and stops it with Ctrl-C.
+func TestIngestOnTerminal(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("big.csv", bigCSV(bigRows))
+	i.parts.holdAllPartsBut(2)
+	s := onScreen(t, command(t, i.dir, i.env, ingestBig...))
+	s.sees("sending big.csv [======")
+	s.sees("of 20.0 MiB")
+	s.types(ctrlC)
+	s.sees("\r\x1b[K")
+	s.sees("the same command again goes on")
+	if code := s.ends(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	i.parts.drop()
+	i.parts.forget()
+	s = onScreen(t, command(t, i.dir, i.env, ingestBig...))
+	s.sees("were there already")
+	s.sees("price   DOUBLE")
+	if code := s.ends(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestIngestStopsWhileWaiting interrupts the wait for an ingestion: the same command
+// waits for the same one.
+func TestIngestStopsWhileWaiting(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("big.csv", bigCSV(bigRows))
+	i.gate.hold(isAttempts)
+	cmd := command(t, i.dir, i.env, ingestBig...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		_, held := i.gate.now()
+		return held > 0
+	})
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	i.gate.drop()
+	i.gate.forget()
+	i.goesOn()
+}
