@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"parley/cards"
 	"parley/cmd/parley/sample"
+	"parley/internal/apiclient"
 )
 
 // demoCmd is `parley demo`. The variables of a real server do not reach it, but
@@ -71,8 +71,8 @@ func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, sh
 	defer show.clear()
 	loader := sampleLoader{
 		users: map[string]*evalClient{
-			sample.Alice: newEvalClient(screen.URL, screen.Alice, cards.AssistantName, 1),
-			sample.Bob:   newEvalClient(screen.URL, screen.Bob, cards.AssistantName, 1),
+			sample.Alice: {Client: apiclient.New(screen.URL, screen.Alice, 1)},
+			sample.Bob:   {Client: apiclient.New(screen.URL, screen.Bob, 1)},
 		},
 		again:  folder.begun,
 		loaded: func(done, of int) { show.line("loading the sample: %d of %d datasets", done, of) },

@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"parley/cmd/parley/sample"
+	"parley/internal/apiclient"
 	"parley/llm/eval"
 )
 
@@ -41,7 +42,7 @@ func (l sampleLoader) load(ctx context.Context) error {
 			l.loaded(done, of)
 		}
 		for _, viewer := range space.Viewers {
-			if err := client.call(ctx, http.MethodPost, "/permissions/namespaces/self/"+space.Name+"/shares",
+			if err := client.Call(ctx, http.MethodPost, "/permissions/namespaces/self/"+space.Name+"/shares",
 				map[string]any{"username": viewer, "role": "viewer"}, nil); err != nil {
 				return fmt.Errorf("share %s: %w", space.Name, err)
 			}
@@ -52,9 +53,8 @@ func (l sampleLoader) load(ctx context.Context) error {
 
 // forget deletes a namespace with all that is in it, where there is one.
 func (c *evalClient) forget(ctx context.Context, namespace string) error {
-	err := c.call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
-	var refused *statusError
-	if err == nil || errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	err := c.Call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
+	if err == nil || apiclient.Status(err) == http.StatusNotFound {
 		return nil
 	}
 	return fmt.Errorf("delete what is there of %s: %w", namespace, err)
@@ -64,62 +64,36 @@ func (c *evalClient) loadSample(ctx context.Context, namespace string, dataset s
 	if dataset.Files != nil {
 		return c.loadFiles(ctx, namespace, dataset)
 	}
-	return c.call(ctx, http.MethodPost, "/ingest/"+namespace+"/"+dataset.Name,
+	return c.Call(ctx, http.MethodPost, "/ingest/"+namespace+"/"+dataset.Name,
 		map[string]any{"data": dataset.Rows, "dataDescription": dataset.Description, "schemaDefinition": dataset.Fields}, nil)
-}
-
-// sampleUpload is a session in which files are uploaded.
-type sampleUpload struct {
-	SessionID string
-	Files     []struct {
-		FileID, UploadID, Key string
-		PresignedURLs         []struct{ URL string }
-	}
 }
 
 // loadFiles makes a dataset of texts: they are uploaded in one session and
 // ingested together.
 func (c *evalClient) loadFiles(ctx context.Context, namespace string, dataset sample.Dataset) error {
-	if err := c.call(ctx, http.MethodPost, "/ingest/new/"+namespace+"/"+dataset.Name,
+	if err := c.Call(ctx, http.MethodPost, "/ingest/new/"+namespace+"/"+dataset.Name,
 		map[string]any{"dataDescription": dataset.Description}, nil); err != nil {
 		return err
 	}
-	var wanted, uploaded []map[string]any
+	var files []apiclient.UploadFile
 	for _, file := range dataset.Files {
-		wanted = append(wanted, map[string]any{"filename": file.Name, "size": len(file.Text)})
+		files = append(files, apiclient.UploadFile{Filename: file.Name, Size: int64(len(file.Text))})
 	}
-	var upload sampleUpload
-	if err := c.call(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &upload); err != nil {
+	upload, err := c.PrepareUpload(ctx, files)
+	if err != nil {
 		return err
 	}
+	var uploaded []map[string]any
 	for i, file := range dataset.Files {
-		if err := c.sendFile(ctx, upload, i, file.Text); err != nil {
+		text, id := bytes.NewReader(file.Text), upload.Files[i].FileID
+		if err := c.SendFile(ctx, upload.SessionID, id, io.NewSectionReader(text, 0, text.Size()), new(apiclient.Progress)); err != nil {
 			return fmt.Errorf("upload %s: %w", file.Name, err)
 		}
-		uploaded = append(uploaded, map[string]any{"sessionId": upload.SessionID, "fileId": upload.Files[i].FileID})
+		uploaded = append(uploaded, map[string]any{"sessionId": upload.SessionID, "fileId": id})
 	}
 	var begun struct{ ID string }
-	if err := c.call(ctx, http.MethodPost, "/data/self/"+namespace+"/"+dataset.Name+"/ingest", map[string]any{"files": uploaded}, &begun); err != nil {
+	if err := c.Call(ctx, http.MethodPost, "/data/self/"+namespace+"/"+dataset.Name+"/ingest", map[string]any{"files": uploaded}, &begun); err != nil {
 		return err
 	}
 	return c.settle(ctx, evalTable{namespace: namespace, Table: eval.Table{Name: dataset.Name}}, begun.ID)
-}
-
-// sendFile sends one of the files of an upload, which is small enough for a single part.
-func (c *evalClient) sendFile(ctx context.Context, upload sampleUpload, i int, text []byte) error {
-	if len(upload.Files) <= i || len(upload.Files[i].PresignedURLs) != 1 {
-		return errors.New("the server wants it in other parts")
-	}
-	file := upload.Files[i]
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, file.PresignedURLs[0].URL, bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("make a request: %w", err)
-	}
-	header, _, err := c.do(request)
-	if err != nil {
-		return err
-	}
-	part := map[string]any{"partNumber": 1, "etag": header.Get("ETag")}
-	return c.call(ctx, http.MethodPost, "/file-upload/"+upload.SessionID+"/files/"+file.FileID+"/finish",
-		map[string]any{"uploadId": file.UploadID, "key": file.Key, "parts": []any{part}}, nil)
 }

@@ -34,7 +34,7 @@ type meter struct {
 	measure func() (done, fresh int64)
 
 	begun   time.Time
-	samples []sample
+	samples []reading
 	// percent and said are those of the latest line.
 	percent int64
 	said    time.Time
@@ -42,7 +42,7 @@ type meter struct {
 	stopped chan struct{}
 }
 
-type sample struct {
+type reading struct {
 	at    time.Time
 	fresh int64
 }
@@ -106,11 +106,11 @@ func (m *meter) show(now time.Time) {
 
 // rate is how many bytes a second there were of late.
 func (m *meter) rate(now time.Time, fresh int64) float64 {
-	m.samples = append(m.samples, sample{now, fresh})
+	m.samples = append(m.samples, reading{now, fresh})
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
 		m.samples = m.samples[1:]
 	}
-	first := sample{at: m.begun}
+	first := reading{at: m.begun}
 	if len(m.samples) > 1 {
 		first = m.samples[0]
 	}
