@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -170,6 +171,8 @@ var onServer = map[string]func(context.Context, *apiclient.Client) []choice{
 		}
 		return found
 	},
+	"dataset": datasetChoices,
+	"which":   datasetChoices,
 	"id": func(ctx context.Context, client *apiclient.Client) (found []choice) {
 		for _, agent := range []string{cards.AssistantName, cards.NL2QLName} {
 			tasks, _ := client.Agent(agent).Tasks(ctx, 20)
@@ -201,4 +204,16 @@ func serverIn(words []string) connectionSettings {
 		}
 	}
 	return settings
+}
+
+// datasetChoices are namespaces and what is in them.
+func datasetChoices(ctx context.Context, client *apiclient.Client) (found []choice) {
+	var all []struct{ Name, Namespace, Owner string }
+	_ = client.Call(ctx, http.MethodGet, "/schema/datasets/all", nil, &all)
+	for _, d := range all {
+		space := d.Owner + "/" + d.Namespace
+		found = append(found, choice{space, ""}, choice{space + "/" + d.Name, ""})
+	}
+	slices.SortFunc(found, func(a, b choice) int { return strings.Compare(a.word, b.word) })
+	return slices.Compact(found)
 }
