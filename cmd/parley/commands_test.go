@@ -2,12 +2,10 @@ package main
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq"
 
@@ -183,29 +181,6 @@ func TestVersionAndHelp(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}} {
 		if got := runCommand(t, t.TempDir(), nil, args...); got.code != exitOK || !strings.Contains(got.stdout, "serve") {
 			t.Errorf("%v: %+v", args, got)
-		}
-	}
-}
-
-// TestREADMEListsEverySetting holds the table of settings to the flags there are.
-func TestREADMEListsEverySetting(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	parser, err := kong.New(&cli{}, kong.DefaultEnvars("PARLEY"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range parser.Model.Children {
-		for _, flag := range command.Flags {
-			if flag.Name == "help" {
-				continue
-			}
-			if row := "`--" + flag.Name + "`"; !strings.Contains(string(text), row) || !strings.Contains(string(text), "`"+flag.Envs[0]+"`") {
-				t.Errorf("README.md says nothing of --%s (%s)", flag.Name, flag.Envs[0])
-			}
 		}
 	}
 }

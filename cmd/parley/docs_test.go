@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"parley/internal/pgtest"
+	"parley/internal/s3test"
+)
+
+// fence finds the blocks of code in a text, and their languages.
+var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+
+// documents gives the texts of all documents by their paths from the root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		paths, err := filepath.Glob("../../" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			texts[strings.TrimPrefix(path, "../../")] = readFile(t, path)
+		}
+	}
+	return texts
+}
+
+// TestDocumentedCommands runs every block of commands that a document has, in
+// the order in which they stand there, on a server with three orders.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	for path, text := range documents(t) {
+		var blocks []string
+		for _, found := range fence.FindAllStringSubmatch(text, -1) {
+			if found[1] == "sh" {
+				blocks = append(blocks, found[2])
+			}
+		}
+		if len(blocks) == 0 && len(documented[path]) == 0 {
+			continue
+		}
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			if len(blocks) != len(documented[path]) {
+				t.Fatalf("%d blocks of commands, and documented lists %d", len(blocks), len(documented[path]))
+			}
+			r := newReader(t, path)
+			for i, want := range documented[path] {
+				r.follow(blocks[i], want)
+			}
+		})
+	}
+}
+
+// reader does what a document says, in the folder of a server.
+type reader struct {
+	client
+	env   []string
+	words *strings.Replacer
+}
+
+func newReader(t *testing.T, path string) *reader {
+	t.Helper()
+	r := &reader{client: shop(t)}
+	if err := os.CopyFS(filepath.Join(r.dir, "my-suite"), os.DirFS("testdata/eval/garden")); err != nil {
+		t.Fatal(err)
+	}
+	const orders = "item,city,price\nplum,Rome,4\n"
+	if err := os.WriteFile(filepath.Join(r.dir, "orders.csv"), []byte(orders), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.env = append(command(t, "", nil).Env, asParley+"=", "PARLEY_LISTEN=127.0.0.1:0",
+		"BASE="+r.url+"/api/v1", "TOKEN="+r.token, "TASK="+r.answered(),
+		"PATH="+programs(t, path)+":"+os.Getenv("PATH")+":"+postgresPrograms())
+	words := []string{"go run ./cmd/parley", "parley", "http://127.0.0.1:8080", r.url, "https://parley.example.com", r.url, "sk-…", providerKey}
+	switch path {
+	case "README.md", "docs/cli.md":
+		r.env = append(r.env, "PARLEY_SERVER="+r.url, "PARLEY_TOKEN="+r.token)
+	case "docs/eval.md":
+		r.env = append(r.env, gardenModel(t).address()...)
+	case "docs/running.md":
+		words = append(words, r.others()...)
+	}
+	r.words = strings.NewReplacer(words...)
+	return r
+}
+
+// others starts what the document on running names, and gives its names for
+// them with those that they have here.
+func (r *reader) others() (words []string) {
+	r.t.Helper()
+	if _, err := exec.LookPath("sqlite3"); err != nil && os.Getenv("CI") != "true" {
+		r.t.Skip(err)
+	}
+	endpoint, access, secret := s3test.Server(r.t)
+	r.env = append(r.env, "AWS_ACCESS_KEY_ID="+access, "AWS_SECRET_ACCESS_KEY="+secret)
+	return []string{
+		"https://id.example.com", "http://127.0.0.1:1",
+		"postgres://parley:secret@db.example.com/parley", pgtest.URL(r.t),
+		"postgres://parley:secret@db.example.com/restored", pgtest.URL(r.t),
+		"s3://bucket/parley?endpoint=https://s3.example.com&region=eu-central-1",
+		"s3://" + s3test.Bucket(r.t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
+	}
+}
+
+// postgresPrograms names the folders that may have PostgreSQL's own programs.
+func postgresPrograms() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
+	return strings.Join(found, ":")
+}
+
+// programs makes a folder with the programs that documents run: this one, and
+// a2a for those that use it.
+func programs(t *testing.T, path string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asParley, self)
+	if err := os.WriteFile(filepath.Join(dir, "parley"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if path != "docs/a2a.md" {
+		return dir
+	}
+	return dir + ":" + filepath.Dir(buildCommand(t))
+}
+
+// follow runs a block of commands and looks at what comes of it.
+func (r *reader) follow(text string, want block) {
+	r.t.Helper()
+	if !strings.HasPrefix(text, want.begins) {
+		r.t.Fatalf("this block should begin with %q:\n%s", want.begins, text)
+	}
+	if want.notRun != "" || awaits(r.t, text) {
+		return
+	}
+	shell := exec.CommandContext(r.t.Context(), "bash", "-euo", "pipefail", "-c", r.words.Replace(text))
+	shell.Env, shell.Dir = r.env, r.dir
+	if want.serves {
+		r.serves(shell, want)
+		return
+	}
+	output, err := shell.CombinedOutput()
+	lacks := func(want string) bool { return !strings.Contains(string(output), want) }
+	if err != nil || slices.ContainsFunc(want.prints, lacks) {
+		r.t.Errorf("%s\n%s\n%v, want %q", text, output, err, want.prints)
+	}
+}
+
+// serves runs commands of which the last is a server, until it is ready.
+func (r *reader) serves(shell *exec.Cmd, want block) {
+	r.t.Helper()
+	if want.elsewhere {
+		shell.Dir = r.t.TempDir()
+	}
+	log := &syncBuffer{}
+	shell.Stderr = log
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := shell.StdoutPipe()
+	if err == nil {
+		err = shell.Start()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }()
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		url, ready := strings.CutPrefix(lines.Text(), readyLine)
+		if !ready {
+			continue
+		}
+		if want.then != nil {
+			want.then(client{&process{t: r.t, url: url, dir: shell.Dir}, r.token})
+		}
+		if err := syscall.Kill(-shell.Process.Pid, syscall.SIGTERM); err != nil {
+			r.t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, stdout) // until it has ended
+		_ = shell.Wait()
+		return
+	}
+	r.t.Errorf("%s\nno server is ready:\n%s", want.begins, log)
+}
+
+// awaited are commands that documents describe and the program does not have
+// yet. Blocks with them are run once it has them.
+var awaited = []string{"demo", "ask", "ingest", "datasets", "share", "tasks", "cancel", "completion"}
+
+// awaits reports whether a text uses a command that the program does not have
+// yet.
+func awaits(t *testing.T, text string) bool {
+	t.Helper()
+	have := commands(t)
+	return slices.ContainsFunc(awaited, func(name string) bool {
+		return have[name] == nil && regexp.MustCompile(`parley `+name+`\b`).MatchString(text)
+	})
+}
+
+// commands gives the program's commands by their names.
+func commands(t *testing.T) map[string]*kong.Node {
+	t.Helper()
+	parser, err := kong.New(&cli{}, kong.DefaultEnvars("PARLEY"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*kong.Node{}
+	for _, node := range parser.Model.Children {
+		all[node.Name] = node
+	}
+	return all
+}
