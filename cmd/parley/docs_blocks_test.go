@@ -35,7 +35,11 @@ var documented = map[string][]block{
 		{begins: "a2a send", prints: []string{"completed", `"count":3`}},
 	},
 	"docs/cli.md": {
-		{begins: "parley token alice", prints: []string{"ey"}},
+		{begins: "export PARLEY_SERVER=", prints: []string{"shop", "orders", "alice"}},
+		{begins: "parley ask", prints: []string{"The count is 2", `"item":"fig"`, "The count is 3"}},
+		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
+		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
+		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
 	},
 	"docs/eval.md": {
 		{begins: "parley eval my-suite", prints: []string{"7 questions about 3 tables in 2 namespaces", "precision"}},

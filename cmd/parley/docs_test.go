@@ -82,12 +82,15 @@ func newReader(t *testing.T, path string) *reader {
 	if err := os.WriteFile(filepath.Join(r.dir, "orders.csv"), []byte(orders), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(command(t, "", nil).Env, asParley+"=", "PARLEY_LISTEN=127.0.0.1:0",
+	r.env = append(command(t, "", nil).Env, asParley+"=", "PARLEY_LISTEN=127.0.0.1:0", "XDG_CACHE_HOME="+t.TempDir(),
 		"BASE="+r.url+"/api/v1", "TOKEN="+r.token, "TASK="+r.answered(),
 		"PATH="+programs(t, path)+":"+os.Getenv("PATH")+":"+postgresPrograms())
 	words := []string{"go run ./cmd/parley", "parley", "http://127.0.0.1:8080", r.url, "https://parley.example.com", r.url, "sk-…", providerKey}
 	switch path {
-	case "README.md", "docs/cli.md":
+	case "README.md":
+		url, token := demo(t)
+		r.env = append(r.env, "PARLEY_SERVER="+url, "PARLEY_TOKEN="+token)
+	case "docs/cli.md":
 		r.env = append(r.env, "PARLEY_SERVER="+r.url, "PARLEY_TOKEN="+r.token)
 	case "docs/eval.md":
 		r.env = append(r.env, gardenModel(t).address()...)
@@ -114,6 +117,35 @@ func (r *reader) others() (words []string) {
 		"s3://bucket/parley?endpoint=https://s3.example.com&region=eu-central-1",
 		"s3://" + s3test.Bucket(r.t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
 	}
+}
+
+// demo starts a demo, and gives what it says to set.
+func demo(t *testing.T) (url, token string) {
+	t.Helper()
+	if commands(t)["demo"] == nil {
+		return "", ""
+	}
+	cmd := command(t, t.TempDir(), []string{"TMPDIR=" + t.TempDir()}, "demo", "--listen", "127.0.0.1:0")
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // the test's context has ended it
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		setting, _ := strings.CutPrefix(strings.TrimSpace(lines.Text()), "export ")
+		switch name, value, _ := strings.Cut(setting, "="); name {
+		case "PARLEY_SERVER":
+			url = value
+		case "PARLEY_TOKEN":
+			return url, value
+		}
+	}
+	t.Fatal("the demo does not say what to set")
+	return "", ""
 }
 
 // postgresPrograms names the folders that may have PostgreSQL's own programs.
