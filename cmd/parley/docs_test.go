@@ -88,7 +88,7 @@ func newReader(t *testing.T, path string) *reader {
 	words := []string{"go run ./cmd/parley", "parley", "http://127.0.0.1:8080", r.url, "https://parley.example.com", r.url, "sk-…", providerKey}
 	switch path {
 	case "README.md":
-		url, token := demo(t)
+		url, token := demonstration(t)
 		r.env = append(r.env, "PARLEY_SERVER="+url, "PARLEY_TOKEN="+token)
 	case "docs/cli.md":
 		r.env = append(r.env, "PARLEY_SERVER="+r.url, "PARLEY_TOKEN="+r.token)
@@ -119,8 +119,8 @@ func (r *reader) others() (words []string) {
 	}
 }
 
-// demo starts a demo, and gives what it says to set.
-func demo(t *testing.T) (url, token string) {
+// demonstration starts a demo, and gives what it says to set.
+func demonstration(t *testing.T) (url, token string) {
 	t.Helper()
 	if commands(t)["demo"] == nil {
 		return "", ""
@@ -214,7 +214,7 @@ func (r *reader) serves(shell *exec.Cmd, want block) {
 	defer func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }()
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
-		url, ready := strings.CutPrefix(lines.Text(), readyLine)
+		url, ready := strings.CutPrefix(lines.Text(), "Parley is ready at ")
 		if !ready {
 			continue
 		}
