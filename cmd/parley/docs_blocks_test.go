@@ -40,9 +40,13 @@ var documented = map[string][]block{
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
 		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
+		{begins: "source <(parley completion bash)"},
 	},
 	"docs/eval.md": {
 		{begins: "parley eval my-suite", prints: []string{"7 questions about 3 tables in 2 namespaces", "precision"}},
+	},
+	"docs/rest.md": {
+		{begins: "send() {", prints: []string{`"indexed":2`, `"dataDescription":"Fruit on sale."`, `"total":6`, "**pear**", `"name":"report"`}},
 	},
 	"docs/running.md": {
 		{begins: "go build", notRun: "the tests are built the same way"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,7 +82,7 @@ func TestDocumentedWords(t *testing.T) {
 				if have[words[1]] == nil && !slices.Contains(awaited, words[1]) {
 					t.Errorf("%s: there is no command %q", path, found[1])
 				}
-			case strings.HasPrefix(words[0], "--") && !flags[words[0]] && path != "docs/cli.md":
+			case strings.HasPrefix(words[0], "--") && !flags[words[0]] && !slices.Contains(awaited, words[0]):
 				t.Errorf("%s: there is no flag %q", path, found[1])
 			case strings.HasPrefix(found[1], "go test -run '^$' -bench "):
 				checkBenchmark(t, words)
@@ -96,6 +97,25 @@ func TestDocumentedWords(t *testing.T) {
 				t.Errorf("%s: this is not JSON:\n%s", path, found[2])
 			}
 		}
+	}
+}
+
+// TestDocumentedPolicy holds what docs/security.md says of the page to what it
+// comes with.
+func TestDocumentedPolicy(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), nil)
+	response, err := http.Get(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		t.Skip("there is no page yet")
+	}
+	policy := response.Header.Get("Content-Security-Policy")
+	if policy == "" || !strings.Contains(readFile(t, "../../docs/security.md"), "\n"+policy+"\n") {
+		t.Errorf("the page comes with %q", policy)
 	}
 }
 
