@@ -82,7 +82,7 @@ func newReader(t *testing.T, path string) *reader {
 	if err := os.WriteFile(filepath.Join(r.dir, "orders.csv"), []byte(orders), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(command(t, "", nil).Env, asParley+"=", "PARLEY_LISTEN=127.0.0.1:0", "XDG_CACHE_HOME="+t.TempDir(),
+	r.env = append(command(t, "", nil).Env, asParley+"=", "PARLEY_LISTEN=127.0.0.1:0", "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(),
 		"BASE="+r.url+"/api/v1", "TOKEN="+r.token, "TASK="+r.answered(),
 		"PATH="+programs(t, path)+":"+os.Getenv("PATH")+":"+postgresPrograms())
 	words := []string{"go run ./cmd/parley", "parley", "http://127.0.0.1:8080", r.url, "https://parley.example.com", r.url, "sk-…", providerKey}
