@@ -234,9 +234,7 @@ func (r *reader) serves(shell *exec.Cmd, want block) {
 // awaited are commands and flags that documents describe and the program does
 // not have yet. Blocks with such commands are run once it has them.
 var awaited = []string{
-	"demo", "ask", "ingest", "datasets", "share", "tasks", "cancel", "completion",
-	"--namespace", "--follow", "--context", "--model", "--provider", "--json", "--dataset", "--mode", "--description", "--no-wait",
-	"--role", "--revoke", "--auth-client-id",
+	"--auth-client-id",
 }
 
 // awaits reports whether a text uses a command that the program does not have
