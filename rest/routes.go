@@ -34,6 +34,11 @@ func (s *Server) routes() {
 	s.public(http.MethodGet, "/readyz", s.getReady)
 	s.public(http.MethodHead, "/readyz", s.getReady)
 	s.engine.GET("/metrics", gin.WrapH(metricsHandler(s.Metrics)))
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		s.public(method, "/openapi.yaml", s.getOpenAPI)
+		s.public(method, "/docs", s.getDocs)
+		s.public(method, "/docs/style.css", s.getDocsStyle)
+	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", s.getDatasetShares)
 	s.handle(http.MethodPost, "/permissions/datasets"+inDataset+"/shares", s.shareDataset)

@@ -230,6 +230,7 @@ func (s httpSettings) read(c *checker) httpConfig {
 		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
 		Config: rest.Config{
 			BaseURL:        s.BaseURL,
+			AuthURL:        s.AuthURL,
 			MaxBody:        c.bytes("max-body", s.MaxBody),
 			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),
 			TrustedProxies: list(s.TrustedProxies),

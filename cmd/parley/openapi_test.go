@@ -1,0 +1,396 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"parley/rest"
+)
+
+// maxBody is how large bodies may be on the server of TestOpenAPI.
+const maxBody = 64 << 10
+
+// unseen are answers that are described and not brought about here: they take
+// something that breaks.
+var unseen = []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable}
+
+// TestOpenAPI sends every operation that is described, and sees that it is
+// answered in the ways that are described, each as described.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	limit := strconv.Itoa(maxBody)
+	p := serve(t, t.TempDir(), nil, "--max-body", limit, "--max-rows-body", limit, "--auth-url", "https://id.example/authorize?a=b")
+	d := describe(t, p, "alice", "bob", "carol")
+	d.checkAddresses()
+
+	d.datasets()
+	d.shares()
+	d.tokensOfOnesOwn()
+	d.uploads()
+	d.inference()
+	d.questions()
+	d.agents()
+	d.service()
+	d.refusals()
+	d.endings()
+
+	for _, id := range d.order {
+		for _, status := range d.operations[id].at("responses").keys() {
+			code, err := strconv.Atoi(status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !d.seen[id][code] && !slices.Contains(unseen, code) {
+				t.Errorf("%s was never answered with %d", id, code)
+			}
+		}
+	}
+}
+
+// checkAddresses sees whether the description is about this server.
+func (d *description) checkAddresses() {
+	d.t.Helper()
+	if got, _ := d.doc.at("servers").list()[0].member("url"); got != d.p.url+rest.Root {
+		d.t.Errorf("the server is %q", got)
+	}
+	if got, _ := d.doc.at("paths", "/healthz", "servers").list()[0].member("url"); got != d.p.url {
+		d.t.Errorf("the server of /healthz is %q", got)
+	}
+	flow := d.doc.at("components", "securitySchemes", "openId", "flows", "implicit")
+	if got, _ := flow.member("authorizationUrl"); got != "https://id.example/authorize?a=b" {
+		d.t.Errorf("the authorization address is %q", got)
+	}
+}
+
+func (d *description) datasets() {
+	d.call("alice createDataset 201")
+	d.call("alice createDataset 409")
+	d.call("alice createDataset 201", param("datasetName", "empty"), sent("", ""))
+	d.call("alice appendRows 200")
+	d.call("alice putDefinition 201")
+	d.call("alice getDataset 200")
+	d.call("alice getDataset 200", param("datasetName", "empty"))
+	d.call("alice getDatasets 200")
+	d.call("alice getNamespaceDatasets 200")
+	d.call("alice getNamespaces 200")
+}
+
+func (d *description) shares() {
+	d.call("alice shareNamespace 200")
+	d.call("alice getNamespaceShares 200")
+	d.call("alice shareDataset 200")
+	d.call("alice getDatasetShares 200")
+	// A viewer sees all this and may not change it.
+	for _, id := range []string{
+		"getNamespaceShares", "shareNamespace", "revokeNamespaceShare", "getDatasetShares", "shareDataset", "revokeDatasetShare",
+		"clearDataset", "renameDataset", "deleteDataset", "deleteDatasetByBalefire", "renameNamespace", "deleteNamespace",
+		"prepareDatasetUpload", "finishDatasetUpload", "startIngestion",
+	} {
+		d.call("bob "+id+" 403", set(object{"username": "carol"}))
+	}
+}
+
+func (d *description) tokensOfOnesOwn() {
+	var made struct{ ID, Token string }
+	d.call("alice createToken 200").into(d.t, &made)
+	d.tokens["narrow"] = made.Token
+	d.call("alice getTokens 200")
+	d.call("alice getTokenPermissions 200", param("tokenId", made.ID))
+	// A restricted token does what it covers, and manages no tokens.
+	d.call("narrow getDataset 200")
+	for _, id := range []string{"createToken", "getTokens", "deleteToken", "getTokenPermissions"} {
+		d.call("narrow " + id + " 403")
+	}
+	for _, id := range []string{"createDataset", "appendRows"} {
+		d.call("narrow "+id+" 403", param("namespace", "elsewhere"))
+	}
+
+	var short struct{ ID string }
+	d.call("alice createToken 200").into(d.t, &short)
+	d.call("alice deleteToken 200", param("tokenId", short.ID))
+}
+
+// orderFile is as large as the description's example says that it is.
+const orderFile = "item,city,price\nplum,Rome,2.5\nlime,Oslo,0.75\n"
+
+func (d *description) uploads() {
+	var prepared struct {
+		SessionID string
+		Files     []struct {
+			FileID, UploadID, Key string
+			PresignedURLs         []struct{ URL string }
+		}
+	}
+	prepare := func() { d.call("alice prepareUpload 200").into(d.t, &prepared) }
+	send := func(address, text string) object {
+		got := d.call("- sendPart 200", to(address), sent("application/octet-stream", text))
+		return object{"partNumber": 1, "etag": got.header.Get("ETag")}
+	}
+	upload := func(text string) {
+		prepare()
+		file := prepared.Files[0]
+		parts := []object{send(file.PresignedURLs[0].URL, text)}
+		d.call("alice finishUpload 200", param("sessionId", prepared.SessionID), param("fileId", file.FileID),
+			set(object{"uploadId": file.UploadID, "key": file.Key, "parts": parts}))
+	}
+
+	upload(orderFile)
+	session := param("sessionId", prepared.SessionID)
+	d.call("alice getUploadedFiles 200", session)
+	d.call("alice abortUpload 422", session)
+	good := set(object{"files": []object{{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID}}})
+
+	prepare()
+	address := prepared.Files[0].PresignedURLs[0].URL
+	d.call("- sendPart 422", to(address), sent("application/octet-stream", "short"))
+	d.call("- sendPart 403", to(address+"0"), sent("application/octet-stream", orderFile))
+	d.call("alice getUploadedFiles 200", param("sessionId", prepared.SessionID))
+	d.call("alice abortUpload 200", param("sessionId", prepared.SessionID))
+	d.call("- sendPart 404", to(address), sent("application/octet-stream", orderFile))
+
+	upload(`[{"item":` + strings.Repeat(" ", len(orderFile)-9))
+	broken := set(object{"files": []object{{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID}}})
+	d.ingestions(good, broken)
+	d.uploadsIntoDatasets(send)
+}
+
+func (d *description) ingestions(good, broken change) {
+	d.call("alice createDataset 201", param("datasetName", "files"))
+	files := param("datasetName", "files")
+	status := func(id string) (status string) {
+		var page struct{ Data []struct{ ID, Status string } }
+		d.call("alice getAttempts 200", files, query("pageSize=100")).into(d.t, &page)
+		for _, attempt := range page.Data {
+			if attempt.ID == id {
+				return attempt.Status
+			}
+		}
+		return ""
+	}
+	ingest := func(what change, end string) (id change) {
+		var started struct{ ID string }
+		d.call("alice startIngestion 202", files, what).into(d.t, &started)
+		eventually(d.t, func() bool { return status(started.ID) == end })
+		return param("ingestionId", started.ID)
+	}
+	done := ingest(good, "completed")
+	d.call("alice markIngestionSeen 204", done)
+	d.call("alice retryIngestion 422", done)
+	d.call("alice retryIngestion 201", ingest(broken, "failed"))
+	for _, id := range []string{"retryIngestion", "markIngestionSeen"} {
+		d.call("bob "+id+" 403", done)
+		d.call("carol "+id+" 404", done)
+	}
+}
+
+func (d *description) uploadsIntoDatasets(send func(address, text string) object) {
+	var prepared struct {
+		UploadID, Key string
+		PresignedURLs []struct{ URL string }
+	}
+	into := param("datasetName", "uploaded")
+	d.call("alice prepareDatasetUpload 200", into).into(d.t, &prepared)
+	parts := []object{send(prepared.PresignedURLs[0].URL, orderFile)}
+	d.call("alice finishDatasetUpload 201", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts}))
+	d.call("alice prepareDatasetUpload 200", into).into(d.t, &prepared)
+	d.call("alice abortDatasetUpload 200", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key}))
+}
+
+func (d *description) inference() {
+	d.call("alice inferDescription 200")
+	d.call("alice inferSchema 200")
+	d.call("alice preview 200")
+}
+
+func (d *description) questions() {
+	d.call("alice postQuery 200", named("query"))
+	d.call("alice postQuery 200", named("question"))
+	d.call("alice ask 200")
+	d.call("alice ask 200", set(object{"agent": "nl2ql"}))
+	type asked struct{ RunID, ConversationID string }
+	var first asked
+	d.call("alice askAndWait 200").into(d.t, &first)
+	run, conversation := param("runId", first.RunID), param("conversationId", first.ConversationID)
+	d.call("alice getRun 200", run)
+	d.call("alice rateRun 204", run)
+	d.call("alice resumeRun 410", run)
+	d.call("alice getConversations 200")
+	d.call("alice getConversations 200", query("username=self&namespace=shop"))
+	d.call("alice getConversation 200", conversation)
+
+	failed := d.heldRuns()
+	d.call("alice getRun 200", failed)
+	d.call("alice rateRun 422", failed)
+	d.call("alice resumeRun 422", failed)
+	d.call("alice deleteRun 204", failed)
+	d.call("alice deleteConversation 204", conversation)
+
+	// A conversation of which a token sees one run is not that token's to delete.
+	var mixed asked
+	d.call("narrow askAndWait 200").into(d.t, &mixed)
+	d.call("alice askAndWait 200", set(object{"conversationId": mixed.ConversationID}))
+	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
+}
+
+// heldRuns follows runs that go on, by both interfaces, and gives one that was
+// canceled, and so has failed.
+func (d *description) heldRuns() (failed change) {
+	c := client{d.p, d.tokens["alice"]}
+	letGo := c.hold()
+	run := d.begin()
+	d.call("alice getRun 200", param("runId", run))
+	d.call("alice resumeRun 200", param("runId", run), whenBegun(letGo))
+
+	letGo = c.hold()
+	d.call("alice callAgent 200", named("subscribe"), set(object{"params": object{"id": d.begin()}}), whenBegun(letGo))
+
+	letGo = c.hold()
+	defer letGo()
+	run = d.begin()
+	got := d.call("alice resumeRun 200", param("runId", run), whenBegun(func() {
+		d.call("alice callAgent 200", named("cancel"), set(object{"params": object{"id": run}}))
+	}))
+	if events := got.value.([]any); events[len(events)-1].(map[string]any)["event"] != "error" {
+		d.t.Errorf("a canceled run has not failed: %s", got.text)
+	}
+	return param("runId", run)
+}
+
+// begin asks, and gives the run before it has ended.
+func (d *description) begin() (run string) {
+	var sent struct {
+		Result struct{ Task struct{ ID string } }
+	}
+	d.call("alice callAgent 200", named("send"), set(object{"params": object{
+		"message": object{
+			"messageId": "held", "role": "ROLE_USER", "parts": []object{{"text": "How many orders are there?"}},
+			"metadata": object{"namespace": "shop"},
+		},
+		"configuration": object{"returnImmediately": true},
+	}})).into(d.t, &sent)
+	return sent.Result.Task.ID
+}
+
+func (d *description) agents() {
+	d.call("- getCatalog 200")
+	for _, name := range []string{"nl2ql", "assistant"} {
+		agent := param("agent", name)
+		d.call("- getCard 200", agent)
+		var sent struct {
+			Result struct{ Task struct{ ID string } }
+		}
+		d.call("alice callAgent 200", agent, named("send"), header("A2A-Version", "1.0")).into(d.t, &sent)
+		d.call("alice callAgent 200", agent, named("stream"))
+		d.call("alice callAgent 200", agent, named("get"), set(object{"params": object{"id": sent.Result.Task.ID}}))
+		d.call("alice callAgent 200", agent, named("list"))
+		d.call("alice callAgent 200", agent, named("card"))
+		d.call("alice callAgent 200", agent, named("batch"))
+		// Errors of JSON-RPC: the tasks of the examples are not there.
+		for _, example := range []string{"get", "cancel", "subscribe"} {
+			d.call("alice callAgent 200", agent, named(example))
+		}
+	}
+	for _, text := range []string{`{`, `{}`, `[]`, `{"jsonrpc":"2.0","id":"x","method":"None"}`, `{"jsonrpc":"2.0","id":1,"method":"SendMessage"}`} {
+		d.call("alice callAgent 200", sent("application/json", text))
+	}
+	d.call("alice callAgent 204", sent("application/json", `{"jsonrpc":"2.0","method":"ListTasks"}`))
+	d.call("alice callAgent 200", to(d.p.url+rest.Root+"/a2a/nl2ql/"), named("list"))
+}
+
+func (d *description) service() {
+	for _, id := range []string{"getHealth", "getReady", "getMetrics", "getOpenAPI", "getDocs", "getDocsStyle"} {
+		d.call("- " + id + " 200")
+	}
+	for _, id := range d.order {
+		if d.describes(id, http.StatusNotModified) {
+			seen := d.call("- " + id + " 200").header.Get("ETag")
+			d.call("- "+id+" 304", header("If-None-Match", seen))
+		}
+	}
+}
+
+// describes reports whether an operation may be answered with a status.
+func (d *description) describes(id string, status int) bool {
+	return d.operations[id].at("responses", strconv.Itoa(status)).value != nil
+}
+
+// refusals sends every operation in the ways in which all can be refused.
+func (d *description) refusals() {
+	for _, id := range d.order {
+		if d.describes(id, http.StatusUnauthorized) == d.isPublic(id) {
+			d.t.Errorf("%s: is it public?", id)
+		}
+		if d.describes(id, http.StatusUnauthorized) {
+			d.call("- " + id + " 401")
+		}
+		if d.describes(id, http.StatusBadRequest) {
+			d.call("alice "+id+" 400", query("%zz"))
+		}
+		d.refusedBodies(id)
+		if d.describes(id, http.StatusNotFound) {
+			d.refusedThings(id)
+		}
+		if d.describes(id, http.StatusUnprocessableEntity) {
+			d.refusedNames(id)
+		}
+	}
+}
+
+func (d *description) isPublic(id string) bool {
+	security, ok := d.operations[id].at("security").value.([]any)
+	return ok && len(security) == 0
+}
+
+func (d *description) refusedBodies(id string) {
+	content := d.operations[id].at("requestBody", "content").keys()
+	if d.describes(id, http.StatusUnsupportedMediaType) {
+		d.call("alice "+id+" 415", sent("application/xml", "<a/>"))
+	}
+	if d.describes(id, http.StatusRequestEntityTooLarge) {
+		d.call("alice "+id+" 413", sent(content[0], strings.Repeat(" ", maxBody+1)))
+	}
+	if id != "callAgent" && slices.Equal(content, []string{"application/json"}) {
+		d.call("alice "+id+" 400", sent(content[0], "{"))
+		d.call("alice "+id+" 422", sent(content[0], "[]"))
+	}
+}
+
+// refusedThings aims at what is not there, as somebody who may see nothing.
+func (d *description) refusedThings(id string) {
+	changes := []change{param("user", "alice"), param("agent", "nobody")}
+	for _, name := range []string{"sessionId", "fileId", "ingestionId", "runId", "conversationId", "tokenId"} {
+		changes = append(changes, d.unknown(name))
+	}
+	if id == "sendPart" {
+		return // its address would not be right
+	}
+	if id == "postQuery" || id == "ask" || id == "askAndWait" {
+		changes = append(changes, set(object{"username": "alice"}))
+	}
+	d.call("carol "+id+" 404", changes...)
+}
+
+// refusedNames has names that cannot be, where there is no body to be wrong.
+func (d *description) refusedNames(id string) {
+	if slices.ContainsFunc(d.operations[id].parameters, func(p node) bool { name, _ := p.member("name"); return name == "namespace" || name == "user" }) {
+		d.call("alice "+id+" 422", param("namespace", "not a name"), param("user", "a b"), query("namespace=not%20a%20name"))
+	}
+}
+
+func (d *description) endings() {
+	d.call("alice revokeNamespaceShare 200")
+	d.call("alice revokeDatasetShare 200")
+	d.call("alice clearDataset 200")
+	d.call("alice renameDataset 409", sent("text/plain", "empty"))
+	d.call("alice renameDataset 200")
+	d.call("alice deleteDatasetByBalefire 200", param("datasetName", "sales"))
+	d.call("alice deleteDataset 204", param("datasetName", "empty"))
+	d.call("alice createDataset 201", param("namespace", "sales"))
+	d.call("alice renameNamespace 409")
+	d.call("alice renameNamespace 200", sent("text/plain", "store"))
+	d.call("alice deleteNamespace 409", param("namespace", "store"))
+	d.call("alice deleteNamespace 204", param("namespace", "store"), query("deleteDatasets=true"))
+}
