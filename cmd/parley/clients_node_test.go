@@ -22,7 +22,7 @@ import (
 // TestJavaScriptClient calls both agents with the client of @a2a-js/sdk.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
-	dir := installed(t)
+	dir := installed(t, "js")
 	c := shop(t)
 	for _, agent := range c.agents() {
 		t.Run(agent.Name, func(t *testing.T) {
@@ -33,16 +33,17 @@ func TestJavaScriptClient(t *testing.T) {
 	}
 }
 
-// installed gives a folder with the packages of testdata/js, which are kept from
-// one run of the tests to the next.
-func installed(t *testing.T) string {
+// installed gives a folder with the npm packages that a folder of testdata
+// names, which are kept from one run of the tests to the next.
+func installed(t *testing.T, name string) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			lacking(t, "the test of @a2a-js/sdk needs %s: %v", program, err)
+			lacking(t, "this test needs %s: %v", program, err)
 		}
 	}
-	lock, err := os.ReadFile("testdata/js/package-lock.json")
+	source := filepath.Join("testdata", name)
+	lock, err := os.ReadFile(filepath.Join(source, "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func installed(t *testing.T) string {
 	if err != nil {
 		cache = t.TempDir()
 	}
-	dir := filepath.Join(cache, "parley-test", fmt.Sprintf("a2a-js-%x", sha256.Sum256(lock)))
+	dir := filepath.Join(cache, "parley-test", fmt.Sprintf("npm-%s-%x", name, sha256.Sum256(lock)))
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
@@ -58,15 +59,15 @@ func installed(t *testing.T) string {
 		t.Fatal(err)
 	}
 	// It appears whole or not at all: another test run may be at the same.
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "a2a-js-")
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "npm-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(fresh) }()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata/js", name))
+	for _, file := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(source, file))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(fresh, name), text, 0o600)
+			err = os.WriteFile(filepath.Join(fresh, file), text, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +76,7 @@ func installed(t *testing.T) string {
 	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = fresh
 	if output, err := npm.CombinedOutput(); err != nil {
-		lacking(t, "the test of @a2a-js/sdk needs its packages: npm ci: %v\n%s", err, output)
+		lacking(t, "this test needs npm packages: npm ci: %v\n%s", err, output)
 	}
 	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		t.Fatal(err)
