@@ -29,10 +29,11 @@ func (s *service) description() described {
 	return doc
 }
 
-var parameters = regexp.MustCompile(`[:*]\w+|\{\w+\}`)
+var parameters = regexp.MustCompile(`[:*]\w+|\{\w+\}|^/assets/.+`)
 
 // route gives an operation the same form wherever it is written. HEAD is
-// described once, for all; an end in '/' with the path without it.
+// described once, for all; an end in '/' with the path without it; assets, whose
+// names come from what is in them, together.
 func route(method, path string) string {
 	if method = strings.ToUpper(method); method == http.MethodHead {
 		method = http.MethodGet

@@ -186,6 +186,17 @@ func parse(text string) (*document, error) {
 	return &doc, nil
 }
 
+// named gives the schema that another is a reference to; itself when it is none.
+func (d *document) named(s *schema) *schema {
+	if s == nil || s.Ref == "" {
+		return s
+	}
+	if found, err := d.Components.Schemas.find(s.Ref); err == nil {
+		return found
+	}
+	return s
+}
+
 // operations gives those of a path by their methods.
 func (p pathItem) operations() ordered[*operation] {
 	all := ordered[*operation]{{"GET", p.Get}, {"POST", p.Post}, {"PUT", p.Put}, {"DELETE", p.Delete}}

@@ -171,24 +171,18 @@ type field struct {
 	Schema      *schema
 }
 
-// fields lists the members of an object; none for a schema that is a reference,
-// or no object.
+// fields lists the members of an object; none for what is no object.
 func fields(doc *document, s *schema) []field {
-	if s == nil {
+	if s = doc.named(s); s == nil {
 		return nil
-	}
-	if s.Ref != "" {
-		found, err := doc.Components.Schemas.find(s.Ref)
-		if err != nil {
-			return nil
-		}
-		s = found
 	}
 	var list []field
 	for _, p := range s.Properties {
-		list = append(list, field{
-			Name: p.Name, Required: slices.Contains(s.Required, p.Name), Description: p.Value.Description, Schema: p.Value,
-		})
+		f := field{Name: p.Name, Required: slices.Contains(s.Required, p.Name), Description: p.Value.Description, Schema: p.Value}
+		if f.Description == "" {
+			f.Description = doc.named(p.Value).Description
+		}
+		list = append(list, f)
 	}
 	return list
 }
