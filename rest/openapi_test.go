@@ -29,7 +29,7 @@ func (s *service) description() described {
 	return doc
 }
 
-var parameters = regexp.MustCompile(`[:*]\w+|\{\w+\}|^/assets/.+`)
+var parameters = regexp.MustCompile(`[:*]\w+|\{\w+\}`)
 
 // route gives an operation the same form wherever it is written. HEAD is
 // described once, for all; an end in '/' with the path without it; assets, whose
@@ -38,7 +38,10 @@ func route(method, path string) string {
 	if method = strings.ToUpper(method); method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if path != "/" {
+	switch {
+	case strings.HasPrefix(path, "/assets/"):
+		path = "/assets/{}"
+	case path != "/":
 		path = strings.TrimSuffix(path, "/")
 	}
 	return method + " " + parameters.ReplaceAllString(path, "{}")

@@ -17,9 +17,9 @@ import (
 	"parley/rest"
 )
 
-// description is what a server says of its interface, and a record of what it
+// described is what a server says of its interface, and a record of what it
 // was seen to do.
-type description struct {
+type described struct {
 	t      *testing.T
 	p      *process
 	tokens map[string]string
@@ -87,7 +87,7 @@ const resource = "file:///openapi.json"
 // describe reads what a server says of itself. Objects in it are taken to have
 // no members but those that are described: clients need not mind more, but here
 // it would be something forgotten.
-func describe(t *testing.T, p *process, users ...string) *description {
+func describe(t *testing.T, p *process, users ...string) *described {
 	t.Helper()
 	status, text := p.call("", http.MethodGet, "/openapi.yaml", "")
 	if status != http.StatusOK {
@@ -105,7 +105,7 @@ func describe(t *testing.T, p *process, users ...string) *description {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &description{t: t, p: p, tokens: map[string]string{}, operations: map[string]operation{}, seen: map[string]map[int]bool{}}
+	d := &described{t: t, p: p, tokens: map[string]string{}, operations: map[string]operation{}, seen: map[string]map[int]bool{}}
 	d.doc = node{doc.(map[string]any), "#", doc}
 	d.schema = jsonschema.NewCompiler()
 	d.schema.AssertFormat()
@@ -140,7 +140,7 @@ func closed(value any) any {
 	return value
 }
 
-func (d *description) readOperations() {
+func (d *described) readOperations() {
 	d.t.Helper()
 	paths := d.doc.at("paths")
 	for _, path := range paths.keys() {

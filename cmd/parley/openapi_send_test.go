@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -50,25 +49,26 @@ type change func(*request)
 
 // param fills in a parameter of the path, query adds to the address, to is a
 // whole address.
-func param(name, value string) change { return func(r *request) { r.params[name] = value } }
-func query(text string) change        { return func(r *request) { r.query = text } }
-func to(address string) change        { return func(r *request) { r.url = address } }
-
-// named takes another example, set changes members of it, sent sends something
-// else.
-func named(example string) change      { return func(r *request) { r.example = example } }
-func set(members object) change        { return func(r *request) { r.set = members } }
+func param(name, value string) change  { return func(r *request) { r.params[name] = value } }
+func query(text string) change         { return func(r *request) { r.query = text } }
+func to(address string) change         { return func(r *request) { r.url = address } }
 func header(name, value string) change { return func(r *request) { r.header.Set(name, value) } }
+
+// example takes another example, set changes members of it, sent sends something
+// else.
+func example(name string) change { return func(r *request) { r.example = name } }
+func set(members object) change  { return func(r *request) { r.set = members } }
 func sent(mediaType, text string) change {
 	return func(r *request) { r.mediaType, r.body = mediaType, &text }
 }
-func whenBegun(do func()) change                { return func(r *request) { r.begun = do } }
-func (d *description) unknown(id string) change { return param(id, uuid.NewString()) }
+
+// whenBegun does something once the answer has begun.
+func whenBegun(do func()) change { return func(r *request) { r.begun = do } }
 
 // call sends an operation, as "user operation status" says, with "-" for nobody.
 // What is sent is the example in the description, but for the changes. The
 // answer must be as it is described.
-func (d *description) call(line string, changes ...change) answer {
+func (d *described) call(line string, changes ...change) answer {
 	d.t.Helper()
 	words := strings.Fields(line)
 	op, ok := d.operations[words[1]]
@@ -103,7 +103,7 @@ func (d *description) call(line string, changes ...change) answer {
 	return got
 }
 
-func (d *description) send(op operation, r *request, user string, want int) *http.Response {
+func (d *described) send(op operation, r *request, user string, want int) *http.Response {
 	d.t.Helper()
 	address := r.url
 	if address == "" {
@@ -129,7 +129,7 @@ func (d *description) send(op operation, r *request, user string, want int) *htt
 }
 
 // fill gives the path of an operation.
-func (d *description) fill(op operation, r *request) string {
+func (d *described) fill(op operation, r *request) string {
 	path := op.path
 	for _, p := range op.parameters {
 		name, _ := p.member("name")
@@ -144,7 +144,7 @@ func (d *description) fill(op operation, r *request) string {
 
 // body gives what is sent: an example, which must be as it is described when it
 // is to be taken.
-func (d *description) body(op operation, r *request, want int) (mediaType, text string) {
+func (d *described) body(op operation, r *request, want int) (mediaType, text string) {
 	d.t.Helper()
 	content := op.at("requestBody", "content")
 	if r.body != nil {
@@ -186,7 +186,7 @@ func (d *description) body(op operation, r *request, want int) (mediaType, text 
 	return mediaType, string(encoded)
 }
 
-func (d *description) validate(schema node, value any) error {
+func (d *described) validate(schema node, value any) error {
 	compiled, err := d.schema.Compile(resource + schema.pointer)
 	if err != nil {
 		d.t.Fatal(err)
@@ -195,7 +195,7 @@ func (d *description) validate(schema node, value any) error {
 }
 
 // check compares an answer with what is described for its status.
-func (d *description) check(op operation, status int, got *answer) error {
+func (d *described) check(op operation, status int, got *answer) error {
 	described := op.at("responses", strconv.Itoa(status))
 	if described.value == nil {
 		return fmt.Errorf("%d is not described", status)
@@ -233,7 +233,7 @@ func (d *description) check(op operation, status int, got *answer) error {
 	return err
 }
 
-func (d *description) checkHeader(described node, value string) error {
+func (d *described) checkHeader(described node, value string) error {
 	if value == "" {
 		return fmt.Errorf("it is missing")
 	}

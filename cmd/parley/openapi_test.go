@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"parley/rest"
 )
 
@@ -51,7 +53,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // checkAddresses sees whether the description is about this server.
-func (d *description) checkAddresses() {
+func (d *described) checkAddresses() {
 	d.t.Helper()
 	if got, _ := d.doc.at("servers").list()[0].member("url"); got != d.p.url+rest.Root {
 		d.t.Errorf("the server is %q", got)
@@ -65,7 +67,7 @@ func (d *description) checkAddresses() {
 	}
 }
 
-func (d *description) datasets() {
+func (d *described) datasets() {
 	d.call("alice createDataset 201")
 	d.call("alice createDataset 409")
 	d.call("alice createDataset 201", param("datasetName", "empty"), sent("", ""))
@@ -78,7 +80,7 @@ func (d *description) datasets() {
 	d.call("alice getNamespaces 200")
 }
 
-func (d *description) shares() {
+func (d *described) shares() {
 	d.call("alice shareNamespace 200")
 	d.call("alice getNamespaceShares 200")
 	d.call("alice shareDataset 200")
@@ -93,7 +95,7 @@ func (d *description) shares() {
 	}
 }
 
-func (d *description) tokensOfOnesOwn() {
+func (d *described) tokensOfOnesOwn() {
 	var made struct{ ID, Token string }
 	d.call("alice createToken 200").into(d.t, &made)
 	d.tokens["narrow"] = made.Token
@@ -116,7 +118,7 @@ func (d *description) tokensOfOnesOwn() {
 // orderFile is as large as the description's example says that it is.
 const orderFile = "item,city,price\nplum,Rome,2.5\nlime,Oslo,0.75\n"
 
-func (d *description) uploads() {
+func (d *described) uploads() {
 	var prepared struct {
 		SessionID string
 		Files     []struct {
@@ -157,7 +159,7 @@ func (d *description) uploads() {
 	d.uploadsIntoDatasets(send)
 }
 
-func (d *description) ingestions(good, broken change) {
+func (d *described) ingestions(good, broken change) {
 	d.call("alice createDataset 201", param("datasetName", "files"))
 	files := param("datasetName", "files")
 	status := func(id string) (status string) {
@@ -186,7 +188,7 @@ func (d *description) ingestions(good, broken change) {
 	}
 }
 
-func (d *description) uploadsIntoDatasets(send func(address, text string) object) {
+func (d *described) uploadsIntoDatasets(send func(address, text string) object) {
 	var prepared struct {
 		UploadID, Key string
 		PresignedURLs []struct{ URL string }
@@ -199,15 +201,15 @@ func (d *description) uploadsIntoDatasets(send func(address, text string) object
 	d.call("alice abortDatasetUpload 200", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key}))
 }
 
-func (d *description) inference() {
+func (d *described) inference() {
 	d.call("alice inferDescription 200")
 	d.call("alice inferSchema 200")
 	d.call("alice preview 200")
 }
 
-func (d *description) questions() {
-	d.call("alice postQuery 200", named("query"))
-	d.call("alice postQuery 200", named("question"))
+func (d *described) questions() {
+	d.call("alice postQuery 200", example("query"))
+	d.call("alice postQuery 200", example("question"))
 	d.call("alice ask 200")
 	d.call("alice ask 200", set(object{"agent": "nl2ql"}))
 	type asked struct{ RunID, ConversationID string }
@@ -237,7 +239,7 @@ func (d *description) questions() {
 
 // heldRuns follows runs that go on, by both interfaces, and gives one that was
 // canceled, and so has failed.
-func (d *description) heldRuns() (failed change) {
+func (d *described) heldRuns() (failed change) {
 	c := client{d.p, d.tokens["alice"]}
 	letGo := c.hold()
 	run := d.begin()
@@ -245,13 +247,13 @@ func (d *description) heldRuns() (failed change) {
 	d.call("alice resumeRun 200", param("runId", run), whenBegun(letGo))
 
 	letGo = c.hold()
-	d.call("alice callAgent 200", named("subscribe"), set(object{"params": object{"id": d.begin()}}), whenBegun(letGo))
+	d.call("alice callAgent 200", example("subscribe"), set(object{"params": object{"id": d.begin()}}), whenBegun(letGo))
 
 	letGo = c.hold()
 	defer letGo()
 	run = d.begin()
 	got := d.call("alice resumeRun 200", param("runId", run), whenBegun(func() {
-		d.call("alice callAgent 200", named("cancel"), set(object{"params": object{"id": run}}))
+		d.call("alice callAgent 200", example("cancel"), set(object{"params": object{"id": run}}))
 	}))
 	if events := got.value.([]any); events[len(events)-1].(map[string]any)["event"] != "error" {
 		d.t.Errorf("a canceled run has not failed: %s", got.text)
@@ -260,11 +262,11 @@ func (d *description) heldRuns() (failed change) {
 }
 
 // begin asks, and gives the run before it has ended.
-func (d *description) begin() (run string) {
+func (d *described) begin() (run string) {
 	var sent struct {
 		Result struct{ Task struct{ ID string } }
 	}
-	d.call("alice callAgent 200", named("send"), set(object{"params": object{
+	d.call("alice callAgent 200", example("send"), set(object{"params": object{
 		"message": object{
 			"messageId": "held", "role": "ROLE_USER", "parts": []object{{"text": "How many orders are there?"}},
 			"metadata": object{"namespace": "shop"},
@@ -274,7 +276,7 @@ func (d *description) begin() (run string) {
 	return sent.Result.Task.ID
 }
 
-func (d *description) agents() {
+func (d *described) agents() {
 	d.call("- getCatalog 200")
 	for _, name := range []string{"nl2ql", "assistant"} {
 		agent := param("agent", name)
@@ -282,25 +284,25 @@ func (d *description) agents() {
 		var sent struct {
 			Result struct{ Task struct{ ID string } }
 		}
-		d.call("alice callAgent 200", agent, named("send"), header("A2A-Version", "1.0")).into(d.t, &sent)
-		d.call("alice callAgent 200", agent, named("stream"))
-		d.call("alice callAgent 200", agent, named("get"), set(object{"params": object{"id": sent.Result.Task.ID}}))
-		d.call("alice callAgent 200", agent, named("list"))
-		d.call("alice callAgent 200", agent, named("card"))
-		d.call("alice callAgent 200", agent, named("batch"))
+		d.call("alice callAgent 200", agent, example("send"), header("A2A-Version", "1.0")).into(d.t, &sent)
+		d.call("alice callAgent 200", agent, example("stream"))
+		d.call("alice callAgent 200", agent, example("get"), set(object{"params": object{"id": sent.Result.Task.ID}}))
+		d.call("alice callAgent 200", agent, example("list"))
+		d.call("alice callAgent 200", agent, example("card"))
+		d.call("alice callAgent 200", agent, example("batch"))
 		// Errors of JSON-RPC: the tasks of the examples are not there.
-		for _, example := range []string{"get", "cancel", "subscribe"} {
-			d.call("alice callAgent 200", agent, named(example))
+		for _, about := range []string{"get", "cancel", "subscribe"} {
+			d.call("alice callAgent 200", agent, example(about))
 		}
 	}
 	for _, text := range []string{`{`, `{}`, `[]`, `{"jsonrpc":"2.0","id":"x","method":"None"}`, `{"jsonrpc":"2.0","id":1,"method":"SendMessage"}`} {
 		d.call("alice callAgent 200", sent("application/json", text))
 	}
 	d.call("alice callAgent 204", sent("application/json", `{"jsonrpc":"2.0","method":"ListTasks"}`))
-	d.call("alice callAgent 200", to(d.p.url+rest.Root+"/a2a/nl2ql/"), named("list"))
+	d.call("alice callAgent 200", to(d.p.url+rest.Root+"/a2a/nl2ql/"), example("list"))
 }
 
-func (d *description) service() {
+func (d *described) service() {
 	for _, id := range []string{"getHealth", "getReady", "getMetrics", "getOpenAPI", "getDocs", "getDocsStyle"} {
 		d.call("- " + id + " 200")
 	}
@@ -313,12 +315,12 @@ func (d *description) service() {
 }
 
 // describes reports whether an operation may be answered with a status.
-func (d *description) describes(id string, status int) bool {
+func (d *described) describes(id string, status int) bool {
 	return d.operations[id].at("responses", strconv.Itoa(status)).value != nil
 }
 
 // refusals sends every operation in the ways in which all can be refused.
-func (d *description) refusals() {
+func (d *described) refusals() {
 	for _, id := range d.order {
 		if d.describes(id, http.StatusUnauthorized) == d.isPublic(id) {
 			d.t.Errorf("%s: is it public?", id)
@@ -339,12 +341,12 @@ func (d *description) refusals() {
 	}
 }
 
-func (d *description) isPublic(id string) bool {
+func (d *described) isPublic(id string) bool {
 	security, ok := d.operations[id].at("security").value.([]any)
 	return ok && len(security) == 0
 }
 
-func (d *description) refusedBodies(id string) {
+func (d *described) refusedBodies(id string) {
 	content := d.operations[id].at("requestBody", "content").keys()
 	if d.describes(id, http.StatusUnsupportedMediaType) {
 		d.call("alice "+id+" 415", sent("application/xml", "<a/>"))
@@ -359,10 +361,10 @@ func (d *description) refusedBodies(id string) {
 }
 
 // refusedThings aims at what is not there, as somebody who may see nothing.
-func (d *description) refusedThings(id string) {
+func (d *described) refusedThings(id string) {
 	changes := []change{param("user", "alice"), param("agent", "nobody")}
 	for _, name := range []string{"sessionId", "fileId", "ingestionId", "runId", "conversationId", "tokenId"} {
-		changes = append(changes, d.unknown(name))
+		changes = append(changes, param(name, uuid.NewString()))
 	}
 	if id == "sendPart" {
 		return // its address would not be right
@@ -374,13 +376,13 @@ func (d *description) refusedThings(id string) {
 }
 
 // refusedNames has names that cannot be, where there is no body to be wrong.
-func (d *description) refusedNames(id string) {
+func (d *described) refusedNames(id string) {
 	if slices.ContainsFunc(d.operations[id].parameters, func(p node) bool { name, _ := p.member("name"); return name == "namespace" || name == "user" }) {
 		d.call("alice "+id+" 422", param("namespace", "not a name"), param("user", "a b"), query("namespace=not%20a%20name"))
 	}
 }
 
-func (d *description) endings() {
+func (d *described) endings() {
 	d.call("alice revokeNamespaceShare 200")
 	d.call("alice revokeDatasetShare 200")
 	d.call("alice clearDataset 200")
