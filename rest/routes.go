@@ -33,8 +33,8 @@ func (s *Server) routes() {
 	s.public(http.MethodHead, "/healthz", s.getHealth)
 	s.public(http.MethodGet, "/readyz", s.getReady)
 	s.public(http.MethodHead, "/readyz", s.getReady)
-	s.engine.GET("/metrics", gin.WrapH(metricsHandler(s.Metrics)))
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		s.engine.Handle(method, "/metrics", gin.WrapH(metricsHandler(s.Metrics)))
 		s.public(method, "/openapi.yaml", s.getOpenAPI)
 		s.public(method, "/docs", s.getDocs)
 		s.public(method, "/docs/style.css", s.getDocsStyle)
