@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
 
+	"parley/rest/page"
 	"parley/storage"
 )
 
@@ -71,6 +72,8 @@ type Config struct {
 	// TrustedProxies are the addresses and networks whose X-Forwarded headers
 	// are believed.
 	TrustedProxies []string
+	// Page is what the page for people is told.
+	Page page.Config
 	// CORSOrigins are the origins whose pages may call the interface, "*" for
 	// all.
 	CORSOrigins []string
@@ -109,6 +112,9 @@ func New(cfg Config) (*Server, error) {
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()
+	if err := s.servePage(); err != nil {
+		return nil, err
+	}
 	s.handler = s.engine
 	if len(cfg.CORSOrigins) > 0 {
 		s.handler = cors.New(cors.Options{

@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/auth"
 	"parley/rest"
+	"parley/rest/page"
 	"parley/storage"
 	"parley/storage/sqlstore"
 )
@@ -188,6 +189,7 @@ type httpSettings struct {
 	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
 	BaseURL        string `placeholder:"URL" help:"The public address of the interface, ending in /api/v1, when it is not the one that requests come in on."`
 	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for people who sign in."`
+	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"What the page is called at the identity provider (${default})."`
 	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are believed, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
@@ -231,6 +233,7 @@ func (s httpSettings) read(c *checker) httpConfig {
 		Config: rest.Config{
 			BaseURL:        s.BaseURL,
 			AuthURL:        s.AuthURL,
+			Page:           page.Config{AuthURL: s.AuthURL, ClientID: s.AuthClientID},
 			MaxBody:        c.bytes("max-body", s.MaxBody),
 			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),
 			TrustedProxies: list(s.TrustedProxies),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,7 +62,10 @@ type objectStore struct {
 	parts func(w http.ResponseWriter, r *http.Request) error
 	// path gives the file that an object is; nil where it must be fetched, to
 	// cache.
-	path     func(ctx context.Context, key string) (string, error)
+	path func(ctx context.Context, key string) (string, error)
+	// origin gives the bucket's, which clients send parts to; nil where they come
+	// here.
+	origin   func(ctx context.Context) (string, error)
 	cache    string
 	fetching singleflight.Group
 	close    func() error
@@ -78,7 +82,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 		if err := os.MkdirAll(cache, 0o755); err != nil {
 			return nil, fmt.Errorf("make the cache folder: %w", err)
 		}
-		return &objectStore{Store: bucket, cache: cache, close: bucket.Close}, nil
+		return &objectStore{Store: bucket, cache: cache, origin: originOf(bucket), close: bucket.Close}, nil
 	}
 	secret, err := store.SigningKey(ctx, storage.KeyForUploads)
 	if err != nil {
@@ -89,6 +93,22 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 		return nil, err
 	}
 	return &objectStore{Store: folder, parts: receiveParts(folder), path: folder.Path, close: folder.Close}, nil
+}
+
+// originOf finds where a bucket takes parts by the address of one that is never
+// sent.
+func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		address, err := bucket.PartURL(ctx, objects.Upload{Key: "origin", ID: "origin"}, 1, 1, time.Minute)
+		if err != nil {
+			return "", err
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			return "", fmt.Errorf("read a part's address: %w", err)
+		}
+		return u.Scheme + "://" + u.Host, nil
+	}
 }
 
 var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}} // they are one address

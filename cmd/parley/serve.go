@@ -116,6 +116,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web.Store, web.Auth, web.Log, web.Describer = store, authenticator, log, describer{models}
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback
+	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
 	host, err := openHost(ctx, runTimeout, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err

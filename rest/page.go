@@ -1,0 +1,21 @@
+package rest
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"parley/rest/page"
+)
+
+// servePage routes the page for people, which is public: its files are the same
+// for everybody.
+func (s *Server) servePage() error {
+	files, err := page.New(s.Page)
+	if err != nil {
+		return err
+	}
+	for _, path := range files.Paths() {
+		s.engine.GET(path, gin.WrapH(files))
+		s.engine.HEAD(path, gin.WrapH(files))
+	}
+	return nil
+}

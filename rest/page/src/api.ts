@@ -1,0 +1,146 @@
+// The REST interface, as far as the page uses it.
+import { refused, token } from './session';
+
+/** Refusal is an answer that is not what was asked for. status is 0 when there was none. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'Refusal';
+  }
+  /** temporary says that the same request may work later. */
+  get temporary(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** base is the address of the interface, at the origin that the page is from. */
+export const base = new URL('api/v1/', globalThis.document?.baseURI ?? 'http://localhost/');
+
+/** path puts names into a path, each as one segment. */
+export function path(texts: TemplateStringsArray, ...names: string[]): string {
+  return texts.reduce((all, text, i) => all + encodeURIComponent(names[i - 1]!) + text);
+}
+
+/** send is fetch with the token. Answers that are no success are thrown. */
+export async function send(address: URL | string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('Authorization', `Bearer ${token.value}`);
+  let response: Response;
+  try {
+    response = await fetch(address, { ...init, headers });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new Refusal(0, 'The server cannot be reached. Check that it is running, then try again.');
+  }
+  if (response.ok) return response;
+  if (response.status === 401) refused();
+  throw new Refusal(response.status, await reason(response));
+}
+
+async function reason(response: Response): Promise<string> {
+  try {
+    const body = await response.json();
+    const fields = (body.sub_errors ?? []).map((e: { code: string; message: string }) => `${e.code}: ${e.message}`);
+    const text = [body.message, body.error_message, ...fields].filter(Boolean).join('; ');
+    if (text) return text.charAt(0).toUpperCase() + text.slice(1) + '.';
+  } catch {
+    // Something between us and the server has answered.
+  }
+  return `The server answered ${response.status}. Try again later.`;
+}
+
+export async function call<T>(method: string, at: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await send(new URL(at, base), {
+    method,
+    signal,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+  });
+  const text = await response.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+/** say gives the words of an error. */
+export const say = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export interface Namespace {
+  name: string;
+  owner: string;
+}
+
+export interface Dataset extends Namespace {
+  namespace: string;
+}
+
+export interface Column {
+  name: string;
+  type: string;
+}
+
+export interface Metadata {
+  columns: Column[];
+  rowCount: number;
+  dataDescription: string | null;
+  schemaDefinition: Record<string, string> | null;
+}
+
+export interface Share {
+  username: string;
+  role: Role;
+}
+
+export type Role = 'viewer' | 'editor';
+
+export interface Summary {
+  id: string;
+  title: string;
+  updatedAt: number;
+}
+
+export interface Attempt {
+  id: string;
+  status: 'pending' | 'processing' | 'completed' | 'failed';
+  statusMessage: string | null;
+  processedRows: number;
+}
+
+export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
+
+export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
+
+const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;
+
+export const metadataOf = async (d: Dataset) => (await call<{ metadata: Metadata }>('GET', pathOf(d))).metadata;
+
+export const define = (d: Dataset, dataDescription: string | null, schemaDefinition: Record<string, string> | null) =>
+  call<void>('PUT', `${pathOf(d)}/inferDefinition`, { dataDescription, schemaDefinition });
+
+export const remove = (d: Dataset) => call<void>('DELETE', pathOf(d));
+
+export const attemptsOf = async (d: Dataset, signal?: AbortSignal) =>
+  (await call<{ data: Attempt[] }>('GET', `${pathOf(d)}/ingest/attempts`, undefined, signal)).data;
+
+/** A thing that can be shared: a namespace, or a dataset in one. */
+export type Shared = Namespace | Dataset;
+
+const sharesOf = (s: Shared) =>
+  'namespace' in s
+    ? path`permissions/datasets/${s.owner}/${s.namespace}/${s.name}/shares`
+    : path`permissions/namespaces/${s.owner}/${s.name}/shares`;
+
+export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
+export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
+export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
+
+export const conversationsOf = async (n: Namespace) => {
+  const query = new URLSearchParams({ username: n.owner, namespace: n.name });
+  return (await call<{ conversations: Summary[] }>('GET', `query/conversations?${query}`)).conversations;
+};
+
+export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
+
+export const rate = (run: string, thumbsUp: boolean, comment: string) =>
+  call<void>('POST', path`query/runs/${run}/feedback`, comment ? { thumbsUp, comment } : { thumbsUp });

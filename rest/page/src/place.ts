@@ -1,0 +1,66 @@
+// Where one is, which is what the address says after its '#':
+//
+//   #/owner/namespace                  a question to be asked
+//   #/owner/namespace/data             the datasets
+//   #/owner/namespace/conversation-id  a conversation
+import { computed, signal } from '@preact/signals';
+import { isUUID } from './ids';
+
+export interface Place {
+  owner: string;
+  namespace: string;
+  view: 'new' | 'data' | 'conversation';
+  /** The conversation's id, else ''. */
+  conversation: string;
+}
+
+const lastKey = 'parley.namespace';
+
+export function parse(hash: string): Place | undefined {
+  const [root, ...parts] = hash.split('/');
+  if (root !== '#' || parts.length < 2 || parts.length > 3) return undefined;
+  let names: string[];
+  try {
+    names = parts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+  const [owner, namespace, rest = ''] = names as [string, string, string?];
+  if (!owner || !namespace) return undefined;
+  if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest };
+  return { owner, namespace, view: rest === 'data' ? 'data' : 'new', conversation: '' };
+}
+
+export function hrefOf(owner: string, namespace: string, rest = ''): string {
+  return ['#', owner, namespace, ...(rest ? [rest] : [])].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
+}
+
+const hash = signal(globalThis.location?.hash ?? '');
+
+export const place = computed(() => parse(hash.value));
+
+/** here is the namespace that one is in, as one text: it changes with the namespace alone. */
+export const here = computed(() => (place.value ? `${place.value.owner}/${place.value.namespace}` : ''));
+
+export function listen(): void {
+  const take = () => {
+    hash.value = location.hash;
+    if (here.value) localStorage.setItem(lastKey, here.value);
+  };
+  addEventListener('hashchange', take);
+  take();
+}
+
+export function go(href: string): void {
+  location.hash = href;
+}
+
+/** settle is go without a step back to where one was. */
+export function settle(href: string): void {
+  history.replaceState(null, '', href);
+  hash.value = location.hash;
+  if (here.value) localStorage.setItem(lastKey, here.value);
+}
+
+/** lastPlace is the namespace of the visit before, as owner/namespace. */
+export const lastPlace = (): string => localStorage.getItem(lastKey) ?? '';

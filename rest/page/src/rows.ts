@@ -1,0 +1,57 @@
+// Rows as a table shows them.
+
+export type Row = Record<string, unknown>;
+
+export interface Field {
+  name: string;
+  numeric: boolean;
+}
+
+/** A number that came as a text, since it is a decimal or a large one. */
+const writtenNumber = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+/** fieldsOf gives the columns of rows, in order, but for those that are internal. */
+export function fieldsOf(rows: Row[]): Field[] {
+  const names = new Set<string>();
+  for (const row of rows) for (const name of Object.keys(row)) if (!name.startsWith('__')) names.add(name);
+  return [...names].map((name) => ({ name, numeric: everyValue(rows, name, isNumber) }));
+}
+
+/** everyValue says whether all values of a column are of a kind, and there are some. */
+export function everyValue(rows: Row[], name: string, is: (value: unknown) => boolean): boolean {
+  const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
+  return values.length > 0 && values.every(is);
+}
+
+const isNumber = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && (writtenNumber.test(value) || /^(NaN|-?Infinity)$/.test(value)));
+
+export const isWrittenNumber = (value: unknown): boolean => typeof value === 'string' && writtenNumber.test(value);
+
+/** cellText gives a value in full. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+const longest = 120;
+
+/** clipped gives as much of a text as a cell holds. */
+export const clipped = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
+
+/** shown gives a value as people write it: numbers have their thousands apart, and so do written ones. */
+export function shown(value: unknown, field: Field): string {
+  if (typeof value === 'number' && !/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name)) return formatNumber(value);
+  return cellText(value);
+}
+
+export const formatNumber = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: Math.abs(value) < 1 ? 6 : 2 });
+
+/** scores gives each row's, where any is not a perfect one. */
+export function scores(rows: Row[]): number[] | undefined {
+  const all = rows.map((row) => {
+    const metadata = row.__metadata as { score?: unknown } | null | undefined;
+    return typeof metadata?.score === 'number' ? metadata.score : 1;
+  });
+  return all.some((score) => score < 1) ? all : undefined;
+}

@@ -1,0 +1,107 @@
+// A run as it is shown: what a task's messages and artifacts mean.
+import type { Row } from './rows';
+import type { Artifact, Message, Part, Task } from './task';
+
+export interface Step {
+  id: string;
+  instruction: string;
+  reasoning: string;
+  query: string;
+  /** undefined while they are on their way. */
+  rows?: Row[];
+  truncated: boolean;
+}
+
+export interface Run {
+  id: string;
+  question: string;
+  state: 'working' | 'completed' | 'failed' | 'canceled';
+  plan?: { reasoning: string; steps: string[] };
+  steps: Step[];
+  /** What is being worked on, while something is. */
+  current: string;
+  /** The answer, in Markdown; '' when there is none yet. */
+  answer: string;
+  /** Why it failed, and the query that did. */
+  failure: string;
+  failedQuery: string;
+}
+
+const states: Record<string, Run['state']> = {
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_REJECTED: 'failed',
+  TASK_STATE_CANCELED: 'canceled',
+};
+
+export function toRun(task: Task, question: string): Run {
+  const said = [...task.history, ...(task.status.message ? [task.status.message] : [])];
+  const state = states[task.status.state] ?? 'working';
+  const failure = state === 'failed' ? task.status.message : undefined;
+  return {
+    id: task.id,
+    question: questionOf(task) || question,
+    state,
+    plan: planOf(said),
+    steps: stepsOf(task.artifacts),
+    current: state === 'working' ? currentOf(task.status.message) : '',
+    answer: answerOf(task.artifacts),
+    failure: failure ? text(failure.parts) || 'It failed, and did not say why. Ask again.' : '',
+    failedQuery: string(record(data(failure?.parts ?? [])).query),
+  };
+}
+
+/** questionOf gives the words of the message that began a task. */
+export const questionOf = (task: Task): string => {
+  const asked = task.history.find((m) => m.role === 'ROLE_USER');
+  return asked ? text(asked.parts) : '';
+};
+
+function planOf(said: Message[]): Run['plan'] {
+  for (const message of said) {
+    const { steps } = record(data(message.parts));
+    if (message.role === 'ROLE_AGENT' && Array.isArray(steps)) return { reasoning: text(message.parts), steps: steps.map(string) };
+  }
+  return undefined;
+}
+
+function currentOf(message: Message | undefined): string {
+  if (!message) return 'Thinking';
+  return data(message.parts) === undefined ? text(message.parts) : 'Planning';
+}
+
+function stepsOf(artifacts: Artifact[]): Step[] {
+  const steps = artifacts.filter((a) => /^step-\d+$/.test(a.artifactId));
+  steps.sort((a, b) => Number(a.artifactId.slice(5)) - Number(b.artifactId.slice(5)));
+  const query = artifacts.find((a) => a.artifactId === 'generated-query');
+  // A step that no query fits only says so, which the answer does too.
+  if (!query) return steps.filter((a) => a.metadata?.answered !== false).map((a) => toStep(a, a));
+  if (query.metadata?.answered === false) return [];
+  return [toStep(query, artifacts.find((a) => a.artifactId === 'result-data'))];
+}
+
+function toStep(made: Artifact, result: Artifact | undefined): Step {
+  const { rows, truncated } = record(data(result?.parts ?? []));
+  return {
+    id: made.artifactId,
+    instruction: string(made.metadata?.instruction),
+    reasoning: string(made.metadata?.reasoning),
+    query: text(made.parts),
+    rows: Array.isArray(rows) ? rows.map(record) : undefined,
+    truncated: truncated === true,
+  };
+}
+
+function answerOf(artifacts: Artifact[]): string {
+  const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');
+  return answer ? text(answer.parts) : '';
+}
+
+const text = (parts: Part[]): string => parts.flatMap((p) => (typeof p.text === 'string' ? [p.text] : [])).join('\n');
+
+const data = (parts: Part[]): unknown => parts.find((p) => p.data !== undefined)?.data;
+
+const record = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const string = (value: unknown): string => (typeof value === 'string' ? value : '');

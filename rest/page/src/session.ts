@@ -1,0 +1,95 @@
+// Who uses the page: a token, kept for as long as the tab is open.
+import { computed, signal } from '@preact/signals';
+import { uuid } from './ids';
+import { settings } from './settings';
+
+const tokenKey = 'parley.token';
+const stateKey = 'parley.state';
+const backKey = 'parley.back';
+
+export const token = signal(sessionStorage.getItem(tokenKey) ?? '');
+
+/** notice says why one has to sign in again; '' when there is no reason. */
+export const notice = signal('');
+
+/** user is whom the token speaks for, as far as it says so itself. */
+export const user = computed(() => usernameOf(token.value, settings.usernameClaim));
+
+export function usernameOf(jwt: string, claim: string): string {
+  try {
+    const payload = jwt.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/');
+    const bytes = Uint8Array.from(atob(payload), (c) => c.charCodeAt(0));
+    const claims = JSON.parse(new TextDecoder().decode(bytes));
+    const own = claims.iss === 'parley/user-token';
+    const name = own ? claims.sub : claim ? claims[claim] : (claims.preferred_username ?? claims.sub);
+    return typeof name === 'string' ? name.trim().toLowerCase() : '';
+  } catch {
+    return '';
+  }
+}
+
+export function signIn(text: string): void {
+  // People copy whole headers.
+  const value = text.trim().replace(/^Bearer\s+/i, '');
+  if (!/^[\x21-\x7e]+$/.test(value)) {
+    notice.value = 'That is not a token. Paste the line that “parley token” prints.';
+    return;
+  }
+  sessionStorage.setItem(tokenKey, value);
+  notice.value = '';
+  token.value = value;
+}
+
+export function signOut(why = ''): void {
+  sessionStorage.removeItem(tokenKey);
+  notice.value = why;
+  token.value = '';
+}
+
+/** refused is called when the server does not take the token. */
+export function refused(): void {
+  if (token.value) signOut('The server does not accept this token: it is wrong, or has expired. Sign in again.');
+}
+
+/** toProvider leaves for the identity provider, which sends the browser back here. */
+export function toProvider(): void {
+  const state = uuid();
+  sessionStorage.setItem(stateKey, state);
+  sessionStorage.setItem(backKey, location.hash);
+  const address = new URL(settings.authURL);
+  const params = {
+    response_type: 'token',
+    client_id: settings.clientID,
+    redirect_uri: location.origin + location.pathname,
+    scope: 'openid',
+    state,
+  };
+  for (const [name, value] of Object.entries(params)) address.searchParams.set(name, value);
+  location.assign(address);
+}
+
+/**
+ * takeFragment signs in by what the address brings, a token or an identity
+ * provider's answer, and removes it from there.
+ */
+export function takeFragment(): void {
+  if (location.hash === '' || location.hash.startsWith('#/')) return;
+  const params = new URLSearchParams(location.hash.slice(1));
+  const given = params.get('token');
+  const answered = params.has('access_token') || params.has('error');
+  if (given === null && !answered) return;
+  const back = answered ? sessionStorage.getItem(backKey) : '';
+  const state = sessionStorage.getItem(stateKey);
+  sessionStorage.removeItem(stateKey);
+  sessionStorage.removeItem(backKey);
+  history.replaceState(null, '', location.pathname + location.search + (back ?? ''));
+  if (!answered) return signIn(given ?? '');
+  if (!state || params.get('state') !== state) {
+    return signOut('This sign-in was not begun here, so it was not used. Sign in again.');
+  }
+  const problem = params.get('error');
+  if (problem !== null) {
+    return signOut(`The identity provider did not sign you in: ${(params.get('error_description') || problem).slice(0, 300)}`);
+  }
+  signIn(params.get('access_token') ?? '');
+}

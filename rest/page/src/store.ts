@@ -1,0 +1,149 @@
+// What the page knows: namespaces, datasets, conversations, the one that is open.
+import { effect, signal, untracked } from '@preact/signals';
+import { agents, tasksOf, type Agent } from './a2a';
+import * as api from './api';
+import { uuid } from './ids';
+import { go, here, hrefOf, lastPlace, place, settle } from './place';
+import { token, user } from './session';
+import { Turn } from './turn';
+
+export const namespaces = signal<api.Namespace[] | undefined>(undefined);
+export const problem = signal('');
+
+/** A dataset and, once it is read, what is in it. */
+export interface Described extends api.Dataset {
+  metadata?: api.Metadata;
+}
+
+export const datasets = signal<Described[] | undefined>(undefined);
+export const conversations = signal<api.Summary[] | undefined>(undefined);
+
+/** The questions of the conversation that is open; undefined while they are read. */
+export const turns = signal<Turn[] | undefined>([]);
+let open = '';
+
+const current = (): api.Namespace | undefined => place.value && { owner: place.value.owner, name: place.value.namespace };
+
+export const mine = (owner: string): boolean => owner === user.value;
+
+async function attempt(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+    problem.value = '';
+  } catch (error) {
+    problem.value = api.say(error);
+  }
+}
+
+/** readNamespaces lists them, and goes to one when none is chosen. */
+export const readNamespaces = () =>
+  attempt(async () => {
+    const list = await api.namespaces();
+    list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
+    namespaces.value = list;
+    const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? list[0];
+    if (!place.value && first) settle(hrefOf(first.owner, first.name));
+  });
+
+export const readDatasets = () =>
+  attempt(async () => {
+    const namespace = current();
+    if (!namespace) return void (datasets.value = undefined);
+    const asked = here.value;
+    const list: Described[] = await api.datasetsOf(namespace);
+    if (here.value !== asked) return;
+    const before = datasets.value ?? [];
+    datasets.value = list.map((d) => ({ ...d, metadata: before.find((b) => b.name === d.name)?.metadata }));
+    const queue = [...list];
+    await Promise.all(Array.from({ length: 6 }, async () => {
+      for (let d = queue.shift(); d; d = queue.shift()) {
+        const { name } = d;
+        const metadata = await api.metadataOf(d);
+        if (here.value !== asked) return;
+        datasets.value = datasets.value?.map((each) => (each.name === name ? { ...each, metadata } : each));
+      }
+    }));
+  });
+
+export const readConversations = () =>
+  attempt(async () => {
+    const namespace = current();
+    if (!namespace) return void (conversations.value = undefined);
+    const asked = here.value;
+    const list = await api.conversationsOf(namespace);
+    if (here.value === asked) conversations.value = list;
+  });
+
+/** ask sends a question, in the conversation that is open or a new one. */
+export function ask(agent: Agent, text: string): void {
+  const { owner, namespace, conversation } = place.value!;
+  const id = conversation || uuid();
+  const turn = Turn.ask(agent, text, here.value, id);
+  open = id;
+  turns.value = [...(turns.value ?? []), turn];
+  if (!conversation) go(hrefOf(owner, namespace, id));
+  // The conversation is in the list once the run exists.
+  const stop = effect(() => {
+    if (!turn.task.value && !turn.over.value) return;
+    queueMicrotask(() => stop());
+    untracked(() => void readConversations());
+  });
+}
+
+function closeConversation(): void {
+  for (const turn of turns.peek() ?? []) turn.leave();
+  turns.value = [];
+}
+
+async function openConversation(id: string, namespace: string): Promise<void> {
+  turns.value = undefined;
+  const { signal } = new AbortController();
+  try {
+    const found = await Promise.all(agents.map(async (agent) => (await tasksOf(agent, id, signal)).map((task) => ({ agent, task }))));
+    if (open !== id) return;
+    // Ids of tasks count up with the time.
+    const list = found.flat().sort((a, b) => (a.task.id < b.task.id ? -1 : 1));
+    turns.value = list.map(({ agent, task }) => Turn.of(agent, task, namespace));
+    problem.value = list.length ? '' : 'There is no such conversation any more. Ask a new question.';
+  } catch (error) {
+    if (open !== id) return;
+    turns.value = [];
+    problem.value = api.say(error);
+  }
+}
+
+export async function forget(id: string): Promise<void> {
+  await api.forget(id);
+  if (place.value?.conversation === id) go(hrefOf(place.value.owner, place.value.namespace));
+  await readConversations();
+}
+
+/** watch reads what is needed wherever one goes. */
+export function watch(): void {
+  effect(() => {
+    if (!token.value) {
+      namespaces.value = datasets.value = conversations.value = undefined;
+      return;
+    }
+    untracked(() => void readNamespaces());
+  });
+  effect(() => {
+    if (!token.value || !here.value) return;
+    untracked(() => {
+      datasets.value = conversations.value = undefined;
+      void readDatasets();
+      void readConversations();
+    });
+  });
+  effect(() => {
+    const id = token.value ? (place.value?.conversation ?? '') : '';
+    const namespace = here.value;
+    untracked(() => {
+      if (id === open) return;
+      open = id;
+      closeConversation();
+      problem.value = '';
+      if (id) void openConversation(id, namespace);
+    });
+  });
+}

@@ -1,0 +1,137 @@
+// A question and what comes of it, followed through breaks of the connection.
+import { computed, signal } from '@preact/signals';
+import { ask, cancel, getTask, subscribe, tasksOf, type Agent, type Question } from './a2a';
+import { Refusal, say } from './api';
+import { uuid } from './ids';
+import { toRun, type Run } from './run';
+import { ended, fold, type Event, type Task } from './task';
+
+export class Turn {
+  readonly task = signal<Task | undefined>(undefined);
+  /** lost is true while the connection is, and is being made again. */
+  readonly lost = signal(false);
+  readonly canceling = signal(false);
+  /** problem says why it cannot be asked, or not be followed. */
+  readonly problem = signal('');
+  readonly run = computed((): Run | undefined => this.task.value && toRun(this.task.value, this.question.text));
+  readonly over = computed(() => this.problem.value !== '' || ended(this.task.value));
+  private readonly stop = new AbortController();
+
+  private constructor(
+    readonly agent: Agent,
+    readonly question: Question,
+  ) {}
+
+  /** ask sends a question. */
+  static ask(agent: Agent, text: string, namespace: string, contextId: string): Turn {
+    const turn = new Turn(agent, { text, namespace, contextId, messageId: uuid() });
+    void turn.follow(() => ask(agent, turn.question, turn.stop.signal));
+    return turn;
+  }
+
+  /** of takes up a question that was asked before. */
+  static of(agent: Agent, task: Task, namespace: string): Turn {
+    const turn = new Turn(agent, { text: '', namespace, contextId: task.contextId, messageId: '' });
+    turn.task.value = task;
+    if (!ended(task)) void turn.follow(() => turn.rejoin());
+    return turn;
+  }
+
+  get key(): string {
+    return this.question.messageId || this.task.value!.id;
+  }
+
+  /** leave stops following. The run goes on. */
+  leave(): void {
+    this.stop.abort();
+  }
+
+  /** cancel ends the run. Its stream says when it has ended. */
+  async cancel(): Promise<void> {
+    const id = this.task.value?.id;
+    if (!id) return;
+    this.canceling.value = true;
+    try {
+      await cancel(this.agent, id);
+    } catch {
+      // It has ended already, or the server is away: what is followed tells.
+      this.canceling.value = false;
+    }
+  }
+
+  private async follow(open: () => AsyncIterable<Event>): Promise<void> {
+    for (let attempt = 0; !this.stop.signal.aborted; attempt++) {
+      try {
+        for await (const event of open()) {
+          attempt = 0;
+          this.lost.value = false;
+          this.task.value = fold(this.task.value, event);
+        }
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        if (isFinal(error)) {
+          this.problem.value = say(error);
+          return;
+        }
+      }
+      if (ended(this.task.value)) break;
+      this.lost.value = true;
+      await pause(attempt, this.stop.signal);
+      open = () => this.rejoin();
+    }
+    this.lost.value = false;
+  }
+
+  /**
+   * rejoin catches up. When not even the first event came, the question may not
+   * have arrived: it is looked for by its message, and sent again if it is not
+   * there.
+   */
+  private async *rejoin(): AsyncGenerator<Event> {
+    const { signal } = this.stop;
+    const task = this.task.value ?? (await this.find());
+    if (!task) return yield* ask(this.agent, this.question, signal);
+    let begun = false;
+    try {
+      for await (const event of subscribe(this.agent, task.id, signal)) {
+        begun = true;
+        yield event;
+      }
+    } catch (error) {
+      if (begun || signal.aborted) throw error;
+      // A task that has ended cannot be subscribed to.
+      yield { task: await getTask(this.agent, task.id, signal) };
+    }
+  }
+
+  private async find(): Promise<Task | undefined> {
+    const { contextId, messageId } = this.question;
+    const tasks = await tasksOf(this.agent, contextId, this.stop.signal);
+    return tasks.find((task) => task.history.some((message) => message.messageId === messageId));
+  }
+}
+
+/** isFinal tells what will not be better later: a refusal, in HTTP or in A2A, whose errors name their reason. */
+function isFinal(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof Refusal) return !at.temporary;
+    if ('reason' in at && typeof at.reason === 'string' && at.reason !== 'INTERNAL_ERROR') return true;
+  }
+  return false;
+}
+
+/** pause waits, longer with each attempt, up to 8 seconds; less when the network comes back. */
+function pause(attempt: number, signal: AbortSignal): Promise<void> {
+  const longest = Math.min(8000, 250 * 2 ** attempt);
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener('online', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
+    addEventListener('online', done);
+    signal.addEventListener('abort', done);
+  });
+}

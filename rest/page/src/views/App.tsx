@@ -1,0 +1,84 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { here, place } from '../place';
+import { token } from '../session';
+import { namespaces, problem } from '../store';
+import { ConversationView } from './Conversation';
+import { DataView } from './Data';
+import { Problem } from './Dialog';
+import { Icon } from './Icon';
+import { Brand, Sidebar } from './Sidebar';
+import { SignIn } from './SignIn';
+import { UploadDialog } from './Upload';
+
+export function App(): VNode {
+  return token.value ? <Console key={token.value} /> : <SignIn />;
+}
+
+function Console(): VNode {
+  const [menu, setMenu] = useState(false);
+  const [file, setFile] = useState<File | 'choose'>();
+  const dragging = useDrop(setFile);
+  const close = () => setMenu(false);
+  return (
+    <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && close()}>
+      <div class="topbar only-phone">
+        <button type="button" class="icon-button" aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
+          <Icon name="menu" />
+        </button>
+        <Brand />
+        <span class="topbar-place">{here.value}</span>
+      </div>
+      <Sidebar onLeave={close} onUpload={() => { close(); setFile('choose'); }} />
+      <div class="veil" onClick={close} />
+      <main>
+        <div class="notices"><Problem text={problem.value} /></div>
+        <View onUpload={setFile} />
+      </main>
+      {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
+      {file && <UploadDialog chosen={file === 'choose' ? undefined : file} onClose={() => setFile(undefined)} />}
+    </div>
+  );
+}
+
+function View({ onUpload }: { onUpload: (file: File | 'choose') => void }): VNode {
+  if (place.value?.view === 'data') return <DataView onUpload={() => onUpload('choose')} />;
+  if (place.value) return <ConversationView />;
+  if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
+  return (
+    <section class="welcome">
+      <h1>Begin with a file</h1>
+      <p>There is no data yet that you may read. Drop a file anywhere on this page, or choose one: CSV, TSV, JSON, Parquet, text or Markdown.</p>
+      <button type="button" class="primary" onClick={() => onUpload('choose')}><Icon name="file" /> Choose a file</button>
+      <p class="hint">Or ask somebody to share a namespace with you, and load this page again.</p>
+    </section>
+  );
+}
+
+/** useDrop takes files that are dropped anywhere, and says whether one is being dragged. */
+function useDrop(onFile: (file: File) => void): boolean {
+  const [dragging, setDragging] = useState(false);
+  useEffect(() => {
+    const hasFile = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+    const over = (event: DragEvent) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      setDragging(true);
+    };
+    const leave = (event: DragEvent) => event.relatedTarget === null && setDragging(false);
+    const drop = (event: DragEvent) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      setDragging(false);
+      const file = event.dataTransfer?.files[0];
+      if (file) onFile(file);
+    };
+    const on = { dragover: over, dragleave: leave, drop };
+    for (const [name, listener] of Object.entries(on)) addEventListener(name, listener as EventListener);
+    return () => {
+      for (const [name, listener] of Object.entries(on)) removeEventListener(name, listener as EventListener);
+    };
+  }, []);
+  return dragging;
+}
+

@@ -1,0 +1,132 @@
+import { signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { agents, type Agent } from '../a2a';
+import { here, hrefOf, place } from '../place';
+import { ask, datasets, turns } from '../store';
+import { suggest } from '../suggest';
+import type { Turn } from '../turn';
+import { Icon } from './Icon';
+import { TurnView } from './Turn';
+
+const agentKey = 'parley.agent';
+const agent = signal<Agent>(localStorage.getItem(agentKey) === 'nl2ql' ? 'nl2ql' : 'assistant');
+
+const about: Record<Agent, string> = {
+  assistant: 'Plans steps and answers in words',
+  nl2ql: 'Writes one query and shows its rows',
+};
+
+export function ConversationView(): VNode {
+  const list = turns.value;
+  const working = list?.find((turn) => !turn.over.value);
+  const end = useEnd(list);
+  return (
+    <div class="conversation">
+      <div class="turns">
+        {list === undefined && <p class="waiting" aria-busy="true">Opening the conversation…</p>}
+        {list?.length === 0 && <Welcome />}
+        {list?.map((turn) => <TurnView key={turn.key} turn={turn} />)}
+        <div ref={end} />
+      </div>
+      <Composer working={working} />
+    </div>
+  );
+}
+
+/** useEnd keeps the end in sight as turns come, unless the reader has gone up. */
+function useEnd(list: Turn[] | undefined) {
+  const end = useRef<HTMLDivElement>(null);
+  const count = list?.length ?? 0;
+  const toEnd = (within: number) => {
+    const main = end.current?.closest('main');
+    if (main && main.scrollHeight - main.scrollTop - main.clientHeight < within) main.scrollTop = main.scrollHeight;
+  };
+  useLayoutEffect(() => toEnd(Infinity), [count]);
+  const progress = list?.at(-1)?.task.value;
+  useLayoutEffect(() => toEnd(600), [progress]);
+  return end;
+}
+
+function Welcome(): VNode {
+  const known = datasets.value;
+  const questions = suggest(known ?? []);
+  if (place.value?.view === 'conversation') return <></>;
+  return (
+    <section class="welcome">
+      <h1>What would you like to know?</h1>
+      {known && known.length === 0 ? (
+        <p>There is no dataset in {here.value} yet. Drop a file on this page to make one.</p>
+      ) : (
+        <p>
+          Ask in your own words. The answer comes from {known ? datasetWords(known.map((d) => d.name)) : 'the datasets here'}
+          {place.value && <>, see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what is in them</a></>}.
+        </p>
+      )}
+      <ul class="suggestions">
+        {questions.map((question) => (
+          <li><button type="button" onClick={() => ask(agent.value, question)}>{question}</button></li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function datasetWords(names: string[]): string {
+  const some = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${some} and ${names.length - 3} more datasets` : some;
+}
+
+function Composer({ working }: { working: Turn | undefined }): VNode {
+  const [text, setText] = useState('');
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (matchMedia('(pointer: fine)').matches) box.current?.focus();
+  }, [place.value?.conversation, here.value]);
+  const submit = () => {
+    if (!text.trim() || working) return;
+    ask(agent.value, text.trim());
+    setText('');
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      <label class="offscreen" for="question">Your question</label>
+      <textarea id="question" ref={box} rows={1} maxLength={30000} placeholder="Ask a question of your data" value={text}
+        onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKey} />
+      <div class="composer-row">
+        <AgentChoice />
+        {working ? (
+          <button type="button" class="round" aria-label="Cancel" title="Cancel" disabled={working.canceling.value || !working.task.value}
+            onClick={() => void working.cancel()}>
+            <Icon name="stop" />
+          </button>
+        ) : (
+          <button class="round primary" aria-label="Ask" title="Ask (Enter)" disabled={!text.trim()}><Icon name="send" /></button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function AgentChoice(): VNode {
+  const choose = (name: Agent) => {
+    agent.value = name;
+    localStorage.setItem(agentKey, name);
+  };
+  return (
+    <fieldset class="segments">
+      <legend class="offscreen">Who answers</legend>
+      {agents.map((name) => (
+        <label title={about[name]}>
+          <input type="radio" name="agent" value={name} checked={agent.value === name} onChange={() => choose(name)} />
+          <span>{name}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,133 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { define, remove, Refusal, type Shared } from '../api';
+import { here, place } from '../place';
+import { datasets, mine, readDatasets, type Described } from '../store';
+import { Confirm, Dialog, Problem, useWork } from './Dialog';
+import { Icon, IconButton } from './Icon';
+import { SharesDialog } from './Shares';
+
+export function DataView({ onUpload }: { onUpload: () => void }): VNode {
+  const [sharing, setSharing] = useState<Shared>();
+  const { owner, namespace } = place.value!;
+  const list = datasets.value;
+  return (
+    <section class="data">
+      <header>
+        <h1>{mine(owner) ? namespace : here.value}</h1>
+        {mine(owner) && (
+          <>
+            <button type="button" onClick={() => setSharing({ owner, name: namespace })}><Icon name="share" /> Share</button>
+            <button type="button" class="primary" onClick={onUpload}><Icon name="plus" /> Add a file</button>
+          </>
+        )}
+      </header>
+      {!mine(owner) && <p class="hint">{owner} shares this with you.</p>}
+      {list === undefined && <p class="waiting" aria-busy="true">Reading…</p>}
+      {list?.length === 0 && <p class="empty">Nothing here yet. Drop a file on this page to make a dataset of it.</p>}
+      {list?.map((d) => <DatasetCard key={`${d.owner}/${d.namespace}/${d.name}`} dataset={d} onShare={() => setSharing(d)} />)}
+      {sharing && <SharesDialog what={sharing} onClose={() => setSharing(undefined)} />}
+    </section>
+  );
+}
+
+function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => void }): VNode {
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const { metadata, name, owner } = dataset;
+  const close = () => setOpen(undefined);
+  return (
+    <article class="card dataset" data-dataset={name}>
+      <header>
+        <div>
+          <h2>{name}</h2>
+          <p class="hint">{metadata ? `${metadata.rowCount.toLocaleString('en')} rows · ${metadata.columns.length} columns` : 'Reading…'}</p>
+        </div>
+        <IconButton icon="edit" label={`Describe ${name}`} disabled={!metadata} onClick={() => setOpen('edit')} />
+        {mine(owner) && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
+        {mine(owner) && <IconButton icon="trash" label={`Delete ${name}`} onClick={() => setOpen('delete')} />}
+      </header>
+      {metadata?.dataDescription && <p>{metadata.dataDescription}</p>}
+      {metadata && <Columns dataset={dataset} />}
+      {open === 'edit' && metadata && <EditDialog dataset={dataset} onClose={close} />}
+      {open === 'delete' && (
+        <Confirm title={`Delete ${name}?`} words="The dataset, its rows and its shares will be gone, for everybody." action="Delete"
+          onYes={async () => { await remove(dataset); await readDatasets(); }} onClose={close} />
+      )}
+    </article>
+  );
+}
+
+export function Columns({ dataset }: { dataset: Described }): VNode {
+  const { columns, schemaDefinition } = dataset.metadata!;
+  return (
+    <ul class="columns">
+      {columns.map((c) => {
+        const words = schemaDefinition?.[c.name];
+        return (
+          <li>
+            <span class="column-name">{c.name}</span> <span class="column-type">{typeWords(c.type)}</span>
+            {words && <span class="column-words">{words}</span>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** typeWords says in plain words what a type is. */
+function typeWords(type: string): string {
+  const plain: Record<string, string> = {
+    VARCHAR: 'text', BIGINT: 'whole number', INTEGER: 'whole number', HUGEINT: 'whole number', DOUBLE: 'number', BOOLEAN: 'yes or no',
+    DATE: 'date', TIMESTAMP: 'time', 'TIMESTAMP WITH TIME ZONE': 'time', BLOB: 'bytes',
+  };
+  return plain[type.toUpperCase()] ?? type.toLowerCase();
+}
+
+function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
+  const { columns, dataDescription, schemaDefinition } = dataset.metadata!;
+  const [description, setDescription] = useState(dataDescription ?? '');
+  const [fields, setFields] = useState<Record<string, string>>(schemaDefinition ?? {});
+  const { busy, problem, work } = useWork();
+  const names = [...new Set([...columns.map((c) => c.name), ...Object.keys(schemaDefinition ?? {})])];
+  const save = (event: Event) => {
+    event.preventDefault();
+    void work(async () => {
+      const described = Object.fromEntries(Object.entries(fields).filter(([, words]) => words.trim()));
+      await define(dataset, description.trim() || null, Object.keys(described).length ? described : null).catch(whoMay);
+      await readDatasets();
+      onClose();
+    });
+  };
+  return (
+    <Dialog title={`Describe ${dataset.name}`} onClose={onClose}>
+      <form onSubmit={save}>
+        <p class="hint">The agents read this when they write queries.</p>
+        <label for="description">What the rows are</label>
+        <textarea id="description" rows={3} maxLength={10000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
+        {names.length > 0 && <h3>Columns</h3>}
+        <div class="fields">
+          {names.map((name, i) => (
+            <>
+              <label for={`field-${i}`}>{name}</label>
+              <input id={`field-${i}`} value={Object.hasOwn(fields, name) ? fields[name] : ''}
+                onInput={(event) => setFields({ ...fields, [name]: event.currentTarget.value })} />
+            </>
+          ))}
+        </div>
+        <Problem text={problem} />
+        <footer>
+          <button type="button" onClick={onClose}>Cancel</button>
+          <button class="primary" disabled={busy}>Save</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** whoMay says what a dataset that is seen and yet not found means. */
+function whoMay(error: unknown): never {
+  if (error instanceof Refusal && error.status === 404) {
+    throw new Error('You may read this dataset, not change it. Ask its owner to make you an editor.');
+  }
+  throw error;
+}

@@ -1,0 +1,66 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { say } from '../api';
+import { Icon, IconButton } from './Icon';
+
+/** Dialog is shown for as long as it is rendered. Escape closes it. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <IconButton icon="close" label="Close" onClick={() => dialog.current!.close()} />
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+/** Problem says what went wrong, to a screen reader too. */
+export function Problem({ text }: { text: string }): VNode | null {
+  return text ? (
+    <p class="problem" role="alert">
+      <Icon name="alert" />
+      <span>{text}</span>
+    </p>
+  ) : null;
+}
+
+/** useWork gives a way to run something that takes time, whether it does, and what went wrong. */
+export function useWork() {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const work = async (what: () => Promise<unknown>) => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await what();
+    } catch (error) {
+      setProblem(say(error));
+    }
+    setBusy(false);
+  };
+  return { busy, problem, work };
+}
+
+/** Confirm asks before something is done that cannot be undone. */
+export function Confirm(props: { title: string; words: string; action: string; onYes: () => Promise<void>; onClose: () => void }): VNode {
+  const { busy, problem, work } = useWork();
+  const yes = () => work(async () => {
+    await props.onYes();
+    props.onClose();
+  });
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <p>{props.words}</p>
+      <Problem text={problem} />
+      <footer>
+        <button type="button" onClick={props.onClose}>Keep</button>
+        <button type="button" class="danger" disabled={busy} onClick={yes}>{props.action}</button>
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,42 @@
+import type { VNode } from 'preact';
+
+// Drawn on a grid of 24, by strokes.
+const paths = {
+  plus: 'M12 5v14M5 12h14',
+  send: 'M5 12h13M12 5l7 7-7 7',
+  stop: 'M7 7h10v10H7z',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  close: 'M6 6l12 12M18 6L6 18',
+  data: 'M4 6c0-1.700 3.600-3 8-3s8 1.300 8 3-3.600 3-8 3-8-1.300-8-3zM4 6v12c0 1.700 3.600 3 8 3s8-1.300 8-3V6M4 12c0 1.700 3.600 3 8 3s8-1.300 8-3',
+  share: 'M16 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM8 12a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 20c0-3 2.700-5 6-5s6 2 6 5M16 14c3.300 0 6 2 6 5',
+  trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13M10 11v5M14 11v5',
+  edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
+  up: 'M7 10v10H4V10zM7 11l4-7c1.500 0 2.500 1 2.500 2.500V10H18a2 2 0 0 1 2 2.300l-1 6A2 2 0 0 1 17 20H7',
+  down: 'M7 14V4H4v10zM7 13l4 7c1.500 0 2.500-1 2.500-2.500V14H18a2 2 0 0 0 2-2.300l-1-6A2 2 0 0 0 17 4H7',
+  copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
+  download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
+  check: 'M5 12.500l4.500 4.500L19 7.500',
+  alert: 'M12 8v5M12 16.500v.500M12 3l9.500 17h-19z',
+  leave: 'M14 4H5v16h9M10 12h11M17 8l4 4-4 4',
+  file: 'M6 3h8l4 4v14H6zM14 3v4h4',
+} as const;
+
+export type IconName = keyof typeof paths;
+
+export function Icon({ name }: { name: IconName }): VNode {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  );
+}
+
+/** IconButton is a button that only shows an icon; label says what it does. */
+export function IconButton(props: { icon: IconName; label: string; onClick: () => void; pressed?: boolean; disabled?: boolean }): VNode {
+  const { icon, label, onClick, pressed, disabled } = props;
+  return (
+    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}

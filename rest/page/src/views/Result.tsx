@@ -1,0 +1,114 @@
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { chartOf } from '../chart';
+import { toCSV } from '../csv';
+import { copy, download } from '../files';
+import { cellText, clipped, fieldsOf, scores, shown, type Field, type Row } from '../rows';
+import type { Step } from '../run';
+import { datasetName } from '../upload';
+import { ChartView } from './Chart';
+import { IconButton } from './Icon';
+
+type View = 'Chart' | 'Table' | 'Query';
+
+/** Result shows a query and its rows, as the chart that fits them or as a table. */
+export function Result({ step, name }: { step: Step; name: string }): VNode {
+  const { rows, query } = step;
+  const chart = useMemo(() => rows && chartOf(rows), [rows]);
+  const [chosen, choose] = useState<View>();
+  const views: View[] = [...(chart ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), 'Query'];
+  const view = chosen && views.includes(chosen) ? chosen : views[0]!;
+  const file = datasetName(name).slice(0, 60);
+  return (
+    <div class="result">
+      <div class="result-bar">
+        <div class="segments" role="group" aria-label="Show as">
+          {views.map((each) => (
+            <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
+          ))}
+        </div>
+        <span class="result-count">{rows && countWords(rows.length, step.truncated)}</span>
+        {view === 'Query' ? (
+          <>
+            <CopyButton label="Copy the query" text={query} />
+            <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
+          </>
+        ) : (
+          rows && (
+            <>
+              <CopyButton label="Copy the rows" text={toCSV(rows)} />
+              <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
+            </>
+          )
+        )}
+      </div>
+      {view === 'Chart' && chart && <ChartView chart={chart} />}
+      {view === 'Table' && rows && <Table rows={rows} />}
+      {view === 'Query' && <pre class="query"><code>{query}</code></pre>}
+    </div>
+  );
+}
+
+function countWords(count: number, truncated: boolean): string {
+  const rows = count === 1 ? '1 row' : `${count.toLocaleString('en')} rows`;
+  return truncated ? `the first ${rows}; there are more` : rows;
+}
+
+function CopyButton({ label, text }: { label: string; text: string }): VNode {
+  const [done, setDone] = useState(false);
+  const press = async () => {
+    if (!(await copy(text))) return;
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} />;
+}
+
+const page = 200;
+
+function Table({ rows }: { rows: Row[] }): VNode {
+  const [most, setMost] = useState(page);
+  const fields = useMemo(() => fieldsOf(rows), [rows]);
+  const score = useMemo(() => scores(rows), [rows]);
+  if (rows.length === 0) return <p class="hint">No rows. Try other words, or see the query.</p>;
+  return (
+    <>
+      <div class="scroll table-frame" tabIndex={0} role="region" aria-label="Rows">
+        <table>
+          <thead>
+            <tr>
+              {fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}>{field.name}</th>)}
+              {score && <th scope="col" class="number">score</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, most).map((row, i) => (
+              <tr>
+                {fields.map((field) => <Cell value={row[field.name]} field={field} />)}
+                {score && <td class="number">{score[i]!.toFixed(2)}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > most && (
+        <button type="button" class="more" onClick={() => setMost(most + page)}>
+          Show {Math.min(page, rows.length - most)} more of {(rows.length - most).toLocaleString('en')}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Cell({ value, field }: { value: unknown; field: Field }): VNode {
+  const [open, setOpen] = useState(false);
+  if (value === null || value === undefined) return <td class={field.numeric ? 'number none' : 'none'}>–</td>;
+  const full = cellText(value);
+  const short = clipped(shown(value, field));
+  if (short.length >= full.length || field.numeric) return <td class={field.numeric ? 'number' : undefined} title={full}>{short}</td>;
+  return (
+    <td class={open ? 'open' : undefined}>
+      <button type="button" class="cell" title={open ? 'Show less' : full} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? full : short}</button>
+    </td>
+  );
+}

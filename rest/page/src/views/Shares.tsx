@@ -1,0 +1,60 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { revoke, share, shares, type Role, type Share, type Shared } from '../api';
+import { Dialog, Problem, useWork } from './Dialog';
+import { IconButton } from './Icon';
+
+function RoleChoice({ id, value, label, onChange }: { id?: string; value: Role; label: string; onChange: (role: Role) => void }): VNode {
+  return (
+    <select id={id} aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value as Role)}>
+      <option value="viewer">can read</option>
+      <option value="editor">can edit</option>
+    </select>
+  );
+}
+
+export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => void }): VNode {
+  const [list, setList] = useState<Share[]>();
+  const [username, setUsername] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const { busy, problem, work } = useWork();
+  const change = (what: () => Promise<unknown>) => work(async () => {
+    await what();
+    await read();
+  });
+  const read = async () => setList(await shares(what));
+  useEffect(() => void work(read), []);
+  const add = (event: Event) => {
+    event.preventDefault();
+    void change(async () => {
+      await share(what, { username: username.trim(), role });
+      setUsername('');
+    });
+  };
+  return (
+    <Dialog title={`Share ${what.name}`} onClose={onClose}>
+      <p class="hint">
+        {'namespace' in what ? 'People see this dataset alone.' : 'People see every dataset in this namespace, later ones too.'} Those who can edit add
+        data and change descriptions.
+      </p>
+      <ul class="shares">
+        {list?.map((each) => (
+          <li key={each.username}>
+            <span class="share-name">{each.username}</span>
+            <RoleChoice value={each.role} label={`What ${each.username} can do`} onChange={(role) => void change(() => share(what, { ...each, role }))} />
+            <IconButton icon="trash" label={`Stop sharing with ${each.username}`} onClick={() => void change(() => revoke(what, each))} />
+          </li>
+        ))}
+        {list?.length === 0 && <li class="hint">Nobody else sees it.</li>}
+      </ul>
+      <form class="share-form" onSubmit={add}>
+        <label class="offscreen" for="share-user">Username</label>
+        <input id="share-user" required maxLength={255} autocomplete="off" autocapitalize="off" spellcheck={false} placeholder="Username" value={username}
+          onInput={(event) => setUsername(event.currentTarget.value)} />
+        <RoleChoice id="share-role" value={role} label="What they can do" onChange={setRole} />
+        <button class="primary" disabled={busy || !username.trim()}>Share</button>
+      </form>
+      <Problem text={problem} />
+    </Dialog>
+  );
+}

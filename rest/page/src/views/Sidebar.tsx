@@ -1,0 +1,95 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Summary } from '../api';
+import { go, here, hrefOf, place } from '../place';
+import { signOut, user } from '../session';
+import { conversations, forget, mine, namespaces } from '../store';
+import { Confirm } from './Dialog';
+import { Icon, IconButton } from './Icon';
+
+export function Brand(): VNode {
+  return (
+    <span class="brand">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="9" />
+        <path d="M9 24V9.500A1.500 1.500 0 0 1 10.500 8H17a5.500 5.500 0 0 1 0 11h-3.500z" />
+        <circle cx="16.500" cy="13.500" r="1.700" />
+      </svg>
+      Parley
+    </span>
+  );
+}
+
+export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: () => void }): VNode {
+  const at = place.value;
+  return (
+    <nav class="sidebar" id="sidebar" aria-label="Parley">
+      <div class="sidebar-top">
+        <Brand />
+        <span class="only-phone"><IconButton icon="close" label="Close the menu" onClick={onLeave} /></span>
+      </div>
+      {(namespaces.value?.length ?? 0) > 0 && <NamespaceChoice />}
+      {at && (
+        <div class="sidebar-links">
+          <a href={hrefOf(at.owner, at.namespace)} aria-current={at.view === 'new' ? 'page' : undefined} onClick={onLeave}>
+            <Icon name="plus" /> New question
+          </a>
+          <a href={hrefOf(at.owner, at.namespace, 'data')} aria-current={at.view === 'data' ? 'page' : undefined} onClick={onLeave}>
+            <Icon name="data" /> Data
+          </a>
+          <button type="button" class="quiet" onClick={onUpload}><Icon name="file" /> Add a file</button>
+        </div>
+      )}
+      <Conversations onLeave={onLeave} />
+      <div class="sidebar-user">
+        <span title={user.value}>{user.value || 'signed in'}</span>
+        <IconButton icon="leave" label="Sign out" onClick={() => signOut()} />
+      </div>
+    </nav>
+  );
+}
+
+function NamespaceChoice(): VNode {
+  const list = namespaces.value ?? [];
+  const choose = (value: string) => {
+    const [owner, name] = value.split('/') as [string, string];
+    go(hrefOf(owner, name));
+  };
+  const known = list.some((n) => `${n.owner}/${n.name}` === here.value);
+  return (
+    <label class="namespace">
+      <span>Namespace</span>
+      <select value={here.value} onChange={(event) => choose(event.currentTarget.value)}>
+        {!known && <option value={here.value}>{here.value || 'choose one'}</option>}
+        {list.map((n) => (
+          <option value={`${n.owner}/${n.name}`}>{mine(n.owner) ? n.name : `${n.owner}/${n.name}`}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Conversations({ onLeave }: { onLeave: () => void }): VNode {
+  const [leaving, setLeaving] = useState<Summary>();
+  const list = conversations.value ?? [];
+  return (
+    <div class="conversations">
+      {list.length > 0 && <h2>Conversations</h2>}
+      <ul>
+        {list.map((each) => (
+          <li key={each.id}>
+            <a href={hrefOf(place.value?.owner ?? '', place.value?.namespace ?? '', each.id)} title={each.title} onClick={onLeave}
+              aria-current={place.value?.conversation === each.id ? 'page' : undefined}>
+              {each.title}
+            </a>
+            <IconButton icon="trash" label={`Delete “${each.title}”`} onClick={() => setLeaving(each)} />
+          </li>
+        ))}
+      </ul>
+      {leaving && (
+        <Confirm title="Delete this conversation?" words={`“${leaving.title}”, its questions and its answers will be gone.`} action="Delete"
+          onYes={() => forget(leaving.id)} onClose={() => setLeaving(undefined)} />
+      )}
+    </div>
+  );
+}

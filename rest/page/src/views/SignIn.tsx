@@ -1,0 +1,38 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { notice, signIn, toProvider } from '../session';
+import { settings } from '../settings';
+import { Problem } from './Dialog';
+import { Brand } from './Sidebar';
+
+export function SignIn(): VNode {
+  const [text, setText] = useState('');
+  const submit = (event: Event) => {
+    event.preventDefault();
+    signIn(text);
+  };
+  return (
+    <main class="sign-in">
+      <div class="card">
+        <Brand />
+        <h1>Ask your own data</h1>
+        <Problem text={notice.value} />
+        {settings.authURL && (
+          <>
+            <button type="button" class="primary wide" onClick={toProvider}>Sign in with your identity provider</button>
+            <p class="or">or with a token</p>
+          </>
+        )}
+        <form onSubmit={submit}>
+          <label for="token">Token</label>
+          <input id="token" type="password" autocomplete="off" spellcheck={false} required autofocus value={text} placeholder="eyJhbGciOi…"
+            onInput={(event) => setText(event.currentTarget.value)} />
+          <button class={settings.authURL ? 'wide' : 'primary wide'}>Sign in</button>
+        </form>
+        <p class="hint">
+          Where the server runs, <code>parley token alice</code> prints one. It is kept until you close this tab.
+        </p>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,81 @@
+import type { VNode } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Markdown } from '../markdown';
+import type { Run, Step } from '../run';
+import type { Turn } from '../turn';
+import { Problem } from './Dialog';
+import { Feedback } from './Feedback';
+import { Icon } from './Icon';
+import { Result } from './Result';
+
+export function TurnView({ turn }: { turn: Turn }): VNode {
+  const article = useRef<HTMLElement>(null);
+  const run = turn.run.value;
+  const toStep = (index: number) => {
+    const step = article.current?.querySelectorAll<HTMLDetailsElement>('details.step')[index];
+    if (!step) return;
+    step.open = true;
+    step.querySelector('summary')?.focus();
+    step.scrollIntoView({ block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+  };
+  return (
+    <article class="turn" ref={article} data-run={run?.id} data-state={turn.problem.value ? 'failed' : (run?.state ?? 'working')}>
+      <h2 class="question">{run?.question || turn.question.text}</h2>
+      {run && <Steps run={run} />}
+      <p class="progress" role="status">{progressOf(turn, run)}</p>
+      {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
+      {run?.state === 'failed' && <Failed run={run} />}
+      <Problem text={turn.problem.value} />
+      {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
+    </article>
+  );
+}
+
+function progressOf(turn: Turn, run: Run | undefined): VNode | null {
+  if (turn.lost.value && !turn.over.value) return <><span class="spinner" /> Reconnecting…</>;
+  if (turn.over.value) return run?.state === 'canceled' ? <>Canceled.</> : null;
+  if (turn.canceling.value) return <><span class="spinner" /> Canceling…</>;
+  return <><span class="spinner" /> {run ? run.current || 'Writing the answer' : 'Sending'}</>;
+}
+
+function Steps({ run }: { run: Run }): VNode {
+  const { plan, steps } = run;
+  const ahead = plan?.steps.slice(steps.length) ?? [];
+  const several = (plan?.steps.length ?? 0) > 1;
+  return (
+    <div class="steps">
+      {several && plan?.reasoning && <p class="reasoning">{plan.reasoning}</p>}
+      {steps.map((step, i) => (
+        <StepView key={step.id} step={step} number={several ? i + 1 : 0} last={i === steps.length - 1} question={run.question} />
+      ))}
+      {several && run.state === 'working' && ahead.length > 0 && (
+        <ol class="ahead" start={steps.length + 1}>
+          {ahead.map((instruction, i) => <li class={i ? undefined : 'now'}>{instruction}</li>)}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
+  const title = step.instruction && step.instruction !== question ? step.instruction : 'Query';
+  return (
+    <details class="step" open={last}>
+      <summary>
+        <span class="step-mark">{number || <Icon name="check" />}</span>
+        <span class="step-title">{title}</span>
+      </summary>
+      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
+      <Result step={step} name={question} />
+    </details>
+  );
+}
+
+function Failed({ run }: { run: Run }): VNode {
+  return (
+    <>
+      <Problem text={run.failure.charAt(0).toUpperCase() + run.failure.slice(1)} />
+      {run.failedQuery && <pre class="query"><code>{run.failedQuery}</code></pre>}
+    </>
+  );
+}
