@@ -56,9 +56,10 @@ func closeChromium() {
 
 // tab is a page that a test uses as a person would.
 type tab struct {
-	t      *testing.T
-	ctx    context.Context
-	origin string
+	t   *testing.T
+	ctx context.Context
+	// known are the origins that may be asked for something.
+	known []string
 
 	mu sync.Mutex
 	// wrong is what the browser complained of, unheard what failed to load.
@@ -73,8 +74,9 @@ type tab struct {
 const strict = `addEventListener('securitypolicyviolation', (e) => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI))`
 
 // browse opens an address in a browser of its own. When the test ends, nothing
-// may have gone wrong in it, and nobody but the server been asked for anything.
-func browse(t *testing.T, address string) *tab {
+// may have gone wrong in it, and nobody but the server, and the others that are
+// named, been asked for anything.
+func browse(t *testing.T, address string, others ...string) *tab {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
 		lacking(t, "the tests of the page need chromium: %v", err)
@@ -88,7 +90,7 @@ func browse(t *testing.T, address string) *tab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &tab{t: t, ctx: ctx, origin: u.Scheme + "://" + u.Host}
+	b := &tab{t: t, ctx: ctx, known: append(others, u.Scheme+"://"+u.Host)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			b.dump()
@@ -155,7 +157,7 @@ func (b *tab) check() {
 	if len(b.unheard) > 0 && !b.mayFail {
 		b.t.Errorf("requests failed: %q", b.unheard)
 	}
-	others := slices.DeleteFunc(slices.Compact(b.origins), func(origin string) bool { return origin == b.origin })
+	others := slices.DeleteFunc(slices.Compact(b.origins), func(origin string) bool { return slices.Contains(b.known, origin) })
 	if len(others) > 0 {
 		b.t.Errorf("others were asked: %q", others)
 	}
@@ -212,6 +214,18 @@ func named(words string) string {
 func (b *tab) press(words string) {
 	b.t.Helper()
 	b.do(chromedp.Click(chromedp.Search(named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+}
+
+// pressIn clicks on what has a name within what an XPath finds.
+func (b *tab) pressIn(within, words string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.Search(within+named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+}
+
+// last gives the XPath of the last thing of a kind, such as "article.turn".
+func (b *tab) last(kind string) string {
+	element, class, _ := strings.Cut(kind, ".")
+	return `(//` + element + `[contains(concat(" ", @class, " "), " ` + class + ` ")])[last()]`
 }
 
 // write types a text into a field, in the place of what is there.

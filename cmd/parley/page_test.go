@@ -2,98 +2,245 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"net/http"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
-// gallery fills a server with what looks good on a picture.
-func gallery(c client) {
-	c.t.Helper()
-	cities := []string{"Berlin", "Paris", "Lisbon", "Oslo", "Vienna", "Porto", "Gdańsk"}
-	products := []string{"Garden chair", "Teapot", "Wool blanket", "Oak table", "Reading lamp"}
-	var orders []object
-	for i := range 420 {
-		day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i*730/420)
-		amount := math.Round((18+float64(i*37%113)*1.7+20*math.Sin(float64(i)/40))*100) / 100
-		orders = append(orders, object{"id": i + 1, "day": day.Format(time.DateOnly), "month": day.Format("2006-01") + "-01",
-			"city": cities[i*i%len(cities)], "product": products[i*7%len(products)], "amount": amount})
-	}
-	status := c.ask("POST", "/ingest/shop/orders", object{"data": orders, "dataDescription": "What customers have ordered, one row for each order.",
-		"schemaDefinition": object{"amount": "What was paid, in euros", "city": "Where it was sent to"}}, nil)
+// counter starts a server on which alice has orders in three cities, on days of
+// three months, and gives the page of it.
+func counter(t *testing.T, env ...string) (client, *tab) {
+	t.Helper()
+	p := serve(t, t.TempDir(), env)
+	c := client{p, p.token("alice")}
+	status := c.ask("POST", "/ingest/shop/orders", object{"data": []object{
+		{"item": "apple", "city": "Berlin", "amount": 1.5, "day": "2025-01-03"},
+		{"item": "pear", "city": "Paris", "amount": 2, "day": "2025-02-04"},
+		{"item": "fig", "city": "Berlin", "amount": 3, "day": "2025-02-05"},
+		{"item": "plum", "city": "Oslo", "amount": 1234.5, "day": "2025-03-05"},
+	}}, nil)
 	if status != http.StatusOK {
-		c.t.Fatalf("ingest: %d", status)
+		t.Fatalf("ingest: %d", status)
 	}
-	c.ask("POST", "/ingest/shop/products", object{"data": []object{{"name": "Teapot", "price": 32.5, "stock": 14}, {"name": "Oak table", "price": 480, "stock": 3}}}, nil)
+	return c, browse(t, p.url)
 }
 
-// TestPageShots takes pictures for people to look at, into the folder PAGE_SHOTS.
-func TestPageShots(t *testing.T) {
-	dir := os.Getenv("PAGE_SHOTS")
-	if dir == "" {
-		t.Skip("PAGE_SHOTS names no folder")
-	}
-	p := serve(t, t.TempDir(), nil)
-	c := client{p, p.token("alice")}
-	gallery(c)
-	b := browse(t, p.url)
-	shoot := func(name string, width, height int64, dark bool) {
-		scheme := "light"
-		if dark {
-			scheme = "dark"
-		}
-		features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
-		b.do(chromedp.EmulateViewport(width, height), chromedp.Sleep(400*time.Millisecond))
-		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := func(name string) {
-		shoot(name+"-light", 1200, 850, false)
-		shoot(name+"-dark", 1200, 850, true)
-		shoot(name+"-phone", 360, 740, false)
-		shoot(name+"-light", 1200, 850, false)
-	}
-	all("sign-in")
+// TestPageAsks signs in, asks both agents, rates an answer and finds it again.
+func TestPageAsks(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.sees("h1", "Ask your own data")
 	b.signIn(c.token)
-	b.sees(".welcome", "What would you like to know?")
-	b.sees(".suggestions", "How many")
-	all("welcome")
-	b.asks("assistant", "What is the average amount of orders for each city?")
-	all("assistant")
-	b.asks("nl2ql", "What is the average amount of orders for each month?")
-	all("line")
-	b.asks("nl2ql", "Show all orders with an amount above 150")
-	all("rows")
-	b.press("Good answer")
+	b.sees(".sidebar-user", "alice")
+	b.sees(".namespace", "shop")
+	b.sees(".suggestions", "How many orders are there?")
+
+	b.asks("assistant", "How many orders are there per city?")
+	b.sees(".answer", "There are 3 rows")
+	b.sees(".answer td", "Berlin")
+	b.is(`document.querySelectorAll('.chart .bar').length === 3`)
+	b.sees(".chart .bar", "Berlin")
+
+	b.asks("nl2ql", "What is the average amount for each day?")
+	b.is(`document.querySelectorAll('article.turn:last-of-type .chart .line').length === 1`)
+	last := b.last("article.turn")
+	b.pressIn(last, "Table")
+	b.sees("table td.number", "1,234.5")
+	b.pressIn(last, "Query")
+	b.sees(".query", "SELECT")
+
+	b.pressIn(last, "Bad answer")
 	b.sees(".feedback", "Thank you")
-	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data", p.url)))
-	b.sees(".dataset", "What was paid")
-	all("data")
-	b.press("Describe orders")
-	shoot("describe", 1200, 850, false)
-	b.do(chromedp.KeyEvent("\x1b"))
-	b.press("Share orders")
-	b.sees(".shares", "Nobody else")
-	shoot("share", 1200, 850, false)
-	shoot("share-phone", 360, 740, true)
-	b.do(chromedp.KeyEvent("\x1b"))
-	b.do(chromedp.EmulateViewport(1200, 850))
-	b.do(chromedp.Click(".data > header .primary"))
-	shoot("upload", 1200, 850, false)
-	b.do(chromedp.KeyEvent("\x1b"))
-	shoot("phone-menu-closed", 360, 740, false)
-	b.press("Menu")
-	shoot("phone-menu", 360, 740, false)
+	b.write(".feedback form input", "not by month")
+	b.pressIn(last, "Send")
+	b.sees(".feedback", "Rated: “not by month”")
+
+	where := get[string](b, "location.hash")
+	if !strings.HasPrefix(where, "#/alice/shop/") {
+		t.Errorf("the address says %q", where)
+	}
+	b.do(chromedp.Reload())
+	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 2`)
+	b.sees(".question", "How many orders are there per city?")
+	b.sees(".answer", "There are 3 rows")
+	b.sees(".feedback", "Rated: “not by month”")
+	b.is(`document.querySelectorAll('.chart .bar').length === 3`)
+	if got := get[string](b, "location.hash"); got != where {
+		t.Errorf("after a reload the address says %q, not %q", got, where)
+	}
+
+	// It goes on in the same conversation, and from another one back to it.
+	b.asks("nl2ql", "How many orders are there in Berlin?")
+	b.sees("article.turn:last-of-type td.number", "2")
+	b.press("New question")
+	b.sees("h1", "What would you like to know?")
+	b.is(`document.querySelectorAll('.conversations li').length === 1`)
+	b.press("How many orders are there per city?")
+	b.is(`document.querySelectorAll('article.turn').length === 3`)
+
+	b.press("Delete “How many orders are there per city?”")
+	b.press("Delete")
+	b.sees("h1", "What would you like to know?")
+	b.is(`document.querySelectorAll('.conversations li').length === 0`)
+	b.press("Sign out")
+	b.sees("h1", "Ask your own data")
+	if got := get[string](b, `JSON.stringify(sessionStorage)`); strings.Contains(got, c.token) {
+		t.Errorf("the token stays: %s", got)
+	}
+}
+
+// TestPageDownloads looks at what the files hold that the page gives.
+func TestPageDownloads(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	c.ask("POST", "/ingest/shop/orders", object{"data": []object{{"item": "=1+1", "city": "-", "amount": -5, "day": nil}}}, nil)
+	b.signIn(c.token)
+	b.asks("nl2ql", "What is the average amount for each item?")
+	// The browser would ask where to put a file: what it is given is looked at instead.
+	b.is(`(URL.createObjectURL = (blob) => { blob.text().then((text) => { window.given = text; }); return '#'; })`)
+	b.is(`(HTMLAnchorElement.prototype.click = () => undefined)`)
+	b.press("Download the rows")
+	b.is(`window.given?.includes("'=1+1")`)
+	if got := get[string](b, "window.given"); !strings.Contains(got, "-5") || strings.Contains(got, "'-5") || strings.Contains(got, "__metadata") {
+		t.Errorf("the rows are %q", got)
+	}
+	b.press("Query")
+	b.press("Download the query")
+	b.is(`window.given?.startsWith("SELECT")`)
+}
+
+// TestPageRefusesToken tells who comes with a wrong token what to do.
+func TestPageRefusesToken(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.mayFail = true
+	b.write("#token", "not.a.token")
+	b.press("Sign in")
+	b.sees("[role=alert]", "does not accept this token")
+	b.is(`document.querySelector('#token') && !sessionStorage.getItem('parley.token')`)
+
+	// A link that signs in, once, and leaves no token in the address or the history.
+	b.do(chromedp.Navigate(c.url+"/#token="+c.token), chromedp.Reload())
+	b.sees(".sidebar-user", "alice")
+	if got := get[string](b, "location.href"); strings.Contains(got, "token") {
+		t.Errorf("the address is %s", got)
+	}
+
+	// A token that is refused later leads back to where one signs in.
+	expired := c.process.token("alice", "--ttl", "1s")
+	b.is(fmt.Sprintf(`(sessionStorage.setItem('parley.token', %s), true)`, toJSON(expired)))
+	eventually(t, func() bool {
+		status, _, err := c.try(expired, "GET", "/api/v1/schema/self/namespaces", strings.NewReader(""))
+		return err == nil && status == http.StatusUnauthorized
+	})
+	b.do(chromedp.Reload())
+	b.sees("[role=alert]", "has expired")
+}
+
+// attack is what somebody writes who wants a script to run.
+const attack = `<img src=x onerror="window.hacked=1"> <script>window.hacked=2</script> [x](javascript:window.hacked=3) ![y](https://evil.example/p.png)`
+
+// TestPageShowsTextAsText has the same attack in rows, descriptions, a question,
+// a plan and an answer.
+func TestPageShowsTextAsText(t *testing.T) {
+	t.Parallel()
+	model := newModel(t,
+		plans("", attack, attack, attack),
+		queries("", attack, "SELECT note, count(*) AS n FROM notes GROUP BY 1"),
+		answers("", "# "+attack+"\n\n- "+attack+"\n\n| a | b |\n| - | - |\n| <img src=x onerror=window.hacked=4> | `<b>` |\n\n<details open ontoggle=window.hacked=5>\n\n&lt;svg onload=window.hacked=6&gt;"),
+	)
+	p := serve(t, t.TempDir(), model.env())
+	c := client{p, p.token("alice")}
+	c.ask("POST", "/ingest/shop/notes", object{"data": []object{{"note": attack}, {"note": `"><svg onload=window.hacked=7>`}}, "dataDescription": attack,
+		"schemaDefinition": object{"note": attack}}, nil)
+	b := browse(t, p.url+"/#/alice/shop")
+	b.signIn(c.token)
+	b.asks("assistant", attack)
+	b.sees(".chart .bar", `<img src=x onerror`)
+	b.pressIn(b.last("details.step"), "Table")
+	b.sees("td", `<img src=x onerror="window.hacked=1">`)
+	b.sees(".answer h3", `<img src=x onerror="window.hacked=1">`)
+	b.sees(".answer td", `<img src=x onerror=window.hacked=4>`)
+	b.sees(".answer", `<svg onload=window.hacked=6>`)
+	b.asks("nl2ql", attack)
+	b.sees(".conversations", `<img src=x`)
+	b.press("Data")
+	b.sees(".dataset", `<script>window.hacked=2</script>`)
+	b.press("New question")
+	b.press("Data")
+	const harm = `window.hacked !== undefined || [...document.querySelectorAll('#page img, #page script, a[href^="javascript"]')].length > 0`
+	if get[bool](b, harm) {
+		t.Error("a text was taken for HTML")
+	}
+	b.do(chromedp.NavigateBack(), chromedp.NavigateBack(), chromedp.NavigateBack())
+	b.is(`document.querySelectorAll('article.turn').length === 2`)
+	if get[bool](b, harm) {
+		t.Error("a text was taken for HTML")
+	}
+}
+
+// TestPageByKeyboard does everything without a mouse, on a phone's width.
+func TestPageByKeyboard(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.do(chromedp.EmulateViewport(360, 740))
+	b.is(`document.activeElement.id === 'token'`)
+	call(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+	b.do(chromedp.KeyEvent(c.token + "\r"))
+	b.is(`document.activeElement.id === 'question'`)
+	b.do(chromedp.KeyEvent("How many orders"), chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierShift)), chromedp.KeyEvent("are there per city?"))
+	if got := get[string](b, `document.querySelector('#question').value`); got != "How many orders\nare there per city?" {
+		t.Errorf("shift and enter gave %q", got)
+	}
+	b.do(chromedp.KeyEvent("\r"))
+	b.is(`document.querySelector('article.turn[data-state=completed]')`)
+	b.fits("a conversation")
+
+	b.tabTo("Table")
+	b.do(chromedp.KeyEvent(" "))
+	b.sees("td", "Berlin")
+	b.tabTo("Good answer")
+	b.do(chromedp.KeyEvent("\r"))
+	b.sees(".feedback", "Thank you")
+	b.tabTo("Menu")
+	b.do(chromedp.KeyEvent("\r"))
+	b.tabTo("Data")
+	b.do(chromedp.KeyEvent("\r"))
+	b.sees(".dataset", "4 rows")
+	b.fits("the datasets")
+	b.tabTo("Describe orders")
+	b.do(chromedp.KeyEvent("\r"))
+	b.is(`document.querySelector('dialog[open]')?.contains(document.activeElement)`)
+	b.fits("a dialog")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.is(`!document.querySelector('dialog')`)
+	b.is(`document.activeElement.getAttribute('aria-label') === 'Describe orders'`)
+}
+
+// fits sees that nothing is wider than the page.
+func (b *tab) fits(what string) {
+	b.t.Helper()
+	if wide := get[int](b, `Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll('main, dialog')].map((e) => e.scrollWidth - e.clientWidth + innerWidth)) - innerWidth`); wide > 0 {
+		b.t.Errorf("%s is %d pixels too wide", what, wide)
+	}
+}
+
+// tabTo presses Tab until what has a name has the focus, and shows that it has.
+func (b *tab) tabTo(words string) {
+	b.t.Helper()
+	const name = `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()`
+	for range 100 {
+		if get[string](b, name) == words {
+			if get[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
+				b.t.Errorf("%q does not show that it has the focus", words)
+			}
+			return
+		}
+		b.do(chromedp.KeyEvent("\t"))
+	}
+	b.t.Fatalf("Tab does not lead to %q", words)
 }

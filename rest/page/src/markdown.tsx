@@ -108,15 +108,16 @@ class Drawing {
   }
 
   private table(token: Tokens.Table, depth: number): ComponentChildren {
-    const side = (cell: Tokens.TableCell) => (cell.align === 'right' ? 'number' : undefined);
+    const numeric = token.header.map((_, i) => token.rows.length > 0 && token.rows.every((row) => /^-?[\d,]*\.?\d+%?$/.test(row[i]?.text ?? '')));
+    const side = (cell: Tokens.TableCell, i: number) => (cell.align === 'right' || (!cell.align && numeric[i]) ? 'number' : undefined);
     return (
       <div class="scroll">
         <table>
           <thead>
-            <tr>{token.header.map((cell) => <th class={side(cell)} scope="col">{this.all(cell.tokens, depth)}</th>)}</tr>
+            <tr>{token.header.map((cell, i) => <th class={side(cell, i)} scope="col">{this.all(cell.tokens, depth)}</th>)}</tr>
           </thead>
           <tbody>
-            {token.rows.map((row) => <tr>{row.map((cell) => <td class={side(cell)}>{this.all(cell.tokens, depth)}</td>)}</tr>)}
+            {token.rows.map((row) => <tr>{row.map((cell, i) => <td class={side(cell, i)}>{this.all(cell.tokens, depth)}</td>)}</tr>)}
           </tbody>
         </table>
       </div>

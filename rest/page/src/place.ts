@@ -4,7 +4,7 @@
 //   #/owner/namespace/data             the datasets
 //   #/owner/namespace/conversation-id  a conversation
 import { computed, signal } from '@preact/signals';
-import { isUUID } from './ids';
+import { isUUID } from './names';
 
 export interface Place {
   owner: string;

@@ -47,6 +47,9 @@ export function shown(value: unknown, field: Field): string {
 
 export const formatNumber = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: Math.abs(value) < 1 ? 6 : 2 });
 
+/** rowsWords says how many rows there are. */
+export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${count.toLocaleString('en')} rows`);
+
 /** scores gives each row's, where any is not a perfect one. */
 export function scores(rows: Row[]): number[] | undefined {
   const all = rows.map((row) => {

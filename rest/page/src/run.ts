@@ -94,7 +94,9 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
 
 function answerOf(artifacts: Artifact[]): string {
   const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');
-  return answer ? text(answer.parts) : '';
+  const words = answer ? text(answer.parts) : '';
+  // How many rows there are is said where they are shown.
+  return answer?.artifactId === 'result-data' && /^\d+ rows?$/.test(words) ? '' : words;
 }
 
 const text = (parts: Part[]): string => parts.flatMap((p) => (typeof p.text === 'string' ? [p.text] : [])).join('\n');

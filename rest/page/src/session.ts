@@ -1,6 +1,6 @@
 // Who uses the page: a token, kept for as long as the tab is open.
 import { computed, signal } from '@preact/signals';
-import { uuid } from './ids';
+import { uuid } from './names';
 import { settings } from './settings';
 
 const tokenKey = 'parley.token';

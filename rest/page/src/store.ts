@@ -2,7 +2,7 @@
 import { effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
-import { uuid } from './ids';
+import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, place, settle } from './place';
 import { token, user } from './session';
 import { Turn } from './turn';
@@ -35,6 +35,14 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   }
 }
 
+/** nowhere says what a namespace that is not found means. */
+function nowhere(error: unknown): never {
+  if (error instanceof api.Refusal && error.status === 404) {
+    throw new Error(`There is no namespace ${here.value} that you may read. Choose another one.`);
+  }
+  throw error;
+}
+
 /** readNamespaces lists them, and goes to one when none is chosen. */
 export const readNamespaces = () =>
   attempt(async () => {
@@ -50,7 +58,7 @@ export const readDatasets = () =>
     const namespace = current();
     if (!namespace) return void (datasets.value = undefined);
     const asked = here.value;
-    const list: Described[] = await api.datasetsOf(namespace);
+    const list: Described[] = await api.datasetsOf(namespace).catch(nowhere);
     if (here.value !== asked) return;
     const before = datasets.value ?? [];
     datasets.value = list.map((d) => ({ ...d, metadata: before.find((b) => b.name === d.name)?.metadata }));
@@ -70,7 +78,7 @@ export const readConversations = () =>
     const namespace = current();
     if (!namespace) return void (conversations.value = undefined);
     const asked = here.value;
-    const list = await api.conversationsOf(namespace);
+    const list = await api.conversationsOf(namespace).catch(nowhere);
     if (here.value === asked) conversations.value = list;
   });
 

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { ask, cancel, getTask, subscribe, tasksOf, type Agent, type Question } from './a2a';
 import { Refusal, say } from './api';
-import { uuid } from './ids';
+import { uuid } from './names';
 import { toRun, type Run } from './run';
 import { ended, fold, type Event, type Task } from './task';
 

@@ -101,10 +101,3 @@ export async function ingested(into: Dataset, id: string, signal: AbortSignal, n
     signal.throwIfAborted();
   }
 }
-
-/** datasetName makes a name of a file's. */
-export function datasetName(filename: string): string {
-  const stem = filename.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');
-  const name = stem.normalize('NFKD').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);
-  return name || 'data';
-}

@@ -81,7 +81,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
   const [text, setText] = useState('');
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
-    if (matchMedia('(pointer: fine)').matches) box.current?.focus();
+    if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
   }, [place.value?.conversation, here.value]);
   const submit = () => {
     if (!text.trim() || working) return;

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { define, remove, Refusal, type Shared } from '../api';
 import { here, place } from '../place';
+import { rowsWords } from '../rows';
 import { datasets, mine, readDatasets, type Described } from '../store';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
@@ -40,7 +41,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
       <header>
         <div>
           <h2>{name}</h2>
-          <p class="hint">{metadata ? `${metadata.rowCount.toLocaleString('en')} rows · ${metadata.columns.length} columns` : 'Reading…'}</p>
+          <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${metadata.columns.length} columns` : 'Reading…'}</p>
         </div>
         <IconButton icon="edit" label={`Describe ${name}`} disabled={!metadata} onClick={() => setOpen('edit')} />
         {mine(owner) && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}

@@ -3,9 +3,9 @@ import { useMemo, useState } from 'preact/hooks';
 import { chartOf } from '../chart';
 import { toCSV } from '../csv';
 import { copy, download } from '../files';
-import { cellText, clipped, fieldsOf, scores, shown, type Field, type Row } from '../rows';
+import { datasetName } from '../names';
+import { cellText, clipped, fieldsOf, rowsWords, scores, shown, type Field, type Row } from '../rows';
 import type { Step } from '../run';
-import { datasetName } from '../upload';
 import { ChartView } from './Chart';
 import { IconButton } from './Icon';
 
@@ -49,10 +49,8 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
   );
 }
 
-function countWords(count: number, truncated: boolean): string {
-  const rows = count === 1 ? '1 row' : `${count.toLocaleString('en')} rows`;
-  return truncated ? `the first ${rows}; there are more` : rows;
-}
+const countWords = (count: number, truncated: boolean): string =>
+  truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 
 function CopyButton({ label, text }: { label: string; text: string }): VNode {
   const [done, setDone] = useState(false);

@@ -58,7 +58,7 @@ function Steps({ run }: { run: Run }): VNode {
 }
 
 function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
-  const title = step.instruction && step.instruction !== question ? step.instruction : 'Query';
+  const title = step.instruction && step.instruction !== question ? step.instruction : 'Result';
   return (
     <details class="step" open={last}>
       <summary>

@@ -1,10 +1,12 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { metadataOf, say, type Dataset } from '../api';
+import { datasetName } from '../names';
 import { go, here, hrefOf, place } from '../place';
+import { rowsWords } from '../rows';
 import { user } from '../session';
 import { datasets, mine, namespaces, readDatasets, readNamespaces, type Described } from '../store';
-import { datasetName, ingested, upload } from '../upload';
+import { ingested, upload } from '../upload';
 import { Columns } from './Data';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
@@ -121,7 +123,7 @@ function Done({ dataset, rows, onClose }: { dataset: Described; rows: number; on
   return (
     <div class="done">
       <p role="status">
-        <Icon name="check" /> {rows.toLocaleString('en')} rows are in <strong>{dataset.namespace}/{dataset.name}</strong>. These columns were found:
+        <Icon name="check" /> {rowsWords(rows)} {rows === 1 ? 'is' : 'are'} in <strong>{dataset.namespace}/{dataset.name}</strong>. These columns were found:
       </p>
       <Columns dataset={dataset} />
       <footer>

@@ -10,3 +10,10 @@ export function uuid(): string {
 const pattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const isUUID = (text: string): boolean => pattern.test(text);
+
+/** datasetName makes a name of a file's. */
+export function datasetName(filename: string): string {
+  const stem = filename.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');
+  const name = stem.normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);
+  return name || 'data';
+}

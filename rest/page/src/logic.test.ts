@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { chartOf, ticks } from './chart';
+import { toCSV } from './csv';
+import { datasetName, isUUID, uuid } from './names';
+import { plain, safeLink } from './markdown';
+import { hrefOf, parse } from './place';
+import { fieldsOf, scores, shown } from './rows';
+import { toRun } from './run';
+import { suggest } from './suggest';
+import { ended, fold, type Event, type Task } from './task';
+
+describe('a chart', () => {
+  test('is bars for names and numbers', () => {
+    const chart = chartOf([{ city: 'Berlin', n: 2, __metadata: { score: 1 } }, { city: 'Paris', n: -1 }, { city: null, n: 4 }]);
+    expect(chart).toMatchObject({ kind: 'bar', label: 'city', value: 'n' });
+    expect(chart?.points.map((p) => [p.label, p.value])).toEqual([['Berlin', 2], ['Paris', -1], ['(none)', 4]]);
+  });
+  test('is a line for times and numbers, in the order of time', () => {
+    const chart = chartOf([{ day: '2025-02-01', n: '2.50' }, { day: '2025-01-01', n: '1' }]);
+    expect(chart).toMatchObject({ kind: 'line', label: 'day', value: 'n' });
+    expect(chart?.points.map((p) => p.value)).toEqual([1, 2.5]);
+    expect(chartOf([{ year: 2024, n: 1 }, { year: 2025, n: 2 }])?.kind).toBe('line');
+    expect(chartOf([{ at: '2025-01-01 10:00:00', n: 1 }, { at: '2025-01-01T11:00:00Z', n: 2 }])?.kind).toBe('line');
+  });
+  test('is none where none fits', () => {
+    expect(chartOf([])).toBeUndefined();
+    expect(chartOf([{ n: 1 }])).toBeUndefined();
+    expect(chartOf([{ city: 'Berlin', n: 1 }])).toBeUndefined();
+    expect(chartOf([{ a: 1, b: 2 }, { a: 2, b: 3 }])).toBeUndefined();
+    expect(chartOf([{ a: 'x', b: 'y' }, { a: 'z', b: 'w' }])).toBeUndefined();
+    expect(chartOf(Array.from({ length: 41 }, (_, i) => ({ name: `n${i}`, n: i })))).toBeUndefined();
+  });
+  test('has round ticks that span the values', () => {
+    expect(ticks(0, 97)).toEqual([0, 25, 50, 75, 100]);
+    expect(ticks(-3, 0.5)[0]).toBeLessThanOrEqual(-3);
+    expect(ticks(0, 0)).toEqual([0, 1]);
+  });
+});
+
+describe('a CSV file', () => {
+  test('quotes what needs it and leaves out what is internal', () => {
+    expect(toCSV([{ a: 'x, "y"\nz', b: null, __metadata: {} }, { a: { k: [1] }, b: true }])).toBe('a,b\r\n"x, ""y""\nz",\r\n"{""k"":[1]}",true\r\n');
+  });
+  test('holds no formula', () => {
+    const texts = ['=1+1', '+1', '-1x', '@a', '\tx', '\rx', '-2+3'];
+    for (const text of texts) expect(toCSV([{ a: text }])).toMatch(/\r\n"?'/);
+    expect(toCSV([{ '=a': 1 }])).toBe("'=a\r\n1\r\n");
+  });
+  test('keeps numbers, written ones too', () => {
+    expect(toCSV([{ a: -1, b: '-12345678901234567890', c: '-1.50' }])).toBe('a,b,c\r\n-1,-12345678901234567890,-1.50\r\n');
+  });
+});
+
+describe('rows', () => {
+  test('have fields in order, numbers by what all values are', () => {
+    expect(fieldsOf([{ a: 1, b: 'x' }, { a: '9007199254740993', c: null }])).toEqual([
+      { name: 'a', numeric: true }, { name: 'b', numeric: false }, { name: 'c', numeric: false },
+    ]);
+  });
+  test('have scores where some are not perfect', () => {
+    expect(scores([{ __metadata: { score: 1 } }, {}])).toBeUndefined();
+    expect(scores([{ __metadata: { score: 0.5 } }, {}])).toEqual([0.5, 1]);
+  });
+  test('show numbers as people write them, and ids as they are', () => {
+    expect(shown(1234567.891, { name: 'amount', numeric: true })).toBe('1,234,567.89');
+    expect(shown(2025, { name: 'year', numeric: true })).toBe('2025');
+    expect(shown(123456, { name: 'order_id', numeric: true })).toBe('123456');
+  });
+});
+
+const ids = { taskId: 't', contextId: 'c' };
+const status = (state: string, messageId?: string, parts: object[] = []): Event => ({
+  statusUpdate: { ...ids, status: { state: `TASK_STATE_${state}`, ...(messageId ? { message: { messageId, role: 'ROLE_AGENT', parts } } : {}) } },
+});
+const artifact = (artifactId: string, parts: object[], metadata?: Record<string, unknown>): Event => ({
+  artifactUpdate: { ...ids, artifact: { artifactId, parts, metadata } },
+});
+const rows = (...list: object[]) => ({ data: { rows: list, rowCount: list.length, truncated: false } });
+
+const assistant: Event[] = [
+  { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_SUBMITTED' }, history: [{ messageId: 'q', role: 'ROLE_USER', parts: [{ text: 'Why?' }] }] } },
+  status('WORKING'),
+  status('WORKING', 'm1', [{ text: 'Two steps.' }, { data: { steps: ['One', 'Two'] } }]),
+  status('WORKING', 'm2', [{ text: 'One' }]),
+  artifact('step-0', [{ text: 'SELECT 1' }, rows({ a: 1 })], { index: 0, instruction: 'One', reasoning: 'R' }),
+  status('WORKING', 'm3', [{ text: 'Two' }]),
+  artifact('step-1', [{ text: 'SELECT 2' }, rows({ a: 2 })], { index: 1, instruction: 'Two', reasoning: '' }),
+  artifact('answer', [{ text: '**Because**' }]),
+  status('COMPLETED'),
+];
+const folded = (events: Event[]): Task => events.reduce<Task | undefined>(fold, undefined)!;
+
+describe('a task', () => {
+  test('is what its events make of it', () => {
+    const run = toRun(folded(assistant), '');
+    expect(run).toMatchObject({
+      id: 't', question: 'Why?', state: 'completed', answer: '**Because**', current: '',
+      plan: { reasoning: 'Two steps.', steps: ['One', 'Two'] },
+      steps: [{ id: 'step-0', query: 'SELECT 1', rows: [{ a: 1 }], reasoning: 'R' }, { id: 'step-1', instruction: 'Two' }],
+    });
+  });
+  test('is the same when it is caught up with, wherever the stream broke', () => {
+    const whole = toRun(folded(assistant), '');
+    for (let cut = 1; cut < assistant.length; cut++) {
+      for (let back = 1; back <= cut; back++) {
+        const caught = [...assistant.slice(0, cut), { task: folded(assistant.slice(0, back)) }, ...assistant.slice(back)];
+        expect(toRun(folded(caught), '')).toEqual(whole);
+        // Events that come twice have their old places.
+        expect(toRun(folded([...assistant.slice(0, cut), ...assistant.slice(cut - back)]), '').steps).toEqual(whole.steps);
+      }
+    }
+  });
+  test('tells what is being done', () => {
+    expect(toRun(folded(assistant.slice(0, 2)), '').current).toBe('Thinking');
+    expect(toRun(folded(assistant.slice(0, 3)), '').current).toBe('Planning');
+    expect(toRun(folded(assistant.slice(0, 4)), '')).toMatchObject({ current: 'One', state: 'working' });
+    expect(ended(folded(assistant.slice(0, 8)))).toBe(false);
+    expect(ended(folded(assistant))).toBe(true);
+  });
+  test('of nl2ql is one step', () => {
+    const events = [status('WORKING'), artifact('generated-query', [{ text: 'SELECT' }], { reasoning: 'R' }), artifact('result-data', [{ text: '1 row' }, rows({ n: 3 })])];
+    expect(toRun(folded(events.slice(0, 2)), 'Q')).toMatchObject({ question: 'Q', steps: [{ query: 'SELECT', rows: undefined }] });
+    expect(toRun(folded(events), 'Q')).toMatchObject({ answer: '', steps: [{ rows: [{ n: 3 }], reasoning: 'R' }] });
+    const none = [artifact('generated-query', [{ text: '-- no query' }], { answered: false }), artifact('result-data', [{ text: 'No.' }, rows()])];
+    expect(toRun(folded(none), 'Q')).toMatchObject({ answer: 'No.', steps: [] });
+  });
+  test('says why it failed', () => {
+    const run = toRun(folded([...assistant.slice(0, 5), status('FAILED', 'm9', [{ text: 'no such column' }, { data: { code: 'X', query: 'SELECT z' } }])]), '');
+    expect(run).toMatchObject({ state: 'failed', failure: 'no such column', failedQuery: 'SELECT z', steps: [{ id: 'step-0' }] });
+    expect(toRun(folded([...assistant.slice(0, 5), status('CANCELED')]), '').state).toBe('canceled');
+  });
+  test('that makes no sense does no harm', () => {
+    expect(toRun(folded([{ task: {} }, artifact('step-0', [{ data: { rows: [1, null, 'x'] } }])]), 'Q').steps[0]?.rows).toEqual([{}, {}, {}]);
+    expect(fold(undefined, {})).toBeUndefined();
+  });
+});
+
+describe('a place', () => {
+  test('is read as it is written', () => {
+    const id = uuid();
+    expect(isUUID(id)).toBe(true);
+    expect(parse(hrefOf('a b/ü', 'shop', id))).toEqual({ owner: 'a b/ü', namespace: 'shop', view: 'conversation', conversation: id });
+    expect(parse(hrefOf('a', 'shop', 'data'))?.view).toBe('data');
+    expect(parse(hrefOf('a', 'shop'))?.view).toBe('new');
+    for (const wrong of ['', '#', '#/a', '#/a//x', '#token=x', '#/a/b/c/d', '#/%ff/x']) expect(parse(wrong)).toBeUndefined();
+  });
+});
+
+describe('Markdown', () => {
+  test('links only where it is safe', () => {
+    expect(safeLink('https://a.example/x')).toBe('https://a.example/x');
+    expect(safeLink('mailto:a@b.example')).toBe('mailto:a@b.example');
+    for (const wrong of ['javascript:alert(1)', ' JavaScript:alert(1)', 'data:text/html,x', 'vbscript:x', '/here', 'x']) expect(safeLink(wrong)).toBeUndefined();
+  });
+  test('has the characters that entities stand for', () => {
+    expect(plain('&lt;b&gt; &amp;amp; &#60; &#x3c; &nope; &#99999999;')).toBe('<b> &amp; < < &nope; &#99999999;');
+  });
+});
+
+test('a file names its dataset', () => {
+  expect(datasetName('Orders 2025 (final).csv')).toBe('Orders_2025_final');
+  expect(datasetName('sales.ndjson.gz')).toBe('sales');
+  expect(datasetName('.csv')).toBe('data');
+  expect(datasetName('données.csv')).toBe('donnees');
+});
+
+test('questions are suggested of what there is', () => {
+  const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, dataDescription: null, schemaDefinition: null };
+  const orders = { owner: 'a', namespace: 's', name: 'orders', metadata };
+  expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
+  expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);
+});
