@@ -244,3 +244,17 @@ func (b *tab) tabTo(words string) {
 	}
 	b.t.Fatalf("Tab does not lead to %q", words)
 }
+
+// TestPageOfServerByAnotherName stays with the address that it came from, where
+// the server gives out another one.
+func TestPageOfServerByAnotherName(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t, "PARLEY_BASE_URL=https://parley.example/api/v1")
+	b.signIn(c.token)
+	b.asks("assistant", "How many orders are there per city?")
+	b.sees(".answer", "There are 3 rows")
+	b.press("Add a file")
+	b.choose(fileOf(t, "pets.csv", "name\nRex\n"))
+	b.press("Upload")
+	b.sees("dialog", "1 row is in shop/pets")
+}

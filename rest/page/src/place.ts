@@ -62,5 +62,10 @@ export function settle(href: string): void {
   if (here.value) localStorage.setItem(lastKey, here.value);
 }
 
+/** leave goes nowhere in particular. */
+export function leave(): void {
+  settle(location.pathname + location.search);
+}
+
 /** lastPlace is the namespace of the visit before, as owner/namespace. */
 export const lastPlace = (): string => localStorage.getItem(lastKey) ?? '';

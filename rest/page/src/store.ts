@@ -1,5 +1,5 @@
 // What the page knows: namespaces, datasets, conversations, the one that is open.
-import { effect, signal, untracked } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
 import { uuid } from './names';
@@ -8,7 +8,11 @@ import { token, user } from './session';
 import { Turn } from './turn';
 
 export const namespaces = signal<api.Namespace[] | undefined>(undefined);
-export const problem = signal('');
+
+/** What could not be read, by what it was. */
+const problems = signal<Record<string, string>>({});
+export const problem = computed(() => Object.values(problems.value).find(Boolean) ?? '');
+const report = (what: string, words: string) => (problems.value = { ...problems.value, [what]: words });
 
 /** A dataset and, once it is read, what is in it. */
 export interface Described extends api.Dataset {
@@ -26,12 +30,12 @@ const current = (): api.Namespace | undefined => place.value && { owner: place.v
 
 export const mine = (owner: string): boolean => owner === user.value;
 
-async function attempt(work: () => Promise<void>): Promise<void> {
+async function attempt(what: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
-    problem.value = '';
+    report(what, '');
   } catch (error) {
-    problem.value = api.say(error);
+    report(what, api.say(error));
   }
 }
 
@@ -45,7 +49,7 @@ function nowhere(error: unknown): never {
 
 /** readNamespaces lists them, and goes to one when none is chosen. */
 export const readNamespaces = () =>
-  attempt(async () => {
+  attempt('namespaces', async () => {
     const list = await api.namespaces();
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
@@ -54,7 +58,7 @@ export const readNamespaces = () =>
   });
 
 export const readDatasets = () =>
-  attempt(async () => {
+  attempt('datasets', async () => {
     const namespace = current();
     if (!namespace) return void (datasets.value = undefined);
     const asked = here.value;
@@ -74,7 +78,7 @@ export const readDatasets = () =>
   });
 
 export const readConversations = () =>
-  attempt(async () => {
+  attempt('conversations', async () => {
     const namespace = current();
     if (!namespace) return void (conversations.value = undefined);
     const asked = here.value;
@@ -112,11 +116,11 @@ async function openConversation(id: string, namespace: string): Promise<void> {
     // Ids of tasks count up with the time.
     const list = found.flat().sort((a, b) => (a.task.id < b.task.id ? -1 : 1));
     turns.value = list.map(({ agent, task }) => Turn.of(agent, task, namespace));
-    problem.value = list.length ? '' : 'There is no such conversation any more. Ask a new question.';
+    report('conversation', list.length ? '' : 'There is no such conversation any more. Ask a new question.');
   } catch (error) {
     if (open !== id) return;
     turns.value = [];
-    problem.value = api.say(error);
+    report('conversation', api.say(error));
   }
 }
 
@@ -131,6 +135,7 @@ export function watch(): void {
   effect(() => {
     if (!token.value) {
       namespaces.value = datasets.value = conversations.value = undefined;
+      problems.value = {};
       return;
     }
     untracked(() => void readNamespaces());
@@ -150,7 +155,7 @@ export function watch(): void {
       if (id === open) return;
       open = id;
       closeConversation();
-      problem.value = '';
+      report('conversation', '');
       if (id) void openConversation(id, namespace);
     });
   });

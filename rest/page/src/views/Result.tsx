@@ -30,13 +30,13 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
         <span class="result-count">{rows && countWords(rows.length, step.truncated)}</span>
         {view === 'Query' ? (
           <>
-            <CopyButton label="Copy the query" text={query} />
+            <CopyButton label="Copy the query" text={() => query} />
             <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
           </>
         ) : (
           rows && (
             <>
-              <CopyButton label="Copy the rows" text={toCSV(rows)} />
+              <CopyButton label="Copy the rows" text={() => toCSV(rows)} />
               <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
             </>
           )
@@ -52,10 +52,10 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
 const countWords = (count: number, truncated: boolean): string =>
   truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 
-function CopyButton({ label, text }: { label: string; text: string }): VNode {
+function CopyButton({ label, text }: { label: string; text: () => string }): VNode {
   const [done, setDone] = useState(false);
   const press = async () => {
-    if (!(await copy(text))) return;
+    if (!(await copy(text()))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
