@@ -71,6 +71,7 @@ func TestPageShots(t *testing.T) {
 	b.sees(".suggestions", "How many")
 	all("welcome")
 	b.asks("assistant", "How many orders are there per city?")
+	b.do(chromedp.Blur(chromedp.CSS("#question")))
 	all("assistant")
 	b.asks("nl2ql", "What is the average amount of orders for each month?")
 	all("line")

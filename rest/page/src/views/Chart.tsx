@@ -26,22 +26,30 @@ const describe = (chart: Chart): string => {
   return `${chart.value} by ${chart.label}: ${points.join(', ')}${chart.points.length > 12 ? ', …' : ''}`;
 };
 
-const letter = 7.2; // about how wide one is
+const pen = document.createElement('canvas').getContext('2d');
 
-const cut = (text: string, room: number): string => {
-  const most = Math.max(3, Math.floor(room / letter));
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-};
+/** wide measures texts as they will be drawn, and gives the width of the widest. */
+function wide(texts: string[]): number {
+  if (!pen) return 100;
+  pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.ceil(Math.max(...texts.map((text) => pen.measureText(text).width)));
+}
+
+function cut(text: string, room: number): string {
+  if (wide([text]) <= room) return text;
+  let most = Math.min(text.length, 80);
+  while (most > 1 && wide([`${text.slice(0, most)}…`]) > room) most--;
+  return `${text.slice(0, most)}…`;
+}
 
 /** Bars lie, so that their labels can be read on a phone too. */
 function Bars({ chart, width }: Drawn): VNode {
   const { points } = chart;
   const pitch = points.length > 15 ? 24 : 32;
   const height = points.length * pitch + 4;
-  const longest = Math.max(...points.map((p) => p.label.length)) * letter;
-  const left = Math.min(longest + 12, width * 0.35);
+  const left = Math.min(wide(points.map((p) => p.label.slice(0, 80))) + 12, width * 0.35);
   const values = points.map((p) => p.value);
-  const right = Math.max(...values.map((v) => formatNumber(v).length)) * letter + 12;
+  const right = wide(values.map(formatNumber)) + 12;
   const x = scale(Math.min(0, ...values), Math.max(0, ...values) || 1, left, Math.max(left + 20, width - right));
   return (
     <svg width={width} height={height} role="img" aria-label={describe(chart)}>
@@ -68,7 +76,7 @@ function Line({ chart, width }: Drawn): VNode {
   const values = points.map((p) => p.value);
   const low = Math.min(...values);
   const steps = ticks(low > 0 && low > Math.max(...values) * 0.6 ? low : Math.min(0, low), Math.max(...values));
-  const left = Math.max(...steps.map((n) => formatNumber(n).length)) * letter + 14;
+  const left = wide(steps.map(formatNumber)) + 14;
   const y = scale(steps[0]!, steps.at(-1)!, tall - 30, 12);
   const x = scale(points[0]!.at, points.at(-1)!.at, left + 4, width - 14);
   const path = points.map((p, i) => `${i ? 'L' : 'M'}${x(p.at).toFixed(1)} ${y(p.value).toFixed(1)}`).join('');

@@ -20,32 +20,35 @@ const about: Record<Agent, string> = {
 export function ConversationView(): VNode {
   const list = turns.value;
   const working = list?.find((turn) => !turn.over.value);
-  const end = useEnd(list);
+  const frame = useLast(list);
   return (
     <div class="conversation">
-      <div class="turns">
+      <div class="turns" ref={frame}>
         {list === undefined && <p class="waiting" aria-busy="true">Opening the conversation…</p>}
         {list?.length === 0 && <Welcome />}
         {list?.map((turn) => <TurnView key={turn.key} turn={turn} />)}
-        <div ref={end} />
       </div>
       <Composer working={working} />
     </div>
   );
 }
 
-/** useEnd keeps the end in sight as turns come, unless the reader has gone up. */
-function useEnd(list: Turn[] | undefined) {
-  const end = useRef<HTMLDivElement>(null);
-  const count = list?.length ?? 0;
-  const toEnd = (within: number) => {
-    const main = end.current?.closest('main');
-    if (main && main.scrollHeight - main.scrollTop - main.clientHeight < within) main.scrollTop = main.scrollHeight;
+/**
+ * useLast keeps the last turn in sight as it grows, with its question on top,
+ * unless the reader has gone up.
+ */
+function useLast(list: Turn[] | undefined) {
+  const frame = useRef<HTMLDivElement>(null);
+  const show = (within: number) => {
+    const main = frame.current?.closest('main');
+    const last = frame.current?.querySelector('article:last-of-type');
+    if (!main || !last) return;
+    const top = main.scrollTop + last.getBoundingClientRect().top - main.getBoundingClientRect().top - 24;
+    if (Math.abs(top - main.scrollTop) < within) main.scrollTop = top;
   };
-  useLayoutEffect(() => toEnd(Infinity), [count]);
-  const progress = list?.at(-1)?.task.value;
-  useLayoutEffect(() => toEnd(600), [progress]);
-  return end;
+  useLayoutEffect(() => show(Infinity), [list?.length]);
+  useLayoutEffect(() => show(600), [list?.at(-1)?.task.value]);
+  return frame;
 }
 
 function Welcome(): VNode {
