@@ -55,9 +55,6 @@ type Config struct {
 	// BaseURL is the public address of the interface; "" for the one that a
 	// request came in on.
 	BaseURL string
-	// AuthURL is the identity provider's authorization endpoint, for people who
-	// sign in; "" for none.
-	AuthURL string
 	// MaxBody is the most bytes of a JSON body.
 	MaxBody int64
 	// MaxRowsBody is the most bytes of a body that holds rows.

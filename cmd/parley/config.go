@@ -232,7 +232,6 @@ func (s httpSettings) read(c *checker) httpConfig {
 		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
 		Config: rest.Config{
 			BaseURL:        s.BaseURL,
-			AuthURL:        s.AuthURL,
 			Page:           page.Config{AuthURL: s.AuthURL, ClientID: s.AuthClientID},
 			MaxBody:        c.bytes("max-body", s.MaxBody),
 			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),

@@ -179,7 +179,7 @@ func (r *reader) follow(text string, want block) {
 	if !strings.HasPrefix(text, want.begins) {
 		r.t.Fatalf("this block should begin with %q:\n%s", want.begins, text)
 	}
-	if want.notRun != "" || awaits(r.t, text) {
+	if want.notRun != "" {
 		return
 	}
 	shell := exec.CommandContext(r.t.Context(), "bash", "-euo", "pipefail", "-c", r.words.Replace(text))
@@ -229,22 +229,6 @@ func (r *reader) serves(shell *exec.Cmd, want block) {
 		return
 	}
 	r.t.Errorf("%s\nno server is ready:\n%s", want.begins, log)
-}
-
-// awaited are commands and flags that documents describe and the program does
-// not have yet. Blocks with such commands are run once it has them.
-var awaited = []string{
-	"--auth-client-id",
-}
-
-// awaits reports whether a text uses a command that the program does not have
-// yet.
-func awaits(t *testing.T, text string) bool {
-	t.Helper()
-	have := commands(t)
-	return slices.ContainsFunc(awaited, func(name string) bool {
-		return have[name] == nil && regexp.MustCompile(`parley `+name+`\b`).MatchString(text)
-	})
 }
 
 // commands gives the program's commands by their names.

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,8 +151,13 @@ func (d *described) uploads() {
 	address := prepared.Files[0].PresignedURLs[0].URL
 	d.call("- sendPart 422", to(address), sent("application/octet-stream", "short"))
 	d.call("- sendPart 403", to(address+"0"), sent("application/octet-stream", orderFile))
-	d.call("alice getUploadedFiles 200", param("sessionId", prepared.SessionID))
-	d.call("alice abortUpload 200", param("sessionId", prepared.SessionID))
+	open, file := param("sessionId", prepared.SessionID), param("fileId", prepared.Files[0].FileID)
+	d.call("alice getUploadedFiles 200", open)
+	d.call("alice getUploadParts 200", open, file)
+	send(address, orderFile)
+	d.call("alice getUploadParts 200", open, file)
+	d.call("alice abortUpload 200", open)
+	d.call("alice getUploadParts 422", open, file)
 	d.call("- sendPart 404", to(address), sent("application/octet-stream", orderFile))
 
 	upload(`[{"item":` + strings.Repeat(" ", len(orderFile)-9))
@@ -307,8 +313,15 @@ func (d *described) service() {
 	for _, id := range []string{"getHealth", "getReady", "getMetrics", "getOpenAPI", "getDocs", "getDocsStyle"} {
 		d.call("- " + id + " 200")
 	}
+	page := d.call("- getPage 200").text
+	for _, found := range regexp.MustCompile(`assets/([^"]+)"`).FindAllSubmatch(page, -1) {
+		file := param("file", string(found[1]))
+		seen := d.call("- getPageFile 200", file).header.Get("ETag")
+		d.call("- getPageFile 304", file, header("If-None-Match", seen))
+	}
+	d.call("- getPageFile 404", param("file", "nothing.js"))
 	for _, id := range d.order {
-		if d.describes(id, http.StatusNotModified) {
+		if d.describes(id, http.StatusNotModified) && id != "getPageFile" {
 			seen := d.call("- " + id + " 200").header.Get("ETag")
 			d.call("- "+id+" 304", header("If-None-Match", seen))
 		}
