@@ -58,7 +58,7 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 	}
 	err = job.run(ctx, i.Description, noWait, asJSON)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w; the same command again goes on from here", errInterrupted)
+		return fmt.Errorf("%w: the same command again goes on from here", errInterrupted)
 	}
 	return err
 }
