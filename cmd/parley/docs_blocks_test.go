@@ -45,6 +45,9 @@ var documented = map[string][]block{
 	"docs/eval.md": {
 		{begins: "parley eval my-suite", prints: []string{"7 questions about 3 tables in 2 namespaces", "precision"}},
 	},
+	"docs/page.md": {
+		{begins: "PAGE_SHOTS=", notRun: "it is a test itself"},
+	},
 	"docs/rest.md": {
 		{begins: "send() {", prints: []string{`"indexed":2`, `"dataDescription":"Fruit on sale."`, `"total":6`, "**pear**", `"name":"report"`}},
 	},
