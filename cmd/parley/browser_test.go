@@ -30,7 +30,15 @@ var chromium struct {
 }
 
 func startChromium() {
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(time.Minute)}
+	dir, err := os.MkdirTemp("", "parley-chromium-")
+	if err != nil {
+		chromium.err = err
+		return
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.Env("TMPDIR=" + dir),
+	}
 	for _, flag := range []string{
 		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update",
 		"disable-sync", "disable-dev-shm-usage", "disable-background-timer-throttling", "disable-renderer-backgrounding", "hide-scrollbars",
@@ -42,6 +50,7 @@ func startChromium() {
 	chromium.ctx, chromium.close = ctx, func() {
 		end()
 		endAllocator()
+		_ = os.RemoveAll(dir)
 	}
 	chromium.err = chromedp.Do(ctx)
 }

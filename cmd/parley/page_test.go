@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -100,17 +103,44 @@ func TestPageDownloads(t *testing.T) {
 	c.ask("POST", "/ingest/shop/orders", object{"data": []object{{"item": "=1+1", "city": "-", "amount": -5, "day": nil}}}, nil)
 	b.signIn(c.token)
 	b.asks("nl2ql", "What is the average amount for each item?")
-	// The browser would ask where to put a file: what it is given is looked at instead.
-	b.is(`(URL.createObjectURL = (blob) => { blob.text().then((text) => { window.given = text; }); return '#'; })`)
-	b.is(`(HTMLAnchorElement.prototype.click = () => undefined)`)
+	dir := b.downloads()
 	b.press("Download the rows")
-	b.is(`window.given?.includes("'=1+1")`)
-	if got := get[string](b, "window.given"); !strings.Contains(got, "-5") || strings.Contains(got, "'-5") || strings.Contains(got, "__metadata") {
-		t.Errorf("the rows are %q", got)
+	rows := downloaded(t, dir, "What_is_the_average_amount_for_each_item.csv")
+	if !strings.Contains(rows, "\r\n'=1+1,-5\r\n") || !strings.HasPrefix(rows, "item,average amount\r\n") {
+		t.Errorf("the rows are %q", rows)
 	}
 	b.press("Query")
+	b.press("Copy the query")
+	b.is(`document.querySelector('[aria-label=Copied]')`)
 	b.press("Download the query")
-	b.is(`window.given?.startsWith("SELECT")`)
+	if query := downloaded(t, dir, "What_is_the_average_amount_for_each_item.sql"); !strings.HasPrefix(query, "SELECT ") {
+		t.Errorf("the query is %q", query)
+	}
+}
+
+// downloads gives the folder into which the browser puts files.
+func (b *tab) downloads() string {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	_, err := chromedp.CallBrowser(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID, DownloadPath: dir,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return dir
+}
+
+// downloaded waits for a file to be there, whole.
+func downloaded(t *testing.T, dir, name string) string {
+	t.Helper()
+	var content []byte
+	eventually(t, func() bool {
+		var err error
+		content, err = os.ReadFile(filepath.Join(dir, name))
+		return err == nil && len(content) > 0
+	})
+	return string(content)
 }
 
 // TestPageRefusesToken tells who comes with a wrong token what to do.

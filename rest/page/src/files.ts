@@ -15,6 +15,7 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    const before = document.activeElement as HTMLElement | null;
     const area = document.createElement('textarea');
     area.value = text;
     area.className = 'offscreen';
@@ -22,6 +23,7 @@ export async function copy(text: string): Promise<boolean> {
     area.select();
     const done = document.execCommand('copy');
     area.remove();
+    before?.focus();
     return done;
   }
 }

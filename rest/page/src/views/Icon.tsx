@@ -32,10 +32,10 @@ export function Icon({ name }: { name: IconName }): VNode {
 }
 
 /** IconButton is a button that only shows an icon; label says what it does. */
-export function IconButton(props: { icon: IconName; label: string; onClick: () => void; pressed?: boolean; disabled?: boolean }): VNode {
-  const { icon, label, onClick, pressed, disabled } = props;
+export function IconButton(props: { icon: IconName; label: string; onClick: () => void; onBlur?: () => void; pressed?: boolean; disabled?: boolean }): VNode {
+  const { icon, label, pressed, ...rest } = props;
   return (
-    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} {...rest}>
       <Icon name={icon} />
     </button>
   );

@@ -54,12 +54,8 @@ const countWords = (count: number, truncated: boolean): string =>
 
 function CopyButton({ label, text }: { label: string; text: () => string }): VNode {
   const [done, setDone] = useState(false);
-  const press = async () => {
-    if (!(await copy(text()))) return;
-    setDone(true);
-    setTimeout(() => setDone(false), 1500);
-  };
-  return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} />;
+  const press = async () => setDone(await copy(text()));
+  return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} onBlur={() => setDone(false)} />;
 }
 
 const page = 200;
