@@ -179,6 +179,7 @@ func TestPageShares(t *testing.T) {
 	bob.press("Cancel")
 
 	alice.press("Share")
+	alice.sees(".shares", "bob")
 	alice.is(`(() => { const select = document.querySelector('.shares select'); select.value = 'editor'; select.dispatchEvent(new Event('change', { bubbles: true })); return true; })()`)
 	alice.is(`document.querySelector('.shares select')?.value === 'editor'`)
 	eventually(t, func() bool {
@@ -199,6 +200,7 @@ func TestPageShares(t *testing.T) {
 	// One dataset alone.
 	alice.do(chromedp.Navigate(c.url + "/#/alice/vault/data"))
 	alice.press("Share secrets")
+	alice.sees(".shares", "Nobody else")
 	alice.write("#share-user", "bob")
 	alice.pressIn(`//form`, "Share")
 	alice.sees(".shares", "bob")

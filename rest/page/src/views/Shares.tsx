@@ -45,6 +45,7 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
             <IconButton icon="trash" label={`Stop sharing with ${each.username}`} onClick={() => void change(() => revoke(what, each))} />
           </li>
         ))}
+        {list === undefined && <li class="hint">Reading…</li>}
         {list?.length === 0 && <li class="hint">Nobody else sees it.</li>}
       </ul>
       <form class="share-form" onSubmit={add}>
