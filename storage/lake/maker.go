@@ -114,7 +114,8 @@ func (m *Maker) run(ctx context.Context, request makeRequest, progress func(inge
 	path, args, env := m.config.Command()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Args[0] = "parley"
-	cmd.Env = append([]string{}, env...)
+	// The C library keeps for each thread what it was given back.
+	cmd.Env = append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...)
 	var said outcry
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()

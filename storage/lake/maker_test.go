@@ -74,3 +74,22 @@ func TestMakerStops(t *testing.T) {
 		t.Errorf("a process that says nothing: %v", err)
 	}
 }
+
+// Rows that are too long for little memory are made with more of it, and with no
+// more than is allowed.
+func TestMakerMemory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "long.csv")
+	row := "x" + strings.Repeat(",", 3) + strings.Repeat("long ", 1_900_000/5) + "\n"
+	if err := os.WriteFile(path, []byte("a,b,c,d\n"+strings.Repeat(row, 60)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out")}
+	if made, err := NewMaker(MakerConfig{Memory: frugal}).Ingest(t.Context(), job); err == nil {
+		t.Errorf("with little memory alone: %+v", made)
+	}
+	if made, err := NewMaker(MakerConfig{}).Ingest(t.Context(), job); err != nil || made.Rows != 60 {
+		t.Errorf("made %+v, %v", made, err)
+	}
+}

@@ -135,8 +135,8 @@ func (c *csvFile) read(want []string, careful bool) (from string, exprs []string
 		newLine = `new_line = '\n', `
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
-		"%sstrict_mode = true, null_padding = false, max_line_size = %d, parallel = %t, columns = {%s})",
-		literal(c.path), c.header, literal(string(c.separator)), newLine, maxRecord+1000, !careful, columns.String()), exprs
+		"%sstrict_mode = true, null_padding = false, max_line_size = %d, buffer_size = %d, parallel = %t, columns = {%s})",
+		literal(c.path), c.header, literal(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !careful, columns.String()), exprs
 }
 
 // place says where in a source something is.

@@ -11,6 +11,10 @@ import (
 // maxRecord is the most bytes a row of CSV may have.
 const maxRecord = 2_000_000
 
+// csvBuffer is how many bytes of CSV DuckDB reads at a time, of which it keeps
+// several: by itself it would take sixteen times the longest row.
+const csvBuffer = 2*maxRecord + 100_000
+
 // csvScanner proves and tallies records of CSV: fields separated by one
 // character, quoted with " where they hold it, line ends or quotes, a quote
 // within quotes doubled.
