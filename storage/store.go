@@ -16,6 +16,7 @@ type Store interface {
 	Uploads
 	Ingestions
 	Lake
+	Chores
 
 	// Ping reports whether the store can be reached.
 	Ping(ctx context.Context) error

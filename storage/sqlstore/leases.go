@@ -10,18 +10,19 @@ import (
 )
 
 // takeLease makes holder the holder of a lease that nobody holds now, and gives
-// the fence: a number that grows with each holder. ErrConflict when somebody
+// the fence: a number that grows with each holder, and begins with the time, so
+// that it grows though an ended lease is forgotten. ErrConflict when somebody
 // does.
 func (s *Store) takeLease(ctx context.Context, tx *sqlx.Tx, name, holder string, lasts time.Duration) (int64, error) {
 	now := s.now()
 	var fences []int64
 	err := tx.SelectContext(ctx, &fences, `
 INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ($1, $2, 1, $3)
+VALUES ($1, $2, $5, $3)
 ON CONFLICT (name) DO UPDATE
 SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
 WHERE leases.expires_at <= $4
-RETURNING fence`, name, holder, now.Add(lasts).UnixMilli(), now.UnixMilli())
+RETURNING fence`, name, holder, now.Add(lasts).UnixMilli(), now.UnixMilli(), now.UnixMicro())
 	if err != nil {
 		return 0, err
 	}
