@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/baseurl"
 	"parley/rest"
+	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -43,9 +44,24 @@ func (f folderObjects) Put(ctx context.Context, key, path string) error {
 	return err
 }
 
-func (f folderObjects) Local(ctx context.Context, key string) (string, error) {
-	return f.Path(ctx, key)
+func (f folderObjects) Path(ctx context.Context, key string) (string, bool, error) {
+	path, err := f.Folder.Path(ctx, key)
+	return path, true, err
 }
+
+func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
+	for _, file := range files {
+		path, err := f.Folder.Path(ctx, file.Key)
+		if err != nil {
+			return nil, nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, func() {}, nil
+}
+
+// Ready is for objects that are fetched.
+func (folderObjects) Ready([]storage.DataFile) ([]string, func(), bool) { return nil, nil, false }
 
 // newDataPlane makes what uploads, ingests and queries, for real.
 func newDataPlane(t testing.TB, store *sqlstore.Store) (*objects.Uploads, func(http.ResponseWriter, *http.Request) error, *lake.Datasets) {
@@ -205,5 +221,5 @@ var (
 )
 
 func (f folderObjects) Source(ctx context.Context, key, _ string) (string, error) {
-	return f.Path(ctx, key)
+	return f.Folder.Path(ctx, key)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -72,21 +74,22 @@ type dataPlane struct {
 	datasets *lake.Datasets
 	pool     *lake.Pool
 	log      *slog.Logger
+	chores   storage.Chores
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
 
 // openDataPlane opens the objects, and starts what works in the background.
 func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, log *slog.Logger) (*dataPlane, error) {
-	files, err := openObjects(ctx, bytes, data, store)
+	pool, err := lake.NewPool(lake.Config{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	files, err := openObjects(ctx, bytes, data, store, pool.LetGo, log)
 	if err != nil {
 		return nil, err
 	}
 	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log = store, files, log
-	pool, err := lake.NewPool(lake.Config{Log: log})
-	if err != nil {
-		return nil, errors.Join(err, files.close())
-	}
 	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
 	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{})
 	rows.datasets.Dir = filepath.Join(data, "work")
@@ -97,7 +100,7 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
-	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log}
+	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, chores: store}
 	var life context.Context
 	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.work.Go(func() { datasets.RunIngestions(life) })
@@ -110,12 +113,13 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 func (p *dataPlane) tidy(ctx context.Context) {
 	ticker := time.NewTicker(janitorEvery)
 	defer ticker.Stop()
+	holder := rand.Text()
 	for {
 		for what, remove := range map[string]func(context.Context) error{
 			"stale uploads": p.uploads.AbortStale,
 			"loose files":   p.datasets.RemoveLoose,
 		} {
-			if err := remove(ctx); err != nil && ctx.Err() == nil {
+			if err := p.once(ctx, what, holder, remove); err != nil && ctx.Err() == nil {
 				p.log.Warn("not tidied up", "what", what, "error", err)
 			}
 		}
@@ -125,6 +129,16 @@ func (p *dataPlane) tidy(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// once has one process of those that share a bucket do something, until it is
+// due again. A folder is this process's alone.
+func (p *dataPlane) once(ctx context.Context, what, holder string, do func(context.Context) error) error {
+	if p.objects.cache == nil {
+		return do(ctx)
+	}
+	// A little less, so that the next time is not taken for too early.
+	return storage.DoChore(ctx, p.chores, "remove "+what, holder, janitorEvery, janitorEvery*9/10, do)
 }
 
 // Close stops the work in the background, ingestions among it, which are taken

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"parley/internal/baseurl"
 	"parley/rest"
@@ -23,16 +23,18 @@ type objectSettings struct {
 	Objects      string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
 	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the parts of an upload can be sent (${default})."`
 	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded (${default})."`
+	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"How much of the datasets in a bucket is kept in the data folder, where queries read it (${default})."`
 }
 
 // objectConfig is objectSettings, read.
 type objectConfig struct {
-	bucket  *objects.S3Config
-	uploads objects.UploadsConfig
+	bucket    *objects.S3Config
+	cacheSize int64
+	uploads   objects.UploadsConfig
 }
 
 func (s objectSettings) read(c *checker) objectConfig {
-	cfg := objectConfig{uploads: objects.UploadsConfig{
+	cfg := objectConfig{cacheSize: c.bytes("cache-size", s.CacheSize), uploads: objects.UploadsConfig{
 		PartSize: 8 << 20,
 		MaxFiles: 100,
 		MaxSize:  c.bytes("max-upload", s.MaxUpload),
@@ -60,29 +62,31 @@ type objectStore struct {
 	objects.Store
 	// parts takes the parts of uploads; nil where they go to the bucket.
 	parts func(w http.ResponseWriter, r *http.Request) error
-	// path gives the file that an object is; nil where it must be fetched, to
-	// cache.
-	path func(ctx context.Context, key string) (string, error)
+	// path gives the file that an object is; nil where there is a bucket, whose
+	// datasets cache keeps.
+	path  func(ctx context.Context, key string) (string, error)
+	cache *objects.Cache
 	// origin gives the bucket's, which clients send parts to; nil where they come
 	// here.
-	origin   func(ctx context.Context) (string, error)
-	cache    string
-	fetching singleflight.Group
-	close    func() error
+	origin func(ctx context.Context) (string, error)
+	close  func() error
 }
 
 // openObjects opens the bucket, or the folder of objects in the data folder.
-func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqlstore.Store) (*objectStore, error) {
+// reclaim has those who hold files of datasets let go of them.
+func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqlstore.Store, reclaim func(), log *slog.Logger) (*objectStore, error) {
 	if cfg.bucket != nil {
 		bucket, err := objects.OpenS3(*cfg.bucket)
 		if err != nil {
 			return nil, err
 		}
-		cache := filepath.Join(data, "cache")
-		if err := os.MkdirAll(cache, 0o755); err != nil {
-			return nil, fmt.Errorf("make the cache folder: %w", err)
+		cache, err := objects.OpenCache(objects.CacheConfig{
+			Store: bucket, Dir: filepath.Join(data, "cache"), Size: cfg.cacheSize, Reclaim: reclaim, Log: log,
+		})
+		if err != nil {
+			return nil, errors.Join(err, bucket.Close())
 		}
-		return &objectStore{Store: bucket, cache: cache, origin: originOf(bucket), close: bucket.Close}, nil
+		return &objectStore{Store: bucket, cache: cache, origin: originOf(bucket), close: func() error { return errors.Join(cache.Close(), bucket.Close()) }}, nil
 	}
 	secret, err := store.SigningKey(ctx, storage.KeyForUploads)
 	if err != nil {
@@ -126,38 +130,33 @@ func (o *objectStore) Put(ctx context.Context, key, path string) error {
 	return err
 }
 
-// Local implements lake.Objects. A fetched object stays, for objects do not
-// change, until it is deleted.
-func (o *objectStore) Local(ctx context.Context, key string) (string, error) {
-	if o.path != nil {
-		return o.path(ctx, key)
+// Path implements lake.Objects.
+func (o *objectStore) Path(ctx context.Context, key string) (string, bool, error) {
+	if o.path == nil {
+		return "", false, nil
 	}
-	local := filepath.Join(o.cache, filepath.FromSlash(key))
-	if _, err := os.Stat(local); err == nil {
-		return local, nil
-	}
-	// Many who ask at once share one fetch, which none of them can cut short.
-	_, err, _ := o.fetching.Do(key, func() (any, error) { return nil, o.fetch(context.WithoutCancel(ctx), key, local) })
-	return local, err
+	path, err := o.path(ctx, key)
+	return path, true, err
 }
 
-// fetch puts an object in the cache, whole and open to workers, which may be
-// somebody else, or not at all.
-func (o *objectStore) fetch(ctx context.Context, key, local string) error {
-	if err := os.MkdirAll(filepath.Dir(local), 0o755); err != nil {
-		return fmt.Errorf("make a cache folder: %w", err)
+// Hold implements lake.Objects.
+func (o *objectStore) Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error) {
+	if o.cache != nil {
+		return o.cache.Hold(ctx, files)
 	}
-	fetched := local + ".fetched"
-	if err := o.Fetch(ctx, key, fetched); err != nil {
-		return err
+	paths := make([]string, len(files))
+	for i, file := range files {
+		var err error
+		if paths[i], err = o.path(ctx, file.Key); err != nil {
+			return nil, nil, err
+		}
 	}
-	if err := os.Chmod(fetched, 0o444); err != nil {
-		return fmt.Errorf("open a cached file up: %w", err)
-	}
-	if err := os.Rename(fetched, local); err != nil {
-		return fmt.Errorf("keep a cached file: %w", err)
-	}
-	return nil
+	return paths, func() {}, nil
+}
+
+// Ready implements lake.Objects. It is for objects that are in a bucket.
+func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
+	return o.cache.Ready(files)
 }
 
 // Source implements lake.Objects.
@@ -171,10 +170,8 @@ func (o *objectStore) Source(ctx context.Context, key, dir string) (string, erro
 
 // Delete implements lake.Objects.
 func (o *objectStore) Delete(ctx context.Context, key string) error {
-	if o.cache != "" {
-		if err := os.Remove(filepath.Join(o.cache, filepath.FromSlash(key))); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("remove a cached file: %w", err)
-		}
+	if o.cache != nil {
+		o.cache.Forget(key)
 	}
 	return o.Store.Delete(ctx, key)
 }

@@ -112,6 +112,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
+	registerCacheMetrics(web.Metrics, plane.objects.cache)
 
 	web.Store, web.Auth, web.Log, web.Describer = store, authenticator, log, describer{models}
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody

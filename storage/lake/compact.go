@@ -18,34 +18,42 @@ const (
 )
 
 // compactSoon makes one file of many small ones, when a dataset that was just
-// added to has them, and nobody here is at it. It changes no rows, so that it
+// added to has them, and no process is at it. It changes no rows, so that it
 // does not matter when it fails: the next addition tries again.
 func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, files int) {
 	if files < compactFrom {
 		return
 	}
-	if _, busy := d.compacting.LoadOrStore(datasetID, true); busy {
-		return
+	caller := storage.Caller{Username: owner}
+	data, err := d.Records.DatasetDataByID(ctx, caller, datasetID)
+	if err == nil && len(smallFiles(data)) >= compactFrom {
+		err = storage.DoChore(ctx, d.Records, "compact/"+datasetID, d.holder, d.Lease, 0, func(ctx context.Context) error {
+			return d.compact(ctx, caller, datasetID)
+		})
 	}
-	defer d.compacting.Delete(datasetID)
-	err := d.compact(ctx, storage.Caller{Username: owner}, datasetID)
 	if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) && ctx.Err() == nil {
 		d.Log.WarnContext(ctx, "compact a dataset", "error", err)
 	}
 }
 
-// compact makes the small files at the end of a dataset one. Rows keep their
-// order, for the new file takes the first one's place.
+// smallFiles gives the small files at the end of a dataset.
+func smallFiles(data storage.DatasetData) []storage.DataFile {
+	from := len(data.Files)
+	for from > 0 && data.Files[from-1].Bytes < smallFile {
+		from--
+	}
+	return data.Files[from:]
+}
+
+// compact makes the small files at the end of a dataset one, unless somebody has
+// done so meanwhile. Rows keep their order, for the new file takes the first
+// one's place.
 func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID string) error {
 	data, err := d.Records.DatasetDataByID(ctx, owner, datasetID)
 	if err != nil {
 		return err
 	}
-	from := len(data.Files)
-	for from > 0 && data.Files[from-1].Bytes < smallFile {
-		from--
-	}
-	small := data.Files[from:]
+	small := smallFiles(data)
 	if len(small) < compactFrom {
 		return nil
 	}
@@ -54,10 +62,11 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 		return err
 	}
 	defer done()
-	paths, err := d.local(ctx, small)
+	paths, release, err := d.Objects.Hold(ctx, small)
 	if err != nil {
 		return err
 	}
+	defer release()
 	file, err := d.Maker.Compact(ctx, paths, data.Columns, dir)
 	if err != nil {
 		return err

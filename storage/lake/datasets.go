@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,15 +22,22 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
+	storage.Chores
 }
 
 // Objects is where the files of datasets are.
 type Objects interface {
 	// Put keeps a copy of a local file.
 	Put(ctx context.Context, key, path string) error
-	// Local gives a path under which an object can be read from this machine.
-	Local(ctx context.Context, key string) (string, error)
-	// Source is Local for an object that is read once: where it must be
+	// Path gives the file of this machine that an object is. It reports false
+	// where objects are elsewhere.
+	Path(ctx context.Context, key string) (path string, here bool, err error)
+	// Hold gives paths under which files can be read from this machine until
+	// release is called. It fetches those that must be, once for all who ask.
+	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
+	// Ready is Hold when nothing needs to be waited for. It reports whether.
+	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
+	// Source gives a path for an object that is read once: where it must be
 	// fetched, it goes into dir.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
@@ -64,8 +70,8 @@ type DatasetsConfig struct {
 type Datasets struct {
 	DatasetsConfig
 	wake chan struct{}
-	// compacting holds the ids of datasets whose files are being made one.
-	compacting sync.Map
+	// holder names this process to others.
+	holder string
 }
 
 // NewDatasets makes a Datasets.
@@ -73,7 +79,7 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
-	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1)}, nil
+	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1), holder: newHolder()}, nil
 }
 
 // Query runs a statement over the datasets of a namespace that the caller may
@@ -83,13 +89,11 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	tables := make([]Table, len(all))
-	for i, data := range all {
-		if tables[i], err = d.table(ctx, data); err != nil {
-			return storage.QueryResult{}, err
-		}
+	tables, source, err := d.tables(ctx, all)
+	if err != nil {
+		return storage.QueryResult{}, err
 	}
-	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout})
+	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout})
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -113,41 +117,48 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	if at < 0 {
 		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "there is no dataset `%.128s` to search", dataset)
 	}
-	table, err := d.table(ctx, all[at])
+	tables, source, err := d.tables(ctx, all[at:at+1])
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
 	if d.MaxRows > 0 {
 		limit = min(limit, d.MaxRows)
 	}
-	result, err := d.Pool.Passages(ctx, table, words, limit)
+	result, err := d.Pool.Passages(ctx, tables[0], source, words, limit)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
 	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
 }
 
-// table gives a dataset as the engine reads it.
-func (d *Datasets) table(ctx context.Context, data storage.DatasetData) (Table, error) {
-	paths, err := d.local(ctx, data.Files)
-	return Table{
-		Name:     data.Name,
-		Columns:  data.Columns,
-		Files:    paths,
-		Version:  data.ID + "/" + strconv.FormatInt(data.Version, 10),
-		RowCount: data.RowCount,
-	}, err
-}
-
-func (d *Datasets) local(ctx context.Context, files []storage.DataFile) ([]string, error) {
-	paths := make([]string, len(files))
-	for i, file := range files {
-		var err error
-		if paths[i], err = d.Objects.Local(ctx, file.Key); err != nil {
-			return nil, fmt.Errorf("find a dataset's file: %w", err)
+// tables gives datasets as the engine reads them: with their files where these
+// are here, else with a source of them.
+func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Table, Source, error) {
+	tables := make([]Table, len(all))
+	away := false
+	for i, data := range all {
+		tables[i] = Table{
+			Name:     data.Name,
+			Columns:  data.Columns,
+			Version:  data.ID + "/" + strconv.FormatInt(data.Version, 10),
+			RowCount: data.RowCount,
+		}
+		for _, file := range data.Files {
+			path, here, err := d.Objects.Path(ctx, file.Key)
+			if err != nil {
+				return nil, nil, fmt.Errorf("find a dataset's file: %w", err)
+			}
+			if !here {
+				away = true
+				break
+			}
+			tables[i].Files = append(tables[i].Files, path)
 		}
 	}
-	return paths, nil
+	if away {
+		return tables, newSource(d.Objects, all), nil
+	}
+	return tables, nil, nil
 }
 
 // commit makes files that were just written part of a dataset, after those that

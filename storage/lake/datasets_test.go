@@ -26,7 +26,7 @@ func (r fewRecords) NamespaceData(_ context.Context, caller storage.Caller, _ st
 // pathObjects are files whose keys are their paths.
 type pathObjects struct{ Objects }
 
-func (pathObjects) Local(_ context.Context, key string) (string, error) { return key, nil }
+func (pathObjects) Path(_ context.Context, key string) (string, bool, error) { return key, true, nil }
 
 func TestSearch(t *testing.T) {
 	t.Parallel()

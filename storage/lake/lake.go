@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -29,12 +30,25 @@ type Query struct {
 	SQL string
 	// Tables are all that exists as far as the query is concerned.
 	Tables []Table
+	// Source gives the tables' files when they are needed; nil when the tables
+	// have them.
+	Source Source
 	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
 	MaxRows  int
 	MaxBytes int64
 	// Timeout bounds the whole, waiting for a worker included; zero stands for
 	// the default.
 	Timeout time.Duration
+}
+
+// Source gives files of tables, by the tables' names, which can be read until
+// release is called.
+type Source interface {
+	// Hold fetches what must be, and gives the files of all tables or an error.
+	Hold(ctx context.Context, tables []string) (files map[string][]string, release func(), err error)
+	// Ready does not wait: it gives the files of those tables that have them all
+	// at hand.
+	Ready(tables []string) (files map[string][]string, release func())
 }
 
 // The bounds of a query that sets none.

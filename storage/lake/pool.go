@@ -2,15 +2,10 @@ package lake
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +49,15 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*parked
 	stats Stats
+	// lettingGo counts the calls of LetGo.
+	lettingGo int64
+}
+
+// demand is what a worker should have the files of: as far as they are at hand,
+// or all of them.
+type demand struct {
+	tables []string
+	all    bool
 }
 
 // parked is a worker that waits for its next query.
@@ -188,11 +192,32 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// lease runs f with a worker for the tables. f says whether the worker is as
-// good as before. The context that f gets ends at the deadline and when the
+// LetGo ends the workers that hold a Source's files: those that wait for work
+// at once, the others after their present query.
+func (p *Pool) LetGo() {
+	if !p.enter() {
+		return
+	}
+	defer p.work.Done()
+	p.mu.Lock()
+	p.lettingGo++
+	var holding []*process
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		if p.idle[i].release != nil {
+			holding = append(holding, p.take(i))
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range holding {
+		w.kill()
+	}
+}
+
+// lease runs f with a worker for a query's tables. f says whether the worker is
+// as good as before. The context that f gets ends at the deadline and when the
 // pool closes.
-func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration, f func(context.Context, *process) (keep bool, err error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errDeadline)
+func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *process) (keep bool, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
 	defer cancel()
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
@@ -204,7 +229,7 @@ func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration,
 	if err := p.admit(ctx); err != nil {
 		return err
 	}
-	w, err := p.acquire(ctx, tables)
+	w, err := p.acquire(ctx, q, need)
 	if err != nil {
 		p.release()
 		return err
@@ -224,127 +249,4 @@ func (p *Pool) lease(ctx context.Context, tables []Table, timeout time.Duration,
 		p.release()
 	}()
 	return err
-}
-
-// acquire gives a warm worker for the tables, or starts one in the place of the
-// one that has been idle longest.
-func (p *Pool) acquire(ctx context.Context, tables []Table) (*process, error) {
-	key := p.key(tables)
-	for {
-		w, victim := p.pick(key)
-		if victim != nil {
-			victim.kill()
-			continue
-		}
-		if w == nil {
-			return p.start(ctx, key, tables)
-		}
-		if w.alive() {
-			return w, nil
-		}
-		w.kill()
-	}
-}
-
-// pick takes an idle worker: one with the key, else, when there is no room for
-// a new one, the oldest as a victim.
-func (p *Pool) pick(key string) (w, victim *process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := -1
-	for i := len(p.idle) - 1; i >= 0; i-- {
-		if p.idle[i].key == key {
-			at = i
-			break
-		}
-	}
-	if at >= 0 {
-		return p.take(at), nil
-	}
-	// Of those who run, the caller is one and has no worker yet.
-	if len(p.idle)+p.stats.Running > p.config.Workers && len(p.idle) > 0 {
-		return nil, p.take(0)
-	}
-	return nil, nil
-}
-
-// take removes an idle worker from the list. The caller holds the lock.
-func (p *Pool) take(i int) *process {
-	w := p.idle[i]
-	w.timer.Stop()
-	p.idle = slices.Delete(p.idle, i, i+1)
-	return w.process
-}
-
-// park keeps a worker warm, whose query then no longer counts as running. It
-// reports false when the pool is closed.
-func (p *Pool) park(w *process) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed.Err() != nil {
-		return false
-	}
-	rest := &parked{process: w}
-	rest.timer = time.AfterFunc(p.config.Idle, func() {
-		p.mu.Lock()
-		at := slices.Index(p.idle, rest)
-		if at >= 0 {
-			p.take(at)
-			p.work.Add(1)
-			defer p.work.Done()
-		}
-		p.mu.Unlock()
-		if at >= 0 {
-			w.kill()
-		}
-	})
-	p.idle = append(p.idle, rest)
-	p.stats.Running--
-	return true
-}
-
-func (p *Pool) retire(w *process) {
-	w.kill()
-	p.mu.Lock()
-	p.stats.Ended++
-	p.mu.Unlock()
-	p.config.Log.Debug("worker ended", "pid", w.pid, "uses", w.uses, "stderr", w.said.String())
-}
-
-func (p *Pool) start(ctx context.Context, key string, tables []Table) (*process, error) {
-	path, args, env := p.config.Command()
-	w, err := startProcess(ctx, launch{
-		path: path, args: args,
-		// The C library would give each thread an arena of its own, in address
-		// space that counts.
-		env:     append([]string{"MALLOC_ARENA_MAX=2"}, env...),
-		memory:  p.config.Memory,
-		threads: p.config.Threads,
-		tables:  tables,
-		exposed: p.config.exposed,
-		open:    p.config.open,
-	})
-	if err != nil {
-		return nil, err
-	}
-	w.key = key
-	p.mu.Lock()
-	p.stats.Started++
-	p.mu.Unlock()
-	if len(w.lacks) > 0 {
-		p.warned.Do(func() {
-			p.config.Log.Warn("query workers run without some protections that this system does not allow",
-				"missing", strings.Join(w.lacks, ", "))
-		})
-	}
-	return w, nil
-}
-
-// key names a set of tables at their versions.
-func (p *Pool) key(tables []Table) string {
-	sorted := slices.SortedFunc(slices.Values(tables), func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
-	h := sha256.New()
-	// Encoding what holds strings and numbers alone cannot fail.
-	_ = json.NewEncoder(h).Encode(sorted)
-	return hex.EncodeToString(h.Sum(nil))
 }

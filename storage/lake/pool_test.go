@@ -162,7 +162,7 @@ func TestDeadIdleWorkerIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.pool.Passages(t.Context(), s.tables[2], "fox", 1); err != nil {
+	if _, err := s.pool.Passages(t.Context(), s.tables[2], nil, "fox", 1); err != nil {
 		t.Error(err)
 	}
 }

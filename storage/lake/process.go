@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -28,6 +29,11 @@ type attributes struct {
 type process struct {
 	key string
 	pid int
+	// has are the tables whose files it has; nil is for all that its key names. release lets go of the files, and born is how often the
+	// pool had let go of files when it was started.
+	has     map[string]bool
+	release func()
+	born    int64
 	// uses counts the queries that it has answered, replies what it said to the
 	// present one.
 	uses, replies int
@@ -261,6 +267,14 @@ func (p *process) kill() {
 	if p.in != nil {
 		_ = p.in.Close()
 	}
+	if p.release != nil {
+		p.release()
+	}
+}
+
+// hasAll reports whether it has the files of all tables.
+func (p *process) hasAll(tables []string) bool {
+	return p.has == nil || !slices.ContainsFunc(tables, func(name string) bool { return !p.has[name] })
 }
 
 // signal makes the worker end. Of one that has ended, the number may be another

@@ -26,26 +26,76 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	if err := checkRequest(q.SQL, q.Tables); err != nil {
 		return Result{}, err
 	}
-	var result Result
-	err := p.again(ctx, q.Tables, q.Timeout, func(ctx context.Context, w *process) (bool, error) {
-		req := request{Op: opRun, SQL: q.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
-		if p.config.unchecked {
+	result, err := p.try(ctx, q, demand{tables: q.guess()}, nil)
+	var lacking *lackingError
+	if errors.As(err, &lacking) {
+		result, err = p.tryWith(ctx, q, lacking.checked)
+	}
+	return result, explain(err, q.Timeout)
+}
+
+// lackingError says that a statement, as it was checked, reads tables whose
+// files no worker has yet.
+type lackingError struct{ checked Checked }
+
+func (*lackingError) Error() string { return "the worker does not have the tables' files" }
+
+// tryWith is try when the files of the tables that a statement reads have been
+// fetched. No worker waits for them.
+func (p *Pool) tryWith(ctx context.Context, q Query, checked Checked) (Result, error) {
+	release, err := p.fetch(ctx, q, checked.Tables)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	result, err := p.try(ctx, q, demand{tables: checked.Tables, all: true}, &checked)
+	var lacking *lackingError
+	if errors.As(err, &lacking) {
+		err = storage.Errorf(storage.ErrUnavailable, "the data has just changed on disk; try again")
+	}
+	return result, err
+}
+
+// fetch has the files of tables fetched, within the time of a query.
+func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release func(), err error) {
+	if q.Source == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	defer context.AfterFunc(p.closed, cancel)()
+	_, release, err = q.Source.Hold(ctx, tables)
+	if p.closed.Err() != nil && err != nil {
+		err = errClosed
+	}
+	return release, err
+}
+
+// try runs a statement in a worker for the demand, after checking it there,
+// unless it has been checked.
+func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (result Result, err error) {
+	err = p.again(ctx, q, need, func(ctx context.Context, w *process) (keep bool, err error) {
+		var checked Checked
+		switch {
+		case known != nil:
+			checked = *known
+		case p.config.unchecked:
 			for _, t := range q.Tables {
-				req.Use = append(req.Use, t.Name)
+				checked.Tables = append(checked.Tables, t.Name)
 			}
-		} else {
-			checked, keep, err := w.check(ctx, q.SQL, q.Tables)
-			if err != nil {
+		default:
+			if checked, keep, err = w.check(ctx, q.SQL, q.Tables); err != nil {
 				return keep, err
 			}
-			req.Use, req.Tree = checked.Tables, checked.scored
 		}
-		var keep bool
-		var err error
+		if !w.hasAll(checked.Tables) {
+			return true, &lackingError{checked}
+		}
+		req := request{Op: opRun, SQL: q.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables, Tree: checked.scored}
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
 		return keep, err
 	})
-	return result, explain(err, q.Timeout)
+	return result, err
 }
 
 // Check says whether a statement would be run over the tables, and what it
@@ -55,7 +105,7 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 		return Checked{}, err
 	}
 	var checked Checked
-	err := p.again(ctx, tables, DefaultTimeout, func(ctx context.Context, w *process) (keep bool, err error) {
+	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *process) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
 	})
@@ -63,10 +113,11 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 }
 
 // Passages gives the passages of a table with the columns document, passage and
-// text that match some words best, best first, each with its score. Errors are
-// those of Query.
-func (p *Pool) Passages(ctx context.Context, table Table, words string, limit int) (Result, error) {
-	q := Query{Tables: []Table{table}, MaxRows: limit}.withDefaults()
+// text that match some words best, best first, each with its score. source gives
+// the table's files; it is nil when the table has them. Errors are those of
+// Query.
+func (p *Pool) Passages(ctx context.Context, table Table, source Source, words string, limit int) (Result, error) {
+	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit}.withDefaults()
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > MaxSQL {
 		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", MaxSQL)
 	}
@@ -75,12 +126,8 @@ func (p *Pool) Passages(ctx context.Context, table Table, words string, limit in
 			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
-	req := request{Op: opRun, SQL: passagesSQL(table, words, q.MaxRows), Use: []string{table.Name}, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes}
-	var result Result
-	err := p.again(ctx, q.Tables, q.Timeout, func(ctx context.Context, w *process) (keep bool, err error) {
-		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
-		return keep, err
-	})
+	q.SQL = passagesSQL(table, words, q.MaxRows)
+	result, err := p.tryWith(ctx, q, Checked{Tables: []string{table.Name}})
 	return result, explain(err, q.Timeout)
 }
 
@@ -98,10 +145,10 @@ func hasColumn(t Table, name string) bool {
 var errWorkerGone = errors.New("worker ended while idle")
 
 // again is lease, with another worker when a warm one turns out to be dead.
-func (p *Pool) again(ctx context.Context, tables []Table, timeout time.Duration, f func(context.Context, *process) (bool, error)) error {
-	err := p.lease(ctx, tables, timeout, f)
+func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.Context, *process) (bool, error)) error {
+	err := p.lease(ctx, q, need, f)
 	if errors.Is(err, errWorkerGone) {
-		err = p.lease(ctx, tables, timeout, f)
+		err = p.lease(ctx, q, need, f)
 	}
 	return err
 }
