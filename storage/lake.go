@@ -56,6 +56,8 @@ type Lake interface {
 	// when the dataset is gone.
 	CommitVersion(ctx context.Context, change VersionChange) error
 
+	// UnnamedObjects gives those of some objects that no dataset names now.
+	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddLooseObjects lists objects that are to be written; they are removed
 	// when no version names them by due.
 	AddLooseObjects(ctx context.Context, keys []string, due time.Time) error

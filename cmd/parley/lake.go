@@ -16,8 +16,12 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// janitorEvery is how often what is no longer needed is removed.
-const janitorEvery = time.Minute
+const (
+	// janitorEvery is how often what is no longer needed is removed.
+	janitorEvery = time.Minute
+	// forgetEvery is how often cached files are that no dataset has any more.
+	forgetEvery = 10 * time.Minute
+)
 
 // lakeSettings bound queries and ingestions.
 type lakeSettings struct {
@@ -74,7 +78,7 @@ type dataPlane struct {
 	datasets *lake.Datasets
 	pool     *lake.Pool
 	log      *slog.Logger
-	chores   storage.Chores
+	store    *sqlstore.Store
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -100,11 +104,14 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
-	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, chores: store}
+	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, store: store}
 	var life context.Context
 	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.work.Go(func() { datasets.RunIngestions(life) })
 	p.work.Go(func() { p.tidy(life) })
+	if files.cache != nil {
+		p.work.Go(func() { p.forget(life) })
+	}
 	datasets.Wake()
 	return p, nil
 }
@@ -138,7 +145,28 @@ func (p *dataPlane) once(ctx context.Context, what, holder string, do func(conte
 		return do(ctx)
 	}
 	// A little less, so that the next time is not taken for too early.
-	return storage.DoChore(ctx, p.chores, "remove "+what, holder, janitorEvery, janitorEvery*9/10, do)
+	return storage.DoChore(ctx, p.store, "remove "+what, holder, janitorEvery, janitorEvery*9/10, do)
+}
+
+// forget removes cached files of datasets that were deleted or changed, now and
+// then: another process may have done that.
+func (p *dataPlane) forget(ctx context.Context) {
+	ticker := time.NewTicker(forgetEvery)
+	defer ticker.Stop()
+	for {
+		unnamed, err := p.store.UnnamedObjects(ctx, p.objects.cache.Keys())
+		if err != nil && ctx.Err() == nil {
+			p.log.Warn("not tidied up", "what", "cached files", "error", err)
+		}
+		for _, key := range unnamed {
+			p.objects.cache.Forget(key)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // Close stops the work in the background, ingestions among it, which are taken

@@ -127,7 +127,8 @@ func cachedFiles(t *testing.T, dir string) []string {
 func TestCachedDatasets(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)
-	r.start(t.TempDir()).fill(4, 100)
+	other := r.start(t.TempDir())
+	other.fill(4, 100)
 	dir := t.TempDir()
 	c := r.start(dir)
 	var group sync.WaitGroup
@@ -178,6 +179,15 @@ func TestCachedDatasets(t *testing.T) {
 	if files, times := r.fetched(); files != 4 || times != 5 {
 		t.Errorf("%d files of datasets were fetched %d times", files, times)
 	}
+	c.signal(syscall.SIGTERM)
+	c.wait()
+
+	// What another has deleted goes from the cache.
+	if status := other.ask("DELETE", "/data/self/shop/d1", nil, nil); status != http.StatusNoContent {
+		t.Errorf("delete: %d", status)
+	}
+	r.start(dir)
+	eventually(t, func() bool { return len(cachedFiles(t, dir)) == 3 })
 }
 
 // TestSmallCache queries datasets that do not all fit, many at a time.

@@ -171,17 +171,6 @@ func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(),
 	return paths, release, true
 }
 
-// Forget removes a file that is needed no more, when nobody holds it.
-func (c *Cache) Forget(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.files[key]; f != nil {
-		if f.doomed = true; f.holds == 0 {
-			c.drop(f)
-		}
-	}
-}
-
 // taken is a file that is held, and what to wait for before it is read.
 type taken struct {
 	*cached

@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +11,24 @@ import (
 	"strings"
 	"time"
 )
+
+// Keys gives the keys of the files that are there, or on their way.
+func (c *Cache) Keys() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.files))
+}
+
+// Forget removes a file that is needed no more, as soon as nobody holds it.
+func (c *Cache) Forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.files[key]; f != nil {
+		if f.doomed = true; f.holds == 0 {
+			c.drop(f)
+		}
+	}
+}
 
 // path is where a file is: its key, as one name.
 func (c *Cache) path(key string) string { return filepath.Join(c.cfg.Dir, url.PathEscape(key)) }

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -265,6 +267,28 @@ func decodeColumns(text string) ([]storage.Column, error) {
 		columns = append(columns, storage.Column(c))
 	}
 	return columns, nil
+}
+
+// UnnamedObjects implements storage.Lake.
+func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, error) {
+	const batch = 500
+	unnamed := make(map[string]bool, len(keys))
+	for some := range slices.Chunk(keys, batch) {
+		marks, args := make([]string, len(some)), make([]any, len(some))
+		for i, key := range some {
+			unnamed[key] = true
+			marks[i], args[i] = fmt.Sprint("$", i+1), key
+		}
+		var named []string
+		err := s.SelectContext(ctx, &named, `SELECT object_key FROM dataset_files WHERE object_key IN (`+strings.Join(marks, ", ")+`)`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("look for objects' datasets: %w", classify(err))
+		}
+		for _, key := range named {
+			delete(unnamed, key)
+		}
+	}
+	return slices.Sorted(maps.Keys(unnamed)), nil
 }
 
 // AddLooseObjects implements storage.Lake.

@@ -172,6 +172,29 @@ func TestParallelAppendsAllCount(t *testing.T) {
 	})
 }
 
+func TestUnnamedObjects(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		kept, dropped, loose := w.file(1), w.file(2), w.file(3)
+		change := storage.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{kept, dropped}}
+		w.must(w.CommitVersion(t.Context(), change))
+		change.Have, change.Add, change.Drop = oneColumn, nil, []storage.DataFile{dropped}
+		w.must(w.CommitVersion(t.Context(), change))
+		keys := []string{kept.Key, dropped.Key, loose.Key}
+		for i := range 1000 { // more than fit into a statement
+			keys = append(keys, fmt.Sprint("datasets/none/", i))
+		}
+		got, err := w.UnnamedObjects(t.Context(), keys)
+		if err != nil || len(got) != 1002 || slices.Contains(got, kept.Key) {
+			t.Errorf("%d objects, %v", len(got), err)
+		}
+		if got, err := w.UnnamedObjects(t.Context(), nil); err != nil || len(got) != 0 {
+			t.Errorf("of none: %v, %v", got, err)
+		}
+	})
+}
+
 func TestNamespaceDataShowsWhatMayBeRead(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
