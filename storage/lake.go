@@ -61,7 +61,8 @@ type Lake interface {
 	// AddLooseObjects lists objects that are to be written; they are removed
 	// when no version names them by due.
 	AddLooseObjects(ctx context.Context, keys []string, due time.Time) error
-	// LooseObjects lists at most limit that were due by now.
+	// LooseObjects lists at most limit that were due by now; none while somebody
+	// copies objects.
 	LooseObjects(ctx context.Context, now time.Time, limit int) ([]string, error)
 	// ForgetLooseObject says that one has been removed.
 	ForgetLooseObject(ctx context.Context, key string) error

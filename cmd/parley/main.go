@@ -46,6 +46,8 @@ type cli struct {
 	Share      shareCmd      `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
 	Token      tokenCmd      `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date."`
+	Backup     backupCmd     `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
+	Restore    restoreCmd    `cmd:"" help:"Make a data folder of an archive."`
 	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
 	Completion completionCmd `cmd:"" help:"Print a script that has your shell complete parley's commands."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

@@ -27,13 +27,32 @@ func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	return store, nil
 }
 
+// checkSchema reports whether this program works with the schema there is, or
+// can bring it up to date.
+func checkSchema(ctx context.Context, store *sqlstore.Store) error {
+	schema, err := store.Schema(ctx)
+	switch {
+	case err != nil:
+		return err
+	case schema.Current == 0:
+		return errors.New("the database has none of parley's tables")
+	case schema.Current > schema.Wanted:
+		return newerSchema(schema)
+	}
+	return nil
+}
+
+func newerSchema(schema sqlstore.Schema) error {
+	return fmt.Errorf("the database's schema has version %d, from a newer parley; this one works with %d", schema.Current, schema.Wanted)
+}
+
 func prepareSchema(ctx context.Context, store *sqlstore.Store, migrate bool) error {
 	schema, err := store.Schema(ctx)
 	switch {
 	case err != nil:
 		return err
 	case schema.Current > schema.Wanted:
-		return fmt.Errorf("the database's schema has version %d, from a newer parley; this one works with %d", schema.Current, schema.Wanted)
+		return newerSchema(schema)
 	case schema.Current == schema.Wanted:
 		return nil
 	case schema.Current == 0, migrate:

@@ -315,8 +315,9 @@ func (s *Store) LooseObjects(ctx context.Context, now time.Time, limit int) ([]s
 SELECT object_key
 FROM loose_objects
 WHERE due_at <= $1
+	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepLooseLease+`' AND expires_at > $3)
 ORDER BY due_at
-LIMIT $2`, now.UnixMilli(), limit)
+LIMIT $2`, now.UnixMilli(), limit, s.millis())
 	if err != nil {
 		return nil, fmt.Errorf("read loose objects: %w", classify(err))
 	}

@@ -54,7 +54,9 @@ type Store struct {
 	// instance tells what this store has told others from what they tell it.
 	instance string
 	url      string
-	closing  func() error
+	// path is the embedded database's file.
+	path    string
+	closing func() error
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -68,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.read, s.batches, err = openPostgres(ctx, cfg.DatabaseURL)
 		s.write = s.read
 	} else {
-		s.dialect = sqliteDialect
+		s.dialect, s.path = sqliteDialect, cfg.Path
 		s.readers = make(chan struct{}, sqliteReaders)
 		s.read, s.write, err = openSQLite(ctx, cfg.Path)
 		s.batches = s.write

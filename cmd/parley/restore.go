@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"parley/storage/sqlstore"
+)
+
+// restoreCmd is `parley restore`.
+type restoreCmd struct {
+	File string `arg:"" help:"An archive that parley backup wrote."`
+	embeddedSettings
+}
+
+// Run makes a data folder of an archive: whole and checked, or not at all.
+func (r *restoreCmd) Run(ctx context.Context, out output) (err error) {
+	c := &checker{}
+	r.embeddedSettings.read(c)
+	if err := c.err(); err != nil {
+		return err
+	}
+	archive, err := os.Open(r.File)
+	if err != nil {
+		return fmt.Errorf("open the backup: %w", err)
+	}
+	defer archive.Close()
+	_, missing := os.Stat(r.Data)
+	if err := checkEmpty(r.Data); missing == nil && err != nil {
+		return err // before anything is put there
+	}
+	release, err := holdData(r.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if err := clearForRestore(r.Data); err != nil {
+		return err
+	}
+	w := restore{data: r.Data, dir: filepath.Join(r.Data, restoringDir)}
+	err = w.make(ctx, archive)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("restore %s: %w", r.File, err), os.RemoveAll(w.dir), os.Remove(filepath.Join(r.Data, lockFile)))
+		if missing != nil {
+			err = errors.Join(err, os.Remove(r.Data))
+		}
+		return err
+	}
+	fmt.Fprintf(out.stderr, "%s: restored, %d files of datasets and uploads, checked\n", r.Data, w.files)
+	return nil
+}
+
+// checkEmpty refuses a folder that has anything but what a restore that was cut
+// off has left.
+func checkEmpty(data string) error {
+	entries, err := os.ReadDir(data)
+	if err != nil {
+		return fmt.Errorf("look at the data folder: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.Name() != lockFile && !restoreCutOff(data) {
+			return fmt.Errorf("the data folder %s is not empty (%s): restore into another, or move what is there away", data, entry.Name())
+		}
+	}
+	return nil
+}
+
+// clearForRestore removes what a restore that was cut off has left. What says so
+// goes last.
+func clearForRestore(data string) error {
+	if err := checkEmpty(data); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(data)
+	for _, entry := range entries {
+		if name := entry.Name(); name != lockFile && name != restoringDir {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(data, name)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("clear the data folder: %w", err)
+	}
+	return os.RemoveAll(filepath.Join(data, restoringDir))
+}
+
+// restore is a restore that is being made, in a folder within the data folder:
+// that one may be a volume, beside which nothing can be.
+type restore struct {
+	data, dir string
+	files     int
+}
+
+func (r *restore) make(ctx context.Context, archive *os.File) error {
+	if err := os.Mkdir(r.dir, 0o700); err != nil {
+		return err
+	}
+	if err := r.unpack(ctx, archive); err != nil {
+		return err
+	}
+	if err := r.check(ctx); err != nil {
+		return err
+	}
+	return r.publish()
+}
+
+// unpack writes the files of the archive, and checks their hashes.
+func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	sums, err := root.OpenFile(archiveSums, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sums.Close(), root.Remove(archiveSums)) }()
+	folders := map[string]bool{".": true}
+	err = readArchive(archive, sums, func(name string, content io.Reader) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for dir := path.Dir(name); !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+		if err := root.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700); err != nil {
+			return err
+		}
+		return unpackFile(root, name, content)
+	})
+	if err != nil {
+		return err
+	}
+	for folder := range folders {
+		err = errors.Join(err, syncFolder(filepath.Join(r.dir, filepath.FromSlash(folder))))
+	}
+	return err
+}
+
+func unpackFile(root *os.Root, name string, content io.Reader) error {
+	mode := os.FileMode(0o600)
+	if strings.HasPrefix(name, objectsDir+"/") {
+		mode = 0o444 // as objects are
+	}
+	file, err := root.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(file, content); err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// check sees that the database is sound, that this program works with it, and
+// that every file that it names is there.
+func (r *restore) check(ctx context.Context) (err error) {
+	database := filepath.Join(r.dir, databaseFile)
+	if _, err := os.Stat(database); err != nil {
+		return errors.New("it has no database")
+	}
+	store, err := sqlstore.Open(ctx, sqlstore.Config{Path: database})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.Sound(ctx); err != nil {
+		return err
+	}
+	if err := checkSchema(ctx, store); err != nil {
+		return err
+	}
+	folder, err := openForReading(filepath.Join(r.dir, objectsDir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	return store.EachKeptObject(ctx, func(object sqlstore.KeptObject) error {
+		path, err := folder.Path(ctx, object.Key)
+		if err != nil {
+			return fmt.Errorf("a file that its database names is not in it: %w", err)
+		}
+		info, err := os.Stat(path)
+		if err == nil && info.Size() != object.Bytes {
+			err = fmt.Errorf("%s has %d bytes, and its database says %d", object.Key, info.Size(), object.Bytes)
+		}
+		r.files++
+		return err
+	})
+}
+
+// publish moves everything into its place. The database comes last: where it is,
+// all is.
+func (r *restore) publish() error {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != databaseFile {
+			names = append(names, entry.Name())
+		}
+	}
+	for _, name := range append(names, databaseFile) {
+		if err := syncFolder(r.data); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.data, name)); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(r.dir); err != nil {
+		return err
+	}
+	return syncFolder(r.data)
+}

@@ -1,0 +1,101 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// keepLooseLease is held by whoever copies objects.
+const keepLooseLease = "keep-loose"
+
+// KeptObject is an object that the records name.
+type KeptObject struct {
+	Key   string `db:"object_key"`
+	Bytes int64  `db:"byte_count"`
+	// SHA256 is "" where it was not recorded.
+	SHA256 string `db:"sha256"`
+}
+
+// Snapshot copies the embedded database, as it is at one moment, to a file that
+// is not there yet. Others may read and write meanwhile, also in other processes.
+func (s *Store) Snapshot(ctx context.Context, to string) error {
+	if s.path == "" {
+		return errors.New("copy the database: only the embedded one can be")
+	}
+	from, err := filepath.Abs(s.path)
+	if err != nil {
+		return fmt.Errorf("copy the database: %w", err)
+	}
+	file := (&url.URL{Scheme: "file", Path: from}).String()
+	// A connection of its own: the store's are not held up.
+	db, err := sqlx.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		return fmt.Errorf("copy the database: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
+		return fmt.Errorf("copy the database: %w", classify(err))
+	}
+	return nil
+}
+
+// Sound reports what is wrong with the file of the embedded database.
+func (s *Store) Sound(ctx context.Context) error {
+	var said string
+	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
+		return fmt.Errorf("check the database: %w", classify(err))
+	}
+	if said != "ok" {
+		return fmt.Errorf("the database is damaged: %s", said)
+	}
+	return nil
+}
+
+// EachKeptObject gives every object that the records name, one after the other,
+// until one is an error.
+func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error) error {
+	const query = `
+SELECT object_key, byte_count, sha256
+FROM dataset_files
+UNION ALL
+SELECT object_key, byte_count, ''
+FROM upload_files
+WHERE status = 'completed'
+ORDER BY object_key`
+	var failed error
+	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
+		var object KeptObject
+		if err := rows.StructScan(&object); err != nil {
+			return err
+		}
+		failed = each(object)
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return fmt.Errorf("list the objects: %w", classify(err))
+	}
+	return nil
+}
+
+// KeepLoose has no process list loose objects, to remove them, for that long
+// from now.
+func (s *Store) KeepLoose(ctx context.Context, lasts time.Duration) error {
+	return s.inTx(ctx, "keep loose objects", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `
+INSERT INTO leases (name, holder, fence, expires_at)
+VALUES ('`+keepLooseLease+`', '', 1, $1)
+ON CONFLICT (name) DO UPDATE
+SET expires_at = excluded.expires_at
+WHERE leases.expires_at < excluded.expires_at`, s.now().Add(lasts).UnixMilli())
+		return err
+	})
+}

@@ -1,0 +1,69 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// TestLooseObjectsAreKept while somebody copies objects.
+func TestLooseObjectsAreKept(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		due := time.Now().Add(-time.Hour)
+		w.must(w.AddLooseObjects(t.Context(), []string{"a", "b"}, due))
+		if got := w.loose(); len(got) != 2 {
+			t.Fatalf("loose: %v", got)
+		}
+		w.must(w.KeepLoose(t.Context(), time.Hour))
+		w.must(w.KeepLoose(t.Context(), time.Minute)) // which does not take the hour back
+		if got := w.loose(); len(got) != 0 {
+			t.Errorf("loose while they are kept: %v", got)
+		}
+		w.must(w.EndLeases(t.Context()))
+		if got := w.loose(); len(got) != 2 {
+			t.Errorf("loose in the end: %v", got)
+		}
+	})
+}
+
+// TestSnapshot copies a database while it is written to, and finds in the copy
+// what was there.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlstoretest.SQLite(t))
+	file := w.file(3)
+	w.must(w.CommitVersion(t.Context(), storage.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{file}}))
+	written := make(chan error)
+	go func() {
+		var err error
+		for i := range 20 {
+			err = errors.Join(err, w.AddLooseObjects(t.Context(), []string{fmt.Sprint(i)}, time.Now()))
+		}
+		written <- err
+	}()
+	to := filepath.Join(t.TempDir(), "copy.db")
+	w.must(w.Snapshot(t.Context(), to))
+	w.must(<-written)
+	if err := w.Snapshot(t.Context(), to); err == nil {
+		t.Error("a file that was there was written over")
+	}
+	copied := open(t, sqlstore.Config{Path: to})
+	w.must(copied.Sound(t.Context()))
+	var keys []string
+	w.must(copied.EachKeptObject(t.Context(), func(o sqlstore.KeptObject) error {
+		keys = append(keys, o.Key)
+		return nil
+	}))
+	if !slices.Equal(keys, []string{file.Key}) {
+		t.Errorf("kept: %v", keys)
+	}
+}
