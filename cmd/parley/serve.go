@@ -76,6 +76,8 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	web.Metrics = newRegistry()
+	records.Observer = newStoreMetrics(web.Metrics)
 	store, err := openStore(ctx, records, migrate)
 	if err != nil {
 		return err
@@ -100,7 +102,6 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	}
 	defer tracing.close()
 
-	web.Metrics = newRegistry()
 	minds.chat.Observe = newModelMetrics(web.Metrics).observe
 	models, err := openModels(ctx, minds)
 	if err != nil {
@@ -114,6 +115,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	registerCacheMetrics(web.Metrics, plane.objects.cache)
 
+	web.Metrics.MustRegister(loadMetrics{store, log}, poolMetrics{plane.pool})
 	web.Store, web.Auth, web.Log, web.Describer = store, authenticator, log, describer{models}
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback

@@ -249,6 +249,19 @@ WHERE t.run_id = $1`
 // runsOfHost is the ids of the open runs that host $1 holds.
 const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
 
+// workToDo counts the open runs and the ingestions that have not ended,
+// whoever's: for operators.
+const workToDo = `
+SELECT 'run' AS kind, t.state AS state, COUNT(*) AS n
+FROM tasks t
+WHERE t.open
+GROUP BY t.state
+UNION ALL
+SELECT 'ingestion' AS kind, i.status AS state, COUNT(*) AS n
+FROM ingestions i
+WHERE i.status IN ('pending', 'processing')
+GROUP BY i.status`
+
 // artifactEvents is the events e of run $1 up to number $2 that make up its
 // artifacts. The run was found before: for its owner, or by a host.
 const artifactEvents = `

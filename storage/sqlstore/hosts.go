@@ -63,8 +63,9 @@ func (s *Store) TakeRuns(ctx context.Context, holder string, agents []string, li
 	AND t.agent IN (` + strings.Join(theirs, ", ") + `)
 ORDER BY t.run_id
 LIMIT ` + strconv.Itoa(limit)
+	died := 0
 	err = s.inTx(ctx, "take runs", func(tx *sqlx.Tx) error {
-		taken = nil
+		taken, died = nil, 0
 		var left []struct {
 			RunID  string `db:"run_id"`
 			Holder string `db:"holder"`
@@ -81,12 +82,16 @@ LIMIT ` + strconv.Itoa(limit)
 				return err
 			}
 			taken = append(taken, held)
+			if run.Holder != "" {
+				died++
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.observer.RunsTaken(died)
 	return taken, nil
 }
 

@@ -107,7 +107,7 @@ WHERE id = $1
 
 // FailIngestion implements storage.Ingestions.
 func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
-	return s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
 		if err := endLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
 			return err
 		}
@@ -119,22 +119,27 @@ WHERE id = $1
 	AND status = 'processing'`, job.ID, message, s.millis())
 		return err
 	})
+	if err == nil {
+		s.observer.IngestionEnded(storage.IngestionFailed, 0, 0)
+	}
+	return err
 }
 
 // completeIngestion ends an ingestion in the transaction that makes its rows
-// visible.
-func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) error {
+// visible, and gives how many bytes it has read.
+func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) (bytes int64, err error) {
 	if err := endLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
-		return err
+		return 0, err
 	}
-	err := execOne(ctx, tx, `
+	err = tx.GetContext(ctx, &bytes, `
 UPDATE ingestions
 SET status = 'completed', status_message = '', processed_bytes = expected_bytes, processed_rows = $2, updated_at = $3
 WHERE id = $1
 	AND dataset_id = $4
-	AND status = 'processing'`, end.ID, end.Rows, s.millis(), datasetID)
+	AND status = 'processing'
+RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID)
 	if err != nil {
-		return fmt.Errorf("complete ingestion: %w", err)
+		return 0, fmt.Errorf("complete ingestion: %w", err)
 	}
-	return nil
+	return bytes, nil
 }

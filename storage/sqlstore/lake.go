@@ -117,7 +117,8 @@ ORDER BY d.id, f.id`
 
 // CommitVersion implements storage.Lake.
 func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange) error {
-	return s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
+	var bytes int64
+	err := s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
 		if err := editableByID(ctx, tx, change.Caller, change.DatasetID); err != nil {
 			return err
 		}
@@ -137,10 +138,14 @@ func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange)
 			return err
 		}
 		if change.Ingestion != nil {
-			return s.completeIngestion(ctx, tx, change.DatasetID, *change.Ingestion)
+			bytes, err = s.completeIngestion(ctx, tx, change.DatasetID, *change.Ingestion)
 		}
-		return nil
+		return err
 	})
+	if err == nil && change.Ingestion != nil {
+		s.observer.IngestionEnded(storage.IngestionCompleted, change.Ingestion.Rows, bytes)
+	}
+	return err
 }
 
 // nextVersion counts a dataset's version up, which keeps others from doing so

@@ -32,6 +32,8 @@ type Config struct {
 	DatabaseURL string
 	// Path is SQLite's file, made when there is none.
 	Path string
+	// Observer hears of what the store does; nil for nobody.
+	Observer Observer
 }
 
 // Store is a storage.Store on a database.
@@ -43,8 +45,9 @@ type Store struct {
 	// the package has.
 	prepared sync.Map
 	// readers has a place for each connection of the embedded database.
-	readers chan struct{}
-	now     func() time.Time
+	readers  chan struct{}
+	now      func() time.Time
+	observer Observer
 
 	log *eventLog
 	// batches is what the log is written through, and logStatements what with:
@@ -63,7 +66,10 @@ var _ storage.Store = (*Store)(nil)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: time.Now, instance: newID(), url: cfg.DatabaseURL}
+	s := &Store{now: time.Now, instance: newID(), url: cfg.DatabaseURL, observer: cfg.Observer}
+	if s.observer == nil {
+		s.observer = unobserved{}
+	}
 	var err error
 	if cfg.DatabaseURL != "" {
 		s.dialect = postgresDialect
@@ -78,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
-	s.log = startLog(s.writeRuns)
+	s.log = startLog(s.writeObserved)
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)
 	if err == nil && cfg.DatabaseURL != "" {
@@ -132,7 +138,8 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 // reading runs a read. One from the embedded database is over sooner than two
 // goroutines that wait for its context are started: there, only the wait for a
 // connection ends with the context.
-func (s *Store) reading(ctx context.Context, read func(ctx context.Context) error) error {
+func (s *Store) reading(ctx context.Context, read func(ctx context.Context) error) (err error) {
+	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
 	if s.readers == nil {
 		return read(ctx)
 	}
@@ -204,7 +211,8 @@ func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) e
 	}
 }
 
-func (s *Store) inTxOnce(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inTxOnce(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
+	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
 	tx, err := s.write.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("%s: begin: %w", attempt, classify(err))

@@ -120,11 +120,11 @@ RETURNING status`, caller.Username, caller.Restriction, id, s.millis())
 // CompleteUploadFile implements storage.Uploads.
 func (s *Store) CompleteUploadFile(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadSession, error) {
 	var session storage.UploadSession
+	var status storage.UploadStatus
 	err := s.inTx(ctx, "complete upload file", func(tx *sqlx.Tx) error {
 		if _, err := s.holdUploadSession(ctx, tx, caller, sessionID); err != nil {
 			return err
 		}
-		var status storage.UploadStatus
 		err := tx.GetContext(ctx, &status, `SELECT status FROM upload_files WHERE id = $1 AND session_id = $2`, fileID, sessionID)
 		if err != nil {
 			return err
@@ -147,12 +147,16 @@ WHERE id = $1
 		session, err = readUploadSession(ctx, tx, caller, sessionID)
 		return err
 	})
+	if file, ok := session.File(fileID); ok && err == nil && status == storage.UploadPreparing {
+		s.observer.UploadsEnded(storage.UploadCompleted, 1, file.Size)
+	}
 	return session, err
 }
 
 // AbortUploadSession implements storage.Uploads.
 func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
 	var session storage.UploadSession
+	var files int64
 	err := s.inTx(ctx, "abort upload session", func(tx *sqlx.Tx) error {
 		status, err := s.holdUploadSession(ctx, tx, caller, id)
 		if err != nil {
@@ -161,29 +165,34 @@ func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, i
 		if status == storage.UploadCompleted {
 			return storage.Errorf(storage.ErrInvalid, "the upload is completed and cannot be aborted")
 		}
-		if err := abortUpload(ctx, tx, id); err != nil {
+		if files, err = abortUpload(ctx, tx, id); err != nil {
 			return err
 		}
 		session, err = readUploadSession(ctx, tx, caller, id)
 		return err
 	})
+	if err == nil {
+		s.observer.UploadsEnded(storage.UploadAborted, int(files), 0)
+	}
 	return session, err
 }
 
-func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) error {
-	_, err := exec(ctx, tx, `UPDATE upload_files SET status = 'aborted' WHERE session_id = $1 AND status = 'preparing'`, id)
+// abortUpload gives how many files that were not completed there were.
+func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err error) {
+	files, err = exec(ctx, tx, `UPDATE upload_files SET status = 'aborted' WHERE session_id = $1 AND status = 'preparing'`, id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, err = exec(ctx, tx, `UPDATE upload_sessions SET status = 'aborted' WHERE id = $1`, id)
-	return err
+	return files, err
 }
 
 // AbortStaleUploads implements storage.Uploads.
 func (s *Store) AbortStaleUploads(ctx context.Context, before time.Time, limit int) ([]storage.UploadSession, error) {
 	var stale []storage.UploadSession
+	var aborted int64
 	err := s.inTx(ctx, "abort stale uploads", func(tx *sqlx.Tx) error {
-		stale = nil
+		stale, aborted = nil, 0
 		var ids []string
 		err := tx.SelectContext(ctx, &ids, `
 UPDATE upload_sessions
@@ -195,9 +204,11 @@ RETURNING id`, before.UnixMilli(), limit, s.millis())
 			return err
 		}
 		for _, id := range ids {
-			if err := abortUpload(ctx, tx, id); err != nil {
+			files, err := abortUpload(ctx, tx, id)
+			if err != nil {
 				return err
 			}
+			aborted += files
 			var rows []uploadRow
 			if err := tx.SelectContext(ctx, &rows, `SELECT `+uploadColumns+fromAnyUpload+` u.id = $1 ORDER BY f.position`, id); err != nil {
 				return err
@@ -210,5 +221,8 @@ RETURNING id`, before.UnixMilli(), limit, s.millis())
 		}
 		return nil
 	})
+	if err == nil {
+		s.observer.UploadsEnded(storage.UploadAborted, int(aborted), 0)
+	}
 	return stale, err
 }

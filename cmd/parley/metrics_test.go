@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// metrics reads the metrics of a server: their values by name and labels.
+func (c client) metrics() map[string]float64 {
+	c.t.Helper()
+	_, text := c.call("", http.MethodGet, "/metrics", "")
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(line, "#") || !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			c.t.Fatalf("%q: %v", line, err)
+		}
+		values[name] = n
+	}
+	return values
+}
+
+// TestMetricsMove looks at the metrics before and after each of what they count,
+// on both databases.
+func TestMetricsMove(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, env []string) {
+		dir := t.TempDir()
+		p := serve(t, dir, env)
+		c := client{p, p.token("alice")}
+		before := c.metrics()
+		text := csv(100)
+		c.ask("POST", "/ingest/new/shop/orders", nil, nil)
+		c.ingest("shop/orders", c.upload("orders.csv", int64(len(text)), strings.NewReader(text)))
+		c.settled("shop/orders")
+		c.ingest("shop/orders", c.upload("bad.parquet", 4, strings.NewReader("nope")))
+		c.settled("shop/orders")
+		var session struct{ SessionID string }
+		c.ask("POST", "/file-upload/prepare", object{"filesToUpload": []object{{"filename": "never.csv", "size": 5}}}, &session)
+		c.ask("POST", "/file-upload/"+session.SessionID+"/abort", nil, nil)
+		c.answered()
+		c.count("shop/orders")
+		after := c.metrics()
+		for name, least := range map[string]float64{
+			`parley_runs_started_total{agent="assistant"}`:           1,
+			`parley_runs_ended_total{outcome="completed"}`:           1,
+			`parley_log_events_total`:                                3,
+			`parley_log_batch_runs_count`:                            1,
+			`parley_store_duration_seconds_count{operation="read"}`:  5,
+			`parley_store_duration_seconds_count{operation="write"}`: 5,
+			`parley_store_duration_seconds_count{operation="log"}`:   1,
+			`parley_ingestions_ended_total{outcome="completed"}`:     1,
+			`parley_ingestions_ended_total{outcome="failed"}`:        1,
+			`parley_ingested_rows_total`:                             100,
+			`parley_ingested_bytes_total`:                            float64(len(text)),
+			`parley_uploads_ended_total{outcome="completed"}`:        2,
+			`parley_uploads_ended_total{outcome="aborted"}`:          1,
+			`parley_uploaded_bytes_total`:                            float64(len(text)) + 4,
+			`parley_query_pool_workers_started_total`:                1,
+		} {
+			if _, there := before[name]; !there || after[name]-before[name] < least {
+				t.Errorf("%s went from %v to %v, not by %v", name, before[name], after[name], least)
+			}
+		}
+		for _, name := range []string{
+			`parley_runs_open{state="waiting"}`, `parley_runs_open{state="working"}`, `parley_ingestions_open{state="queued"}`,
+			`parley_ingestions_open{state="running"}`, `parley_log_queue`, `parley_query_pool_queries{state="waiting"}`,
+			`parley_run_takeovers_total`, `parley_store_failures_total{operation="log"}`,
+		} {
+			if value, there := after[name]; !there || value != 0 {
+				t.Errorf("%s is %v, %v", name, value, there)
+			}
+		}
+		c.checkDashboard(after)
+	})
+}
+
+// TestTakeoversAreCounted kills a server with runs under way.
+func TestTakeoversAreCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := serve(t, dir, nil)
+	c := client{p, p.token("alice")}
+	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
+	c.ask("POST", "/ingest/shop/orders", object{"data": []object{{"id": 1}, {"id": 2}, {"id": 3}}}, nil)
+	letGo := c.hold()
+	defer letGo()
+	go func() {
+		_, _, _ = p.try(c.token, "POST", "/api/v1/query/autorag", strings.NewReader(`{"username":"self","namespace":"shop","query":"How many orders are there?"}`))
+	}()
+	eventually(t, func() bool {
+		now := c.metrics()
+		return now[`parley_runs_open{state="working"}`]+now[`parley_runs_open{state="waiting"}`] == 1
+	})
+	p.signal(syscall.SIGKILL)
+	p.wait()
+	c.process = serve(t, dir, nil)
+	eventually(t, func() bool { return c.metrics()[`parley_run_takeovers_total`] == 1 })
+}
+
+// checkDashboard sees that every metric of the dashboard is there. Those of
+// language models have no values before one was asked.
+func (c client) checkDashboard(metrics map[string]float64) {
+	c.t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(readFile(c.t, "../../deploy/grafana-dashboard.json")), &dashboard); err != nil {
+		c.t.Fatal(err)
+	}
+	known := map[string]bool{
+		"parley_llm_calls_total": true, "parley_llm_tokens_total": true, "parley_llm_call_duration_seconds_bucket": true,
+	}
+	for name := range metrics {
+		name, _, _ = strings.Cut(name, "{")
+		known[name] = true
+	}
+	used := 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			for _, name := range regexp.MustCompile(`\b(?:parley|process|go)_\w+`).FindAllString(target.Expr, -1) {
+				if used++; !known[name] {
+					c.t.Errorf("%q shows %s, which there is not", panel.Title, name)
+				}
+			}
+		}
+	}
+	if used < 20 {
+		c.t.Errorf("the dashboard shows only %d metrics", used)
+	}
+}
