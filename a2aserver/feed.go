@@ -276,6 +276,9 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	}
 	if len(t.page) > 0 {
 		event := t.page[0]
+		if event.Number != t.at+1 {
+			return t.whole(ctx)
+		}
 		t.page = t.page[1:]
 		t.at = event.Number
 		return event, nil
@@ -290,6 +293,21 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 		return t.logged(ctx) // it came just now
 	}
 	return storage.Event{}, errTick
+}
+
+// whole gives the task in place of events that are no longer kept. It is what
+// the run came to: nothing follows.
+func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
+	kept, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, true)
+	if err != nil {
+		return storage.Event{}, unlessDeleted(err)
+	}
+	task, err := toTask(kept)
+	if err != nil {
+		return storage.Event{}, err
+	}
+	t.page, t.at, t.headed = nil, kept.LastEvent, false
+	return encode(kept.LastEvent, task)
 }
 
 func unlessDeleted(err error) error {

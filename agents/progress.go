@@ -10,7 +10,7 @@ import (
 )
 
 // NewProgress gives what tells readers of a run, of either agent, of its events.
-// It takes all of them, once, in order.
+// It takes all of them, once, in order; or the task that they came to.
 func NewProgress(question string) func(event a2a.Event) []storage.Progress {
 	p := progress{question: question}
 	return p.tell
@@ -31,6 +31,12 @@ func (p *progress) tell(event a2a.Event) []storage.Progress {
 		return p.status(event.Status)
 	case *a2a.TaskArtifactUpdateEvent:
 		return p.artifact(event.Artifact)
+	case *a2a.Task:
+		var told []storage.Progress
+		for _, made := range event.Artifacts {
+			told = append(told, p.artifact(made)...)
+		}
+		return append(told, p.status(event.Status)...)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ const (
 )
 
 // Event is one event of a run. The events of a run are numbered from 1, without
-// gaps.
+// gaps. Some of a run that has ended long ago may no longer be kept; the last one
+// is, and those that make up its artifacts.
 type Event struct {
 	Number int64
 	Kind   EventKind

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -10,18 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )
 
-const (
-	// janitorEvery is how often what is no longer needed is removed.
-	janitorEvery = time.Minute
-	// forgetEvery is how often cached files are that no dataset has any more.
-	forgetEvery = 10 * time.Minute
-)
+// forgetEvery is how often cached files are removed that no dataset has any more.
+const forgetEvery = 10 * time.Minute
 
 // lakeSettings bound queries and ingestions.
 type lakeSettings struct {
@@ -84,7 +78,7 @@ type dataPlane struct {
 }
 
 // openDataPlane opens the objects, and starts what works in the background.
-func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, log *slog.Logger) (*dataPlane, error) {
+func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, tidy *janitor, log *slog.Logger) (*dataPlane, error) {
 	pool, err := lake.NewPool(lake.Config{Log: log})
 	if err != nil {
 		return nil, err
@@ -105,47 +99,17 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 		return nil, errors.Join(err, files.close())
 	}
 	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, store: store}
+	tidy.chores = map[string]func(context.Context) error{"stale uploads": p.uploads.AbortStale, "loose files": datasets.RemoveLoose}
+	tidy.alone = files.cache == nil
 	var life context.Context
 	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.work.Go(func() { datasets.RunIngestions(life) })
-	p.work.Go(func() { p.tidy(life) })
+	p.work.Go(func() { tidy.work(life) })
 	if files.cache != nil {
 		p.work.Go(func() { p.forget(life) })
 	}
 	datasets.Wake()
 	return p, nil
-}
-
-// tidy removes what is no longer needed, now and then.
-func (p *dataPlane) tidy(ctx context.Context) {
-	ticker := time.NewTicker(janitorEvery)
-	defer ticker.Stop()
-	holder := rand.Text()
-	for {
-		for what, remove := range map[string]func(context.Context) error{
-			"stale uploads": p.uploads.AbortStale,
-			"loose files":   p.datasets.RemoveLoose,
-		} {
-			if err := p.once(ctx, what, holder, remove); err != nil && ctx.Err() == nil {
-				p.log.Warn("not tidied up", "what", what, "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// once has one process of those that share a bucket do something, until it is
-// due again. A folder is this process's alone.
-func (p *dataPlane) once(ctx context.Context, what, holder string, do func(context.Context) error) error {
-	if p.objects.cache == nil {
-		return do(ctx)
-	}
-	// A little less, so that the next time is not taken for too early.
-	return storage.DoChore(ctx, p.store, "remove "+what, holder, janitorEvery, janitorEvery*9/10, do)
 }
 
 // forget removes cached files of datasets that were deleted or changed, now and

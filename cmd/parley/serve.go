@@ -27,6 +27,7 @@ type serveCmd struct {
 	dataSettings
 	objectSettings
 	lakeSettings
+	retentionSettings
 	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
 	agentSettings
@@ -62,7 +63,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
 	traces, minds, runTimeout := s.traceSettings.read(c), s.modelSettings.read(c), c.duration("run-timeout", s.RunTimeout)
-	migrate := c.toggle("migrate", s.Migrate)
+	migrate, keep := c.toggle("migrate", s.Migrate), s.retentionSettings.read(c)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 		return err
 	}
 	rows.datasets.Extract = extractor(models)
-	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, log)
+	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, newJanitor(store, keep, web.Metrics, log), log)
 	if err != nil {
 		return err
 	}

@@ -249,6 +249,55 @@ WHERE t.run_id = $1`
 // runsOfHost is the ids of the open runs that host $1 holds.
 const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
 
+// What is old, oldest first, whoever's: for the janitor. Each ends in LIMIT.
+const (
+	// runsToTrim is the runs that ended before $1 and have all their events.
+	runsToTrim = `
+SELECT t.run_id
+FROM tasks t
+WHERE NOT t.open
+	AND NOT t.trimmed
+	AND t.updated_at < $1
+ORDER BY t.updated_at
+LIMIT `
+	// oldRuns is the runs r that have ended and were asked before $2, at which
+	// time the first id is $1: ids count up.
+	oldRuns = `
+SELECT r.id, r.owner, r.conversation_id
+FROM runs r
+WHERE r.id < $1
+	AND r.created_at < $2
+	AND r.status <> 'running'
+ORDER BY r.id
+LIMIT `
+	// oldUploads is the sessions with status $2 that were last changed before $1
+	// and that no ingestion is to read.
+	oldUploads = `
+SELECT u.id
+FROM upload_sessions u
+WHERE u.status = $2
+	AND u.created_at < $1
+	AND u.updated_at < $1
+	AND NOT EXISTS (
+		SELECT 1
+		FROM upload_files f
+		JOIN ingestion_files g ON g.upload_file_id = f.id
+		JOIN ingestions i ON i.id = g.ingestion_id
+		WHERE f.session_id = u.id
+			AND (i.status IN ('pending', 'processing') OR i.updated_at >= $1))
+ORDER BY u.created_at
+LIMIT `
+	// oldIngestions is those with status $2 that ended before $1.
+	oldIngestions = `
+SELECT i.id
+FROM ingestions i
+WHERE i.status = $2
+	AND i.created_at < $1
+	AND i.updated_at < $1
+ORDER BY i.created_at
+LIMIT `
+)
+
 // workToDo counts the open runs and the ingestions that have not ended,
 // whoever's: for operators.
 const workToDo = `

@@ -166,6 +166,9 @@ func (s *Store) RetryIngestion(ctx context.Context, caller storage.Caller, id, n
 		if err != nil {
 			return err
 		}
+		if len(files) == 0 {
+			return storage.Errorf(storage.ErrInvalid, "the files of this ingestion are no longer kept; upload them again")
+		}
 		return s.addIngestion(ctx, tx, caller, found.DatasetID, storage.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode}, files)
 	})
 }

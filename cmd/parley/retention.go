@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+)
+
+// retentionSettings say how long things are kept.
+type retentionSettings struct {
+	KeepEvents  string `default:"forever" placeholder:"DURATION" help:"How long all events of a run are kept once it has ended, such as 30d; then a stream that is taken up again has the task instead (${default})."`
+	KeepRuns    string `default:"forever" placeholder:"DURATION" help:"How long runs, and the records of ingestions, are kept (${default})."`
+	KeepUploads string `default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept once no ingestion is to read them (${default})."`
+}
+
+// retention is retentionSettings, read: 0 is for ever.
+type retention struct {
+	events, runs, uploads time.Duration
+}
+
+func (s retentionSettings) read(c *checker) retention {
+	return retention{
+		events:  c.age("keep-events", s.KeepEvents),
+		runs:    c.age("keep-runs", s.KeepRuns),
+		uploads: c.age("keep-uploads", s.KeepUploads),
+	}
+}
+
+// minAge is the least for which anything is kept: what is at work on it is done
+// by then.
+const minAge = time.Hour
+
+// age reads a duration, also in days; 0 is for ever.
+func (c *checker) age(flag, text string) time.Duration {
+	if text == "forever" {
+		return 0
+	}
+	age, err := time.ParseDuration(text)
+	if days, inDays := strings.CutSuffix(text, "d"); inDays {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		age = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || age < minAge {
+		c.refuse(flag, "must be forever, or a duration such as 90d or 12h, an hour at least, not %q", text)
+	}
+	return age
+}
+
+const (
+	// janitorEvery is how often what is no longer needed is removed.
+	janitorEvery = time.Minute
+	// janitorTurn is how long the process that does so may be silent before
+	// another does.
+	janitorTurn = 3 * janitorEvery
+)
+
+// janitor removes what is no longer needed. Of all processes on a database one
+// does, as long as it lives.
+type janitor struct {
+	store   *sqlstore.Store
+	log     *slog.Logger
+	keep    retention
+	holder  string
+	removed *prometheus.CounterVec
+	// chores are what it does besides; alone says that they are about what only
+	// this process has, and are done whoever is the janitor.
+	chores map[string]func(context.Context) error
+	alone  bool
+}
+
+func newJanitor(store *sqlstore.Store, keep retention, registry *prometheus.Registry, log *slog.Logger) *janitor {
+	j := &janitor{store: store, log: log, keep: keep, holder: uuid.Must(uuid.NewV7()).String()}
+	j.removed = promauto.With(registry).NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_retention_removed_total",
+		Help: "What was removed because of its age: runs whose events were, runs, upload sessions, records of ingestions.",
+	}, []string{"what"})
+	for _, what := range j.aging() {
+		j.removed.WithLabelValues(what.name)
+	}
+	return j
+}
+
+// aging is something that is kept for a time.
+type aging struct {
+	name string
+	keep time.Duration
+	// remove removes at most a batch of what is older.
+	remove func(ctx context.Context, age time.Duration) (int, error)
+}
+
+func (j *janitor) aging() []aging {
+	return []aging{
+		{"events", j.keep.events, j.store.TrimEvents},
+		{"runs", j.keep.runs, j.store.DeleteOldRuns},
+		{"ingestions", j.keep.runs, j.store.DeleteOldIngestions},
+		{"uploads", j.keep.uploads, j.store.DeleteOldUploads},
+	}
+}
+
+// work tidies up now and then, until ctx ends.
+func (j *janitor) work(ctx context.Context) {
+	defer j.leave(ctx)
+	ticker := time.NewTicker(janitorEvery)
+	defer ticker.Stop()
+	for {
+		mine := j.mine(ctx)
+		if mine || j.alone {
+			j.tidy(ctx)
+		}
+		if mine {
+			j.removeOld(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// mine takes the turn, or goes on with it; false while another process has it.
+func (j *janitor) mine(ctx context.Context) bool {
+	err := j.store.TakeTurn(ctx, "janitor", j.holder, janitorTurn)
+	if err != nil && !errors.Is(err, storage.ErrConflict) {
+		j.warn(ctx, "anything", err)
+	}
+	return err == nil
+}
+
+// leave lets another process have the turn, if it was this one's.
+func (j *janitor) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = j.store.TakeTurn(ctx, "janitor", j.holder, 0) // else it ends by itself
+}
+
+func (j *janitor) tidy(ctx context.Context) {
+	for what, do := range j.chores {
+		j.warn(ctx, what, do(ctx))
+	}
+}
+
+func (j *janitor) removeOld(ctx context.Context) {
+	for _, what := range j.aging() {
+		if what.keep > 0 {
+			j.warn(ctx, what.name, j.age(ctx, what))
+		}
+	}
+}
+
+// age removes what is too old, a batch at a time, and rests after each for as
+// long as it took: others have the database half of the time at least.
+func (j *janitor) age(ctx context.Context, what aging) error {
+	for {
+		start := time.Now()
+		count, err := what.remove(ctx, what.keep)
+		if err != nil {
+			return err
+		}
+		j.removed.WithLabelValues(what.name).Add(float64(count))
+		if count < sqlstore.RetentionBatch {
+			return nil
+		}
+		rest := time.NewTimer(time.Since(start))
+		select {
+		case <-ctx.Done():
+			rest.Stop()
+			return nil
+		case <-rest.C:
+		}
+		if !j.mine(ctx) {
+			return nil
+		}
+	}
+}
+
+func (j *janitor) warn(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		j.log.Warn("not tidied up", "what", what, "error", err)
+	}
+}

@@ -1,0 +1,193 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// RetentionBatch is the most that is removed in one transaction: as much as the
+// database is done with before somebody who waits for it would notice.
+const RetentionBatch = 100
+
+var retentionBatchText = strconv.Itoa(RetentionBatch)
+
+// TakeTurn makes holder the one of all processes that does something, for that
+// long from now, or lets it go on. ErrConflict while another one does it.
+func (s *Store) TakeTurn(ctx context.Context, name, holder string, lasts time.Duration) error {
+	return s.inTx(ctx, "take a turn", func(tx *sqlx.Tx) error {
+		now := s.now()
+		return orConflict(execOne(ctx, tx, `
+INSERT INTO leases (name, holder, fence, expires_at)
+VALUES ($1, $2, 1, $3)
+ON CONFLICT (name) DO UPDATE
+SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
+WHERE leases.expires_at <= $4
+	OR leases.holder = excluded.holder`, "turn/"+name, holder, now.Add(lasts).UnixMilli(), now.UnixMilli()))
+	})
+}
+
+// TrimEvents removes the events of some runs that ended that long ago, but for the last
+// one and those that make up artifacts: a reader finds that some are missing, and
+// has the task instead. It gives how many runs that were.
+func (s *Store) TrimEvents(ctx context.Context, age time.Duration) (count int, err error) {
+	before := s.now().Add(-age)
+	err = s.inTx(ctx, "trim events", func(tx *sqlx.Tx) error {
+		var ids []string
+		err := tx.SelectContext(ctx, &ids, runsToTrim+retentionBatchText, before.UnixMilli())
+		if count = len(ids); err != nil || count == 0 {
+			return err
+		}
+		these, args := in(ids)
+		_, err = exec(ctx, tx, `
+DELETE FROM events
+WHERE run_id `+these+`
+	AND kind <> 'artifact'
+	AND number < (SELECT last_event FROM tasks WHERE tasks.run_id = events.run_id)`, args...)
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `UPDATE tasks SET trimmed = TRUE WHERE run_id `+these, args...)
+		return err
+	})
+	return count, err
+}
+
+// DeleteOldRuns deletes some runs that were asked that long ago and have ended,
+// with all that belongs to them, and conversations that have no run left. It
+// gives how many runs that were.
+func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int, err error) {
+	before := s.now().Add(-age)
+	err = s.inTx(ctx, "delete old runs", func(tx *sqlx.Tx) error {
+		var runs []struct {
+			ID             string `db:"id"`
+			Owner          string `db:"owner"`
+			ConversationID string `db:"conversation_id"`
+		}
+		err := tx.SelectContext(ctx, &runs, oldRuns+retentionBatchText, firstIDAt(before), before.UnixMilli())
+		if count = len(runs); err != nil || count == 0 {
+			return err
+		}
+		var ids, asked []string
+		for _, run := range runs {
+			ids = append(ids, run.ID)
+			asked = append(asked, run.Owner, run.ConversationID)
+		}
+		conversations, places := inPairs(asked)
+		// They are held before their runs, as everybody does.
+		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, places...); err != nil {
+			return err
+		}
+		these, args := in(ids)
+		if _, err := exec(ctx, tx, `DELETE FROM runs WHERE id `+these, args...); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, places...)
+		return err
+	})
+	return count, err
+}
+
+// DeleteOldUploads forgets some upload sessions that were last changed, and read
+// by an ingestion, that long ago, and makes their objects loose. An ingestion that
+// failed and read them cannot be retried any more. It gives how many sessions
+// that were.
+func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count int, err error) {
+	before := s.now().Add(-age)
+	err = s.inTx(ctx, "delete old uploads", func(tx *sqlx.Tx) error {
+		ids, err := someOf(ctx, tx, oldUploads, before, storage.UploadCompleted, storage.UploadAborted)
+		if count = len(ids); err != nil || count == 0 {
+			return err
+		}
+		these, args := in(ids)
+		files := `(SELECT id FROM upload_files WHERE session_id ` + these + `)`
+		due := strconv.FormatInt(s.now().Add(looseFor).UnixMilli(), 10)
+		for _, statement := range []string{
+			`INSERT INTO loose_objects (object_key, due_at)
+SELECT object_key, ` + due + `
+FROM upload_files
+WHERE status = 'completed'
+	AND session_id ` + these,
+			// An ingestion has all its files, or none.
+			`DELETE FROM ingestion_files
+WHERE ingestion_id IN (SELECT ingestion_id FROM ingestion_files WHERE upload_file_id IN ` + files + `)`,
+			`DELETE FROM upload_sessions WHERE id ` + these,
+		} {
+			if _, err := exec(ctx, tx, statement, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, storage.ErrConflict) {
+		return 0, nil // an ingestion of one of them was started just now
+	}
+	return count, err
+}
+
+// DeleteOldIngestions deletes the records of some ingestions that ended that long
+// ago, and gives how many.
+func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (count int, err error) {
+	before := s.now().Add(-age)
+	err = s.inTx(ctx, "delete old ingestions", func(tx *sqlx.Tx) error {
+		ids, err := someOf(ctx, tx, oldIngestions, before, storage.IngestionCompleted, storage.IngestionFailed)
+		if count = len(ids); err != nil || count == 0 {
+			return err
+		}
+		these, args := in(ids)
+		_, err = exec(ctx, tx, `DELETE FROM ingestions WHERE id `+these, args...)
+		return err
+	})
+	return count, err
+}
+
+// someOf gives the ids of at most a batch of what has one of the states, one
+// after the other, as the index has them.
+func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, before time.Time, states ...state) ([]string, error) {
+	var all []string
+	for _, each := range states {
+		var ids []string
+		if err := tx.SelectContext(ctx, &ids, query+retentionBatchText, before.UnixMilli(), each); err != nil {
+			return nil, err
+		}
+		all = append(all, ids[:min(len(ids), RetentionBatch-len(all))]...)
+	}
+	return all, nil
+}
+
+// in gives the text of a condition and its parameters.
+func in(values []string) (text string, args []any) {
+	var list strings.Builder
+	for i, value := range values {
+		list.WriteString(", $" + strconv.Itoa(i+1))
+		args = append(args, value)
+	}
+	return "IN (" + strings.TrimPrefix(list.String(), ", ") + ")", args
+}
+
+// inPairs is in for pairs of values, one after the other.
+func inPairs(values []string) (text string, args []any) {
+	var list strings.Builder
+	for i, value := range values {
+		if args = append(args, value); i%2 == 1 {
+			list.WriteString(", ($" + strconv.Itoa(i) + ", $" + strconv.Itoa(i+1) + ")")
+		}
+	}
+	return "IN (VALUES " + strings.TrimPrefix(list.String(), ", ") + ")", args
+}
+
+// firstIDAt is an id that no earlier one than those of a moment comes after.
+func firstIDAt(moment time.Time) string {
+	var id uuid.UUID
+	for i, rest := 5, uint64(max(moment.UnixMilli(), 0)); i >= 0; i, rest = i-1, rest>>8 {
+		id[i] = byte(rest)
+	}
+	return id.String()
+}
