@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
@@ -25,11 +29,13 @@ func TestWrongSettings(t *testing.T) {
 			"PARLEY_AUTH_URL=x", "PARLEY_LOG_FORMAT=xml", "PARLEY_LOG_LEVEL=loud", "PARLEY_MAX_BODY=1MB", "PARLEY_REQUEST_TIMEOUT=0",
 			"PARLEY_TRUSTED_PROXIES=10.0.0.0/8,nobody", "PARLEY_CORS_ORIGINS=example.com", "PARLEY_AUTH_JWKS_URL=keys", "PARLEY_DRAIN_TIMEOUT=soon", "PARLEY_MIGRATE=perhaps",
 			"PARLEY_OBJECTS=ftp://bucket", "PARLEY_QUERY_TIMEOUT=1h", "PARLEY_MAX_ROWS=0", "PARLEY_UPLOAD_URL_TTL=never",
+			"PARLEY_KEEP_EVENTS=1m", "PARLEY_KEEP_RUNS=-3d", "PARLEY_KEEP_UPLOADS=2weeks",
 		}, []string{"serve"}, []string{
 			"--listen (PARLEY_LISTEN)", "--database-url (PARLEY_DATABASE_URL)", "--base-url (PARLEY_BASE_URL)", "--auth-url (PARLEY_AUTH_URL)",
 			"--log-format (PARLEY_LOG_FORMAT)", "--log-level (PARLEY_LOG_LEVEL)", "--max-body (PARLEY_MAX_BODY)", "--drain-timeout (PARLEY_DRAIN_TIMEOUT)",
 			"--request-timeout (PARLEY_REQUEST_TIMEOUT)", `"nobody"`, `"example.com"`, "--auth-jwks-url (PARLEY_AUTH_JWKS_URL)", "--migrate (PARLEY_MIGRATE)",
 			"--objects (PARLEY_OBJECTS)", "--query-timeout (PARLEY_QUERY_TIMEOUT)", "--max-rows (PARLEY_MAX_ROWS)", "--upload-url-ttl (PARLEY_UPLOAD_URL_TTL)",
+			"--keep-events (PARLEY_KEEP_EVENTS)", "--keep-runs (PARLEY_KEEP_RUNS)", "--keep-uploads (PARLEY_KEEP_UPLOADS)",
 		}},
 		{"a port too high", nil, []string{"serve", "--listen", "127.0.0.1:65536"}, []string{"--listen"}},
 		{"no folder", []string{"PARLEY_DATA="}, []string{"serve"}, []string{"--data"}},
@@ -128,43 +134,85 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestSchemaOfAnotherVersion has the server meet databases that it must not
-// touch.
+// TestSchemaOfAnotherVersion has the server meet databases of a later release: it
+// works with one to which things were added, and does not touch one that says
+// that this is not enough.
 func TestSchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	setVersion := func(driver, source, statement string) {
-		t.Helper()
-		db, err := sqlx.Open(driver, source)
+	eachDatabase(t, func(t *testing.T, env []string) {
+		dir := t.TempDir()
+		runCommand(t, dir, env, "migrate")
+		driver, source := "sqlite", filepath.Join(dir, "parley-data", "parley.db")
+		if env != nil {
+			driver, source = "postgres", strings.TrimPrefix(env[0], "PARLEY_DATABASE_URL=")
+		}
+		change := func(statements ...string) {
+			t.Helper()
+			db, err := sqlx.Open(driver, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			for _, statement := range statements {
+				if _, err := db.Exec(statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		change(`ALTER TABLE runs ADD COLUMN mood TEXT NOT NULL DEFAULT 'good'`, `CREATE TABLE moods (name TEXT PRIMARY KEY)`,
+			`INSERT INTO parley_schema (version_id, is_applied) VALUES (9999, true)`)
+		p := serve(t, dir, env, "--migrate")
+		c := client{p, p.token("alice")}
+		c.newDataset("shop", "orders")
+		if _, answer := c.sendMessage("nl2ql", message(`"metadata":{"namespace":"shop"}`)); !strings.Contains(answer, "COMPLETED") {
+			t.Errorf("asked on a newer schema: %s", answer)
+		}
+		p.signal(syscall.SIGTERM)
+		p.wait()
+		change(`UPDATE schema_readers SET oldest = 9999`)
+		for _, args := range [][]string{{"serve"}, {"serve", "--migrate"}, {"migrate"}} {
+			if got := runCommand(t, dir, env, args...); got.code != exitFailed || !strings.Contains(got.stderr, "newer parley") {
+				t.Errorf("%v on a schema that is too new: %+v", args, got)
+			}
+		}
+	})
+}
+
+// TestManyStartAtOnce starts servers and migrations together on a database that
+// has nothing yet.
+func TestManyStartAtOnce(t *testing.T) {
+	t.Parallel()
+	env := []string{"PARLEY_DATABASE_URL=" + pgtest.URL(t)}
+	var migrations sync.WaitGroup
+	for range 4 {
+		migrations.Go(func() {
+			if got := runCommand(t, t.TempDir(), env, "migrate"); got.code != exitOK {
+				t.Errorf("migrate: %+v", got)
+			}
+		})
+	}
+	starting := make([]*exec.Cmd, 3)
+	for i := range starting {
+		starting[i] = command(t, t.TempDir(), env, "serve", "--listen", "127.0.0.1:0", "--migrate")
+		stdout, err := starting[i].StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = db.Close() }()
-		if _, err := db.Exec(statement); err != nil {
+		if err := starting[i].Start(); err != nil {
 			t.Fatal(err)
 		}
+		migrations.Go(func() {
+			line, err := bufio.NewReader(stdout).ReadString('\n')
+			if err != nil || !strings.HasPrefix(line, "Parley is ready at ") {
+				t.Errorf("not ready: %q, %v", line, err)
+			}
+			_ = starting[i].Process.Signal(syscall.SIGTERM)
+			_ = starting[i].Wait()
+		})
 	}
-	const newer = `INSERT INTO parley_schema (version_id, is_applied) VALUES (9999, true)`
-
-	dir := t.TempDir()
-	runCommand(t, dir, nil, "migrate")
-	setVersion("sqlite", filepath.Join(dir, "parley-data", "parley.db"), newer)
-	if got := runCommand(t, dir, nil, "serve"); got.code != exitFailed || !strings.Contains(got.stderr, "newer parley") {
-		t.Errorf("a newer embedded database: %+v", got)
-	}
-
-	url := pgtest.URL(t)
-	env := []string{"PARLEY_DATABASE_URL=" + url}
-	runCommand(t, dir, env, "migrate")
-	setVersion("postgres", url, newer)
-	if got := runCommand(t, dir, env, "serve"); got.code != exitFailed || !strings.Contains(got.stderr, "newer parley") {
-		t.Errorf("a newer database: %+v", got)
-	}
-	if got := runCommand(t, dir, env, "serve", "--migrate"); got.code != exitFailed || !strings.Contains(got.stderr, "newer parley") {
-		t.Errorf("a newer database: %+v", got)
-	}
+	migrations.Wait()
 }
 
-// TestUnknownVariables warns of what may be a misspelt setting.
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir(), []string{"PARLEY_DATABSE_URL=postgres://x", "PARLEY_MIGRATE=false"})

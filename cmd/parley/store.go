@@ -36,14 +36,15 @@ func checkSchema(ctx context.Context, store *sqlstore.Store) error {
 		return err
 	case schema.Current == 0:
 		return errors.New("the database has none of parley's tables")
-	case schema.Current > schema.Wanted:
+	case schema.TooNew():
 		return newerSchema(schema)
 	}
 	return nil
 }
 
 func newerSchema(schema sqlstore.Schema) error {
-	return fmt.Errorf("the database's schema has version %d, from a newer parley; this one works with %d", schema.Current, schema.Wanted)
+	return fmt.Errorf("the database's schema has version %d, from a newer parley, for programs made for %d on; this one was made for %d",
+		schema.Current, schema.Oldest, schema.Wanted)
 }
 
 func prepareSchema(ctx context.Context, store *sqlstore.Store, migrate bool) error {
@@ -51,9 +52,9 @@ func prepareSchema(ctx context.Context, store *sqlstore.Store, migrate bool) err
 	switch {
 	case err != nil:
 		return err
-	case schema.Current > schema.Wanted:
+	case schema.TooNew():
 		return newerSchema(schema)
-	case schema.Current == schema.Wanted:
+	case schema.Current >= schema.Wanted:
 		return nil
 	case schema.Current == 0, migrate:
 		return store.Migrate(ctx)

@@ -15,11 +15,18 @@ import (
 var migrations embed.FS
 
 // Schema says which version of the schema a database has and which one this
-// program works with. A database without any of our tables has version 0.
+// program was made for. A database without any of our tables has version 0.
 type Schema struct {
 	Current int64
 	Wanted  int64
+	// Oldest is the version that a program must at least have been made for to
+	// work with the current one.
+	Oldest int64
 }
+
+// TooNew reports whether the schema is one that this program cannot work with,
+// since it is newer and more than an addition.
+func (s Schema) TooNew() bool { return s.Current > s.Wanted && s.Oldest > s.Wanted }
 
 // Schema looks at the database's schema and changes nothing.
 func (s *Store) Schema(ctx context.Context) (Schema, error) {
@@ -39,8 +46,17 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	if schema.Current, err = provider.GetDBVersion(ctx); err != nil {
 		return Schema{}, fmt.Errorf("read schema version: %w", classify(err))
 	}
+	schema.Oldest = schema.Current
+	if schema.Current >= readersSince {
+		if err := s.read.GetContext(ctx, &schema.Oldest, `SELECT MAX(oldest) FROM schema_readers`); err != nil {
+			return Schema{}, fmt.Errorf("read who can work with the schema: %w", classify(err))
+		}
+	}
 	return schema, nil
 }
+
+// readersSince is the first version that says who can work with it.
+const readersSince = 3
 
 // Migrate brings the schema up to what this program works with, each step a
 // transaction of its own. Several processes may call it at once.

@@ -153,3 +153,21 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 		}
 	}
 }
+
+// TestMigrationsSayWhoCanReadThem: from the third on, each one has to.
+func TestMigrationsSayWhoCanReadThem(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("migrations/*.sql")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files[2:] {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "schema_readers") {
+			t.Errorf("%s does not say in schema_readers who can work with what it leaves", file)
+		}
+	}
+}
