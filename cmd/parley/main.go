@@ -48,6 +48,7 @@ type cli struct {
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date."`
 	Backup     backupCmd     `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
 	Restore    restoreCmd    `cmd:"" help:"Make a data folder of an archive."`
+	Health     healthCmd     `cmd:"" name:"healthcheck" help:"Ask the server of this machine whether it is ready."`
 	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
 	Completion completionCmd `cmd:"" help:"Print a script that has your shell complete parley's commands."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

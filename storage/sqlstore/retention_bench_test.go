@@ -26,15 +26,15 @@ const (
 	readsOfEach = 300
 )
 
-// BenchmarkRetention keeps a week of runs, 100,000 with a million events or what
-// PARLEY_BENCH_RUNS says, trims what is older than a day and deletes what is
+// BenchmarkRetention keeps a week of runs, of ten events each, as many as
+// PARLEY_BENCH_RUNS says (2,000), trims what is older than a day and deletes what is
 // older than three, while runs are asked. It shows how long batches held the
 // database, how long the runs that were asked took to be written (p99) with
 // the janitor at work and without, and how long reads take, of what they take in
 // a store that has one user: full, and when all is done. Users have ten runs
 // each. Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
-	runs := 100_000
+	runs := 2000
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_RUNS")); err == nil {
 		runs = n
 	}
