@@ -44,13 +44,8 @@ func (r *restoreCmd) Run(ctx context.Context, out output) (err error) {
 		return err
 	}
 	w := restore{data: r.Data, dir: filepath.Join(r.Data, restoringDir)}
-	err = w.make(ctx, archive)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("restore %s: %w", r.File, err), os.RemoveAll(w.dir), os.Remove(filepath.Join(r.Data, lockFile)))
-		if missing != nil {
-			err = errors.Join(err, os.Remove(r.Data))
-		}
-		return err
+	if err := w.make(ctx, archive); err != nil {
+		return errors.Join(fmt.Errorf("restore %s: %w", r.File, err), w.undo(missing != nil))
 	}
 	fmt.Fprintf(out.stderr, "%s: restored, %d files of datasets and uploads, checked\n", r.Data, w.files)
 	return nil
@@ -94,6 +89,22 @@ func clearForRestore(data string) error {
 type restore struct {
 	data, dir string
 	files     int
+}
+
+// undo leaves nothing of a restore that did not end; nor the data folder, where
+// there was none.
+func (r *restore) undo(folder bool) error {
+	if !restoreCutOff(r.data) {
+		return nil // it is all there
+	}
+	if err := clearForRestore(r.data); err != nil {
+		return err
+	}
+	err := os.Remove(filepath.Join(r.data, lockFile))
+	if folder {
+		err = errors.Join(err, os.Remove(r.data))
+	}
+	return err
 }
 
 func (r *restore) make(ctx context.Context, archive *os.File) error {
