@@ -49,12 +49,30 @@ var rpcAnswers = []struct {
 	{storage.ErrInvalid, -32602, "INVALID_PARAMS", "the params are not valid"},
 	{storage.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
 	{storage.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
+	{storage.ErrTooMany, codeInternal, "RESOURCE_EXHAUSTED", "you have too much under way; try again when some of it is done"},
 	{storage.ErrConflict, codeInternal, "INTERNAL_ERROR", "this was changed by somebody else just now; try again"},
 	{storage.ErrUnavailable, codeInternal, "INTERNAL_ERROR", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, codeInternal, "INTERNAL_ERROR", "this took too long; try again"},
 }
 
 const internalMessage = "something went wrong here; it has been logged under this request's id"
+
+// retryAfter is how many seconds later a request that was turned away is worth
+// another try.
+const retryAfter = "2"
+
+// httpStatus is that of the answer to an error. What the protocol has words for
+// is said in them alone; that there is too much to do is said in HTTP's, too, so
+// that whatever stands in between hears it.
+func httpStatus(err error) int {
+	switch {
+	case errors.Is(err, storage.ErrTooMany):
+		return http.StatusTooManyRequests
+	case errors.Is(err, storage.ErrUnavailable):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
 
 // rpcError is the error of a JSON-RPC response.
 type rpcError struct {
@@ -146,7 +164,7 @@ func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpc
 }
 
 func willPass(err error) bool {
-	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
+	return errors.Is(err, storage.ErrTooMany) || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 

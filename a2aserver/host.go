@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/internal/fair"
 	"parley/storage"
 )
 
@@ -65,8 +66,10 @@ type Config struct {
 	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(task *a2a.Task, err error))
 	// RunTimeout is how long a run may take.
 	RunTimeout time.Duration
-	// MaxRuns is how many runs one host works on at a time.
-	MaxRuns int
+	// MaxRuns is how many runs one host has at a time, of which MaxWorking are
+	// worked on and the others wait. UserRuns is how many of one user are worked
+	// on, and some times as many may wait.
+	MaxRuns, MaxWorking, UserRuns int
 	// WriteTimeout is how long a reader of a stream may take to read an event.
 	WriteTimeout time.Duration
 	// KeepAlive is how often a stream without events shows that it lives.
@@ -94,11 +97,14 @@ type Host struct {
 	runs     sync.WaitGroup
 	work     sync.WaitGroup
 	draining atomic.Bool
-	// room has a place for each run that is worked on; left is told that others
-	// left runs.
-	room chan struct{}
+	// line is where runs wait to be worked on; left is told that others left
+	// runs.
+	line *fair.Line
 	left chan struct{}
 }
+
+// waitingEach is how many runs of a user may wait for each that is worked on.
+const waitingEach = 4
 
 // What ends the work on a run besides its own end.
 var (
@@ -114,8 +120,12 @@ func New(cfg Config) *Host {
 		id:       uuid.Must(uuid.NewV7()).String(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
-		room:     make(chan struct{}, cfg.MaxRuns),
-		left:     make(chan struct{}, 1),
+		line: fair.New(fair.Config{
+			What:   "questions",
+			Places: cfg.MaxWorking, PlacesEach: cfg.UserRuns,
+			Waiting: cfg.MaxRuns - cfg.MaxWorking, WaitingEach: waitingEach * cfg.UserRuns,
+		}),
+		left: make(chan struct{}, 1),
 	}
 	h.life, h.stop = context.WithCancelCause(context.Background())
 	for i := range cfg.Agents {

@@ -53,9 +53,9 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	switch {
 	case err != nil:
 		request := rpcRequest{id: nullID}
-		t.respond(w, errorResponse(nullID, t.fail(r.Context(), request, err)))
+		t.respond(w, http.StatusOK, errorResponse(nullID, t.fail(r.Context(), request, err)))
 	case batch:
-		t.respond(w, t.answerBatch(r, entries))
+		t.respond(w, http.StatusOK, t.answerBatch(r, entries))
 	default:
 		t.serveOne(w, r, entries[0])
 	}
@@ -64,16 +64,17 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.RawMessage) {
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
-		t.respond(w, t.answerOne(r.Context(), request, method, err))
+		answer, err := t.answerOne(r.Context(), request, method, err)
+		t.respond(w, httpStatus(err), answer)
 		return
 	}
 	events, err := t.openStream(r, request, method)
 	switch {
 	case err != nil:
-		t.respond(w, t.failed(r.Context(), request, err))
+		t.respond(w, httpStatus(err), t.failed(r.Context(), request, err))
 	case request.isNotification():
 		events.close()
-		t.respond(w, nil)
+		t.respond(w, http.StatusOK, nil)
 	default:
 		t.stream(w, r, request, events)
 	}
@@ -118,7 +119,7 @@ func (t transport) answerBatch(r *http.Request, entries []json.RawMessage) []byt
 		if err == nil && method.open != nil {
 			err = invalidRequest("streams cannot be part of a batch")
 		}
-		if answer := t.answerOne(r.Context(), request, method, err); answer != nil {
+		if answer, _ := t.answerOne(r.Context(), request, method, err); answer != nil {
 			answers = append(answers, answer)
 		}
 	}
@@ -129,19 +130,19 @@ func (t transport) answerBatch(r *http.Request, entries []json.RawMessage) []byt
 }
 
 // answerOne carries out a request, unless err says that it cannot be, and gives
-// the response; nil when none is wanted.
-func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) []byte {
+// the response, nil when none is wanted, and what was wrong.
+func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
 	if err == nil {
 		result, err = t.call(ctx, request, method)
 	}
 	if err != nil {
-		return t.failed(ctx, request, err)
+		return t.failed(ctx, request, err), err
 	}
 	if request.isNotification() {
-		return nil
+		return nil, nil
 	}
-	return resultResponse(request.id, result)
+	return resultResponse(request.id, result), nil
 }
 
 func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
@@ -170,9 +171,12 @@ func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMet
 }
 
 // respond writes a response, or says that there is none.
-func (t transport) respond(w http.ResponseWriter, response []byte) {
+func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
+	if status != http.StatusOK {
+		w.Header().Set("Retry-After", retryAfter)
+	}
 	if response == nil {
-		w.WriteHeader(http.StatusNoContent)
+		w.WriteHeader(max(status, http.StatusNoContent))
 		return
 	}
 	// The answer may have taken longer than the server lets one take.
@@ -180,6 +184,7 @@ func (t transport) respond(w http.ResponseWriter, response []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	response = append(response, '\n')
 	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
+	w.WriteHeader(status)
 	// Whoever does not read it to the end has gone.
 	_, _ = w.Write(response)
 }

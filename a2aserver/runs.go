@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/fair"
 	"parley/storage"
 )
 
@@ -31,6 +32,8 @@ type run struct {
 	// task and number are what it has come to, pending events included.
 	task   *a2a.Task
 	number int64
+	// turn is its place in line for the host's work.
+	turn *fair.Place
 	// room has a place for each pending event.
 	room chan struct{}
 	// stop ends the work; started is closed when the run is in the log, or
@@ -45,9 +48,9 @@ type run struct {
 }
 
 // newRun prepares the work on a run.
-func (h *Host) newRun(agent *Agent, asking storage.Asking, message *a2a.Message) *run {
+func (h *Host) newRun(agent *Agent, asking storage.Asking, message *a2a.Message, turn *fair.Place) *run {
 	r := &run{
-		host: h, agent: agent, asking: asking, message: message,
+		host: h, agent: agent, asking: asking, message: message, turn: turn,
 		feed: h.feeds.join(asking.RunID), room: make(chan struct{}, pendingEvents),
 		started: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -58,16 +61,15 @@ func (h *Host) newRun(agent *Agent, asking storage.Asking, message *a2a.Message)
 // start begins a new run: the log learns of it, and the agent sets to work. The
 // two go on side by side.
 func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace, message *a2a.Message) (*run, error) {
-	select {
-	case h.room <- struct{}{}:
-	default:
-		return nil, storage.Errorf(storage.ErrUnavailable, "too many questions are being answered at this moment; try again shortly")
+	turn, err := h.line.Join(asking.Caller.Username)
+	if err != nil {
+		return nil, err
 	}
 	if !h.enter() {
-		<-h.room
+		turn.Leave()
 		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 	}
-	r := h.newRun(agent, asking, message)
+	r := h.newRun(agent, asking, message, turn)
 	r.task = a2a.NewSubmittedTask(r.info(), message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
@@ -102,17 +104,21 @@ func (h *Host) release(r *run) {
 	r.stop(nil)
 	r.feed.detach()
 	h.feeds.leave(r.feed)
-	<-h.room
+	r.turn.Leave()
 }
 
 func (r *run) info() a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(r.asking.RunID), ContextID: r.asking.ConversationID}
 }
 
-// work has the agent answer, to the end.
+// work has the agent answer, to the end, when it is the run's turn.
 func (r *run) work() {
 	defer close(r.ended)
 	defer r.host.release(r)
+	if err := r.turn.Wait(r.ctx); err != nil {
+		r.brokeOff(err)
+		return
+	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
@@ -122,6 +128,12 @@ func (r *run) work() {
 		err = context.Cause(ctx) // its last event could not be kept
 	}
 	done(r.task, err)
+	r.brokeOff(err)
+}
+
+// brokeOff ends a run that was not answered to the end, unless it goes on
+// elsewhere.
+func (r *run) brokeOff(err error) {
 	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}

@@ -127,8 +127,9 @@ func (h *Host) stopIfEnded(worker *run) {
 // takeOver takes up runs that no living host works on.
 func (h *Host) takeOver() {
 	for h.life.Err() == nil && !h.draining.Load() {
-		places := h.reserve()
-		if places == 0 {
+		line := h.line.Stats()
+		places := min(takeAtOnce, h.MaxRuns-line.Running-line.Waiting)
+		if places <= 0 {
 			return
 		}
 		var taken []storage.HeldRun
@@ -136,9 +137,6 @@ func (h *Host) takeOver() {
 			taken, err = h.Log.TakeRuns(ctx, h.id, h.names(), places)
 			return err
 		})
-		for range places - len(taken) {
-			<-h.room
-		}
 		for _, held := range taken {
 			h.resume(held)
 		}
@@ -151,19 +149,7 @@ func (h *Host) takeOver() {
 // names are those of the agents here.
 func (h *Host) names() []string { return slices.Collect(maps.Keys(h.services)) }
 
-// reserve takes places for runs, as many as can be taken over at once.
-func (h *Host) reserve() int {
-	for places := range takeAtOnce {
-		select {
-		case h.room <- struct{}{}:
-		default:
-			return places
-		}
-	}
-	return takeAtOnce
-}
-
-// resume goes on with a run that another host left. A place is reserved for it.
+// resume goes on with a run that another host left.
 func (h *Host) resume(held storage.HeldRun) {
 	s := h.services[held.Task.Agent]
 	task, unreadable := toTask(held.Task)
@@ -172,7 +158,7 @@ func (h *Host) resume(held storage.HeldRun) {
 	}
 	message := question(task)
 	describe(&held.Asking.Question, message)
-	r := h.newRun(s.agent, held.Asking, message)
+	r := h.newRun(s.agent, held.Asking, message, h.line.Rejoin(held.Asking.Caller.Username))
 	r.task, r.number = task, held.Task.LastEvent
 	if r.number > 0 {
 		r.stored = task

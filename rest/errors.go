@@ -55,6 +55,7 @@ var answers = []struct {
 	{errUnsupportedMedia, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "this media type is not taken here"},
 	{storage.ErrRunNotCompleted, http.StatusUnprocessableEntity, "RUN_NOT_COMPLETED", "only a completed run can be rated"},
 	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
+	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too much under way; try again when some of it is done"},
 	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
 	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
@@ -98,7 +99,7 @@ func writeError(c *gin.Context, err error) {
 	switch status {
 	case http.StatusUnauthorized:
 		c.Header("WWW-Authenticate", "Bearer")
-	case http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		c.Header("Retry-After", "2")
 	}
 	c.Abort()

@@ -21,6 +21,8 @@ var (
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrUnavailable says that something needed cannot be reached now.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrTooMany says that the caller has too much under way.
+	ErrTooMany = errors.New("too many")
 	// ErrTracing says that the tracing store cannot be reached now, or does not
 	// do what it should.
 	ErrTracing = errors.New("tracing store unavailable")

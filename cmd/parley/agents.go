@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// maxRuns is how many questions one process answers at a time.
-	maxRuns = 2048
+	// maxRuns is how many questions one process has at a time, of which maxWorking
+	// are being answered.
+	maxRuns, maxWorking = 16_384, 2048
 	// agentQueries is how many queries of agents are under way at a time: fewer
 	// than the lake has room for, so that others find some.
 	agentQueries = 32
@@ -42,13 +43,24 @@ const (
 // agentSettings bound what agents do.
 type agentSettings struct {
 	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+	UserRuns   string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+}
+
+// agentConfig is what agentSettings say, read.
+type agentConfig struct {
+	runTimeout time.Duration
+	userRuns   int
+}
+
+func (s agentSettings) read(c *checker) agentConfig {
+	return agentConfig{runTimeout: c.duration("run-timeout", s.RunTimeout), userRuns: c.count("user-runs", s.UserRuns)}
 }
 
 // openHost opens the agents and takes up what is left to do.
-func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Store, datasets *lake.Datasets,
+func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, datasets *lake.Datasets,
 	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: runTimeout}
+	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,
@@ -80,8 +92,10 @@ func openHost(ctx context.Context, runTimeout time.Duration, store *sqlstore.Sto
 		Catalog:      func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:       log,
 		Trace:        traced(tracer),
-		RunTimeout:   runTimeout,
+		RunTimeout:   bounds.runTimeout,
 		MaxRuns:      maxRuns,
+		MaxWorking:   maxWorking,
+		UserRuns:     bounds.userRuns,
 		WriteTimeout: streamWrite,
 		KeepAlive:    keepAlive,
 		Lease:        hostLease,

@@ -62,7 +62,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	c := &checker{}
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
-	traces, minds, runTimeout := s.traceSettings.read(c), s.modelSettings.read(c), c.duration("run-timeout", s.RunTimeout)
+	traces, minds, bounds := s.traceSettings.read(c), s.modelSettings.read(c), s.agentSettings.read(c)
 	migrate, keep := c.toggle("migrate", s.Migrate), s.retentionSettings.read(c)
 	if err := c.err(); err != nil {
 		return err
@@ -121,12 +121,12 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback
 	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
-	host, err := openHost(ctx, runTimeout, store, plane.datasets, models, tracing.tracer, log)
+	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
-	web.Agents, web.RunTimeout, web.WriteTimeout = host, runTimeout+time.Minute, streamWrite
+	web.Agents, web.RunTimeout, web.WriteTimeout = host, bounds.runTimeout+time.Minute, streamWrite
 	web.Ready = []rest.Pinger{plane.objects}
 	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
 	handler, err := rest.New(web.Config)

@@ -1,0 +1,75 @@
+package a2aserver
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// One user's questions wait for each other, and are turned away when there are
+// too many; another user's do not.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	shop := storage.NamespaceRef{Owner: "alice", Name: "shop"}
+	if err := store.ShareNamespace(t.Context(), alice, shop, storage.Grant{Username: "bob", Role: storage.Viewer}); err != nil {
+		t.Fatal(err)
+	}
+	hold := make(gate)
+	agent := script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		if request.User.Name == "alice" {
+			hold.wait(ctx)
+		}
+		fourEvents(ctx, request, yield)
+	})
+	h := newHost(t, store, agent, func(cfg *Config) { cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 20, 4, 1 })
+	server := serveHost(t, h)
+	s, _ := h.service("echo")
+	begin := func() *a2a.Task {
+		t.Helper()
+		request := toShop("?")
+		request.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+		sent, err := s.SendMessage(as(t, alice), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sent.(*a2a.Task)
+	}
+	tasks := []*a2a.Task{begin()}
+	for range waitingEach {
+		tasks = append(tasks, begin())
+	}
+
+	for _, method := range []string{"SendMessage", "SendStreamingMessage"} {
+		response := postAs(t, server, alice, rpcText(method, toShop("one more")))
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" ||
+			!strings.Contains(string(text), `"RESOURCE_EXHAUSTED"`) {
+			t.Errorf("%s, one too many: %s %s, %v", method, response.Status, text, err)
+		}
+	}
+	if sent, err := s.SendMessage(as(t, bob), toShop("?")); err != nil || sent.(*a2a.Task).Status.State != a2a.TaskStateCompleted {
+		t.Errorf("another user: %s, %v", toText(t, sent), err)
+	}
+	waiting := tasks[len(tasks)-1]
+	if canceled, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: waiting.ID}); err != nil || canceled.Status.State != a2a.TaskStateCanceled {
+		t.Errorf("cancel one that waits: %s, %v", toText(t, canceled), err)
+	}
+	hold.open()
+	for _, task := range tasks[:len(tasks)-1] {
+		eventually(t, "what waited is completed", func() bool {
+			read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
+			return err == nil && read.Status.State == a2a.TaskStateCompleted
+		})
+	}
+	eventually(t, "nobody stands in line", func() bool { line := h.line.Stats(); return line.Running+line.Waiting == 0 })
+}

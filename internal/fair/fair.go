@@ -1,0 +1,184 @@
+// Package fair shares a number of places among users, so that one who wants
+// many does not keep the others from theirs: each user has a queue, and a free
+// place goes to the user who has the fewest.
+package fair
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"parley/storage"
+)
+
+// Config says how many places there are, and how many may wait for one. All are
+// at least 1.
+type Config struct {
+	// What is wanted, as a refusal calls it, such as "questions".
+	What string
+	// Places is how many there are, PlacesEach how many one user may have.
+	Places, PlacesEach int
+	// Waiting is how many may wait for a place, WaitingEach how many of one user.
+	Waiting, WaitingEach int
+}
+
+// Line is where users stand in line for places. It is safe for concurrent use.
+type Line struct {
+	Config
+	mu    sync.Mutex
+	users map[string]*user
+	// order are the users who wait, who got a place last at the end.
+	order []*user
+	stats Stats
+}
+
+// Stats is what a line is doing, and how often it refused somebody.
+type Stats struct {
+	Running, Waiting int
+	Refused          int64
+}
+
+// user is somebody who has places or waits for some.
+type user struct {
+	name    string
+	running int
+	waiting []*Place
+}
+
+// New makes a Line.
+func New(cfg Config) *Line { return &Line{Config: cfg, users: map[string]*user{}} }
+
+// Place is a place, or that which waits for one.
+type Place struct {
+	line  *Line
+	user  *user
+	ready chan struct{} // closed when it is one
+	left  bool
+}
+
+// Join takes a place for a user, or a place in the user's queue. Where there are
+// too many in it, the error is a storage.ErrTooMany; where there are too many of
+// all users, a storage.ErrUnavailable.
+func (l *Line) Join(name string) (*Place, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.users[name]; !l.free(u) {
+		switch {
+		case u != nil && len(u.waiting) >= l.WaitingEach:
+			l.stats.Refused++
+			return nil, storage.Errorf(storage.ErrTooMany, "too many %s of yours are waiting; try again when some are done", l.What)
+		case l.stats.Waiting >= l.Waiting:
+			l.stats.Refused++
+			return nil, storage.Errorf(storage.ErrUnavailable, "too many %s are waiting; try again shortly", l.What)
+		}
+	}
+	return l.join(name), nil
+}
+
+// Rejoin is Join for somebody who was let in before, and is not refused.
+func (l *Line) Rejoin(name string) *Place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.join(name)
+}
+
+// free says whether a user can have a place now.
+func (l *Line) free(u *user) bool {
+	return l.stats.Running < l.Places && (u == nil || u.running < l.PlacesEach)
+}
+
+func (l *Line) join(name string) *Place {
+	u := l.users[name]
+	if u == nil {
+		u = &user{name: name}
+		l.users[name] = u
+	}
+	p := &Place{line: l, user: u, ready: make(chan struct{})}
+	if l.free(u) {
+		l.give(p)
+		return p
+	}
+	if len(u.waiting) == 0 {
+		l.order = append(l.order, u)
+	}
+	u.waiting = append(u.waiting, p)
+	l.stats.Waiting++
+	return p
+}
+
+func (l *Line) give(p *Place) {
+	p.user.running++
+	l.stats.Running++
+	close(p.ready)
+}
+
+// Wait waits until the place is one, and gives it up when ctx ends first.
+func (p *Place) Wait(ctx context.Context) error {
+	select {
+	case <-p.ready:
+		return nil
+	case <-ctx.Done():
+		p.Leave()
+		return context.Cause(ctx)
+	}
+}
+
+// Leave gives the place to the next in line. It may be called again.
+func (p *Place) Leave() {
+	l := p.line
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left = true
+	select {
+	case <-p.ready:
+		p.user.running--
+		l.stats.Running--
+		l.next()
+	default:
+		l.forget(p)
+	}
+	if p.user.running == 0 && len(p.user.waiting) == 0 {
+		delete(l.users, p.user.name)
+	}
+}
+
+// forget takes somebody out of the queue.
+func (l *Line) forget(p *Place) {
+	at := slices.Index(p.user.waiting, p)
+	p.user.waiting = slices.Delete(p.user.waiting, at, at+1)
+	l.stats.Waiting--
+	if len(p.user.waiting) == 0 {
+		at := slices.Index(l.order, p.user)
+		l.order = slices.Delete(l.order, at, at+1)
+	}
+}
+
+// next gives a free place to the user with the fewest, and of those to the one
+// who has waited longest.
+func (l *Line) next() {
+	best := -1
+	for i, u := range l.order {
+		if l.free(u) && (best < 0 || u.running < l.order[best].running) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return
+	}
+	p := l.order[best].waiting[0]
+	l.forget(p)
+	if len(p.user.waiting) > 0 { // back to the end of the order
+		l.order = append(slices.Delete(l.order, best, best+1), p.user)
+	}
+	l.give(p)
+}
+
+// Stats says what the line is doing.
+func (l *Line) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stats
+}

@@ -1,0 +1,134 @@
+package fair_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"parley/internal/fair"
+	"parley/storage"
+)
+
+// join takes a place, or a place in the queue.
+func join(t *testing.T, line *fair.Line, user string) *fair.Place {
+	t.Helper()
+	p, err := line.Join(user)
+	if err != nil {
+		t.Fatalf("%s: %v", user, err)
+	}
+	return p
+}
+
+var small = fair.Config{What: "questions", Places: 3, PlacesEach: 2, Waiting: 5, WaitingEach: 3}
+
+func TestAFloodDoesNotKeepOthersWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, flood)
+}
+
+func flood(t *testing.T) {
+	line := fair.New(fair.Config{What: "questions", Places: 2, PlacesEach: 2, Waiting: 100, WaitingEach: 50})
+	type got struct {
+		user string
+		*fair.Place
+	}
+	given := make(chan got, 23)
+	enter := func(user string) {
+		p := join(t, line, user)
+		go func() {
+			if err := p.Wait(t.Context()); err == nil {
+				given <- got{user, p}
+			}
+		}()
+	}
+	for range 20 {
+		enter("flood")
+	}
+	for i := range 3 {
+		enter(fmt.Sprint("user", i))
+	}
+	var order []string
+	for range 23 {
+		synctest.Wait() // until all who have a place have said so
+		next := <-given
+		order = append(order, next.user)
+		next.Leave()
+	}
+	// Two of the flood were there first; after them a free place goes to somebody
+	// who has none.
+	if others := order[:6]; !slices.Contains(others, "user0") || !slices.Contains(others, "user1") || !slices.Contains(others, "user2") {
+		t.Errorf("the order was %v", order)
+	}
+	if got := line.Stats(); got != (fair.Stats{}) {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	line := fair.New(small)
+	var alices []*fair.Place
+	for range small.PlacesEach + small.WaitingEach {
+		alices = append(alices, join(t, line, "alice"))
+	}
+	if _, err := line.Join("alice"); !errors.Is(err, storage.ErrTooMany) {
+		t.Errorf("one too many of a user: %v", err)
+	}
+	// The third place is for others.
+	bob := join(t, line, "bob")
+	if err := bob.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	join(t, line, "carol")
+	join(t, line, "carol")
+	if _, err := line.Join("dave"); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("one too many of all: %v", err)
+	}
+	late := line.Rejoin("dave")
+	if got, want := line.Stats(), (fair.Stats{Running: 3, Waiting: 6, Refused: 2}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, p := range alices {
+		p.Leave()
+		p.Leave()
+	}
+	if err := late.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	line := fair.New(fair.Config{What: "questions", Places: 1, PlacesEach: 1, Waiting: 5, WaitingEach: 5})
+	first, second, third := join(t, line, "alice"), join(t, line, "alice"), join(t, line, "alice")
+	reason := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	if err := second.Wait(ctx); !errors.Is(err, reason) {
+		t.Errorf("waited: %v", err)
+	}
+	first.Leave()
+	if err := third.Wait(t.Context()); err != nil {
+		t.Errorf("the next in line: %v", err)
+	}
+	third.Leave()
+	if got := line.Stats(); got != (fair.Stats{}) {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
+func BenchmarkJoinLeave(b *testing.B) {
+	line := fair.New(fair.Config{What: "questions", Places: 64, PlacesEach: 8, Waiting: 2000, WaitingEach: 100})
+	for i := range 1000 { // who wait
+		if _, err := line.Join(fmt.Sprint("user", i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		p := line.Rejoin("alice")
+		p.Leave()
+	}
+}
