@@ -59,12 +59,13 @@ var shared = sync.OnceValues(func() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startCluster(bin)
+	return startCluster(bin, "off")
 })
 
 // server is where databases are made.
 type server struct {
 	admin    url.URL  // a database to send CREATE and DROP DATABASE to
+	dir      string   // the private cluster's; "" on another server
 	lifeline *os.File // the private cluster ends when this closes; nil on another server
 }
 

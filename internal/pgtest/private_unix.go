@@ -1,0 +1,94 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Cluster is a PostgreSQL of a test's own, that it can stop and start.
+type Cluster struct {
+	t   testing.TB
+	srv *server
+}
+
+// Private starts a cluster for this test alone, which ends with it. What was
+// committed outlives the cluster's processes.
+func Private(t testing.TB) *Cluster {
+	t.Helper()
+	bin, err := findBinaries()
+	if errors.Is(err, errNoPostgres) && !inCI() {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := startCluster(bin, "on")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.lifeline.Close() })
+	return &Cluster{t, srv}
+}
+
+// URL is that of the cluster's one database.
+func (c *Cluster) URL() string { return c.srv.url("postgres") }
+
+// Exec runs one statement.
+func (c *Cluster) Exec(statement string) {
+	c.t.Helper()
+	if err := c.srv.exec(context.Background(), statement); err != nil {
+		c.t.Fatalf("pgtest: %s: %v", statement, err)
+	}
+}
+
+// Stop ends the cluster at once, as a crash would, and waits until it is gone.
+func (c *Cluster) Stop() {
+	c.t.Helper()
+	if err := os.WriteFile(c.stopped(), nil, 0o600); err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(c.srv.dir, "pid"))
+	if err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	for deadline := time.Now().Add(startTimeout); syscall.Kill(pid, syscall.SIGQUIT) == nil; {
+		if time.Now().After(deadline) {
+			c.t.Fatal("pgtest: the cluster does not stop")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Start starts what Stop has stopped, and waits until it answers.
+func (c *Cluster) Start() {
+	c.t.Helper()
+	if err := os.Remove(c.stopped()); err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	for deadline := time.Now().Add(startTimeout); ; {
+		err := c.srv.exec(context.Background(), "SELECT 1")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("pgtest: the cluster does not start: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stopped is the file that keeps a stopped cluster from starting.
+func (c *Cluster) stopped() string { return filepath.Join(c.srv.dir, "stopped") }
