@@ -111,6 +111,7 @@ var (
 	errCanceled = errors.New("the run was ended by somebody else")
 	errStopping = errors.New("the host is stopping")
 	errTooLong  = errors.New("the run took too long")
+	errLogAway  = errors.New("an event could not be kept for now")
 )
 
 // New makes a Host. It takes up what others left when Start is called.

@@ -137,6 +137,11 @@ func (r *run) brokeOff(err error) {
 	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
+	if r.refused == nil && errors.Is(err, errLogAway) {
+		// It goes on from what the log has, when it answers again: see leaveOrphans.
+		r.host.Logger.Warn("a run waits for the log", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+		return
+	}
 	// Also where the log refused the run itself: it may have been kept, and only
 	// the answer lost.
 	r.host.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
@@ -220,6 +225,9 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 func notKept(err error) error {
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errCanceled, err)
+	}
+	if errors.Is(err, storage.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", errLogAway, err)
 	}
 	return fmt.Errorf("keep an event: %w", err)
 }

@@ -256,31 +256,30 @@ func (l *brokenLog) set(broken bool) {
 	l.broken = broken
 }
 
-// A run whose events cannot be kept is stopped; nobody sees them; and it has
-// failed when the log works again.
+// A run whose events cannot be kept is stopped, nobody sees them, and it goes on
+// when the log works again.
 func TestBrokenLog(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
 	log := &brokenLog{Store: store}
-	stopped := make(chan struct{})
-	h := newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-		yield(working(request), nil)
-		log.set(true)
-		for yield(working(request), nil) {
+	var stopped atomic.Bool
+	h := newHost(t, log, resumable(4, func(ctx context.Context, number int) {
+		if number == 3 && !stopped.Load() {
+			log.set(true)
+			context.AfterFunc(ctx, func() { stopped.Store(true) })
 		}
-		close(stopped)
-	}))
+	}), brief)
 	asked, err := h.Ask(t.Context(), alice, inShop)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-stopped
+	eventually(t, "the work stops", stopped.Load)
 	log.set(false)
-	if got := numbers(t, h, asked.RunID); got != 2 {
-		t.Errorf("%d events, want the first and the failure", got)
+	if got := numbers(t, h, asked.RunID); got != 4 {
+		t.Errorf("%d events, want all", got)
 	}
-	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunFailed {
+	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
 		t.Errorf("run = %+v, %v", run, err)
 	}
 }

@@ -72,8 +72,9 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	if got := c.settled("shop/orders"); got[0].Status != "completed" {
 		t.Fatalf("ingestion: %+v", got)
 	}
-	service := &fallible{t: t, token: c.token, due: make(chan struct{}, 1)}
-	service.now.Store(p)
+	var now atomic.Pointer[process]
+	now.Store(p)
+	service := &fallible{t: t, token: c.token, where: now.Load, due: make(chan struct{}, 1)}
 	// What each question gives when nothing is in the way.
 	want := map[probe]string{}
 	for _, q := range questions {
@@ -103,7 +104,7 @@ func testCrash(t *testing.T, env []string, how crashes) {
 			t.Errorf("exit code %d", code)
 		}
 		p = serve(t, dir, env, args...)
-		service.now.Store(p)
+		now.Store(p)
 	}
 	load.allow(how.streams)
 	load.clients.Wait()
@@ -203,6 +204,8 @@ func (s *stream) shape() string {
 func (s *stream) add(id, data string) error {
 	e, err := parse(data)
 	switch {
+	case strings.Contains(string(e.Error), "cannot be reached now; try again"):
+		return fmt.Errorf("%w: %s", errAway, data)
 	case err != nil || e.Error != nil:
 		return fmt.Errorf("after event %d: %s", len(s.events), data)
 	case id != strconv.Itoa(len(s.events)+1):
@@ -225,7 +228,7 @@ func (s *stream) add(id, data string) error {
 type fallible struct {
 	t     *testing.T
 	token string
-	now   atomic.Pointer[process]
+	where func() *process
 	// fuse counts the events until due is told.
 	fuse atomic.Int64
 	due  chan struct{}
@@ -253,7 +256,7 @@ func (f *fallible) post(agent, method string, params any, header ...string) (*ht
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.now.Load().url+"/api/v1/a2a/"+agent, strings.NewReader(string(text)))
+	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.where().url+"/api/v1/a2a/"+agent, strings.NewReader(string(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -424,8 +427,7 @@ func (f *fallible) check(c client, s *stream) {
 // and looks at what became of them.
 func (c client) checkAllEnded(atLeast int) {
 	c.t.Helper()
-	service := &fallible{t: c.t, token: c.token}
-	service.now.Store(c.process)
+	service := &fallible{t: c.t, token: c.token, where: func() *process { return c.process }}
 	all := 0
 	eventually(c.t, func() bool { return service.openRuns() == 0 })
 	for _, agent := range []string{"nl2ql", "assistant"} {

@@ -42,8 +42,7 @@ func TestStalledReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	service := &fallible{t: t, token: c.token}
-	service.now.Store(p)
+	service := &fallible{t: t, token: c.token, where: func() *process { return p }}
 	s := &stream{probe: q}
 	if !service.read(s) || s.cuts != 0 || len(s.events) != 4 || len(s.events[2]) < 800_000 {
 		t.Errorf("the reader beside them got %d events, %s", len(s.events), s.shape())
