@@ -19,8 +19,8 @@ import (
 	"parley/internal/s3test"
 )
 
-// replicas are several servers on one database and one bucket.
-type replicas struct {
+// fleet is several servers on one database and one bucket.
+type fleet struct {
 	t       *testing.T
 	cluster *pgtest.Cluster
 	env     []string
@@ -32,12 +32,12 @@ type replicas struct {
 	logs []*syncBuffer
 }
 
-// startReplicas starts so many servers.
-func startReplicas(t *testing.T, count int) *replicas {
+// startFleet starts so many servers.
+func startFleet(t *testing.T, count int) *fleet {
 	t.Helper()
 	cluster := pgtest.Private(t)
 	endpoint, access, secret := s3test.Server(t)
-	r := &replicas{t: t, cluster: cluster, now: make([]atomic.Pointer[process], count), env: []string{
+	r := &fleet{t: t, cluster: cluster, now: make([]atomic.Pointer[process], count), env: []string{
 		"PARLEY_DATABASE_URL=" + cluster.URL(),
 		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
 		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
@@ -52,7 +52,7 @@ func startReplicas(t *testing.T, count int) *replicas {
 }
 
 // start starts a server, or one in the place of one that has ended.
-func (r *replicas) start(i int) {
+func (r *fleet) start(i int) {
 	r.t.Helper()
 	p := serve(r.t, r.dirs[i], r.env, "--log-level", "info", "--log-format", "text")
 	r.mu.Lock()
@@ -62,10 +62,10 @@ func (r *replicas) start(i int) {
 }
 
 // any gives one of the servers, by chance.
-func (r *replicas) any() *process { return r.now[rand.IntN(len(r.now))].Load() }
+func (r *fleet) any() *process { return r.now[rand.IntN(len(r.now))].Load() }
 
 // kill ends one of the servers by chance, and starts another in its place.
-func (r *replicas) kill() {
+func (r *fleet) kill() {
 	i := rand.IntN(len(r.now))
 	p := r.now[i].Load()
 	p.signal(syscall.SIGKILL)
@@ -84,7 +84,7 @@ func TestReplicas(t *testing.T) {
 		runs, kills = 40, 2
 	}
 	kills = max(kills, runs/100)
-	r := startReplicas(t, 3)
+	r := startFleet(t, 3)
 	c := client{r.any(), r.token}
 	text := csv(2_000)
 	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
@@ -162,7 +162,7 @@ func (l *load) ended() []string {
 
 // persist sends a request to any server until one of them answers that it is
 // done, or that it cannot be.
-func (r *replicas) persist(method, path, body string) int {
+func (r *fleet) persist(method, path, body string) int {
 	r.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		status, text, err := r.any().try(r.token, method, "/api/v1"+path, strings.NewReader(body))
@@ -180,7 +180,7 @@ func (r *replicas) persist(method, path, body string) int {
 }
 
 // rate rates every fourth run that was not rated before.
-func (r *replicas) rate(runs []string, rated map[string]bool) {
+func (r *fleet) rate(runs []string, rated map[string]bool) {
 	r.t.Helper()
 	for i, id := range runs {
 		if _, done := rated[id]; done || i%4 != 0 {
@@ -193,7 +193,7 @@ func (r *replicas) rate(runs []string, rated map[string]bool) {
 	}
 }
 
-func (r *replicas) checkRatings(rated map[string]bool) {
+func (r *fleet) checkRatings(rated map[string]bool) {
 	r.t.Helper()
 	db, err := sqlx.Open("postgres", r.cluster.URL())
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *replicas) checkRatings(rated map[string]bool) {
 
 // checkTakeovers reads in the logs who took up which run: no two have taken up
 // the same one at the same time. It gives how many were taken up.
-func (r *replicas) checkTakeovers() int {
+func (r *fleet) checkTakeovers() int {
 	r.t.Helper()
 	seen := map[string]bool{}
 	for _, log := range r.logs {
@@ -240,13 +240,13 @@ func (r *replicas) checkTakeovers() int {
 
 // writer adds rows to a dataset, each batch once.
 type writer struct {
-	*replicas
+	*fleet
 	// kept are the batches that were answered; the others may be there or not.
 	kept  []int
 	tried int
 }
 
-func startWriter(r *replicas) *writer { return &writer{replicas: r} }
+func startWriter(r *fleet) *writer { return &writer{fleet: r} }
 
 const batchRows = 5
 
