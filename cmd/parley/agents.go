@@ -25,9 +25,6 @@ const (
 	// maxRuns is how many questions one process has at a time, of which maxWorking
 	// are being answered.
 	maxRuns, maxWorking = 16_384, 2048
-	// agentQueries is how many queries of agents are under way at a time: fewer
-	// than the lake has room for, so that others find some.
-	agentQueries = 32
 	// streamWrite is how long a reader of a stream may take to read an event.
 	streamWrite = 15 * time.Second
 	// keepAlive is how often a stream without events shows that it lives.
@@ -60,7 +57,7 @@ func (s agentSettings) read(c *checker) agentConfig {
 func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, datasets *lake.Datasets,
 	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: agents.Limit(datasets, agentQueries), Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout}
+	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,

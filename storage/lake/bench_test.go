@@ -119,7 +119,7 @@ func BenchmarkPassages(b *testing.B) {
 	table := parquet(b, s.dir, "texts", `SELECT 'doc ' || i // 100 AS document, i % 100 AS passage,
 		'the quick brown fox number ' || i || ' jumps over ' || repeat('some lazy dog and ', 20) || i % 977 AS text FROM range(20000) r(i)`)
 	for b.Loop() {
-		result, err := s.pool.Passages(b.Context(), table, nil, "number 977 jumping", 10)
+		result, err := s.pool.Passages(b.Context(), "", table, nil, "number 977 jumping", 10)
 		if err != nil || len(result.Rows) != 10 {
 			b.Fatal(result.RowCount, err)
 		}

@@ -93,7 +93,7 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout})
+	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout, User: caller.Username})
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -124,7 +124,7 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	if d.MaxRows > 0 {
 		limit = min(limit, d.MaxRows)
 	}
-	result, err := d.Pool.Passages(ctx, tables[0], source, words, limit)
+	result, err := d.Pool.Passages(ctx, caller.Username, tables[0], source, words, limit)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}

@@ -36,9 +36,11 @@ type Query struct {
 	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
 	MaxRows  int
 	MaxBytes int64
-	// Timeout bounds the whole, waiting for a worker included; zero stands for
+	// Timeout bounds the work, but not the waiting for a worker; zero stands for
 	// the default.
 	Timeout time.Duration
+	// User is whose query it is: users take turns.
+	User string
 }
 
 // Source gives files of tables, by the tables' names, which can be read until

@@ -119,7 +119,7 @@ func TestAddedScoreKeepsTheQuery(t *testing.T) {
 func TestPassages(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	result, err := s.pool.Passages(t.Context(), s.tables[2], nil, "cunning fox's", 10)
+	result, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, "cunning fox's", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,17 +128,17 @@ func TestPassages(t *testing.T) {
 		t.Errorf("%s", result.Rows)
 	}
 	for _, words := range []string{"", "?!", "zebra"} {
-		if result, err := s.pool.Passages(t.Context(), s.tables[2], nil, words, 10); err != nil || len(result.Rows) > 0 {
+		if result, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, words, 10); err != nil || len(result.Rows) > 0 {
 			t.Errorf("%q: %s, %v", words, result.Rows, err)
 		}
 	}
-	if result, err := s.pool.Passages(t.Context(), s.tables[2], nil, "fox", 1); err != nil || len(result.Rows) != 1 || !result.Truncated {
+	if result, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, "fox", 1); err != nil || len(result.Rows) != 1 || !result.Truncated {
 		t.Errorf("one passage: %s, %v", result.Rows, err)
 	}
-	if _, err := s.pool.Passages(t.Context(), s.tables[2], nil, "'; DROP TABLE notes; --", 1); err != nil {
+	if _, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, "'; DROP TABLE notes; --", 1); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.pool.Passages(t.Context(), s.tables[0], nil, "fox", 1); err == nil {
+	if _, err := s.pool.Passages(t.Context(), "", s.tables[0], nil, "fox", 1); err == nil {
 		t.Error("orders hold no passages")
 	}
 }

@@ -9,17 +9,22 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/fair"
 	"parley/storage"
 )
 
 // Config is how a pool works. The zero value of a field stands for its default.
 type Config struct {
 	// Workers is how many processes there are at the most, and so how many
-	// queries run at once; by default as many as there are processors, two at
+	// queries run at once; by default one more than there are processors, three at
 	// least.
 	Workers int
-	// Queue is how many more queries may wait for a worker; 64 by default.
-	Queue int
+	// UserWorkers is how many of them work for one user at a time; by default all
+	// but one, where there are more than two.
+	UserWorkers int
+	// Queue is how many more queries may wait for a worker, UserQueue how many of
+	// one user's; 4096 and 128 by default.
+	Queue, UserQueue int
 	// Memory is what DuckDB may use in one worker, in bytes; 1 GiB by default.
 	Memory int64
 	// Threads is how many threads one query uses; by default two, or what the
@@ -40,7 +45,7 @@ type Config struct {
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	slots  chan struct{}
+	line   *fair.Line
 	cancel context.CancelFunc
 	closed context.Context
 	work   sync.WaitGroup
@@ -81,10 +86,19 @@ const maxUses = 10_000
 // NewPool makes a pool. No worker starts before the first query.
 func NewPool(config Config) (*Pool, error) {
 	if config.Workers <= 0 {
-		config.Workers = max(runtime.GOMAXPROCS(0), 2)
+		config.Workers = max(runtime.GOMAXPROCS(0), 2) + 1
+	}
+	if config.UserWorkers <= 0 {
+		config.UserWorkers = config.Workers
+		if config.Workers > 2 {
+			config.UserWorkers--
+		}
 	}
 	if config.Queue <= 0 {
-		config.Queue = 64
+		config.Queue = 4096
+	}
+	if config.UserQueue <= 0 {
+		config.UserQueue = 128
 	}
 	if config.Memory <= 0 {
 		config.Memory = 1 << 30
@@ -104,7 +118,11 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{config: config, slots: make(chan struct{}, config.Workers)}
+	p := &Pool{config: config, line: fair.New(fair.Config{
+		What:   "queries",
+		Places: config.Workers, PlacesEach: config.UserWorkers,
+		Waiting: config.Queue, WaitingEach: config.UserQueue,
+	})}
 	p.closed, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
@@ -128,8 +146,8 @@ func (p *Pool) Close() {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats := p.stats
-	stats.Idle = len(p.idle)
+	stats, line := p.stats, p.line.Stats()
+	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), line.Waiting, line.Refused
 	return stats
 }
 
@@ -139,45 +157,26 @@ var errDeadline = errors.New("the query's time is up")
 // errClosed is why a query's context ends when the pool closes.
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
 
-// admit waits for a place among the running queries.
-func (p *Pool) admit(ctx context.Context) error {
-	p.mu.Lock()
-	select {
-	case p.slots <- struct{}{}:
-		p.stats.Running++
-		p.mu.Unlock()
-		return nil
-	default:
+// admit waits for a user's place among the running queries.
+func (p *Pool) admit(ctx context.Context, user string) (*fair.Place, error) {
+	place, err := p.line.Join(user)
+	if err != nil {
+		return nil, err
 	}
-	if p.stats.Waiting >= p.config.Queue {
-		p.stats.Refused++
-		p.mu.Unlock()
-		return storage.Errorf(storage.ErrUnavailable, "too many queries are waiting; try again soon")
-	}
-	p.stats.Waiting++
-	p.mu.Unlock()
-	var err error
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		if err = context.Cause(ctx); errors.Is(err, errDeadline) {
-			err = storage.Errorf(storage.ErrUnavailable, "the query engine is busy; try again soon")
-		}
+	if err := place.Wait(ctx); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stats.Waiting--
-	if err == nil {
-		p.stats.Running++
-	}
-	return err
+	p.stats.Running++
+	return place, nil
 }
 
-func (p *Pool) release() {
+func (p *Pool) release(place *fair.Place) {
 	p.mu.Lock()
 	p.stats.Running--
 	p.mu.Unlock()
-	<-p.slots
+	place.Leave()
 }
 
 // enter counts a task that Close waits for. It reports false when the pool is
@@ -214,11 +213,9 @@ func (p *Pool) LetGo() {
 }
 
 // lease runs f with a worker for a query's tables. f says whether the worker is
-// as good as before. The context that f gets ends at the deadline and when the
-// pool closes.
+// as good as before. The context that f gets ends when the query's time is up and
+// when the pool closes; waiting for a worker takes no time of the query's.
 func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *process) (keep bool, err error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
-	defer cancel()
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	defer context.AfterFunc(p.closed, func() { cancelCause(errClosed) })()
@@ -226,18 +223,21 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 		return errClosed
 	}
 	defer p.work.Done()
-	if err := p.admit(ctx); err != nil {
+	place, err := p.admit(ctx, q.User)
+	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
+	defer cancel()
 	w, err := p.acquire(ctx, q, need)
 	if err != nil {
-		p.release()
+		p.release(place)
 		return err
 	}
 	keep, err := f(ctx, w)
 	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
-		<-p.slots
+		place.Leave()
 		return err
 	}
 	// The caller need not wait until the kernel has taken the worker down; the
@@ -246,7 +246,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	go func() {
 		defer p.work.Done()
 		p.retire(w)
-		p.release()
+		p.release(place)
 	}()
 	return err
 }

@@ -93,15 +93,37 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// Who waits until the end of the time is told that there was no room, not that
-// the query is too slow.
-func TestTimeIsUpInTheQueue(t *testing.T) {
+// Waiting for a worker takes none of a query's time, and lasts as long as whoever
+// asks waits.
+func TestWaitingForAWorker(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Workers = 1 })
 	s.begin(t, t.Context(), 1)
-	_, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", Timeout: 10 * time.Millisecond})
-	if !errors.Is(err, storage.ErrUnavailable) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", Timeout: time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
+	}
+}
+
+// One user's slow queries keep nobody else waiting.
+func TestUsersTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers, c.UserWorkers, c.UserQueue = 2, 1, 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		go func() { _, _ = s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute, User: "flood"}) }()
+	}
+	eventually(t, "one runs, one waits", func() bool { stats := s.pool.Stats(); return stats.Running == 1 && stats.Waiting == 1 })
+	if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "flood"}); !errors.Is(err, storage.ErrTooMany) {
+		t.Errorf("one too many: %v", err)
+	}
+	for range 3 {
+		if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "alice"}); err != nil {
+			t.Errorf("another user: %v", err)
+		}
 	}
 }
 
@@ -162,7 +184,7 @@ func TestDeadIdleWorkerIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.pool.Passages(t.Context(), s.tables[2], nil, "fox", 1); err != nil {
+	if _, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, "fox", 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,8 @@ const MaxSQL = 64 << 10
 // Query checks a statement and runs it. What is wrong with the statement, the
 // time or memory that it took among it, comes as a storage.ErrInvalid whose
 // message is fit for a person and a model; a full queue as a
-// storage.ErrUnavailable; the end of ctx as its error, at once.
+// storage.ErrUnavailable, or storage.ErrTooMany where it is the user's own; the end
+// of ctx as its error, at once.
 func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	q = q.withDefaults()
 	if err := checkRequest(q.SQL, q.Tables); err != nil {
@@ -116,8 +117,8 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 // text that match some words best, best first, each with its score. source gives
 // the table's files; it is nil when the table has them. Errors are those of
 // Query.
-func (p *Pool) Passages(ctx context.Context, table Table, source Source, words string, limit int) (Result, error) {
-	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit}.withDefaults()
+func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (Result, error) {
+	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > MaxSQL {
 		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", MaxSQL)
 	}

@@ -139,7 +139,7 @@ func TestFilesWhenNeeded(t *testing.T) {
 	if _, err := s.from(t, source, `SELECT count(*) FROM notes WHERE text <> 'orders'`); err != nil || s.pool.Stats().Started != started+1 {
 		t.Errorf("%v, %d started", err, s.pool.Stats().Started)
 	}
-	if result, err := s.pool.Passages(t.Context(), s.tables[2], source, "fox", 1); err != nil || len(result.Rows) != 1 {
+	if result, err := s.pool.Passages(t.Context(), "", s.tables[2], source, "fox", 1); err != nil || len(result.Rows) != 1 {
 		t.Errorf("passages: %v", err)
 	}
 	s.pool.Close()
