@@ -58,6 +58,14 @@ func (c *checker) duration(flag, text string) time.Duration {
 	return d
 }
 
+// delay is duration that may be none.
+func (c *checker) delay(flag, text string) time.Duration {
+	if text == "0" || text == "0s" {
+		return 0
+	}
+	return c.duration(flag, text)
+}
+
 func (c *checker) bytes(flag, text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 {
@@ -194,14 +202,15 @@ type httpSettings struct {
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
 	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long finding an answer may take (${default})."`
+	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a server that is stopped goes on taking requests while it says that it is not ready, for balancers to notice (${default})."`
 	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server is stopped (${default})."`
 }
 
 // httpConfig is httpSettings, read.
 type httpConfig struct {
 	rest.Config
-	listen       string
-	drainTimeout time.Duration
+	listen                   string
+	drainDelay, drainTimeout time.Duration
 }
 
 func (s httpSettings) read(c *checker) httpConfig {
@@ -229,6 +238,7 @@ func (s httpSettings) read(c *checker) httpConfig {
 	}
 	return httpConfig{
 		listen:       s.Listen,
+		drainDelay:   c.delay("drain-delay", s.DrainDelay),
 		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
 		Config: rest.Config{
 			BaseURL:        s.BaseURL,

@@ -24,6 +24,7 @@ type fleet struct {
 	t       *testing.T
 	cluster *pgtest.Cluster
 	env     []string
+	args    []string
 	dirs    []string
 	now     []atomic.Pointer[process]
 	token   string
@@ -33,11 +34,11 @@ type fleet struct {
 }
 
 // startFleet starts so many servers.
-func startFleet(t *testing.T, count int) *fleet {
+func startFleet(t *testing.T, count int, args ...string) *fleet {
 	t.Helper()
 	cluster := pgtest.Private(t)
 	endpoint, access, secret := s3test.Server(t)
-	r := &fleet{t: t, cluster: cluster, now: make([]atomic.Pointer[process], count), env: []string{
+	r := &fleet{t: t, cluster: cluster, args: args, now: make([]atomic.Pointer[process], count), env: []string{
 		"PARLEY_DATABASE_URL=" + cluster.URL(),
 		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
 		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
@@ -54,7 +55,7 @@ func startFleet(t *testing.T, count int) *fleet {
 // start starts a server, or one in the place of one that has ended.
 func (r *fleet) start(i int) {
 	r.t.Helper()
-	p := serve(r.t, r.dirs[i], r.env, "--log-level", "info", "--log-format", "text")
+	p := serve(r.t, r.dirs[i], r.env, r.args...)
 	r.mu.Lock()
 	r.logs = append(r.logs, p.log)
 	r.mu.Unlock()

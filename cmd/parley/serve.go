@@ -194,8 +194,9 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler *rest.Server,
 		case <-ctx.Done():
 		}
 	}
-	log.Info("draining", "at_most", cfg.drainTimeout)
+	log.Info("draining", "after", cfg.drainDelay, "at_most", cfg.drainTimeout)
 	handler.Drain()
+	time.Sleep(cfg.drainDelay) // a second signal ends the process
 	drain()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
 	defer cancel()
