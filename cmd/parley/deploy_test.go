@@ -31,7 +31,7 @@ func TestImageHasTheSources(t *testing.T) {
 // to the settings there are.
 func TestDeploymentsUseRealSettings(t *testing.T) {
 	t.Parallel()
-	settings := readFile(t, "../../README.md")
+	settings := readFile(t, "../../docs/running.md")
 	// These are those of compose.yaml itself, for passwords.
 	own := []string{"PARLEY_BUCKET_SECRET", "PARLEY_DATABASE_PASSWORD"}
 	for _, file := range []string{"../../Dockerfile", "../../compose.yaml"} {
