@@ -26,7 +26,7 @@ func (c client) talk(args ...string) *exec.Cmd {
 }
 
 // typed runs the program to its end, with something on standard input.
-func typed(t *testing.T, cmd *exec.Cmd, stdin string) result {
+func typed(t testing.TB, cmd *exec.Cmd, stdin string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr

@@ -47,7 +47,7 @@ func (c client) refusal() string {
 	return strings.TrimSpace(text) + "\n"
 }
 
-func readFile(t *testing.T, path string) string {
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -65,7 +65,7 @@ func (c client) hold() (letGo func()) {
 }
 
 // children lists the processes that a process has started.
-func children(t *testing.T, parent int) []int {
+func children(t testing.TB, parent int) []int {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(files) == 0 {

@@ -226,7 +226,7 @@ func (s *stream) add(id, data string) error {
 
 // fallible is a server that is not always there, nor always in the same place.
 type fallible struct {
-	t     *testing.T
+	t     testing.TB
 	token string
 	where func() *process
 	// fuse counts the events until due is told.
@@ -470,7 +470,7 @@ func (c client) checkAllEnded(atLeast int) {
 
 // load is clients that stream until all is asked.
 type load struct {
-	t       *testing.T
+	t       testing.TB
 	clients sync.WaitGroup
 	downs   atomic.Int64
 

@@ -225,7 +225,7 @@ func (p *process) peakMemory() int64 {
 }
 
 // peakMemory is the most memory that a process has had, in bytes.
-func peakMemory(t *testing.T, pid int) int64 {
+func peakMemory(t testing.TB, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // command is the program, to be run in an empty folder with no settings but
 // those given.
-func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
+func command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ type result struct {
 }
 
 // runCommand runs the program to its end.
-func runCommand(t *testing.T, dir string, env []string, args ...string) result {
+func runCommand(t testing.TB, dir string, env []string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := command(t, dir, env, args...)
@@ -72,7 +72,7 @@ func runCommand(t *testing.T, dir string, env []string, args ...string) result {
 
 // process is a running server.
 type process struct {
-	t   *testing.T
+	t   testing.TB
 	cmd *exec.Cmd
 	url string
 	dir string
@@ -102,13 +102,13 @@ func (b *syncBuffer) String() string {
 }
 
 // serve starts a server on a port of its own and waits until it is ready.
-func serve(t *testing.T, dir string, env []string, args ...string) *process {
+func serve(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
 	return start(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 }
 
 // start starts the program and waits until it says where it can be asked.
-func start(t *testing.T, dir string, env []string, args ...string) *process {
+func start(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, dir: dir, env: env, log: &syncBuffer{}, done: make(chan error, 1)}
 	p.cmd = command(t, dir, env, args...)

@@ -21,7 +21,7 @@ import (
 
 // fleet is several servers on one database and one bucket.
 type fleet struct {
-	t       *testing.T
+	t       testing.TB
 	cluster *pgtest.Cluster
 	env     []string
 	args    []string

@@ -131,7 +131,7 @@ func TestServeCutsOff(t *testing.T) {
 	}
 }
 
-func eventually(t *testing.T, holds func() bool) {
+func eventually(t testing.TB, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
