@@ -39,6 +39,9 @@ func (q *query) tablesOf() []*table {
 			add(i.column.table)
 		}
 		add(i.table)
+		for _, c := range i.of {
+			add(c.column.table)
+		}
 	}
 	for _, c := range q.groups {
 		add(c.table)
@@ -52,6 +55,9 @@ func (q *query) tablesOf() []*table {
 			add(o.item.column.table)
 		}
 		add(o.item.table)
+		for _, c := range o.item.of {
+			add(c.column.table)
+		}
 	}
 	for _, h := range q.having {
 		add(h.table)
@@ -114,6 +120,12 @@ func (b *builder) item(i item) string {
 	if i.agg == "any" {
 		return "count(*) > 0"
 	}
+	if i.agg == "share" {
+		return b.share(i)
+	}
+	if i.agg == "change" {
+		return b.change(i)
+	}
 	if i.column == nil {
 		return "count(*)"
 	}
@@ -140,6 +152,9 @@ func (b *builder) selectFrom(q *query) (string, bool) {
 	}
 	if q.aggregated() && q.limit > 1 && len(b.groupKeys(q)) == 0 {
 		return b.ofTheFirst(q)
+	}
+	if len(q.having) > 0 && len(q.groups) == 0 && q.groupTable != nil && len(q.items) == 1 && q.items[0].agg == "count" && q.items[0].table == q.groupTable {
+		return b.countGroups(q)
 	}
 	var out strings.Builder
 	out.WriteString("SELECT ")
@@ -196,6 +211,8 @@ func (i item) label() string {
 		return "count"
 	case i.agg == "any":
 		return "any"
+	case i.agg == "share", i.agg == "change":
+		return i.agg + " in percent"
 	}
 	return names[i.agg] + " " + i.column.name
 }

@@ -35,7 +35,7 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 		x.confidence *= 0.2
 		return x, nil
 	}
-	if !empty(got) {
+	if !empty(got) || rd.mayBeNone {
 		x.confidence *= rd.shape(got)
 		return x, nil
 	}

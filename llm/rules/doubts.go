@@ -206,7 +206,7 @@ func (r *reader) confidence() float64 {
 	if all > 0 {
 		sure = 1 - lost/all
 	}
-	if len(r.q.conds) == 0 && len(r.q.orders) == 0 && !slices.ContainsFunc(r.links, func(k *link) bool { return r.taken(k.from) }) {
+	if len(r.q.conds) == 0 && len(r.q.orders) == 0 && !slices.ContainsFunc(r.q.items, func(i item) bool { return len(i.of) > 0 }) && !slices.ContainsFunc(r.links, func(k *link) bool { return r.taken(k.from) }) {
 		sure *= 0.4 // nothing in the data was spoken of
 	}
 	for _, d := range r.doubts {

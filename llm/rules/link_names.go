@@ -48,6 +48,9 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 			return
 		}
 	}
+	if counts && last.lemma != last.lower && slices.ContainsFunc(l.tables, func(t *table) bool { return nameScore(words[1:], t.words) >= 0.95 }) {
+		return // "the number of shops": how many
+	}
 	for _, t := range l.tables {
 		if score := nameScore(words, t.words); score >= 0.6 && !asks {
 			k := at(from, to)
@@ -149,10 +152,10 @@ func (c *column) match(words []string) float64 {
 		// "the code of the town"
 		score = max(score, 0.98*nameScore(words, append(slices.Clone(c.table.words), c.words...)))
 	}
-	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 {
+	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 && !(len(words) > 1 && isKeyName(c)) {
 		all := true
 		for _, w := range words {
-			all = all && slices.Contains(c.hints, w)
+			all = all && (slices.Contains(c.hints, w) || takingWords[w] && slices.ContainsFunc(c.hints, func(h string) bool { return takingWords[h] }))
 		}
 		if all && !stopWords[words[0]] {
 			score = 0.55
@@ -199,3 +202,6 @@ func nameScore(words, name []string) float64 {
 
 // genericNames are words of names that are often left unsaid.
 var genericNames = set("name id number no code date total ref list data table info type")
+
+// takingWords are what is taken for goods; a description has one of them.
+var takingWords = set("revenue turnover sale takings")

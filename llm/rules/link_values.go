@@ -43,6 +43,9 @@ func (l *linker) linkValues(from, to int, at func(int, int) *link) {
 				matches = append(matches, exactOnly(t, place)...)
 			}
 		}
+		if len(matches) == 0 && single && !quoted && len(l.tables) > 1 && first.lemma != first.lower {
+			matches = headed(t, first.lemma)
+		}
 		matches = slices.DeleteFunc(matches, func(m valueMatch) bool { return !m.exact && !quoted && l.passing(from, to, len(parts), m) })
 		if len(matches) == 0 {
 			continue
@@ -177,4 +180,23 @@ func bent(t *table, word token) []valueMatch {
 		}
 	}
 	return nil
+}
+
+// headed finds the things of a table whose names end in a noun: lamps are all that
+// is called some lamp.
+func headed(t *table, noun string) []valueMatch {
+	name := nameColumn(t)
+	if name == nil || name.kind != kindText || len(noun) < 3 {
+		return nil
+	}
+	m := valueMatch{column: name, exact: true, guess: true}
+	for _, ref := range t.index.containing(noun) {
+		if ref.column == name && strings.HasSuffix(ref.normal(), " "+noun) {
+			m.refs = append(m.refs, ref)
+		}
+	}
+	if len(m.refs) == 0 {
+		return nil
+	}
+	return []valueMatch{m}
 }

@@ -271,7 +271,7 @@ func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 
 // named reports whether the question names a table, by itself or with a column.
 func (r *reader) named(t *table) bool {
-	return slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t }) ||
+	return t == r.event || slices.ContainsFunc(r.spoken, func(m mention) bool { return m.table == t }) ||
 		slices.ContainsFunc(r.links, func(k *link) bool {
 			return l(k) > 1 && r.names(k, t) && slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.column.table == t && m.score >= 0.9 })
 		})

@@ -28,7 +28,7 @@ type query struct {
 
 // item is a column of the result.
 type item struct {
-	agg      string // "", count, avg, sum, min, max, median
+	agg      string // "", count, avg, sum, min, max, median, share, change
 	distinct bool
 	column   *column // nil for count(*)
 	table    *table  // what is counted
@@ -36,6 +36,11 @@ type item struct {
 	link     *link
 	// sums says that the figures of several rows are meant together.
 	sums bool
+	// of is what the part meets that a share is of.
+	of []cond
+	// figure is what a change is of, and by the span of time from one to the next.
+	figure *item
+	by     *column
 }
 
 // cond is a condition on rows. Those with the same or are alternatives.

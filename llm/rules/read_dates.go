@@ -154,7 +154,11 @@ func (r *reader) dateColumn(d date, i int) *column {
 // they are what happened at some time.
 func (r *reader) likely() []*table {
 	tables := slices.Clone(r.tables)
+	happened := r.happeningOf(nil)
 	rank := func(t *table) int {
+		if t == r.event {
+			return -len(r.tables)
+		}
 		if at := slices.IndexFunc(r.spoken, func(m mention) bool { return m.table == t }); at >= 0 {
 			for _, m := range r.spoken {
 				if m.table != t && r.joins.manyOf(m.table, t) {
@@ -166,7 +170,10 @@ func (r *reader) likely() []*table {
 		if slices.ContainsFunc(r.links, func(k *link) bool { return len(k.columns) > 0 && k.columns[0].column.table == t }) {
 			return len(r.spoken)
 		}
-		return len(r.spoken) + 1
+		if happened != nil && happened.table == t {
+			return len(r.spoken) + 1
+		}
+		return len(r.spoken) + 2
 	}
 	slices.SortStableFunc(tables, func(a, b *table) int { return rank(a) - rank(b) })
 	return tables

@@ -162,6 +162,11 @@ func (r *reader) readAggregates(i int) {
 			break
 		}
 	}
+	if c, end := r.dealValue(j); c != nil {
+		r.take(i, end)
+		r.addFigures(kinds, c, i)
+		return
+	}
 	k := r.linkFrom(j, articles)
 	if k == nil {
 		return
@@ -170,9 +175,16 @@ func (r *reader) readAggregates(i int) {
 	if c == nil {
 		return
 	}
+	if r.valueOfPieces(i, c) {
+		r.doubt(0.5)
+	}
 	r.take(i, k.to)
+	r.addFigures(kinds, c, i)
+}
+
+func (r *reader) addFigures(kinds []string, c *column, at int) {
 	for _, a := range kinds {
-		r.q.items = append(r.q.items, item{agg: a, column: c, at: i})
+		r.q.items = append(r.q.items, item{agg: a, column: c, at: at})
 		r.note("the " + item{agg: a, column: c}.label())
 	}
 }

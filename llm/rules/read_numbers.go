@@ -123,6 +123,9 @@ func (r *reader) yearColumn(n float64) *column {
 func (r *reader) numberColumn(i, end int, n float64) (*column, *link) {
 	if before := r.linkBefore(i, copulas); before != nil {
 		if c := r.measureOf(before); c != nil && (c.kind != kindDate || yearLike(n)) {
+			if year := r.yearBeside(i, n, c); year != nil {
+				return year, nil
+			}
 			return c, before
 		}
 	}
@@ -137,4 +140,18 @@ func (r *reader) numberColumn(i, end int, n float64) (*column, *link) {
 		}
 	}
 	return nil, nil
+}
+
+// yearBeside is the date that a year tells of which stands after a figure: "the
+// revenue in 2025". It is nil where the number may be the figure itself.
+func (r *reader) yearBeside(i int, n float64, c *column) *column {
+	if r.solo() || !yearLike(n) || !numericColumn(c) || c.years() || slices.Contains(c.words, "year") || !wordIs(r.lower(i-1), "in", "of", "during", "for") {
+		return nil
+	}
+	for _, date := range c.table.columns {
+		if date.kind == kindDate {
+			return date
+		}
+	}
+	return nil
 }

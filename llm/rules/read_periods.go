@@ -21,6 +21,10 @@ func (r *reader) readPeriods() {
 		if asked {
 			end = phrase(r.tokens, i, "which|what day|week|month|quarter|year")
 		}
+		span := r.lower(end - 1)
+		if adjective := spanAdjectives[r.lower(i)]; end < 0 && adjective != "" && !r.solo() {
+			asked, span, end = false, adjective, i+1
+		}
 		if end < 0 || r.taken(i) || r.taken(end-1) {
 			continue
 		}
@@ -28,19 +32,33 @@ func (r *reader) readPeriods() {
 			continue
 		}
 		c := r.dateColumn(date{}, i)
+		if own := r.measureDate(); own != nil {
+			c = own
+		}
 		if c == nil {
 			continue
 		}
-		span := *c
-		span.period, span.kind, span.values, span.unique = r.lower(end-1), kindText, nil, false
-		r.q.groups = append(r.q.groups, &span)
+		by := c.by(span)
+		r.q.groups = append(r.q.groups, by)
 		if asked {
-			r.q.items = append(r.q.items, item{column: &span, at: i})
+			r.q.items = append(r.q.items, item{column: by, at: i})
 		}
 		r.take(i, end)
-		r.note("for each " + span.period + " of " + c.name)
+		r.note("for each " + span + " of " + c.name)
 		return
 	}
+}
+
+// spanAdjectives are how spans of time are spoken of before a figure.
+var spanAdjectives = map[string]string{
+	"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year", "annual": "year",
+}
+
+// by is a date as the span of time that it lies in.
+func (c *column) by(span string) *column {
+	s := *c
+	s.period, s.kind, s.values, s.unique = span, kindText, nil, false
+	return &s
 }
 
 // settlePeriods adds up the figures that are asked for by spans of time, or of
@@ -71,4 +89,27 @@ func (r *reader) severalFor(t *table) bool {
 // byPeriod reports whether figures are given for spans of time.
 func (q *query) byPeriod() bool {
 	return slices.ContainsFunc(q.groups, func(c *column) bool { return c.period != "" })
+}
+
+// measureDate is the date of the one figure that the question names; nil when it
+// names none, or several, or the figure has none.
+func (r *reader) measureDate() *column {
+	var t *table
+	for _, k := range r.links {
+		if r.isTable(k) != nil || !r.isMeasure(k) || r.isValueOnly(k) {
+			continue
+		}
+		c := r.measureOf(k)
+		if t != nil && c.table != t {
+			return nil
+		}
+		t = c.table
+	}
+	if t == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(t.columns, func(c *column) bool { return c.kind == kindDate }); i >= 0 {
+		return t.columns[i]
+	}
+	return nil
 }

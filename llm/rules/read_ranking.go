@@ -57,6 +57,11 @@ func (r *reader) rankingFigure(i int, t *table, values bool) (item, int) {
 			agg = "avg"
 		}
 	}
+	if end := phrase(r.tokens, i, pieceWords+" sold|bought|ordered?"); end > 0 && agg == "" {
+		if h := r.happeningOf(t); h != nil && h.table != t {
+			return h.pieces(i), end
+		}
+	}
 	k := r.linkFrom(i, nil)
 	if k == nil {
 		return item{}, -1

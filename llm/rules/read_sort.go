@@ -9,7 +9,7 @@ func (r *reader) readSorting() {
 		end := -1
 		switch {
 		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && !wordIs(r.lower(i-1), "the", "in", "per", "each", "every", "an") &&
-			!(r.linkAt(i) != nil && !wordIs(r.lower(i), "order", "sort")):
+			!(r.linkAt(i) != nil && !wordIs(r.lower(i), "order", "sort")) && !(r.linkAt(i) != nil && r.isTable(r.linkAt(i)) != nil && r.lower(i+1) != "by"):
 			end = i + 1
 		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
 			end = i + 1
@@ -99,7 +99,7 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && (r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1))) {
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && (r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.countsAll(r.linkAt(i-1))) {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
@@ -125,6 +125,12 @@ func (r *reader) readGroups() {
 		r.groupBy(k)
 		r.sums = r.sums || r.lower(i) == "per"
 	}
+}
+
+// countsAll reports whether a question starts with a table, and so speaks of how
+// many rows it has: "orders by status".
+func (r *reader) countsAll(k *link) bool {
+	return k.from == 0 && r.isTable(k) != nil && !r.solo()
 }
 
 // isMeasure reports whether a link names a column of figures, rather than of

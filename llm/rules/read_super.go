@@ -58,6 +58,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if limit == 1 && !r.solo() {
 		limit = r.someOf()
 	}
+	if limit == 1 && s.hint == "date" && r.asksForLatest(i, to) {
+		limit = longRanking
+	}
 	w := r.lower(i)
 	if wordIs(w, "top", "best") && r.readRanking(from, to, s, limit) {
 		return
@@ -76,6 +79,11 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	}
 	if figure := aggregates[r.lower(to)]; (figure == "sum" || figure == "avg") && !r.taken(to) {
 		// "the highest total amount": of each group.
+		if c, end := r.dealValue(to + 1); c != nil {
+			r.take(to, end)
+			r.addSuperlative(item{agg: figure, column: c, at: from}, s.desc, limit, from, to)
+			return
+		}
 		if k := r.linkFrom(to+1, articles); k != nil {
 			if c := r.measureOf(k); c != nil && c.kind == kindNumber {
 				r.take(to, k.to)
@@ -170,7 +178,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 			r.doubt(0.1)
 			r.addSuperlative(item{column: c, at: from}, s.desc, limit, from, to)
 			r.q.orders[len(r.q.orders)-1].shown = false
+			return
 		}
+		r.readBiggest(from, to, s, limit)
 	}
 }
 
@@ -267,6 +277,9 @@ func (r *reader) takeCounted(from int, k *link) {
 
 // readMostFrequent reads "the most common …".
 func (r *reader) readMostFrequent(from, to int, s superlative, limit int) {
+	if r.lower(to-1) == "popular" && r.readPopular(from, to, s, limit) {
+		return
+	}
 	r.take(from, to)
 	k := r.linkFrom(to, articles)
 	if k != nil && r.isTable(k) != nil {
@@ -289,6 +302,9 @@ func (r *reader) readMostFrequent(from, to int, s superlative, limit int) {
 func (r *reader) addSuperlative(i item, desc bool, limit, from, to int) {
 	r.take(from, to)
 	if i.column != nil && i.agg == "" && r.find("in total|altogether|overall|all") > 0 && len(r.spoken) > 0 && r.joins.manyOf(r.spoken[0].table, i.column.table) {
+		i.agg = "sum"
+	}
+	if i.agg == "" && i.column != nil && r.overGroups(i.column, from, to) {
 		i.agg = "sum"
 	}
 	shown := i.column != nil && i.agg == "" && r.zones.asked[from]

@@ -33,6 +33,12 @@ type reader struct {
 	zones zones
 	// raw is the query, where no parts of one say it.
 	raw string
+	// event is the table of what happened, where the question is about that.
+	event *table
+	// mayBeNone says that it is an answer when there is nothing.
+	mayBeNone bool
+	// part is where, from 1, the part is spoken of that a share is asked of.
+	part int
 	// chosen says that all there is to say was read.
 	chosen bool
 }
@@ -61,7 +67,13 @@ func (r *reader) read() {
 	r.readSorting()
 	r.readPeriods()
 	r.readGroups()
-	r.readAbsence()
+	r.readEmpty()
+	r.readShares()
+	r.readChanges()
+	r.readTrade()
+	if !r.chosen {
+		r.readAbsence()
+	}
 	if r.solo() {
 		r.readPairs()
 	}

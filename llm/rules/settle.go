@@ -13,6 +13,7 @@ func (r *reader) settle() {
 		r.settleSolo()
 	}
 	r.settleSuperlatives()
+	r.settleShare()
 	r.settleItems()
 	r.settleAbsence()
 	r.settlePresence()
@@ -257,6 +258,11 @@ func (r *reader) settleDistinct() {
 		return
 	}
 	c, k := q.items[0].column, q.items[0].link
+	if c == nameColumn(c.table) && c.table == q.main && r.find("something|anything") > 0 && slices.ContainsFunc(q.conds, func(o cond) bool { return r.related(o.column) }) {
+		// "which customers returned something": each once.
+		r.takeWords("something", "anything")
+		q.distinct = true
+	}
 	if len(q.conds) == 0 {
 		// "List the cities": each once, unless it is of the rows of a table.
 		q.distinct = q.distinct || k != nil && !c.unique && c.kind == kindText && len(r.spoken) == 0 && c != nameColumn(c.table)

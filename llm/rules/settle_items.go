@@ -9,6 +9,10 @@ func (r *reader) settleItems() {
 	if q.main == nil {
 		return
 	}
+	if len(q.items) == 0 && !q.star && (len(q.groups) > 0 || q.groupTable != nil && q.groupTable != q.main) && len(q.orders)+len(q.having) == 0 && !r.solo() {
+		// "orders per city": how many.
+		q.items = append(q.items, item{agg: "count", table: q.main})
+	}
 	if len(q.items) == 0 && !q.star {
 		t := q.main
 		c := nameColumn(t)
@@ -26,6 +30,7 @@ func (r *reader) settleItems() {
 		}
 	}
 	r.settleSums()
+	r.settleTotals()
 	r.settlePeriods()
 	figures := q.aggregated()
 	if r.sums && q.groupTable != nil && !slices.ContainsFunc(q.items, func(i item) bool { return i.agg != "avg" || i.column.table != q.groupTable }) {
