@@ -23,7 +23,7 @@ const (
 func (r *Rules) Answer(_ context.Context, task llm.AnswerTask) (llm.Answer, error) {
 	var parts []string
 	for i, s := range task.Steps {
-		parts = append(parts, answerStep(s, i+1))
+		parts = append(parts, answerStep(s, i+1)+tablesHint(s, task.Datasets))
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing was looked up, so there is nothing to say."}
@@ -31,10 +31,21 @@ func (r *Rules) Answer(_ context.Context, task llm.AnswerTask) (llm.Answer, erro
 	return llm.Answer{Markdown: strings.Join(parts, "\n\n")}, nil
 }
 
+// tablesHint says what can be asked of the tables where a question was looked up
+// in texts, because it was not understood as one about tables; else "".
+func tablesHint(s llm.Step, datasets []llm.Dataset) string {
+	tables, _ := split(datasets)
+	hint := examples(tables)
+	if s.Failure != "" || hint == "" || !strings.HasPrefix(s.Reasoning, searchReading) {
+		return ""
+	}
+	return "\n\nIt was not understood as a question about the tables. " + plain(hint, maxPassage)
+}
+
 func answerStep(s llm.Step, n int) string {
 	cite := fmt.Sprintf("[step %d]", n)
 	if s.Failure != "" {
-		return fmt.Sprintf("“%s” could not be looked up: %s %s", plainCell(s.Instruction), plainCell(s.Failure), cite)
+		return fmt.Sprintf("“%s” could not be looked up: %s %s", plainCell(s.Instruction), plain(s.Failure, maxPassage), cite)
 	}
 	columns, rows := cells(s.Rows)
 	switch {

@@ -123,10 +123,16 @@ func (b *builder) item(i item) string {
 	if i.agg == "share" {
 		return b.share(i)
 	}
+	if i.agg == "each" {
+		return "count(*) / count(DISTINCT " + b.ref(i.column) + ")"
+	}
 	if i.agg == "change" {
 		return b.change(i)
 	}
 	if i.column == nil {
+		if key := b.joinedKey(i.table); i.agg == "count" && key != nil {
+			return "count(DISTINCT " + b.ref(key) + ")"
+		}
 		return "count(*)"
 	}
 	ref := b.ref(i.column)
@@ -211,6 +217,8 @@ func (i item) label() string {
 		return "count"
 	case i.agg == "any":
 		return "any"
+	case i.agg == "each":
+		return "average count"
 	case i.agg == "share", i.agg == "change":
 		return i.agg + " in percent"
 	}

@@ -28,6 +28,20 @@ func (b *builder) change(i item) string {
 	return fmt.Sprintf("round(100.0 * (%s / nullif(lag(%s) OVER (ORDER BY %s), 0) - 1), 2)", figure, figure, b.ref(i.by))
 }
 
+// joinedKey is the key of a table whose rows a query has several times, as it is
+// joined with what happened to them; nil when each is there once.
+func (b *builder) joinedKey(t *table) *column {
+	if t == nil {
+		return nil
+	}
+	for other := range b.alias {
+		if other != t && b.joins.manyOf(t, other) {
+			return keyColumn(t)
+		}
+	}
+	return nil
+}
+
 // countGroups writes how many rows of a table have so many of another.
 func (b *builder) countGroups(q *query) (string, bool) {
 	key := keyColumn(q.groupTable)

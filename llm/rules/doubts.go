@@ -115,6 +115,12 @@ func (r *reader) weighQuery() {
 			}
 		}
 	}
+	for _, c := range q.conds {
+		// "in 2024 but not in 2025" is about different rows of the same thing.
+		if c.op == "<>" && r.related(c.column) && slices.ContainsFunc(q.conds, func(o cond) bool { return o.column == c.column && o.op == "=" }) {
+			r.doubt(0.5)
+		}
+	}
 	parts := len(q.having) + len(q.absent)
 	if q.both {
 		parts++
@@ -173,7 +179,7 @@ func (r *reader) left() []string {
 
 // quietWords are verbs and the like that tables rarely have a word for.
 var quietWords = set(`want know like need see let say said kind sort available
-	happened happen occurred occur took take taken place held hold spoken speak speaks live lives living work works working
+	happened happen occurred occur took take taken place places placed held hold spoken speak speaks live lives living work works working
 	play plays played produce produces produced built build builds write written receive received receives get got gets
 	contain contains containing include includes including ever yet still currently first
 	currently per listed present ascending descending order sorted sort

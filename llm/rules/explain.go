@@ -40,7 +40,7 @@ func quoteWords(words []string) string {
 
 // notUnderstood says what of a question was not understood, and what there is.
 func notUnderstood(readings []reading, tokens []token, datasets []llm.Dataset, again bool) error {
-	about := "The data holds " + describe(datasets) + "."
+	about := "The data holds " + describe(datasets) + "." + examples(datasets)
 	if again && len(readings) == 0 {
 		return llm.Unanswerable("The question could not be looked up, and there is no other way to read it. %s", about)
 	}
@@ -83,3 +83,33 @@ func describe(datasets []llm.Dataset) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// examples are questions that are understood, of the dataset that has most to ask
+// about; "" when there is none.
+func examples(datasets []llm.Dataset) string {
+	best := ""
+	for _, d := range datasets {
+		t := newTable(d, 0)
+		things := strings.Join(strings.Fields(strings.ReplaceAll(t.name, "_", " ")), " ")
+		var figure, group *column
+		for _, c := range t.columns {
+			switch {
+			case isKeyName(c) || len(c.words) == 0:
+			case c.kind == kindNumber && figure == nil:
+				figure = c
+			case c.kind == kindText && !overlap(c.words, []string{"name", "email", "title", "phone", "address"}):
+				group = c
+			}
+		}
+		if best == "" {
+			best = " You can ask, for example: “How many " + things + " are there?”"
+		}
+		if figure != nil && group != nil {
+			return " You can ask, for example: “How many " + things + " are there for each " + spoken(group) + "?” or “What is the average " + spoken(figure) + " of " + things + "?”"
+		}
+	}
+	return best
+}
+
+// spoken is the name of a column as people write it.
+func spoken(c *column) string { return strings.ReplaceAll(c.name, "_", " ") }

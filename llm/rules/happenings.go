@@ -101,3 +101,6 @@ func (h *happening) worth(at int) item {
 	}
 	return item{agg: "sum", column: h.money, at: at}
 }
+
+// times is how often it happened.
+func (h *happening) times(at int) item { return item{agg: "count", table: h.table, at: at} }

@@ -152,7 +152,7 @@ func (c *column) match(words []string) float64 {
 		// "the code of the town"
 		score = max(score, 0.98*nameScore(words, append(slices.Clone(c.table.words), c.words...)))
 	}
-	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 && !(len(words) > 1 && isKeyName(c)) {
+	if score < 0.5 && len(c.hints) > 0 && len(words) <= 3 && !(len(words) > 1 && (isKeyName(c) || overlap(words, c.table.words))) {
 		all := true
 		for _, w := range words {
 			all = all && (slices.Contains(c.hints, w) || takingWords[w] && slices.ContainsFunc(c.hints, func(h string) bool { return takingWords[h] }))

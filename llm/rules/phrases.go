@@ -70,6 +70,8 @@ var comparators = []comparator{
 	{"heavier than", ">", "weight"},
 	{"lighter than", "<", "weight"},
 	{"weighing|weighed|weighted|weigh|weighs more than", ">", "weight"},
+	{"cheaper than", "<", "price"},
+	{"more? expensive|pricier than", ">", "price"},
 	{"faster than", ">", "speed"},
 	{"slower than", "<", "speed"},
 	{"later than", ">", "year"},

@@ -28,7 +28,7 @@ type query struct {
 
 // item is a column of the result.
 type item struct {
-	agg      string // "", count, avg, sum, min, max, median, share, change
+	agg      string // "", count, avg, sum, min, max, median, share, change, each
 	distinct bool
 	column   *column // nil for count(*)
 	table    *table  // what is counted

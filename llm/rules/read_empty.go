@@ -6,6 +6,9 @@ func (r *reader) readEmpty() {
 	if r.solo() {
 		return
 	}
+	if r.find("how many") == 2 && r.find("are|is left|available") > 0 {
+		r.doubt(0.5) // what is left is not what there is
+	}
 	for i := range r.tokens {
 		if r.taken(i) {
 			continue
@@ -24,6 +27,9 @@ func (r *reader) readEmpty() {
 			continue
 		}
 		k := r.linkFrom(end, set("the"))
+		if k == nil {
+			continue
+		}
 		c := r.columnOf(k, func(c *column) bool {
 			return c.kind == kindNumber && c.integers && !r.joins.refs[c] && !isKeyName(c) && !c.years()
 		})

@@ -169,6 +169,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 	if wordIs(w, "most", "least") && (to >= len(r.tokens) || r.tokens[to].mark) && k == nil {
 		// "which venue was used the most": how often it occurs.
 		r.doubt(0.05)
+		if before := skipBack(r.tokens, from-1, "the"); !r.solo() && before >= 0 && !wordIs(r.lower(before), "used", "listed", "appears", "appeared", "occurs", "occurred", "appear", "occur") && r.linkAt(before) == nil {
+			r.doubt(0.4) // done the most: what was done is not known
+		}
 		r.takeWords("used", "listed", "appears", "appeared", "occurs", "occurred", "appear", "occur")
 		r.addSuperlative(item{agg: "count", at: from}, s.desc, limit, from, to)
 		return
@@ -182,6 +185,14 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		}
 		r.readBiggest(from, to, s, limit)
 	}
+}
+
+// skipBack goes back over some words.
+func skipBack(tokens []token, i int, words ...string) int {
+	for i >= 0 && slices.Contains(words, tokens[i].lower) {
+		i--
+	}
+	return i
 }
 
 // weakLink reports whether a link only resembles names.

@@ -93,7 +93,12 @@ func (r *reader) readBiggest(from, to int, s superlative, limit int) {
 		return
 	}
 	r.takeLink(k)
-	r.q.items = append(r.q.items, item{column: nameColumn(h.table), at: k.from}, item{column: h.money, at: k.from})
+	shown := nameColumn(h.table)
+	if things := r.thingsNear(from, k.to); things != nil && r.isTable(things) != nil && r.isTable(things) != h.table {
+		shown = r.rankedColumn(things) // "which customer has the biggest order"
+		r.takeLink(things)
+	}
+	r.q.items = append(r.q.items, item{column: shown, at: k.from}, item{column: h.money, at: k.from})
 	r.addSuperlative(item{column: h.money, at: from}, s.desc, limit, from, to)
 	r.q.orders[len(r.q.orders)-1].shown = false
 }

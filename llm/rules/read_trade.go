@@ -24,7 +24,7 @@ func (r *reader) readTrade() {
 		if r.taken(i) {
 			continue
 		}
-		if r.readTimes(i) || r.readBestSold(i) || r.readBestPaid(i) || r.readNeverSold(i) || r.readHowMuch(i) || r.readHowManySold(i) || r.readJustBest(i) || r.readDealt(i) {
+		if r.readTimes(i) || r.readMostState(i) || r.readBestSold(i) || r.readBestPaid(i) || r.readNeverSold(i) || r.readHowMuch(i) || r.readHowManySold(i) || r.readJustBest(i) || r.readDealt(i) || r.readPriceOf(i) {
 			return
 		}
 	}
@@ -61,6 +61,9 @@ func (r *reader) readJustBest(i int) bool {
 		return false
 	}
 	k := r.linkFrom(skipNumber(r.tokens, i+1), nil)
+	if next := r.linkAfter(k); next != nil && r.isValueOnly(k) && r.isTable(next) != nil {
+		k = next // "top 5 garden products"
+	}
 	ends := i+1 >= len(r.tokens) || r.tokens[i+1].mark || wordIs(r.lower(i+1), "in", "of")
 	if k == nil && !(ends && r.q.byPeriod()) {
 		return false
@@ -75,6 +78,14 @@ func (r *reader) readJustBest(i int) bool {
 	return r.rankThings(i, i+1, (*happening).worth)
 }
 
+// linkAfter is the free link that follows another at once; nil when there is none.
+func (r *reader) linkAfter(k *link) *link {
+	if k == nil {
+		return nil
+	}
+	return r.linkFrom(k.to, nil)
+}
+
 func skipNumber(tokens []token, i int) int {
 	if _, end, ok := numberAt(tokens, i); ok {
 		return end
@@ -87,17 +98,28 @@ func skipNumber(tokens []token, i int) int {
 func (r *reader) rankThings(from, to int, figure func(*happening, int) item) bool {
 	k := r.thingsNear(from, to)
 	period := r.q.byPeriod() && len(r.q.items) > 0
-	if k == nil && !period {
+	of := r.thingsOfValue(from, to)
+	if k == nil && of == nil && !period {
 		return false
 	}
-	h := r.happeningOf(r.thingsTable(from, to))
+	t := r.thingsTable(from, to)
+	if k == nil && of != nil {
+		t = of.values[0].column.table
+	}
+	h := r.happeningOf(t)
 	if h == nil || h.money == nil && h.quantity == nil && r.find(tradeVerbs) < 0 {
 		return false
 	}
 	limit := 1
-	if !period {
+	switch {
+	case period:
+	case k != nil:
 		limit = r.rankingLimit(k, from, to)
 		r.groupThings(k)
+	default:
+		limit = r.rankingLimit(of, from, to)
+		r.q.items = append(r.q.items, item{column: nameColumn(t), at: of.from})
+		r.q.main, r.q.groupTable = t, t
 	}
 	by := figure(h, from)
 	if limit > 1 {
@@ -124,6 +146,22 @@ func (r *reader) thingsNear(from, to int) *link {
 		}
 	}
 	return nil
+}
+
+// thingsOfValue is the link to a value that the things have which are ranked: "best
+// selling toys".
+func (r *reader) thingsOfValue(from, to int) *link {
+	k := r.linkFrom(skipNumber(r.tokens, to), nil)
+	if wordIs(r.lower(0), "which", "what") && from > 1 {
+		k = r.linkFrom(1, nil)
+	}
+	if k == nil || !r.isValueOnly(k) {
+		return nil
+	}
+	if h := r.happeningOf(k.values[0].column.table); h == nil || h.table == k.values[0].column.table {
+		return nil
+	}
+	return k
 }
 
 func (r *reader) isValueOnly(k *link) bool {

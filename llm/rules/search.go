@@ -9,6 +9,9 @@ import (
 // searchLimit is how many passages are looked for.
 const searchLimit = 5
 
+// searchReading is how the reasoning of a search starts.
+const searchReading = "Read as a question of text"
+
 // searchFor makes a search of a question over datasets of passages.
 func searchFor(tokens []token, passages []llm.Dataset) (llm.Query, bool) {
 	if len(passages) == 0 {
@@ -33,7 +36,7 @@ func searchFor(tokens []token, passages []llm.Dataset) (llm.Query, bool) {
 	text := strings.Join(words, " ")
 	return llm.Query{
 		Search:     &llm.Search{Dataset: best.Name, Words: text, Limit: searchLimit},
-		Reasoning:  "Read as a question of text: the passages of " + best.Name + " that match “" + text + "” best.",
+		Reasoning:  searchReading + ": the passages of " + best.Name + " that match “" + text + "” best.",
 		Confidence: 0.6,
 	}, true
 }

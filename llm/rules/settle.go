@@ -258,14 +258,15 @@ func (r *reader) settleDistinct() {
 		return
 	}
 	c, k := q.items[0].column, q.items[0].link
-	if c == nameColumn(c.table) && c.table == q.main && r.find("something|anything") > 0 && slices.ContainsFunc(q.conds, func(o cond) bool { return r.related(o.column) }) {
-		// "which customers returned something": each once.
+	if c == nameColumn(c.table) && c.table == q.main && (wordIs(r.lower(0), "which", "who") || r.find("something|anything") > 0) && slices.ContainsFunc(q.conds, func(o cond) bool { return r.related(o.column) }) {
+		// "which customers returned something": each once, however often.
 		r.takeWords("something", "anything")
 		q.distinct = true
 	}
 	if len(q.conds) == 0 {
 		// "List the cities": each once, unless it is of the rows of a table.
-		q.distinct = q.distinct || k != nil && !c.unique && c.kind == kindText && len(r.spoken) == 0 && c != nameColumn(c.table)
+		q.distinct = q.distinct || k != nil && !c.unique && c.kind == kindText && c != nameColumn(c.table) &&
+			(len(r.spoken) == 0 || wordIs(r.lower(k.from-1), "which", "what") && r.tokens[k.to-1].lemma != r.tokens[k.to-1].lower)
 		return
 	}
 	if c.unique || k == nil || c == nameColumn(c.table) {
