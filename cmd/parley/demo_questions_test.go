@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +186,10 @@ func newcomersQuestions() map[string][][]any {
 		"How many customers spent more than 1000 euros?":     {{above(tally(customer, amount), 1000)}},
 		"How many customers from Germany ordered in 2025?":   {{len(tally(when(customer, both(german, in2025)), one))}},
 		"How many business customers are there?":             {{businesses}},
+		"What is the average revenue per month?":             {{tally(all, amount)[0][1].(float64) / float64(len(tally(month, one)))}},
+		"Which customers returned something?":                keys(tally(when(customer, returned), one)),
+		"What is the share of returned orders?":              percent(one, returned),
+		"What was the biggest order?":                        biggestOrder(),
 		"Which products were sold in 2025?":                  keys(tally(when(product, in2025), one)),
 		"Which products have never been sold?":               nil,
 		"What did Hotel Seeblick buy?":                       keys(tally(when(product, hotel), one)),
@@ -255,4 +261,9 @@ func figures(rows [][]any) (values [][]any) {
 		values = append(values, row[1:])
 	}
 	return values
+}
+
+func biggestOrder() [][]any {
+	biggest := slices.MaxFunc(sample.Orders(), func(a, b sample.Order) int { return cmp.Compare(a.Amount, b.Amount) })
+	return [][]any{{biggest.ID, biggest.Amount}}
 }

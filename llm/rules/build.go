@@ -124,7 +124,7 @@ func (b *builder) item(i item) string {
 		return b.share(i)
 	}
 	if i.agg == "each" {
-		return "count(*) / count(DISTINCT " + b.ref(i.column) + ")"
+		return b.each(i)
 	}
 	if i.agg == "change" {
 		return b.change(i)
@@ -217,6 +217,8 @@ func (i item) label() string {
 		return "count"
 	case i.agg == "any":
 		return "any"
+	case i.agg == "each" && i.figure.column != nil:
+		return "average " + i.figure.column.name
 	case i.agg == "each":
 		return "average count"
 	case i.agg == "share", i.agg == "change":

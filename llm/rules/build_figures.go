@@ -21,6 +21,11 @@ func (b *builder) share(i item) string {
 	return fmt.Sprintf("round(100.0 * %s FILTER (WHERE %s) / nullif(%s, 0), 2)", whole, strings.Join(parts, " AND "), whole)
 }
 
+// each writes what a figure is on average for each value of a column.
+func (b *builder) each(i item) string {
+	return b.item(*i.figure) + " / count(DISTINCT " + b.ref(i.column) + ")"
+}
+
 // change writes by how many percent a figure differs from that of the span of time
 // before.
 func (b *builder) change(i item) string {

@@ -121,6 +121,10 @@ func (r *reader) weighQuery() {
 			r.doubt(0.5)
 		}
 	}
+	if !r.solo() && len(q.items) == 1 && q.items[0].agg == "count" && q.items[0].column == nil && len(q.groups) == 0 && len(q.tablesOf()) == 1 &&
+		slices.ContainsFunc(q.conds, func(c cond) bool { return c.op == "in" && c.column.unique && len(c.texts) == 1 && !c.negated }) {
+		r.doubt(0.5) // there is one of each
+	}
 	parts := len(q.having) + len(q.absent)
 	if q.both {
 		parts++

@@ -43,6 +43,15 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 			return nil, t, nil
 		}
 	}
+	if piece := phrase(r.tokens, end, pieceWords); piece > 0 && !r.solo() {
+		// "less than 10 pieces in stock"
+		if k := r.linkFrom(piece, set("in on of left the")); k != nil && r.isTable(k) == nil {
+			if col := r.measureOf(k); col != nil && numericColumn(col) {
+				r.take(end, piece)
+				return col, nil, k
+			}
+		}
+	}
 	skip := set("of the different distinct other total more % $")
 	if k := r.linkFrom(end, skip); k != nil && r.tableFor(k) != nil {
 		if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {

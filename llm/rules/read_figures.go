@@ -75,7 +75,7 @@ func (r *reader) readCount(i, end int) {
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
 		return
 	}
-	if next := r.linkFrom(k.to, nil); !r.solo() && next != nil && next.from == k.to && r.isTable(next) != nil && r.isTable(k) == nil && r.isValue(k) && len(k.values) > 0 {
+	if next := r.linkFrom(k.to, nil); !r.solo() && next != nil && next.from == k.to && r.isTable(next) != nil && r.isValueOnly(k) {
 		k = next // "returned orders": a condition on what is counted
 	}
 	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {

@@ -29,6 +29,10 @@ func (r *reader) readShareOf(i int) bool {
 	if k == nil || r.linkAt(i) != nil && !weakLink(r.linkAt(i)) {
 		return false
 	}
+	said := 0
+	if next := r.linkAfter(k); next != nil && r.isTable(next) != nil && r.isValueOnly(k) {
+		said, k = k.from, next // "the share of returned orders"
+	}
 	whole := item{agg: "share", at: i}
 	switch t := r.isTable(k); {
 	case t != nil:
@@ -49,6 +53,9 @@ func (r *reader) readShareOf(i int) bool {
 		r.take(verb, verb+1)
 	}
 	r.part = verb + 1
+	if said > 0 {
+		r.part = said
+	}
 	r.takeThings(verb)
 	r.q.items = append(r.q.items, whole)
 	r.chosen = true
@@ -148,43 +155,4 @@ func (r *reader) settleShare() {
 		r.doubt(0.9)
 		r.q.items[share] = item{agg: "count", table: r.q.main}
 	}
-}
-
-// readEach reads "the average number of orders per customer" and "how many orders
-// per day on average".
-func (r *reader) readEach(i int) bool {
-	end := phrase(r.tokens, i, "average|mean number|count of")
-	if end < 0 && r.find("on average") > 0 {
-		end = phrase(r.tokens, i, "how many")
-	}
-	if end < 0 {
-		return false
-	}
-	k := r.linkFrom(end, nil)
-	if k == nil || r.isTable(k) == nil {
-		return false
-	}
-	t, by := r.isTable(k), (*column)(nil)
-	switch {
-	case r.q.byPeriod() && r.q.groups[0].table == t:
-		by = r.q.groups[0]
-	case r.q.groupTable != nil:
-		by = r.reference(t, r.q.groupTable)
-	default:
-		next := r.linkFrom(k.to, set("does do did a an each every the per"))
-		if next != nil && r.isTable(next) != nil {
-			by = r.reference(t, r.isTable(next))
-			r.takeLink(next)
-		}
-	}
-	if by == nil {
-		return false
-	}
-	r.q.groups, r.q.groupTable, r.q.main = nil, nil, t
-	r.q.items = append(r.q.items, item{agg: "each", table: t, column: by, at: i})
-	r.take(i, k.to)
-	r.takeWords("on", "average", "place")
-	r.chosen = true
-	r.note("the average number of " + t.name)
-	return true
 }

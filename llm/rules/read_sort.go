@@ -99,7 +99,14 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && r.linkAt(i-1) != nil && (r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.countsAll(r.linkAt(i-1))) {
+		if end := phrase(r.tokens, i, "distributed|split|spread|divided over|across|among|between|by the?"); end > 0 && !r.solo() && !r.taken(i) {
+			if k := r.linkFrom(end, nil); k != nil {
+				r.take(i, end)
+				r.groupBy(k)
+				continue
+			}
+		}
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && (r.linkAt(i-1) != nil || wordIs(r.lower(i-1), "rate", "rates")) && (wordIs(r.lower(i-1), "rate", "rates") || r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.countsAll(r.linkAt(i-1))) {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {

@@ -93,6 +93,9 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		}
 	}
 	k := r.linkFrom(to, set("of the number amount total one time different distinct"))
+	if next := r.linkAfter(k); !r.solo() && next != nil && next.from == k.to && r.isTable(next) != nil && r.isValueOnly(k) {
+		k = next // "the most cancelled orders": a condition on what is counted
+	}
 	for k != nil && k.from > to && len(k.columns) == 0 && len(k.tables) == 0 && r.linkFrom(k.to, nil) != nil {
 		k = r.linkFrom(k.to, nil) // "the largest number of Roman owners"
 	}

@@ -14,8 +14,11 @@ func (r *reader) overGroups(c *column, from, to int) bool {
 		return true
 	}
 	k := r.linkAhead(to)
-	if k == nil || !r.addsUp(k, c) {
+	if k == nil {
 		return false
+	}
+	if !r.addsUp(k, c) {
+		return wordIs(r.lower(to-1), "most", "least", "fewest") && r.addsWithin(from, k, c)
 	}
 	things := r.thingsNear(from, k.to)
 	if things == nil {
@@ -132,4 +135,15 @@ func (r *reader) dealValue(i int) (*column, int) {
 // counts, beside which there is a price: "the value of the stock".
 func (r *reader) valueOfPieces(i int, c *column) bool {
 	return r.find("value|worth of") > i && c.integers && !slices.Contains(c.words, "value") && r.figureCalled(c.table, []string{"price", "cost"}) != nil
+}
+
+// addsWithin reports whether the most of a count is asked for by a kind of thing:
+// "which category has the most stock".
+func (r *reader) addsWithin(from int, k *link, c *column) bool {
+	things := r.thingsNear(from, k.to)
+	if things == nil || r.isTable(things) != nil || !c.integers || c.years() {
+		return false
+	}
+	shown := r.rankedColumn(things)
+	return shown.table == c.table && !shown.unique && shown != nameColumn(shown.table) && shown.distinct*2 <= shown.filled
 }

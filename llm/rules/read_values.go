@@ -121,6 +121,9 @@ func (r *reader) isValue(k *link) bool {
 	}
 	capital := k.from > 0 && r.tokens[k.from].capital
 	exact := slices.ContainsFunc(k.values, func(m valueMatch) bool { return m.exact && !m.guess })
+	if names < 0.6 && !r.solo() && len(k.tables) == 0 && slices.ContainsFunc(k.values, func(m valueMatch) bool { return m.exact }) {
+		return true // only a description has the word
+	}
 	return exact && (capital || names < 0.75)
 }
 
@@ -145,7 +148,7 @@ func (r *reader) valueOf(k, previous *link, last *cond) *valueMatch {
 			if beside == nil || beside == k {
 				continue
 			}
-			if s := columnScore(beside, m.column); s > 0 {
+			if s := columnScore(beside, m.column); s > 0 && (m.exact || !wordIs(r.lower(k.from-1), "of") || !slices.ContainsFunc(k.values, func(o valueMatch) bool { return o.exact })) {
 				score += 0.4 * s
 			}
 			if t := r.isTable(beside); t == m.column.table {

@@ -24,9 +24,15 @@ func (r *reader) settleItems() {
 			q.star = true
 			return
 		}
+		if r.lower(0) == "where" && !r.solo() {
+			c = r.placeOf(t)
+		}
 		if c != nil {
 			q.items = append(q.items, item{column: c})
 			r.doubt(0.05)
+		}
+		if !r.solo() && c != nil && r.saysAlready(c) {
+			r.doubt(0.5) // the name of what was named is no answer
 		}
 	}
 	r.settleSums()
@@ -116,4 +122,25 @@ func (r *reader) countsOther(t *table) bool {
 		}
 	}
 	return true
+}
+
+// placeOf is the column that says where the rows of a table are; nil when none
+// does.
+func (r *reader) placeOf(t *table) *column {
+	for _, w := range []string{"city", "town", "place", "location", "address", "country", "region"} {
+		for _, c := range t.columns {
+			if slices.Contains(c.words, w) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// saysAlready reports whether the question gives the one value of a column that
+// would be shown. Questions that ask whether there is one are answered by it.
+func (r *reader) saysAlready(c *column) bool {
+	return !wordIs(r.lower(0), "is", "are", "was", "were", "do", "does", "did", "has", "have") && slices.ContainsFunc(r.q.conds, func(o cond) bool {
+		return o.column == c && o.op == "in" && len(o.texts) == 1 && !o.negated
+	})
 }

@@ -73,6 +73,14 @@ func TestTrade(t *testing.T) {
 		"What did Cedar sell?":                               "Spring Leek",
 		"Which farms sold Sugar Beet?":                       "Alder;Birch",
 		"How much is Sugar Beet?":                            "1.0",
+		"What is the share of rejected sales?":               "25.0",
+		"Rejection rate by kind":                             "leaf,33.33;root,20.0",
+		"Which farm has the most rejected sales?":            "Cedar",
+		"What is the average turnover per farm?":             "123.33333333333333",
+		"What is the average monthly turnover?":              "74.0",
+		"Which kind has the most seed?":                      "root",
+		"Which crops have less than 20 pieces in seed?":      "Curly Kale;Spring Leek;Sugar Beet",
+		"How are sales distributed over valleys?":            "East,6;West,2",
 		"Show the number of crops for each kind":             "leaf,2;root,2",
 	} {
 		if got := ask(t, d, datasets, question); sorted(got, question) != sorted(want, question) {
@@ -80,7 +88,8 @@ func TestTrade(t *testing.T) {
 		}
 	}
 	for _, question := range []string{"What was the turnover last year?", "Which crops are low on seed?", "What is our profit?", "What is the value of the seed?",
-		"What share of farms?", "Which farms sold in 2023 but not in 2024?", "How many crops are left?"} {
+		"What share of farms?", "Which farms sold in 2023 but not in 2024?", "How many crops are left?",
+		"How many Sugar Beets do we have?", "What is Cedar?"} {
 		if got := ask(t, d, datasets, question); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, "You can ask") {
 			t.Errorf("%s\ngot %s, want no guess", question, got)
 		}
