@@ -11,8 +11,9 @@
 //     lookup.go;
 //   - what is asked: reading.go runs the passes in read_*.go, each of which takes
 //     the words that it understands; naming.go, measures.go, zones.go and wh.go
-//     help them to tell columns apart, and settle*.go puts together what they
-//     found as a query (query.go);
+//     help them to tell columns apart, happenings.go finds the tables of what
+//     happened to things, and settle*.go puts together what they found as a query
+//     (query.go);
 //   - SQL: build*.go;
 //   - how sure that is: doubts.go, and check.go, which tries a query out where
 //     that is cheap.
