@@ -31,6 +31,12 @@ func (r *reader) weighLeftovers() {
 			r.doubt(0.35)
 		}
 	}
+	for i := range r.tokens {
+		// A span of time that is told from today is not known.
+		if !r.solo() && !r.taken(i) && (phrase(r.tokens, i, "last|this|next|past|previous|current year|month|week|quarter") > 0 || phrase(r.tokens, i, "today|yesterday|tomorrow") > 0) {
+			r.doubt(0.5)
+		}
+	}
 	for i, t := range r.tokens {
 		if r.taken(i) || !crucial[t.lower] {
 			continue

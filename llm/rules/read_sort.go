@@ -106,7 +106,7 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && (r.linkAt(i-1) != nil || wordIs(r.lower(i-1), "rate", "rates")) && (wordIs(r.lower(i-1), "rate", "rates") || r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.countsAll(r.linkAt(i-1))) {
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && (r.linkAt(i-1) != nil || wordIs(r.lower(i-1), "rate", "rates") || r.tokens[i-1].isNumber && !r.solo()) && (wordIs(r.lower(i-1), "rate", "rates") || r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.find("how many") >= 0 && !r.solo() || r.countsAll(r.linkAt(i-1))) {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
@@ -137,7 +137,7 @@ func (r *reader) readGroups() {
 // countsAll reports whether a question starts with a table, and so speaks of how
 // many rows it has: "orders by status".
 func (r *reader) countsAll(k *link) bool {
-	return k.from == 0 && r.isTable(k) != nil && !r.solo()
+	return k != nil && k.from == 0 && r.isTable(k) != nil && !r.solo()
 }
 
 // isMeasure reports whether a link names a column of figures, rather than of

@@ -73,6 +73,8 @@ func TestTrade(t *testing.T) {
 		"What did Cedar sell?":                               "Spring Leek",
 		"Which farms sold Sugar Beet?":                       "Alder;Birch",
 		"How much is Sugar Beet?":                            "1.0",
+		"How many sales by outcome?":                         "delivered,6;rejected,2",
+		"How many sales in 2024 by outcome?":                 "delivered,4;rejected,1",
 		"What is the share of rejected sales?":               "25.0",
 		"Rejection rate by kind":                             "leaf,33.33;root,20.0",
 		"Which farm has the most rejected sales?":            "Cedar",
@@ -89,7 +91,8 @@ func TestTrade(t *testing.T) {
 	}
 	for _, question := range []string{"What was the turnover last year?", "Which crops are low on seed?", "What is our profit?", "What is the value of the seed?",
 		"What share of farms?", "Which farms sold in 2023 but not in 2024?", "How many crops are left?",
-		"How many Sugar Beets do we have?", "What is Cedar?"} {
+		"How many Sugar Beets do we have?", "What is Cedar?",
+		"What did Cedar sell last year?", "How many sales are there this year?"} {
 		if got := ask(t, d, datasets, question); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, "You can ask") {
 			t.Errorf("%s\ngot %s, want no guess", question, got)
 		}
