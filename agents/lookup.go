@@ -88,6 +88,10 @@ func (w *Work) run(ctx context.Context, found *Found) error {
 		found.Query = clean(result.SQL, maxQuery)
 	}
 	found.Rows = rowsOf(result)
+	if found.Search != nil && len(found.Rows.Rows) == 0 {
+		found.Failure = "Nothing in the documents matches that."
+		found.Reasoning = found.Failure
+	}
 	return nil
 }
 

@@ -90,6 +90,12 @@ func scripts() map[string]func() *agentstest.Script {
 			s.Found = agentstest.Rows("WITH counted …", []string{"text"}, `{"text":"a fox","__metadata":{"score":0.9}}`)
 			s.Found.Truncated = true
 		}),
+		"search-in-vain": change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{Search: &llm.Search{Dataset: "notes", Words: "blargh"}}, nil
+			}
+			s.Found = agentstest.Rows("WITH counted …", []string{"text"})
+		}),
 		"access-gone": change(func(s *agentstest.Script) { s.DatasetsError = storage.ErrNotFound }),
 		"access-goes": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: storage.ErrNotFound} }),
 		"engine-busy": change(func(s *agentstest.Script) {
