@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,8 +26,13 @@ import (
 // asIdleServer makes the test binary a server of runs that wait.
 const asIdleServer = "RUN_AS_IDLE_SERVER"
 
-// idleStreams is how many streams are open at once.
-const idleStreams = 1000
+// idleStreams is how many streams are open at once: PARLEY_BENCH_STREAMS, or 1,000.
+var idleStreams = func() int {
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_STREAMS")); err == nil && n > 0 {
+		return n
+	}
+	return 1000
+}()
 
 // memory is what a process takes, in bytes: what Go says of its heap and stacks,
 // and what the kernel says of all of it.
@@ -60,7 +66,9 @@ func TestIdleServer(t *testing.T) {
 		if yield(working(request), nil) {
 			<-ctx.Done()
 		}
-	}))
+	}), func(cfg *Config) {
+		cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 2*idleStreams+2, idleStreams+1, idleStreams+1
+	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -181,7 +189,9 @@ func BenchmarkIdleStreams(b *testing.B) {
 		}
 		first, rest = before, after
 	}
-	each := func(before, after uint64) float64 { return (float64(after) - float64(before)) / idleStreams / 1024 }
+	each := func(before, after uint64) float64 {
+		return (float64(after) - float64(before)) / float64(idleStreams) / 1024
+	}
 	b.ReportMetric(each(first.Go, rest.Go), "KiB/stream")
 	b.ReportMetric(each(first.Resident, rest.Resident), "resident-KiB/stream")
 	b.ReportMetric(0, "ns/op")
