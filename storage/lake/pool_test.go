@@ -114,7 +114,9 @@ func TestUsersTakeTurns(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {
-		go func() { _, _ = s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute, User: "flood"}) }()
+		go func() {
+			_, _ = s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute, User: "flood"})
+		}()
 	}
 	eventually(t, "one runs, one waits", func() bool { stats := s.pool.Stats(); return stats.Running == 1 && stats.Waiting == 1 })
 	if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "flood"}); !errors.Is(err, storage.ErrTooMany) {
