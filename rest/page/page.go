@@ -42,8 +42,8 @@ const placeholder = `<meta name="parley" content="{}">`
 
 // Page serves the files.
 type Page struct {
-	cfg   Config
-	files map[string]file
+	files   map[string]file
+	uploads uploads
 }
 
 var _ http.Handler = (*Page)(nil)
@@ -56,7 +56,7 @@ type file struct {
 
 // New makes a Page.
 func New(cfg Config) (*Page, error) {
-	p := &Page{cfg: cfg, files: map[string]file{}}
+	p := &Page{files: map[string]file{}, uploads: uploads{ask: cfg.UploadOrigin}}
 	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -146,13 +146,14 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header := w.Header()
 	header.Set("Content-Type", f.mediaType)
-	header.Set("Content-Security-Policy", p.policy(r.Context()))
+	header.Set("Content-Security-Policy", policy("'self'"))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	if r.URL.Path == "/" {
 		header.Set("Cache-Control", "no-cache")
+		header.Set("Content-Security-Policy", policy(strings.TrimSpace("'self' "+p.uploads.origin(r.Context()))))
 	}
 	header.Set("Vary", "Accept-Encoding")
 	content, etag := f.plain, f.etag
@@ -164,16 +165,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// policy lets the page load its own files, and talk to its own server and to
-// where parts of uploads go.
-func (p *Page) policy(ctx context.Context) string {
-	connect := "'self'"
-	if p.cfg.UploadOrigin != nil {
-		// When it cannot be told now, an upload fails and loading the page again helps.
-		if origin, err := p.cfg.UploadOrigin(ctx); err == nil {
-			connect += " " + origin
-		}
-	}
+// policy lets the page load its own files, and talk to some origins.
+func policy(connect string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }

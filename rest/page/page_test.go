@@ -100,15 +100,31 @@ func TestSettingsAreData(t *testing.T) {
 	}
 }
 
+// TestUploadOrigin asks where uploads go for the page alone, and until it is told.
 func TestUploadOrigin(t *testing.T) {
 	t.Parallel()
-	origin, failure := "https://bucket.example", error(nil)
-	p := open(t, page.Config{UploadOrigin: func(context.Context) (string, error) { return origin, failure }})
-	if got := get(t, p, "/").Header.Get("Content-Security-Policy"); !strings.Contains(got, "connect-src 'self' https://bucket.example;") {
-		t.Errorf("the policy is %q", got)
+	asked, failure := 0, errors.New("away")
+	p := open(t, page.Config{UploadOrigin: func(ctx context.Context) (string, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the page may wait for ever")
+		}
+		asked++
+		return "https://bucket.example", failure
+	}})
+	sees := func(path, connect string, times int) {
+		t.Helper()
+		if got := get(t, p, path).Header.Get("Content-Security-Policy"); !strings.Contains(got, "connect-src "+connect+";") || asked != times {
+			t.Errorf("%s: the policy is %q, asked for %d times", path, got, asked)
+		}
 	}
+	for _, path := range p.Paths() {
+		if path != "/" {
+			sees(path, "'self'", 0)
+		}
+	}
+	sees("/", "'self'", 1)
+	failure = nil
+	sees("/", "'self' https://bucket.example", 2)
 	failure = errors.New("away")
-	if got := get(t, p, "/").Header.Get("Content-Security-Policy"); !strings.Contains(got, "connect-src 'self';") {
-		t.Errorf("the policy is %q", got)
-	}
+	sees("/", "'self' https://bucket.example", 2)
 }
