@@ -2,6 +2,7 @@
 import { ListTasksRequest, ListTasksResponse, SendMessageRequest, StreamResponse, Task as SDKTask } from '@a2a-js/sdk';
 import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { base, call, send } from './api';
+import { token } from './session';
 import { whole, type Event, type Task } from './task';
 
 export const agents = ['assistant', 'nl2ql'] as const;
@@ -18,14 +19,18 @@ export function local(address: string, origin = base.origin): string {
 
 const fetchImpl: typeof fetch = (input, init) => send(local(input instanceof Request ? input.url : String(input)), init);
 
+/** The clients of the user whose token it was. */
 const clients = new Map<Agent, Promise<Client>>();
+let owner = '';
 
 function connect(agent: Agent): Promise<Client> {
+  if (owner !== token.peek()) clients.clear();
+  owner = token.peek();
   let client = clients.get(agent);
   if (!client) {
     client = open(agent);
     clients.set(agent, client);
-    client.catch(() => clients.delete(agent));
+    client.catch(() => clients.get(agent) === client && clients.delete(agent));
   }
   return client;
 }

@@ -12,7 +12,7 @@ export class Refusal extends Error {
   }
   /** temporary says that the same request may work later. */
   get temporary(): boolean {
-    return this.status === 0 || this.status === 429 || this.status >= 500;
+    return [0, 408, 429].includes(this.status) || this.status >= 500;
   }
 }
 
@@ -27,7 +27,8 @@ export function path(texts: TemplateStringsArray, ...names: string[]): string {
 /** send is fetch with the token. Answers that are no success are thrown. */
 export async function send(address: URL | string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  headers.set('Authorization', `Bearer ${token.value}`);
+  const used = token.peek();
+  headers.set('Authorization', `Bearer ${used}`);
   let response: Response;
   try {
     response = await fetch(address, { ...init, headers });
@@ -36,7 +37,7 @@ export async function send(address: URL | string, init: RequestInit = {}): Promi
     throw new Refusal(0, 'The server cannot be reached. Check that it is running, then try again.');
   }
   if (response.ok) return response;
-  if (response.status === 401) refused();
+  if (response.status === 401) refused(used);
   throw new Refusal(response.status, await reason(response));
 }
 

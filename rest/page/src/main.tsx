@@ -7,7 +7,6 @@ import './styles/layout.css';
 import './styles/parts.css';
 import { App } from './views/App';
 
-takeFragment();
-listen();
+listen(takeFragment);
 watch();
 render(<App />, document.getElementById('page')!);

@@ -35,15 +35,20 @@ export function hrefOf(owner: string, namespace: string, rest = ''): string {
   return ['#', owner, namespace, ...(rest ? [rest] : [])].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
 
-const hash = signal(globalThis.location?.hash ?? '');
+const hash = signal('');
 
 export const place = computed(() => parse(hash.value));
 
 /** here is the namespace that one is in, as one text: it changes with the namespace alone. */
 export const here = computed(() => (place.value ? `${place.value.owner}/${place.value.namespace}` : ''));
 
-export function listen(): void {
+/**
+ * listen follows the address. What it brings that is no place is for clean to take
+ * out of it, which is told where one was.
+ */
+export function listen(clean: (before: string) => void): void {
   const take = () => {
+    clean(hash.peek());
     hash.value = location.hash;
     if (here.value) localStorage.setItem(lastKey, here.value);
   };

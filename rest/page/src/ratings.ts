@@ -1,4 +1,5 @@
 // Which runs were rated in this browser: the interface takes ratings and does not tell them.
+// They are forgotten when one signs out.
 import { signal } from '@preact/signals';
 
 export interface Rating {
@@ -28,4 +29,9 @@ export function remember(run: string, rating: Rating): void {
   while (kept.size > most) kept.delete(kept.keys().next().value!);
   ratings.value = kept;
   localStorage.setItem(key, JSON.stringify([...kept]));
+}
+
+export function forgetRatings(): void {
+  localStorage.removeItem(key);
+  ratings.value = new Map();
 }

@@ -1,6 +1,8 @@
 // Who uses the page: a token, kept for as long as the tab is open.
 import { computed, signal } from '@preact/signals';
 import { uuid } from './names';
+import { leave } from './place';
+import { forgetRatings } from './ratings';
 import { settings } from './settings';
 
 const tokenKey = 'parley.token';
@@ -28,6 +30,17 @@ export function usernameOf(jwt: string, claim: string): string {
   }
 }
 
+/** offered is a token that a link brought while somebody was signed in; '' for none. */
+export const offered = signal('');
+
+/** accept signs in by the token that is offered. */
+export function accept(): void {
+  const value = offered.value;
+  leave();
+  signOut();
+  signIn(value);
+}
+
 export function signIn(text: string): void {
   // People copy whole headers.
   const value = text.trim().replace(/^Bearer\s+/i, '');
@@ -40,15 +53,18 @@ export function signIn(text: string): void {
   token.value = value;
 }
 
+/** signOut forgets the token and what was said in ratings. */
 export function signOut(why = ''): void {
   sessionStorage.removeItem(tokenKey);
+  forgetRatings();
   notice.value = why;
+  offered.value = '';
   token.value = '';
 }
 
-/** refused is called when the server does not take the token. */
-export function refused(): void {
-  if (token.value) signOut('The server does not accept this token: it is wrong, or has expired. Sign in again.');
+/** refused is called when the server does not take a token. */
+export function refused(used: string): void {
+  if (used && used === token.value) signOut('The server does not accept this token: it is wrong, or has expired. Sign in again.');
 }
 
 /** toProvider leaves for the identity provider, which sends the browser back here. */
@@ -70,26 +86,35 @@ export function toProvider(): void {
 
 /**
  * takeFragment signs in by what the address brings, a token or an identity
- * provider's answer, and removes it from there.
+ * provider's answer, and removes it from there. It never ends a session that there
+ * is: anybody can write a link.
  */
-export function takeFragment(): void {
+export function takeFragment(before: string): void {
   if (location.hash === '' || location.hash.startsWith('#/')) return;
   const params = new URLSearchParams(location.hash.slice(1));
   const given = params.get('token');
-  const answered = params.has('access_token') || params.has('error');
-  if (given === null && !answered) return;
-  const back = answered ? sessionStorage.getItem(backKey) : '';
+  if (params.has('access_token') || params.has('error')) return takeAnswer(params, before);
+  if (given === null) return;
+  clean(token.value ? before : '');
+  if (!token.value) signIn(given);
+  else if (given && given !== token.value) offered.value = given;
+}
+
+function takeAnswer(params: URLSearchParams, before: string): void {
   const state = sessionStorage.getItem(stateKey);
+  clean(before || (sessionStorage.getItem(backKey) ?? ''));
   sessionStorage.removeItem(stateKey);
   sessionStorage.removeItem(backKey);
-  history.replaceState(null, '', location.pathname + location.search + (back ?? ''));
-  if (!answered) return signIn(given ?? '');
-  if (!state || params.get('state') !== state) {
-    return signOut('This sign-in was not begun here, so it was not used. Sign in again.');
-  }
+  if (token.value) return;
   const problem = params.get('error');
-  if (problem !== null) {
-    return signOut(`The identity provider did not sign you in: ${(params.get('error_description') || problem).slice(0, 300)}`);
+  if (!state || params.get('state') !== state) {
+    notice.value = 'This sign-in was not begun here, so it was not used. Sign in again.';
+  } else if (problem !== null) {
+    notice.value = `The identity provider did not sign you in: ${(params.get('error_description') || problem).slice(0, 300)}`;
+  } else {
+    signIn(params.get('access_token') ?? '');
   }
-  signIn(params.get('access_token') ?? '');
 }
+
+/** clean puts a place into the address. */
+const clean = (hash: string) => history.replaceState(null, '', location.pathname + location.search + hash);

@@ -25,17 +25,29 @@ export const conversations = signal<api.Summary[] | undefined>(undefined);
 /** The questions of the conversation that is open; undefined while they are read. */
 export const turns = signal<Turn[] | undefined>([]);
 let open = '';
+/** Ended when the conversation that is being opened is left. */
+let opening = new AbortController();
 
 const current = (): api.Namespace | undefined => place.value && { owner: place.value.owner, name: place.value.namespace };
 
 export const mine = (owner: string): boolean => owner === user.value;
 
-async function attempt(what: string, work: () => Promise<void>): Promise<void> {
+/** who and visit tell for whom, and where, something was asked for. */
+const who = () => token.peek();
+const visit = () => `${token.peek()} ${here.peek()}`;
+
+/**
+ * attempt does work and reports how it went. What comes when another user is
+ * there, or the same one elsewhere, is no longer wanted.
+ */
+async function attempt(what: string, scope: () => string, work: (wanted: () => boolean) => Promise<void>): Promise<void> {
+  const asked = scope();
+  const wanted = () => scope() === asked;
   try {
-    await work();
-    report(what, '');
+    await work(wanted);
+    if (wanted()) report(what, '');
   } catch (error) {
-    report(what, api.say(error));
+    if (wanted()) report(what, api.say(error));
   }
 }
 
@@ -49,8 +61,9 @@ function nowhere(error: unknown): never {
 
 /** readNamespaces lists them, and goes to one when none is chosen. */
 export const readNamespaces = () =>
-  attempt('namespaces', async () => {
+  attempt('namespaces', who, async (wanted) => {
     const list = await api.namespaces();
+    if (!wanted()) return;
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
     const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? list[0];
@@ -58,12 +71,11 @@ export const readNamespaces = () =>
   });
 
 export const readDatasets = () =>
-  attempt('datasets', async () => {
+  attempt('datasets', visit, async (wanted) => {
     const namespace = current();
     if (!namespace) return void (datasets.value = undefined);
-    const asked = here.value;
     const list: Described[] = await api.datasetsOf(namespace).catch(nowhere);
-    if (here.value !== asked) return;
+    if (!wanted()) return;
     const before = datasets.value ?? [];
     datasets.value = list.map((d) => ({ ...d, metadata: before.find((b) => b.name === d.name)?.metadata }));
     const queue = [...list];
@@ -71,19 +83,18 @@ export const readDatasets = () =>
       for (let d = queue.shift(); d; d = queue.shift()) {
         const { name } = d;
         const metadata = await api.metadataOf(d);
-        if (here.value !== asked) return;
+        if (!wanted()) return;
         datasets.value = datasets.value?.map((each) => (each.name === name ? { ...each, metadata } : each));
       }
     }));
   });
 
 export const readConversations = () =>
-  attempt('conversations', async () => {
+  attempt('conversations', visit, async (wanted) => {
     const namespace = current();
     if (!namespace) return void (conversations.value = undefined);
-    const asked = here.value;
     const list = await api.conversationsOf(namespace).catch(nowhere);
-    if (here.value === asked) conversations.value = list;
+    if (wanted()) conversations.value = list;
   });
 
 /** ask sends a question, in the conversation that is open or a new one. */
@@ -103,22 +114,24 @@ export function ask(agent: Agent, text: string): void {
 }
 
 function closeConversation(): void {
+  opening.abort();
   for (const turn of turns.peek() ?? []) turn.leave();
   turns.value = [];
 }
 
 async function openConversation(id: string, namespace: string): Promise<void> {
   turns.value = undefined;
-  const { signal } = new AbortController();
+  opening = new AbortController();
+  const { signal } = opening;
   try {
     const found = await Promise.all(agents.map(async (agent) => (await tasksOf(agent, id, signal)).map((task) => ({ agent, task }))));
-    if (open !== id) return;
+    if (signal.aborted) return;
     // Ids of tasks count up with the time.
     const list = found.flat().sort((a, b) => (a.task.id < b.task.id ? -1 : 1));
     turns.value = list.map(({ agent, task }) => Turn.of(agent, task, namespace));
     report('conversation', list.length ? '' : 'There is no such conversation any more. Ask a new question.');
   } catch (error) {
-    if (open !== id) return;
+    if (signal.aborted) return;
     turns.value = [];
     report('conversation', api.say(error));
   }

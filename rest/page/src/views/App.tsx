@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { here, place } from '../place';
-import { token } from '../session';
+import { accept, offered, token, user, usernameOf } from '../session';
+import { settings } from '../settings';
 import { namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
-import { Problem } from './Dialog';
+import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
 import { SignIn } from './SignIn';
@@ -36,8 +37,24 @@ function Console(): VNode {
         <View onUpload={setFile} />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
+      {offered.value && <Offer />}
       {file && <UploadDialog chosen={file === 'choose' ? undefined : file} onClose={() => setFile(undefined)} />}
     </div>
+  );
+}
+
+/** Offer asks whether to become whom a link signs in. */
+function Offer(): VNode {
+  const name = usernameOf(offered.value, settings.usernameClaim) || 'somebody else';
+  const close = () => (offered.value = '');
+  return (
+    <Dialog title={`Sign in as ${name}?`} onClose={close}>
+      <p>A link wants to sign you in anew. Go on only if you trust who gave it to you: what you add and ask from then on is {name}’s.</p>
+      <footer>
+        <button type="button" onClick={close}>Stay {user.value || 'signed in'}</button>
+        <button type="button" class="primary" onClick={accept}>Sign in as {name}</button>
+      </footer>
+    </Dialog>
   );
 }
 

@@ -87,7 +87,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
     if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
   }, [place.value?.conversation, here.value]);
   const submit = () => {
-    if (!text.trim() || working) return;
+    if (!text.trim() || working || !turns.value) return;
     ask(agent.value, text.trim());
     setText('');
   };

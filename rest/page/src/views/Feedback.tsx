@@ -4,6 +4,7 @@ import type { Agent } from '../a2a';
 import { rate } from '../api';
 import { ratingOf, remember } from '../ratings';
 import type { Run } from '../run';
+import { token } from '../session';
 import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 
@@ -14,8 +15,9 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
   const [comment, setComment] = useState(rated?.comment ?? '');
   const { busy, problem, work } = useWork();
   const send = (thumbsUp: boolean, words: string) => work(async () => {
+    const by = token.peek();
     await rate(run.id, thumbsUp, words);
-    remember(run.id, { thumbsUp, comment: words });
+    if (token.peek() === by) remember(run.id, { thumbsUp, comment: words });
   });
   const thumb = (thumbsUp: boolean) => {
     setAsking(true);
