@@ -114,6 +114,24 @@ func TestPageUploadsParts(t *testing.T) {
 		t.Parallel()
 		test(t, serve(t, t.TempDir(), nil))
 	})
+	t.Run("trouble", func(t *testing.T) {
+		t.Parallel()
+		p := serve(t, t.TempDir(), nil)
+		b := browse(t, p.url)
+		b.mayFail = true
+		b.is(trouble)
+		b.signIn(p.token("alice"))
+		b.press("Choose a file")
+		b.choose(path)
+		b.press("Upload")
+		b.sees("dialog", "20,000 rows are in main/big")
+		b.press("Close")
+		b.press("Data")
+		b.sees(".dataset", "20,000 rows")
+		if got := get[string](b, `[...window.troubles].join(' ')`); got != "" {
+			t.Errorf("no trouble with %s", got)
+		}
+	})
 	t.Run("bucket", func(t *testing.T) {
 		t.Parallel()
 		endpoint, access, secret := s3test.Server(t)
@@ -126,6 +144,22 @@ func TestPageUploadsParts(t *testing.T) {
 		test(t, p, endpoint)
 	})
 }
+
+// trouble has the first address of a part be one that is good no more, and the first
+// answers to what follows be lost.
+const trouble = `(() => {
+	const troubles = window.troubles = new Set(['PUT', 'new', 'prepare', 'parts', 'finish', 'ingest', 'attempts']);
+	const { open } = XMLHttpRequest.prototype;
+	XMLHttpRequest.prototype.open = function (method, url) { open.call(this, method, troubles.delete(method) ? url + '0' : url); };
+	const { fetch } = window;
+	window.fetch = async (address, init) => {
+		const answer = await fetch(address, init);
+		const path = new URL(address).pathname.replace('/new/main/big', '/new').split('/').at(-1);
+		if (troubles.delete(path)) throw new TypeError('lost');
+		return answer;
+	};
+	return true;
+})()`
 
 // letIn has a bucket take parts from an origin's pages.
 func letIn(t *testing.T, endpoint, access, secret, bucket, origin string) {

@@ -106,13 +106,14 @@ export interface Attempt {
   status: 'pending' | 'processing' | 'completed' | 'failed';
   statusMessage: string | null;
   processedRows: number;
+  attributes: { createdAt: string };
 }
 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 
-const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;
+export const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;
 
 export const metadataOf = async (d: Dataset) => (await call<{ metadata: Metadata }>('GET', pathOf(d))).metadata;
 
@@ -121,8 +122,11 @@ export const define = (d: Dataset, dataDescription: string | null, schemaDefinit
 
 export const remove = (d: Dataset) => call<void>('DELETE', pathOf(d));
 
-export const attemptsOf = async (d: Dataset, signal?: AbortSignal) =>
-  (await call<{ data: Attempt[] }>('GET', `${pathOf(d)}/ingest/attempts`, undefined, signal)).data;
+/** attemptsOf gives ingestions into a dataset, newest first: those from before a time, when one is given. */
+export const attemptsOf = async (d: Dataset, pageSize: number, beforeCreatedAt: string | undefined, signal: AbortSignal) => {
+  const query = new URLSearchParams({ pageSize: String(pageSize), ...(beforeCreatedAt && { beforeCreatedAt }) });
+  return (await call<{ data: Attempt[] }>('GET', `${pathOf(d)}/ingest/attempts?${query}`, undefined, signal)).data;
+};
 
 /** A thing that can be shared: a namespace, or a dataset in one. */
 export type Shared = Namespace | Dataset;

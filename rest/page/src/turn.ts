@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { ask, cancel, getTask, subscribe, tasksOf, type Agent, type Question } from './a2a';
 import { Refusal, say } from './api';
 import { uuid } from './names';
+import { pause } from './patience';
 import { toRun, type Run } from './run';
 import { ended, fold, type Event, type Task } from './task';
 
@@ -76,7 +77,7 @@ export class Turn {
       }
       if (ended(this.task.value)) break;
       this.lost.value = true;
-      await pause(attempt, this.stop.signal);
+      await pause(250 * 2 ** attempt, this.stop.signal);
       open = () => this.rejoin();
     }
     this.lost.value = false;
@@ -118,20 +119,4 @@ function isFinal(error: unknown): boolean {
     if ('reason' in at && typeof at.reason === 'string' && at.reason !== 'INTERNAL_ERROR') return true;
   }
   return false;
-}
-
-/** pause waits, longer with each attempt, up to 8 seconds; less when the network comes back. */
-function pause(attempt: number, signal: AbortSignal): Promise<void> {
-  const longest = Math.min(8000, 250 * 2 ** attempt);
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      removeEventListener('online', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2));
-    addEventListener('online', done);
-    signal.addEventListener('abort', done);
-  });
 }

@@ -1,103 +1,147 @@
 // A file on its way into a dataset.
 import { local } from './a2a';
-import { attemptsOf, base, call, path, Refusal, type Attempt, type Dataset } from './api';
+import { base, call, datasetsOf, namespaces, path, pathOf, Refusal, type Dataset } from './api';
+import { uuid } from './names';
+import { patiently } from './patience';
 
-interface Prepared {
+/** A part that the server has, with its etag, or one that it lacks, with the address for it. */
+interface Part {
+  partNumber: number;
+  partSize: number;
+  etag?: string;
+  url?: string;
+}
+
+interface Parts {
   uploadId: string;
   key: string;
-  presignedUrls: { url: string; size: number }[];
+  fileStatus: string;
+  parts: Part[];
 }
 
 const parallel = 4;
-const tries = 4;
+
+/** How long a part may stand still, in milliseconds. */
+const stall = 120_000;
 
 /**
  * upload sends a file in parts, several at a time, and gives the id of the
- * ingestion. sent is called with how many bytes have gone.
+ * ingestion into a dataset, which is made when there is none. What fails is tried
+ * again. sent is called with how many bytes have gone.
  */
 export async function upload(file: File, to: Dataset, sent: (bytes: number) => void, signal: AbortSignal): Promise<string> {
-  const at = path`upload/multipart/${to.owner}/${to.namespace}/${to.name}`;
-  const { uploadId, key, presignedUrls } = await call<Prepared>('POST', `${at}/prepare`, { filename: file.name, size: file.size }, signal);
-  const giveUp = new AbortController();
-  signal.addEventListener('abort', () => giveUp.abort());
+  await make(to, signal);
+  const filesToUpload = [{ filename: file.name, size: file.size }];
+  const { sessionId, files } = await patiently(signal, () =>
+    call<{ sessionId: string; files: { fileId: string }[] }>('POST', 'file-upload/prepare', { filesToUpload }, signal));
+  const { fileId } = files[0]!;
   try {
-    const etags = await sendParts(file, presignedUrls, sent, giveUp.signal);
-    const parts = etags.map((etag, i) => ({ partNumber: i + 1, etag }));
-    return (await call<{ id: string }>('POST', `${at}/finish`, { uploadId, key, parts, name: file.name }, signal)).id;
+    await patiently(signal, (further) => sendMissing(file, path`file-upload/${sessionId}/files/${fileId}`, sent, further, signal));
   } catch (error) {
-    giveUp.abort();
-    await call('POST', `${at}/abort`, { uploadId, key }).catch(() => undefined); // it is removed in time anyway
+    void call('POST', path`file-upload/${sessionId}/abort`).catch(() => undefined); // it is removed in time anyway
     throw error;
+  }
+  const id = uuid(); // chosen here, so that it is begun once however often it is asked for
+  await patiently(signal, () => call('POST', `${pathOf(to)}/ingest`, { id, files: [{ sessionId, fileId }] }, signal));
+  return id;
+}
+
+/** make makes a dataset of one's own, unless there is one. */
+async function make(to: Dataset, signal: AbortSignal): Promise<void> {
+  if (await patiently(signal, () => exists(to))) return;
+  try {
+    await patiently(signal, () => call('POST', path`ingest/new/${to.namespace}/${to.name}`, {}, signal));
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error; // it was made just now
   }
 }
 
-async function sendParts(file: File, urls: Prepared['presignedUrls'], sent: (bytes: number) => void, signal: AbortSignal): Promise<string[]> {
-  const starts = urls.map((_, i) => urls.slice(0, i).reduce((sum, part) => sum + part.size, 0));
-  const progress = urls.map(() => 0);
-  const etags = urls.map(() => '');
-  let next = 0;
-  const work = async () => {
-    while (next < urls.length) {
-      const i = next++;
-      const { url, size } = urls[i]!;
-      const blob = file.slice(starts[i], starts[i]! + size);
-      etags[i] = await sendPart(partAddress(url), blob, signal, (bytes) => {
-        progress[i] = bytes;
-        sent(progress.reduce((sum, n) => sum + n, 0));
+async function exists({ owner, namespace, name }: Dataset): Promise<boolean> {
+  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+  const found = (await namespaces()).find((each) => each.owner === owner && same(each.name, namespace));
+  return found !== undefined && (await datasetsOf(found)).some((each) => same(each.name, name));
+}
+
+/** sendMissing sends what the server lacks of a file, and has it made whole. It calls further when a part came in. */
+async function sendMissing(file: File, at: string, sent: (bytes: number) => void, further: () => void, signal: AbortSignal): Promise<void> {
+  const { uploadId, key, fileStatus, parts } = await call<Parts>('GET', `${at}/parts`, undefined, signal);
+  if (fileStatus === 'completed') return;
+  const progress = parts.map((part) => (part.etag ? part.partSize : 0));
+  let start = 0;
+  const missing = parts.flatMap((part, i) => {
+    const blob = file.slice(start, (start += part.partSize));
+    const moved = (bytes: number) => {
+      progress[i] = bytes;
+      sent(progress.reduce((sum, n) => sum + n, 0));
+    };
+    return part.etag ? [] : [async () => {
+      part.etag = await put(partAddress(part.url!), blob, signal, moved);
+      further();
+    }];
+  });
+  await several(missing);
+  await call('POST', `${at}/finish`, { uploadId, key, parts: parts.map(({ partNumber, etag }) => ({ partNumber, etag })) }, signal);
+}
+
+/** several does work, some of it at a time. After a failure no more is begun, and what is under way is waited for. */
+async function several(work: (() => Promise<void>)[]): Promise<void> {
+  const queue = [...work];
+  const hand = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      await next().catch((error) => {
+        queue.length = 0;
+        throw error;
       });
     }
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, urls.length) }, work));
-  return etags;
+  const ends = await Promise.allSettled(Array.from({ length: parallel }, hand));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /** partAddress keeps parts that come to this server at the page's origin; those for a bucket go there. */
 const partAddress = (url: string): string => (new URL(url).pathname.endsWith('/api/v1/objects/parts') ? local(url, base.origin) : url);
 
-async function sendPart(url: string, blob: Blob, signal: AbortSignal, sent: (bytes: number) => void): Promise<string> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await put(url, blob, signal, sent);
-    } catch (error) {
-      const hopeless = error instanceof Refusal && !error.temporary;
-      if (signal.aborted || hopeless || attempt === tries) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt));
-    }
+/** Stale is the answer of an address that is good no more. Asking for the parts gives another one. */
+class Stale extends Refusal {
+  override get temporary(): boolean {
+    return true;
   }
 }
 
 /** put is by XMLHttpRequest, which tells how far it is. */
 function put(url: string, blob: Blob, signal: AbortSignal, sent: (bytes: number) => void): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    const fail = (status: number, text: string) => reject(new Refusal(status, text));
-    request.upload.onprogress = (event) => sent(Math.min(event.loaded, blob.size));
+  const request = new XMLHttpRequest();
+  const abort = () => request.abort();
+  let timer: ReturnType<typeof setTimeout>;
+  const moves = () => {
+    clearTimeout(timer);
+    timer = setTimeout(abort, stall);
+  };
+  const done = new Promise<string>((resolve, reject) => {
+    request.upload.onprogress = (event) => {
+      moves();
+      sent(Math.min(event.loaded, blob.size));
+    };
     request.onload = () => {
-      if (request.status !== 200) return fail(request.status, `A part of the file was not taken (${request.status}). Try again.`);
+      if (request.status !== 200) return reject(refusal(request.status));
       sent(blob.size);
       resolve(request.getResponseHeader('ETag') ?? '');
     };
-    request.onerror = () => fail(0, 'The upload was cut off. Check that the server is running, then try again.');
-    request.onabort = () => fail(0, 'The upload was stopped.');
-    signal.addEventListener('abort', () => request.abort());
-    request.open('PUT', url);
-    request.send(blob);
+    request.onerror = () => reject(new Refusal(0, 'The upload was cut off. Check that the server is running, then try again.'));
+    request.onabort = () => reject(signal.reason ?? new Refusal(0, 'The upload stands still. Check the network, then try again.'));
+  });
+  signal.throwIfAborted();
+  signal.addEventListener('abort', abort);
+  moves();
+  request.open('PUT', url);
+  request.send(blob);
+  return done.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
   });
 }
 
-/** ingested waits for an ingestion to end, and gives how it did. */
-export async function ingested(into: Dataset, id: string, signal: AbortSignal, now: (attempt: Attempt) => void): Promise<Attempt> {
-  for (let wait = 200; ; wait = Math.min(wait * 1.5, 3000)) {
-    const attempt = await attemptsOf(into, signal).then(
-      (list) => list.find((each) => each.id === id),
-      (error) => {
-        if (error instanceof Refusal && error.temporary) return undefined;
-        throw error;
-      },
-    );
-    if (attempt) now(attempt);
-    if (attempt?.status === 'completed' || attempt?.status === 'failed') return attempt;
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    signal.throwIfAborted();
-  }
+function refusal(status: number): Refusal {
+  const words = `A part of the file was not taken (${status}). Try again.`;
+  return status === 403 || status === 404 ? new Stale(status, words) : new Refusal(status, words);
 }

@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { metadataOf, say, type Dataset } from '../api';
+import { ingested } from '../ingestion';
 import { datasetName } from '../names';
 import { go, here, hrefOf, place } from '../place';
 import { rowsWords } from '../rows';
 import { user } from '../session';
 import { datasets, mine, namespaces, readDatasets, readNamespaces, type Described } from '../store';
-import { ingested, upload } from '../upload';
+import { upload } from '../upload';
 import { Columns } from './Data';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
