@@ -256,6 +256,35 @@ func TestPageShowsTextAsText(t *testing.T) {
 	}
 }
 
+// TestPageOutlivesAnswers has answers that nest without end, and that take a reader
+// of Markdown hours, between others, and a turn that cannot be drawn.
+func TestPageOutlivesAnswers(t *testing.T) {
+	t.Parallel()
+	// What was asked before is in the prompts too, so the latest question comes first.
+	model := newModel(t, plans("", "", "Count them"), queries("", "", "SELECT 1234 AS n"), answers("Fine?", "It is **so**."),
+		answers("Slow?", strings.Repeat("_", 60_000)+"slow"), answers("Deep?", strings.Repeat("> ", 5000)+"deep"))
+	c, b := counter(t, model.env()...)
+	b.signIn(c.token)
+	for _, question := range []string{"Deep?", "Slow?", "Fine?"} {
+		b.asks("assistant", question)
+	}
+	seen := func() {
+		t.Helper()
+		b.sees(".answer .plain", "> deep")
+		b.sees(".answer .plain", "_slow")
+		b.sees(".answer strong", "so")
+	}
+	seen()
+	b.do(chromedp.Reload())
+	seen()
+
+	b.is(`(Number.prototype.toLocaleString = () => { throw new Error('no') }, true)`)
+	b.asks("assistant", "Fine?")
+	b.sees("article.turn:last-of-type [role=alert]", "cannot show all")
+	b.sees("article.turn:last-of-type .answer", "It is **so**.")
+	seen()
+}
+
 // TestPageByKeyboard does everything without a mouse, on a phone's width.
 func TestPageByKeyboard(t *testing.T) {
 	t.Parallel()

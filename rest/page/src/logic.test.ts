@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chartOf, ticks } from './chart';
 import { toCSV } from './csv';
+import { lex } from './lex';
 import { datasetName, isUUID, uuid } from './names';
 import { plain, safeLink } from './markdown';
 import { hrefOf, parse } from './place';
@@ -151,6 +152,16 @@ describe('Markdown', () => {
     expect(safeLink('https://a.example/x')).toBe('https://a.example/x');
     expect(safeLink('mailto:a@b.example')).toBe('mailto:a@b.example');
     for (const wrong of ['javascript:alert(1)', ' JavaScript:alert(1)', 'data:text/html,x', 'vbscript:x', '/here', 'x']) expect(safeLink(wrong)).toBeUndefined();
+  });
+  test('that nests without end is cut off', () => {
+    const depthOf = (value: unknown): number => (typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0);
+    expect(lex('> '.repeat(5000) + 'a')).toBeUndefined();
+    for (const text of ['> '.repeat(60) + 'a', '- '.repeat(60) + 'a', '*_'.repeat(60) + 'a' + '_*'.repeat(60)]) {
+      const tokens = lex(text)!;
+      expect(tokens[0]!.raw).toBe(text);
+      expect(depthOf(tokens)).toBeLessThan(120);
+    }
+    expect(lex('| a |\n| - |\n| **b** |')).toMatchObject([{ type: 'table', rows: [[{ tokens: [{ type: 'strong' }] }]] }]);
   });
   test('has the characters that entities stand for', () => {
     expect(plain('&lt;b&gt; &amp;amp; &#60; &#x3c; &nope; &#99999999;')).toBe('<b> &amp; < < &nope; &#99999999;');

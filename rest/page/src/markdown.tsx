@@ -1,9 +1,9 @@
 // Markdown as nodes. No HTML is ever made of a text: what looks like it is shown as it is.
-import { lexer, type Token, type Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import type { ComponentChildren, VNode } from 'preact';
-
-/** The deepest nesting that is drawn; what is deeper is shown as it was written. */
-const deepest = 24;
+import { useEffect, useState } from 'preact/hooks';
+import { deepest } from './depth';
+import { tokensOf } from './lexing';
 
 /** reference is what an answer says of a step, such as [step 1]. */
 const reference = /\[step (\d+)\]/g;
@@ -14,9 +14,19 @@ export interface MarkdownProps {
   onStep?: (index: number) => void;
 }
 
+/** Markdown shows a text as it was written until it can be drawn, and for good when it cannot. */
 export function Markdown({ text, onStep }: MarkdownProps): VNode {
-  const draw = new Drawing(onStep);
-  return <div class="markdown">{draw.all(lexer(text, { gfm: true }), 0)}</div>;
+  const [tokens, setTokens] = useState<Token[]>();
+  useEffect(() => {
+    let wanted = true;
+    setTokens(undefined);
+    void tokensOf(text).then((found) => wanted && setTokens(found));
+    return () => {
+      wanted = false;
+    };
+  }, [text]);
+  if (!tokens) return <div class="markdown plain">{text}</div>;
+  return <div class="markdown">{new Drawing(onStep).all(tokens, 0)}</div>;
 }
 
 /** safeLink gives an address that may be followed, or none. */

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useErrorBoundary, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
 import type { Run, Step } from '../run';
 import type { Turn } from '../turn';
@@ -8,7 +8,24 @@ import { Feedback } from './Feedback';
 import { Icon } from './Icon';
 import { Result } from './Result';
 
+/** TurnView shows a turn. One that cannot be shown does not take the others with it. */
 export function TurnView({ turn }: { turn: Turn }): VNode {
+  const [failed] = useErrorBoundary();
+  return failed ? <Unshown turn={turn} /> : <Shown turn={turn} />;
+}
+
+function Unshown({ turn }: { turn: Turn }): VNode {
+  const run = turn.run.value;
+  return (
+    <article class="turn" data-run={run?.id} data-state={run?.state}>
+      <h2 class="question">{run?.question || turn.question.text}</h2>
+      <Problem text="This page cannot show all of the answer. Load it again, or ask another question." />
+      {run?.answer && <div class="answer plain">{run.answer}</div>}
+    </article>
+  );
+}
+
+function Shown({ turn }: { turn: Turn }): VNode {
   const article = useRef<HTMLElement>(null);
   const run = turn.run.value;
   const toStep = (index: number) => {
