@@ -70,15 +70,19 @@ func TestPageUploads(t *testing.T) {
 	b.drop("visits.csv", "pet,weight,day\nMia,3,2025-03-01\n")
 	b.sees("dialog .hint", "the rows will be added to it")
 	b.press("Upload")
-	b.sees("dialog", "1 row is in")
+	b.sees("dialog", "1 row was added to clinic/visits, 4 rows in all")
 	b.press("Close")
 	b.press("Data")
 	b.sees(".dataset", "4 rows")
 	b.do(chromedp.Click(chromedp.CSS(".data > header .primary")))
 	b.choose(fileOf(t, "broken.json", `[{"a": 1}, {"a": `))
+	b.write("#dataset", "mended")
 	b.press("Upload")
 	b.sees("dialog [role=alert]", "row 2")
+	b.is(`document.querySelector('#dataset').value === 'mended'`)
 	b.press("Close")
+
+	b.is(`document.querySelectorAll('.dataset').length === 1`) // none is left of the broken file
 
 	b.press("Delete visits")
 	b.sees("dialog", "will be gone, for everybody")
@@ -225,6 +229,11 @@ func TestPageShares(t *testing.T) {
 	bob.press("Save")
 	bob.sees(".dataset", "What was sold")
 
+	alice.press("Close")
+	alice.press("Share orders")
+	alice.sees(".shares", "bob can edit it by the namespace")
+	alice.press("Close")
+	alice.press("Share")
 	alice.press("Stop sharing with bob")
 	alice.sees(".shares", "Nobody else")
 	alice.press("Close")

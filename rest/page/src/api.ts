@@ -21,6 +21,8 @@ export const base = new URL('api/v1/', globalThis.document?.baseURI ?? 'http://l
 
 /** path puts names into a path, each as one segment. */
 export function path(texts: TemplateStringsArray, ...names: string[]): string {
+  const wrong = names.find((name) => name === '.' || name === '..');
+  if (wrong) throw new Error(`“${wrong}” cannot be a name.`); // in an address it means another one
   return texts.reduce((all, text, i) => all + encodeURIComponent(names[i - 1]!) + text);
 }
 
@@ -44,8 +46,9 @@ export async function send(address: URL | string, init: RequestInit = {}): Promi
 async function reason(response: Response): Promise<string> {
   try {
     const body = await response.json();
-    const fields = (body.sub_errors ?? []).map((e: { code: string; message: string }) => `${e.code}: ${e.message}`);
-    const text = [body.message, body.error_message, ...fields].filter(Boolean).join('; ');
+    const said = [body.message, body.error_message].filter(Boolean).join('; ');
+    const more = (body.sub_errors ?? []).filter((e: { message: string }) => !said.includes(e.message));
+    const text = [said, ...more.map((e: { code: string; message: string }) => `${e.code}: ${e.message}`)].filter(Boolean).join('; ');
     if (text) return text.charAt(0).toUpperCase() + text.slice(1) + '.';
   } catch {
     // Something between us and the server has answered.

@@ -6,6 +6,8 @@ export interface Chart {
   label: string;
   value: string;
   points: Point[];
+  /** How many rows are left out, for they have no value. */
+  without: number;
 }
 
 export interface Point {
@@ -27,9 +29,10 @@ export function chartOf(rows: Row[]): Chart | undefined {
   if (!value || !label) return undefined;
   const kept = rows.filter((row) => row[value] !== null && row[value] !== undefined);
   const points = kept.map((row) => ({ label: labelText(row[label]), at: timeOf(row[label]), value: Number(row[value]) }));
-  if (points.length < 2 || points.some((point) => !Number.isFinite(point.value))) return undefined;
-  if (isTime(rows, label)) return lineOf(label, value, points);
-  return points.length <= mostBars ? { kind: 'bar', label, value, points } : undefined;
+  if (points.length < 2 || points.some((point) => !(Math.abs(point.value) <= Number.MAX_SAFE_INTEGER))) return undefined;
+  const without = rows.length - points.length;
+  if (isTime(rows, label)) return lineOf(label, value, points, without);
+  return points.length <= mostBars ? { kind: 'bar', label, value, points, without } : undefined;
 }
 
 /** valueOf gives the column that is drawn: the one of numbers that are no years. */
@@ -47,9 +50,9 @@ const isYear = (rows: Row[], name: string): boolean =>
 const isTime = (rows: Row[], name: string): boolean =>
   isYear(rows, name) || everyValue(rows, name, (v) => typeof v === 'string' && day.test(v) && Number.isFinite(timeOf(v)));
 
-function lineOf(label: string, value: string, points: Point[]): Chart | undefined {
+function lineOf(label: string, value: string, points: Point[], without: number): Chart | undefined {
   const line = points.filter((point) => Number.isFinite(point.at)).sort((a, b) => a.at - b.at);
-  return line.length > 1 ? { kind: 'line', label, value, points: line } : undefined;
+  return line.length > 1 ? { kind: 'line', label, value, points: line, without: without + points.length - line.length } : undefined;
 }
 
 const labelText = (value: unknown): string => (value === null || value === undefined ? '(none)' : String(value));

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { chartOf, ticks } from './chart';
 import { toCSV } from './csv';
+import { plain } from './entities';
 import { lex } from './lex';
 import { datasetName, isUUID, uuid } from './names';
-import { plain, safeLink } from './markdown';
+import { safeLink } from './markdown';
 import { hrefOf, parse } from './place';
 import { fieldsOf, scores, shown } from './rows';
 import { toRun } from './run';
@@ -16,6 +17,9 @@ describe('a chart', () => {
     expect(chart).toMatchObject({ kind: 'bar', label: 'city', value: 'n' });
     expect(chart?.points.map((p) => [p.label, p.value])).toEqual([['Berlin', 2], ['Paris', -1], ['(none)', 4]]);
   });
+  test('says how many rows it leaves out', () => {
+    expect(chartOf([{ a: 'x', n: 1 }, { a: 'y', n: 2 }, { a: 'z', n: null }])?.without).toBe(1);
+  });
   test('is a line for times and numbers, in the order of time', () => {
     const chart = chartOf([{ day: '2025-02-01', n: '2.50' }, { day: '2025-01-01', n: '1' }]);
     expect(chart).toMatchObject({ kind: 'line', label: 'day', value: 'n' });
@@ -25,6 +29,7 @@ describe('a chart', () => {
   });
   test('is none where none fits', () => {
     expect(chartOf([])).toBeUndefined();
+    expect(chartOf([{ a: 'x', n: '9007199254740993' }, { a: 'y', n: '9007199254740992' }])).toBeUndefined();
     expect(chartOf([{ n: 1 }])).toBeUndefined();
     expect(chartOf([{ city: 'Berlin', n: 1 }])).toBeUndefined();
     expect(chartOf([{ a: 1, b: 2 }, { a: 2, b: 3 }])).toBeUndefined();
@@ -64,6 +69,7 @@ describe('rows', () => {
   });
   test('show numbers as people write them, and ids as they are', () => {
     expect(shown(1234567.891, { name: 'amount', numeric: true })).toBe('1,234,567.89');
+    expect([1e-7, 0.1234567891, 1.2345, 10 / 3, 0].map((n) => shown(n, { name: 'amount', numeric: true }))).toEqual(['1e-7', '0.123457', '1.2345', '3.33', '0']);
     expect(shown(2025, { name: 'year', numeric: true })).toBe('2025');
     expect(shown(123456, { name: 'order_id', numeric: true })).toBe('123456');
   });
@@ -143,7 +149,7 @@ describe('a place', () => {
     expect(parse(hrefOf('a b/ü', 'shop', id))).toEqual({ owner: 'a b/ü', namespace: 'shop', view: 'conversation', conversation: id });
     expect(parse(hrefOf('a', 'shop', 'data'))?.view).toBe('data');
     expect(parse(hrefOf('a', 'shop'))?.view).toBe('new');
-    for (const wrong of ['', '#', '#/a', '#/a//x', '#token=x', '#/a/b/c/d', '#/%ff/x']) expect(parse(wrong)).toBeUndefined();
+    for (const wrong of ['', '#', '#/a', '#/a//x', '#token=x', '#/a/b/c/d', '#/%ff/x', '#/../x', '#/a/%2e']) expect(parse(wrong)).toBeUndefined();
   });
 });
 

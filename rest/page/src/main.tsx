@@ -1,5 +1,6 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { listen } from './place';
+import { here, listen } from './place';
 import { takeFragment } from './session';
 import { watch } from './store';
 import './styles/base.css';
@@ -9,4 +10,7 @@ import { App } from './views/App';
 
 listen(takeFragment);
 watch();
+effect(() => {
+  document.title = here.value ? `${here.value} · Parley` : 'Parley';
+});
 render(<App />, document.getElementById('page')!);

@@ -3,6 +3,7 @@ import type { Token, Tokens } from 'marked';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { deepest } from './depth';
+import { plain } from './entities';
 import { tokensOf } from './lexing';
 
 /** reference is what an answer says of a step, such as [step 1]. */
@@ -39,17 +40,6 @@ export function safeLink(href: string): string | undefined {
   }
 }
 
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
-
-/** plain gives the characters that entities stand for. */
-export function plain(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]+));/gi, (all, decimal, hex, name) => {
-    if (name) return entities[name.toLowerCase()] ?? all;
-    const code = decimal ? Number(decimal) : parseInt(hex, 16);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : all;
-  });
-}
-
 class Drawing {
   constructor(private readonly onStep?: (index: number) => void) {}
 
@@ -72,7 +62,7 @@ class Drawing {
       case 'blockquote':
         return <blockquote>{inner()}</blockquote>;
       case 'code':
-        return <pre><code>{(token as Tokens.Code).text}</code></pre>;
+        return <pre><code>{plain((token as Tokens.Code).text)}</code></pre>;
       case 'hr':
         return <hr />;
       case 'list':
@@ -86,7 +76,7 @@ class Drawing {
       case 'del':
         return <del>{inner()}</del>;
       case 'codespan':
-        return <code>{(token as Tokens.Codespan).text}</code>;
+        return <code>{plain((token as Tokens.Codespan).text)}</code>;
       case 'br':
         return <br />;
       case 'link':

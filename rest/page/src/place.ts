@@ -26,7 +26,7 @@ export function parse(hash: string): Place | undefined {
     return undefined;
   }
   const [owner, namespace, rest = ''] = names as [string, string, string?];
-  if (!owner || !namespace) return undefined;
+  if (!owner || !namespace || names.some((name) => name === '.' || name === '..')) return undefined;
   if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest };
   return { owner, namespace, view: rest === 'data' ? 'data' : 'new', conversation: '' };
 }
@@ -71,6 +71,9 @@ export function settle(href: string): void {
 export function leave(): void {
   settle(location.pathname + location.search);
 }
+
+/** forgetPlace has nothing be the visit before. */
+export const forgetPlace = (): void => localStorage.removeItem(lastKey);
 
 /** lastPlace is the namespace of the visit before, as owner/namespace. */
 export const lastPlace = (): string => localStorage.getItem(lastKey) ?? '';

@@ -45,7 +45,13 @@ export function shown(value: unknown, field: Field): string {
   return cellText(value);
 }
 
-export const formatNumber = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: Math.abs(value) < 1 ? 6 : 2 });
+/** formatNumber writes a number in full when it is short, else with two digits behind the point, or six that say something. */
+export function formatNumber(value: number): string {
+  const exact = String(value);
+  if (/e-/.test(exact)) return String(Number(value.toPrecision(6)));
+  if (exact.replace(/\D/g, '').length <= 8) return value.toLocaleString('en', { maximumFractionDigits: 8 });
+  return value.toLocaleString('en', Math.abs(value) < 1 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 2 });
+}
 
 /** rowsWords says how many rows there are. */
 export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${count.toLocaleString('en')} rows`);

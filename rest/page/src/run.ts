@@ -1,4 +1,5 @@
 // A run as it is shown: what a task's messages and artifacts mean.
+import { plain } from './entities';
 import type { Row } from './rows';
 import type { Artifact, Message, Part, Task } from './task';
 
@@ -46,7 +47,7 @@ export function toRun(task: Task, question: string): Run {
     steps: stepsOf(task.artifacts),
     current: state === 'working' ? currentOf(task.status.message) : '',
     answer: answerOf(task.artifacts),
-    failure: failure ? text(failure.parts) || 'It failed, and did not say why. Ask again.' : '',
+    failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
   };
 }
@@ -60,14 +61,14 @@ export const questionOf = (task: Task): string => {
 function planOf(said: Message[]): Run['plan'] {
   for (const message of said) {
     const { steps } = record(data(message.parts));
-    if (message.role === 'ROLE_AGENT' && Array.isArray(steps)) return { reasoning: text(message.parts), steps: steps.map(string) };
+    if (message.role === 'ROLE_AGENT' && Array.isArray(steps)) return { reasoning: plain(text(message.parts)), steps: steps.map((step) => plain(string(step))) };
   }
   return undefined;
 }
 
 function currentOf(message: Message | undefined): string {
   if (!message) return 'Thinking';
-  return data(message.parts) === undefined ? text(message.parts) : 'Planning';
+  return data(message.parts) === undefined ? plain(text(message.parts)) : 'Planning';
 }
 
 function stepsOf(artifacts: Artifact[]): Step[] {
@@ -84,8 +85,8 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
   const { rows, truncated } = record(data(result?.parts ?? []));
   return {
     id: made.artifactId,
-    instruction: string(made.metadata?.instruction),
-    reasoning: string(made.metadata?.reasoning),
+    instruction: plain(string(made.metadata?.instruction)),
+    reasoning: plain(string(made.metadata?.reasoning)),
     query: text(made.parts),
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,

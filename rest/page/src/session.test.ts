@@ -131,3 +131,25 @@ describe('what comes after signing out', () => {
     expect([p.ratingOf('run'), localStorage.getItem('parley.ratings')]).toEqual([undefined, null]);
   });
 });
+
+describe('a question that the server has not taken', () => {
+  const asked = async () => {
+    const requests = held();
+    const p = await page('#/alice/shop');
+    p.watch();
+    p.signIn(jwt('alice'));
+    p.ask('assistant', 'Why?');
+    return { p, request: requests.find((r) => r.path.endsWith('a2a'))! };
+  };
+  test('is kept when the token has expired, for its user', async () => {
+    const { p, request } = await asked();
+    await request.answer({}, 401);
+    expect([p.user.value, p.draft.value]).toEqual(['', { user: 'alice', text: 'Why?' }]);
+  });
+  test('can be canceled', async () => {
+    const { p } = await asked();
+    const turn = p.turns.value![0]!;
+    await turn.cancel();
+    expect([turn.over.value, turn.lost.value]).toEqual([true, false]);
+  });
+});

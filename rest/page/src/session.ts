@@ -1,7 +1,7 @@
 // Who uses the page: a token, kept for as long as the tab is open.
 import { computed, signal } from '@preact/signals';
 import { uuid } from './names';
-import { leave } from './place';
+import { forgetPlace, leave } from './place';
 import { forgetRatings } from './ratings';
 import { settings } from './settings';
 
@@ -53,10 +53,11 @@ export function signIn(text: string): void {
   token.value = value;
 }
 
-/** signOut forgets the token and what was said in ratings. */
+/** signOut forgets the token, and what this browser remembers of its user. */
 export function signOut(why = ''): void {
   sessionStorage.removeItem(tokenKey);
   forgetRatings();
+  forgetPlace();
   notice.value = why;
   offered.value = '';
   token.value = '';

@@ -25,6 +25,11 @@ export const conversations = signal<api.Summary[] | undefined>(undefined);
 /** The questions of the conversation that is open; undefined while they are read. */
 export const turns = signal<Turn[] | undefined>([]);
 let open = '';
+
+/** What a user has written and not asked yet, kept while they sign in again. */
+export const draft = signal({ user: '', text: '' });
+/** Who asked the questions that are open. */
+let asker = '';
 /** Ended when the conversation that is being opened is left. */
 let opening = new AbortController();
 
@@ -102,6 +107,7 @@ export function ask(agent: Agent, text: string): void {
   const { owner, namespace, conversation } = place.value!;
   const id = conversation || uuid();
   const turn = Turn.ask(agent, text, here.value, id);
+  asker = user.value;
   open = id;
   turns.value = [...(turns.value ?? []), turn];
   if (!conversation) go(hrefOf(owner, namespace, id));
@@ -115,7 +121,10 @@ export function ask(agent: Agent, text: string): void {
 
 function closeConversation(): void {
   opening.abort();
-  for (const turn of turns.peek() ?? []) turn.leave();
+  for (const turn of turns.peek() ?? []) {
+    turn.leave();
+    if (turn.unheard) draft.value = { user: asker, text: turn.question.text };
+  }
   turns.value = [];
 }
 
@@ -154,8 +163,11 @@ export function watch(): void {
     untracked(() => void readNamespaces());
   });
   effect(() => {
-    if (!token.value || !here.value) return;
+    const wanted = token.value && here.value;
     untracked(() => {
+      report('datasets', '');
+      report('conversations', '');
+      if (!wanted) return;
       datasets.value = conversations.value = undefined;
       void readDatasets();
       void readConversations();

@@ -42,15 +42,25 @@ export class Turn {
     return this.question.messageId || this.task.value!.id;
   }
 
+  /** unheard is true of a question that the server has not taken, as far as one knows. */
+  get unheard(): boolean {
+    return !this.task.peek() && !this.problem.peek();
+  }
+
   /** leave stops following. The run goes on. */
   leave(): void {
     this.stop.abort();
   }
 
-  /** cancel ends the run. Its stream says when it has ended. */
+  /** cancel ends the run, whose stream says when it has ended. A question that is still to be sent is not. */
   async cancel(): Promise<void> {
     const id = this.task.value?.id;
-    if (!id) return;
+    if (!id) {
+      this.leave();
+      this.lost.value = false;
+      this.problem.value = 'Canceled before the server had answered.';
+      return;
+    }
     this.canceling.value = true;
     try {
       await cancel(this.agent, id);

@@ -103,8 +103,9 @@ describe('an upload', () => {
   test('outlives answers that are lost, and is ingested once', async () => {
     const s = server(sizes, () => 200);
     for (const call of ['prepare', 'parts', 'finish', 'ingest']) s.lost.add(call);
-    const { upload } = await import('./upload');
-    const done = upload(file, into, () => {}, new AbortController().signal);
+    const { make, upload } = await import('./upload');
+    const { signal } = new AbortController();
+    const done = make(into, signal).then(() => upload(file, into, () => {}, signal));
     await vi.runAllTimersAsync();
     expect([...s.ingestions]).toEqual([await done]);
     expect(s.puts.length).toBe(sizes.length);

@@ -1,6 +1,6 @@
 // A file on its way into a dataset.
 import { local } from './a2a';
-import { base, call, datasetsOf, namespaces, path, pathOf, Refusal, type Dataset } from './api';
+import { base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset } from './api';
 import { uuid } from './names';
 import { patiently } from './patience';
 
@@ -26,11 +26,9 @@ const stall = 120_000;
 
 /**
  * upload sends a file in parts, several at a time, and gives the id of the
- * ingestion into a dataset, which is made when there is none. What fails is tried
- * again. sent is called with how many bytes have gone.
+ * ingestion into a dataset that there is. What fails is tried again. sent is called with how many bytes have gone.
  */
 export async function upload(file: File, to: Dataset, sent: (bytes: number) => void, signal: AbortSignal): Promise<string> {
-  await make(to, signal);
   const filesToUpload = [{ filename: file.name, size: file.size }];
   const { sessionId, files } = await patiently(signal, () =>
     call<{ sessionId: string; files: { fileId: string }[] }>('POST', 'file-upload/prepare', { filesToUpload }, signal));
@@ -46,13 +44,24 @@ export async function upload(file: File, to: Dataset, sent: (bytes: number) => v
   return id;
 }
 
-/** make makes a dataset of one's own, unless there is one. */
-async function make(to: Dataset, signal: AbortSignal): Promise<void> {
-  if (await patiently(signal, () => exists(to))) return;
+/** make makes a dataset of one's own, unless there is one, and says whether it did. */
+export async function make(to: Dataset, signal: AbortSignal): Promise<boolean> {
+  if (await patiently(signal, () => exists(to))) return false;
   try {
     await patiently(signal, () => call('POST', path`ingest/new/${to.namespace}/${to.name}`, {}, signal));
+    return true;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.status !== 409) throw error; // it was made just now
+    if (error instanceof Refusal && error.status === 409) return false; // it was made just now
+    throw error;
+  }
+}
+
+/** unmake removes a dataset that was made for a file which is not in it, unless something else is. */
+export async function unmake(made: Dataset): Promise<void> {
+  try {
+    if ((await metadataOf(made)).rowCount === 0) await remove(made);
+  } catch {
+    // It stays, empty, and can be deleted by hand.
   }
 }
 

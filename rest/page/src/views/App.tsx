@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
@@ -19,12 +19,21 @@ export function App(): VNode {
 function Console(): VNode {
   const [menu, setMenu] = useState(false);
   const [file, setFile] = useState<File | 'choose'>();
-  const dragging = useDrop(setFile);
+  const [several, setSeveral] = useState(false);
+  const dragging = useDrop((files) => {
+    setSeveral(files.length > 1);
+    if (files.length === 1) setFile(files[0]);
+  });
+  const opener = useRef<HTMLButtonElement>(null);
   const close = () => setMenu(false);
+  const escape = () => {
+    close();
+    if (menu) opener.current?.focus();
+  };
   return (
-    <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && close()}>
+    <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && escape()}>
       <div class="topbar only-phone">
-        <button type="button" class="icon-button" aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
+        <button type="button" class="icon-button" ref={opener} aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
           <Icon name="menu" />
         </button>
         <Brand />
@@ -33,7 +42,7 @@ function Console(): VNode {
       <Sidebar onLeave={close} onUpload={() => { close(); setFile('choose'); }} />
       <div class="veil" onClick={close} />
       <main>
-        <div class="notices"><Problem text={problem.value} /></div>
+        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : problem.value} /></div>
         <View onUpload={setFile} />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
@@ -72,8 +81,8 @@ function View({ onUpload }: { onUpload: (file: File | 'choose') => void }): VNod
   );
 }
 
-/** useDrop takes files that are dropped anywhere, and says whether one is being dragged. */
-function useDrop(onFile: (file: File) => void): boolean {
+/** useDrop takes files that are dropped anywhere, and says whether some are being dragged. */
+function useDrop(onFiles: (files: FileList) => void): boolean {
   const [dragging, setDragging] = useState(false);
   useEffect(() => {
     const hasFile = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
@@ -87,8 +96,7 @@ function useDrop(onFile: (file: File) => void): boolean {
       if (!hasFile(event)) return;
       event.preventDefault();
       setDragging(false);
-      const file = event.dataTransfer?.files[0];
-      if (file) onFile(file);
+      if (event.dataTransfer) onFiles(event.dataTransfer.files);
     };
     const on = { dragover: over, dragleave: leave, drop };
     for (const [name, listener] of Object.entries(on)) addEventListener(name, listener as EventListener);

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { scale, ticks, type Chart } from '../chart';
-import { formatNumber } from '../rows';
+import { formatNumber, rowsWords } from '../rows';
 
 /** ChartView draws a chart as wide as there is room. */
 export function ChartView({ chart }: { chart: Chart }): VNode {
@@ -13,7 +13,12 @@ export function ChartView({ chart }: { chart: Chart }): VNode {
     return () => observer.disconnect();
   }, []);
   const Draw = chart.kind === 'bar' ? Bars : Line;
-  return <div class="chart" ref={frame}>{width > 0 && <Draw chart={chart} width={width} />}</div>;
+  return (
+    <div class="chart" ref={frame}>
+      {width > 0 && <Draw chart={chart} width={width} />}
+      {chart.without > 0 && <p class="hint">Not drawn: {rowsWords(chart.without)} without a value.</p>}
+    </div>
+  );
 }
 
 interface Drawn {
@@ -80,7 +85,7 @@ function Line({ chart, width }: Drawn): VNode {
   const y = scale(steps[0]!, steps.at(-1)!, tall - 30, 12);
   const x = scale(points[0]!.at, points.at(-1)!.at, left + 4, width - 14);
   const path = points.map((p, i) => `${i ? 'L' : 'M'}${x(p.at).toFixed(1)} ${y(p.value).toFixed(1)}`).join('');
-  const bottom = y(steps[0]!);
+  const bottom = y(Math.min(0, steps.at(-1)!));
   return (
     <svg width={width} height={tall} role="img" aria-label={describe(chart)}>
       {steps.map((n) => (
@@ -89,7 +94,7 @@ function Line({ chart, width }: Drawn): VNode {
           <text class="label" x={left - 8} y={y(n)} text-anchor="end">{formatNumber(n)}</text>
         </g>
       ))}
-      <path class="area" d={`${path}L${x(points.at(-1)!.at).toFixed(1)} ${bottom}L${x(points[0]!.at).toFixed(1)} ${bottom}Z`} />
+      {steps[0]! <= 0 && <path class="area" d={`${path}L${x(points.at(-1)!.at).toFixed(1)} ${bottom}L${x(points[0]!.at).toFixed(1)} ${bottom}Z`} />}
       <path class="line" d={path} />
       {labelled(points.length, width).map((i, k, all) => (
         <text class="label" x={x(points[i]!.at)} y={tall - 12} text-anchor={k === 0 ? 'start' : k === all.length - 1 ? 'end' : 'middle'}>

@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { agents, type Agent } from '../a2a';
 import { here, hrefOf, place } from '../place';
-import { ask, datasets, turns } from '../store';
+import { user } from '../session';
+import { ask, datasets, draft, turns } from '../store';
 import { suggest } from '../suggest';
 import type { Turn } from '../turn';
 import { Icon } from './Icon';
@@ -81,15 +82,16 @@ function datasetWords(names: string[]): string {
 }
 
 function Composer({ working }: { working: Turn | undefined }): VNode {
-  const [text, setText] = useState('');
+  const text = draft.value.user === user.value ? draft.value.text : '';
+  const setText = (text: string) => (draft.value = { user: user.value, text });
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
   }, [place.value?.conversation, here.value]);
   const submit = () => {
     if (!text.trim() || working || !turns.value) return;
-    ask(agent.value, text.trim());
     setText('');
+    ask(agent.value, text.trim());
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
@@ -104,8 +106,8 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
       <div class="composer-row">
         <AgentChoice />
         {working ? (
-          <button type="button" class="round" aria-label="Cancel" title="Cancel" disabled={working.canceling.value || !working.task.value}
-            onClick={() => void working.cancel()}>
+          <button type="button" class="round" aria-label="Cancel" title="Cancel" disabled={working.canceling.value}
+            onClick={() => { void working.cancel(); box.current?.focus(); }}>
             <Icon name="stop" />
           </button>
         ) : (

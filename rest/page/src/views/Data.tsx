@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { define, remove, Refusal, type Shared } from '../api';
+import { define, metadataOf, remove, Refusal, type Shared } from '../api';
 import { here, place } from '../place';
 import { rowsWords } from '../rows';
-import { datasets, mine, readDatasets, type Described } from '../store';
+import { datasets, mine, problem, readDatasets, type Described } from '../store';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
 import { SharesDialog } from './Shares';
@@ -24,7 +24,7 @@ export function DataView({ onUpload }: { onUpload: () => void }): VNode {
         )}
       </header>
       {!mine(owner) && <p class="hint">{owner} shares this with you.</p>}
-      {list === undefined && <p class="waiting" aria-busy="true">Reading…</p>}
+      {list === undefined && !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
       {list?.length === 0 && <p class="empty">Nothing here yet. Drop a file on this page to make a dataset of it.</p>}
       {list?.map((d) => <DatasetCard key={`${d.owner}/${d.namespace}/${d.name}`} dataset={d} onShare={() => setSharing(d)} />)}
       {sharing && <SharesDialog what={sharing} onClose={() => setSharing(undefined)} />}
@@ -52,7 +52,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
       {open === 'edit' && metadata && <EditDialog dataset={dataset} onClose={close} />}
       {open === 'delete' && (
         <Confirm title={`Delete ${name}?`} words="The dataset, its rows and its shares will be gone, for everybody." action="Delete"
-          onYes={async () => { await remove(dataset); await readDatasets(); }} onClose={close} />
+          onYes={async () => { await remove(dataset).catch(unlessGone); await readDatasets(); }} onClose={close} />
       )}
     </article>
   );
@@ -94,7 +94,7 @@ function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => v
     event.preventDefault();
     void work(async () => {
       const described = Object.fromEntries(Object.entries(fields).filter(([, words]) => words.trim()));
-      await define(dataset, description.trim() || null, Object.keys(described).length ? described : null).catch(whoMay);
+      await define(dataset, description.trim() || null, Object.keys(described).length ? described : null).catch((error) => whyNot(error, dataset));
       await readDatasets();
       onClose();
     });
@@ -125,10 +125,17 @@ function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => v
   );
 }
 
-/** whoMay says what a dataset that is seen and yet not found means. */
-function whoMay(error: unknown): never {
-  if (error instanceof Refusal && error.status === 404) {
-    throw new Error('You may read this dataset, not change it. Ask its owner to make you an editor.');
-  }
-  throw error;
+/** unlessGone takes a dataset that is deleted already for one that was deleted. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Refusal) || error.status !== 404) throw error;
+}
+
+/** whyNot says what a dataset that was seen and is yet not found means. */
+async function whyNot(error: unknown, dataset: Described): Promise<never> {
+  if (!(error instanceof Refusal) || error.status !== 404) throw error;
+  await metadataOf(dataset).catch(() => {
+    void readDatasets();
+    throw new Error('This dataset is there no more: somebody has deleted it.');
+  });
+  throw new Error('You may read this dataset, not change it. Ask its owner to make you an editor.');
 }

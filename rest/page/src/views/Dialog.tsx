@@ -6,14 +6,18 @@ import { Icon, IconButton } from './Icon';
 /** Dialog is shown for as long as it is rendered. Escape closes it. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
+  const gone = useRef(false);
   const id = useId();
   useEffect(() => {
     const shown = dialog.current!;
     shown.showModal();
-    return () => shown.close(); // which gives the focus back
+    return () => {
+      gone.current = true;
+      shown.close(); // which gives the focus back
+    };
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={id} onClose={() => gone.current || onClose()}>
       <header>
         <h2 id={id}>{title}</h2>
         <IconButton icon="close" label="Close" onClick={() => dialog.current!.close()} />

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Agent } from '../a2a';
 import { rate } from '../api';
 import { ratingOf, remember } from '../ratings';
@@ -13,6 +13,7 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
   const rated = ratingOf(run.id);
   const [asking, setAsking] = useState(false);
   const [comment, setComment] = useState(rated?.comment ?? '');
+  const row = useRef<HTMLDivElement>(null);
   const { busy, problem, work } = useWork();
   const send = (thumbsUp: boolean, words: string) => work(async () => {
     const by = token.peek();
@@ -20,19 +21,23 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
     if (token.peek() === by) remember(run.id, { thumbsUp, comment: words });
   });
   const thumb = (thumbsUp: boolean) => {
+    if (busy) return; // and yet keeps the focus
+    const kept = rated?.thumbsUp === thumbsUp ? rated.comment : ''; // it was said of the other thumb
     setAsking(true);
-    void send(thumbsUp, rated?.comment ?? '');
+    setComment(kept);
+    void send(thumbsUp, kept);
   };
   const submit = async (event: Event) => {
     event.preventDefault();
     await send(rated?.thumbsUp ?? true, comment.trim());
+    row.current?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus();
     setAsking(false);
   };
   return (
     <div class="feedback">
-      <div class="feedback-row">
-        <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} disabled={busy} onClick={() => thumb(true)} />
-        <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} disabled={busy} onClick={() => thumb(false)} />
+      <div class="feedback-row" ref={row}>
+        <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
+        <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
         <span class="hint agent">{agent}</span>
       </div>

@@ -22,7 +22,11 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
     await what();
     await read();
   });
-  const read = async () => setList(await shares(what));
+  const [above, setAbove] = useState<Share[]>([]);
+  const read = async () => {
+    if ('namespace' in what) setAbove(await shares({ owner: what.owner, name: what.namespace }));
+    setList(await shares(what));
+  };
   useEffect(() => void work(read), []);
   const add = (event: Event) => {
     event.preventDefault();
@@ -34,7 +38,7 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
   return (
     <Dialog title={`Share ${what.name}`} onClose={onClose}>
       <p class="hint">
-        {'namespace' in what ? 'People see this dataset alone.' : 'People see every dataset in this namespace, later ones too.'} Those who can edit add
+        {'namespace' in what ? 'People whom you add here see this dataset, and no other by that.' : 'People see every dataset in this namespace, later ones too.'} Those who can edit add
         data and change descriptions.
       </p>
       <ul class="shares">
@@ -46,7 +50,10 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
           </li>
         ))}
         {list === undefined && <li class="hint">Reading…</li>}
-        {list?.length === 0 && <li class="hint">Nobody else sees it.</li>}
+        {list && above.map((each) => (
+          <li class="hint" key={`above ${each.username}`}>{each.username} {each.role === 'editor' ? 'can edit' : 'can read'} it by the namespace.</li>
+        ))}
+        {list?.length === 0 && above.length === 0 && <li class="hint">Nobody else sees it.</li>}
       </ul>
       <form class="share-form" onSubmit={add}>
         <label class="offscreen" for="share-user">Username</label>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Summary } from '../api';
 import { go, here, hrefOf, leave, place } from '../place';
 import { signOut, user } from '../session';
-import { conversations, forget, mine, namespaces } from '../store';
+import { conversations, draft, forget, mine, namespaces } from '../store';
 import { Confirm } from './Dialog';
 import { Icon, IconButton } from './Icon';
 
@@ -43,7 +43,7 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
       <Conversations onLeave={onLeave} />
       <div class="sidebar-user">
         <span title={user.value}>{user.value || 'signed in'}</span>
-        <IconButton icon="leave" label="Sign out" onClick={() => { leave(); signOut(); }} />
+        <IconButton icon="leave" label="Sign out" onClick={() => { leave(); signOut(); draft.value = { user: '', text: '' }; }} />
       </div>
     </nav>
   );

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { notice, signIn, toProvider } from '../session';
 import { settings } from '../settings';
 import { Problem } from './Dialog';
@@ -7,6 +7,8 @@ import { Brand } from './Sidebar';
 
 export function SignIn(): VNode {
   const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();
     signIn(text);
@@ -25,7 +27,7 @@ export function SignIn(): VNode {
         )}
         <form onSubmit={submit}>
           <label for="token">Token</label>
-          <input id="token" type="password" autocomplete="off" spellcheck={false} required autofocus value={text} placeholder="eyJhbGciOi…"
+          <input id="token" ref={field} type="password" autocomplete="off" spellcheck={false} required value={text} placeholder="eyJhbGciOi…"
             onInput={(event) => setText(event.currentTarget.value)} />
           <button class={settings.authURL ? 'wide' : 'primary wide'}>Sign in</button>
         </form>

@@ -50,10 +50,14 @@ function Shown({ turn }: { turn: Turn }): VNode {
 
 function progressOf(turn: Turn, run: Run | undefined): VNode | null {
   if (turn.lost.value && !turn.over.value) return <><span class="spinner" /> Reconnecting…</>;
+  if (run?.state === 'completed') return <span class="offscreen">Answered{run.answer && `: ${firstWords(run.answer)}`}</span>;
   if (turn.over.value) return run?.state === 'canceled' ? <>Canceled.</> : null;
   if (turn.canceling.value) return <><span class="spinner" /> Canceling…</>;
   return <><span class="spinner" /> {run ? run.current || 'Writing the answer' : 'Sending'}</>;
 }
+
+/** firstWords gives the first sentence of an answer, or as much of it as one listens to. */
+const firstWords = (answer: string): string => /^.{0,200}?(?=[.!?](\s|$)|\n|$)|^.{200}/.exec(answer.trim())?.[0] ?? '';
 
 function Steps({ run }: { run: Run }): VNode {
   const { plan, steps } = run;

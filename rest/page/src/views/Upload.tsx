@@ -7,7 +7,7 @@ import { go, here, hrefOf, place } from '../place';
 import { rowsWords } from '../rows';
 import { user } from '../session';
 import { datasets, mine, namespaces, readDatasets, readNamespaces, type Described } from '../store';
-import { upload } from '../upload';
+import { make, unmake, upload } from '../upload';
 import { Columns } from './Data';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
@@ -25,9 +25,11 @@ const formats = '.csv,.tsv,.json,.jsonl,.ndjson,.parquet,.txt,.md,.gz';
 export function UploadDialog({ chosen, onClose }: { chosen: File | undefined; onClose: () => void }): VNode {
   const [file, setFile] = useState(chosen);
   const [stage, setStage] = useState<Stage>({ is: 'choosing' });
+  const [tried, setTried] = useState<Dataset>();
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
   const start = async (file: File, to: Dataset) => {
+    setTried(to);
     setStage({ is: 'sending', bytes: 0 });
     try {
       setStage(await bring(file, to, stop.current.signal, setStage));
@@ -38,7 +40,7 @@ export function UploadDialog({ chosen, onClose }: { chosen: File | undefined; on
   return (
     <Dialog title="Add a file" onClose={onClose}>
       {(stage.is === 'choosing' || stage.is === 'failed') && (
-        <Choice file={file} onFile={setFile} problem={stage.is === 'failed' ? stage.why : ''} onStart={(file, to) => void start(file, to)} />
+        <Choice file={file} tried={tried} onFile={setFile} problem={stage.is === 'failed' ? stage.why : ''} onStart={(file, to) => void start(file, to)} />
       )}
       {stage.is === 'sending' && file && <Sending file={file} bytes={stage.bytes} />}
       {stage.is === 'reading' && (
@@ -54,9 +56,14 @@ export function UploadDialog({ chosen, onClose }: { chosen: File | undefined; on
 
 /** bring sends a file, waits until its rows are in, and says what was found in it. */
 async function bring(file: File, to: Dataset, signal: AbortSignal, now: (stage: Stage) => void): Promise<Stage> {
-  const id = await upload(file, to, (bytes) => now({ is: 'sending', bytes }), signal);
+  const made = await make(to, signal);
+  const id = await upload(file, to, (bytes) => now({ is: 'sending', bytes }), signal).catch(async (error) => {
+    if (made) await unmake(to);
+    throw error;
+  });
   now({ is: 'reading', rows: 0 });
   const end = await ingested(to, id, signal, (attempt) => now({ is: 'reading', rows: attempt.processedRows }));
+  if (made && end.status === 'failed') await unmake(to);
   await readNamespaces();
   if (here.value === `${to.owner}/${to.namespace}`) void readDatasets();
   if (end.status === 'failed') return { is: 'failed', why: end.statusMessage || 'The file could not be read. See that it is whole, then try again.' };
@@ -65,16 +72,18 @@ async function bring(file: File, to: Dataset, signal: AbortSignal, now: (stage: 
 
 interface ChoiceProps {
   file: File | undefined;
+  /** What was typed before, when that failed. */
+  tried: Dataset | undefined;
   problem: string;
   onFile: (file: File) => void;
   onStart: (file: File, to: Dataset) => void;
 }
 
-function Choice({ file, problem, onFile, onStart }: ChoiceProps): VNode {
+function Choice({ file, tried, problem, onFile, onStart }: ChoiceProps): VNode {
   const own = (namespaces.value ?? []).filter((n) => mine(n.owner)).map((n) => n.name);
   const at = place.value && mine(place.value.owner) ? place.value.namespace : undefined;
-  const [namespace, setNamespace] = useState(at ?? own[0] ?? 'main');
-  const [name, setName] = useState(file ? datasetName(file.name) : '');
+  const [namespace, setNamespace] = useState(tried?.namespace ?? at ?? own[0] ?? 'main');
+  const [name, setName] = useState(tried?.name ?? (file ? datasetName(file.name) : ''));
   const take = (file: File | undefined) => {
     if (!file) return;
     onFile(file);
@@ -100,8 +109,8 @@ function Choice({ file, problem, onFile, onStart }: ChoiceProps): VNode {
         <input id="dataset" required maxLength={128} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </div>
       {exists && <p class="hint">There is a dataset of that name: the rows will be added to it.</p>}
-      <Problem text={problem} />
-      <footer><button class="primary" disabled={!file}>Upload</button></footer>
+      <Problem text={file?.size === 0 ? 'This file is empty. Choose another one.' : problem} />
+      <footer><button class="primary" disabled={!file?.size}>Upload</button></footer>
     </form>
   );
 }
@@ -117,6 +126,8 @@ function Sending({ file, bytes }: { file: File; bytes: number }): VNode {
 }
 
 function Done({ dataset, rows, onClose }: { dataset: Described; rows: number; onClose: () => void }): VNode {
+  const all = dataset.metadata!.rowCount;
+  const added = all > rows;
   const ask = () => {
     onClose();
     go(hrefOf(dataset.owner, dataset.namespace));
@@ -124,7 +135,8 @@ function Done({ dataset, rows, onClose }: { dataset: Described; rows: number; on
   return (
     <div class="done">
       <p role="status">
-        <Icon name="check" /> {rowsWords(rows)} {rows === 1 ? 'is' : 'are'} in <strong>{dataset.namespace}/{dataset.name}</strong>. These columns were found:
+        <Icon name="check" /> {rowsWords(rows)} {added ? (rows === 1 ? 'was added to' : 'were added to') : rows === 1 ? 'is in' : 'are in'}{' '}
+        <strong>{dataset.namespace}/{dataset.name}</strong>{added && <>, {rowsWords(all)} in all</>}. {added ? 'Its columns:' : 'These columns were found:'}
       </p>
       <Columns dataset={dataset} />
       <footer>
