@@ -165,11 +165,9 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 	return s.beginIngestion(c, caller, ref, ingestion, http.StatusAccepted)
 }
 
-// beginIngestion starts an ingestion, once: where there is one with its id, it was
-// begun when this was first asked for.
+// beginIngestion starts an ingestion, once: asked for again, it has begun.
 func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion, status int) error {
-	err := s.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion)
-	if err != nil && !errors.Is(err, storage.ErrConflict) {
+	if err := s.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
 		return err
 	}
 	s.Lake.Wake()
@@ -266,8 +264,7 @@ func (s *Server) retryIngestion(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	again := following(id, "retry")
-	err = s.Store.RetryIngestion(c.Request.Context(), caller, id, again)
-	if err != nil && !errors.Is(err, storage.ErrConflict) {
+	if err := s.Store.RetryIngestion(c.Request.Context(), caller, id, again); err != nil {
 		return err
 	}
 	s.Lake.Wake()

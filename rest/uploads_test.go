@@ -190,6 +190,9 @@ func TestIngestionAskedForAgain(t *testing.T) {
 		if got := s.send("alice", http.MethodGet, dataset+"/ingest/attempts", "", ""); strings.Count(got.body, `"status"`) != 1 {
 			t.Errorf("attempts: %s", got.body)
 		}
+		again := s.send("alice", http.MethodPost, dataset+"/ingest", "application/json",
+			s.expand(`{"files":[{"sessionId":"{session}","fileId":"{file}"}],"mode":"replace","id":"`+id+`"}`))
+		s.checkError("another ingestion", again, http.StatusConflict, "CONFLICT")
 		s.checkError("no id", start("x"), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
 	})
 }

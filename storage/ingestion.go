@@ -78,12 +78,15 @@ type IngestionEnd struct {
 // Ingestions keeps ingestions.
 type Ingestions interface {
 	// StartIngestion is for the dataset's owner and editors, with files that
-	// the caller has uploaded: others are ErrInvalid.
+	// the caller has uploaded: others are ErrInvalid. Done again it changes
+	// nothing; an id that stands for another dataset, mode or other files is
+	// ErrConflict.
 	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
 	// Ingestions lists those of a dataset that the caller may read, newest
 	// first, at most limit that were started before.
 	Ingestions(ctx context.Context, caller Caller, ref DatasetRef, before time.Time, limit int) ([]Ingestion, error)
-	// RetryIngestion starts a failed ingestion again, as a new one with newID.
+	// RetryIngestion starts a failed ingestion again, as a new one with newID,
+	// under the same rule.
 	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
 	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
 

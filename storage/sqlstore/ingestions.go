@@ -82,6 +82,7 @@ func completedUploads(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, w
 	return files, nil
 }
 
+// addIngestion adds an ingestion, once: where it is there already, nothing changes.
 func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
 	name, bytes := ingestion.Name, int64(0)
 	if name == "" {
@@ -93,13 +94,17 @@ func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Ca
 	for _, file := range files {
 		bytes += file.Size
 	}
-	_, err := exec(ctx, tx, `
+	added, err := exec(ctx, tx, `
 INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, status, status_message,
 	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9)`,
+VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9)
+ON CONFLICT (id) DO NOTHING`,
 		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis())
 	if err != nil {
 		return err
+	}
+	if added == 0 {
+		return sameIngestion(ctx, tx, datasetID, ingestion, files)
 	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `
@@ -108,6 +113,24 @@ VALUES ($1, $2, $3)`, ingestion.ID, i, file.ID)
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// sameIngestion checks that the ingestion of an id is the one that is asked for:
+// of the same dataset, mode and files, which are one user's.
+func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
+	var there ingestionAccess
+	if err := tx.GetContext(ctx, &there, `SELECT dataset_id, mode FROM ingestions WHERE id = $1`, ingestion.ID); err != nil {
+		return err
+	}
+	theirs, err := ingestionFiles(ctx, tx, ingestion.ID)
+	if err != nil {
+		return err
+	}
+	sameFile := func(a, b storage.UploadFile) bool { return a.ID == b.ID }
+	if there.DatasetID != datasetID || there.Mode != ingestion.Mode || !slices.EqualFunc(theirs, files, sameFile) {
+		return storage.Errorf(storage.ErrConflict, "there is another ingestion with this id")
 	}
 	return nil
 }

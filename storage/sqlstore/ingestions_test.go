@@ -201,6 +201,55 @@ func TestEachIngestionIsClaimedOnce(t *testing.T) {
 	})
 }
 
+// What is started twice is there once, and an id stands for one ingestion.
+func TestIngestionID(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, ref := t.Context(), dsRef("alice", "ns", "one")
+		w.must(w.CreateDataset(ctx, user("alice"), "ns", "another", storage.Definition{}))
+		w.must(w.ShareDataset(ctx, user("alice"), ref, storage.Grant{Username: "bob", Role: storage.Editor}))
+		start := func(id, by string, ref storage.DatasetRef, mode storage.IngestMode, session storage.UploadSession) error {
+			started := storage.NewIngestion{ID: id, Mode: mode}
+			for _, file := range session.Files {
+				started.Files = append(started.Files, storage.IngestFile{SessionID: session.ID, FileID: file.ID})
+			}
+			return w.StartIngestion(ctx, user(by), ref, started)
+		}
+		id, session := uuid.NewString(), w.uploaded(user("alice"), 2)
+		for range 2 {
+			w.must(start(id, "alice", ref, storage.IngestAppend, session))
+		}
+		turned := storage.UploadSession{ID: session.ID, Files: []storage.UploadFile{session.Files[1], session.Files[0]}}
+		for name, err := range map[string]error{
+			"another dataset": start(id, "alice", dsRef("alice", "ns", "another"), storage.IngestAppend, session),
+			"another mode":    start(id, "alice", ref, storage.IngestReplace, session),
+			"other files":     start(id, "alice", ref, storage.IngestAppend, w.uploaded(user("alice"), 2)),
+			"another order":   start(id, "alice", ref, storage.IngestAppend, turned),
+			"another user":    start(id, "bob", ref, storage.IngestAppend, w.uploaded(user("bob"), 2)),
+		} {
+			if !errors.Is(err, storage.ErrConflict) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		list, err := w.Ingestions(ctx, user("alice"), ref, time.Now().Add(time.Hour), 100)
+		if err != nil || len(list) != 1 {
+			t.Errorf("there are %v, %v", list, err)
+		}
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		w.must(w.FailIngestion(ctx, job, "no"))
+		again := uuid.NewString()
+		for range 2 {
+			w.must(w.RetryIngestion(ctx, user("alice"), id, again))
+		}
+		w.must(w.RetryIngestion(ctx, user("bob"), id, again))
+		if err := w.RetryIngestion(ctx, user("alice"), id, w.ingest(1)); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("retried as another one: %v", err)
+		}
+	})
+}
+
 func TestWhoMayIngest(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
