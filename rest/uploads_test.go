@@ -227,6 +227,30 @@ func TestStaleUploadsGo(t *testing.T) {
 	}
 }
 
+// TestUploadMadeAndNotRecorded goes on with a file of which the server knew no more
+// than that its parts were to come: it had made it whole when it died.
+func TestUploadMadeAndNotRecorded(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		session := s.prepare("alice", "a.csv", 5)
+		file := session.Files[0]
+		etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
+		upload := objects.Upload{Key: file.Key, ID: file.UploadID}
+		if _, err := s.uploads.Objects.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
+			t.Fatal(err)
+		}
+		at := "/file-upload/" + session.SessionID + "/files"
+		got := s.send("alice", http.MethodGet, at+"/"+file.FileID+"/parts", "", "")
+		if got.status != http.StatusOK || !strings.Contains(got.body, `"fileStatus":"completed"`) || !strings.Contains(got.body, `"parts":[]`) {
+			t.Errorf("the parts: %d %s", got.status, got.body)
+		}
+		if got := s.send("alice", http.MethodGet, at, "", ""); !strings.Contains(got.body, `"sessionStatus":"completed"`) {
+			t.Errorf("the session: %s", got.body)
+		}
+	})
+}
+
 // TestManyAppendsAreCompacted adds rows in many small steps: they end up in few
 // files, all of them, in their order.
 func TestManyAppendsAreCompacted(t *testing.T) {

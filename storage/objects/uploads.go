@@ -119,6 +119,10 @@ func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, f
 		return file, nil, err
 	}
 	stored, err := u.Objects.Stored(ctx, uploadOf(file), planOf(file))
+	if errors.Is(err, storage.ErrNotFound) {
+		file, err = u.recordMade(ctx, caller, sessionID, file)
+		return file, nil, err
+	}
 	if err != nil {
 		return storage.UploadFile{}, nil, err
 	}
@@ -139,6 +143,24 @@ func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, f
 		}
 	}
 	return file, parts, nil
+}
+
+// recordMade records a file whose object was made, though whoever made it could not
+// say so any more. ErrNotFound when there is none.
+func (u *Uploads) recordMade(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
+	body, made, err := u.Objects.Open(ctx, file.Key)
+	if err == nil {
+		_ = body.Close() // nothing of it was read
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), err == nil && made.Size != file.Size:
+		return storage.UploadFile{}, noUpload()
+	case err != nil:
+		return storage.UploadFile{}, err
+	}
+	session, err := u.record(context.WithoutCancel(ctx), caller, sessionID, file)
+	file, _ = session.File(file.ID)
+	return file, err
 }
 
 // file finds a file of a session, one that was not aborted.
@@ -189,7 +211,12 @@ func (u *Uploads) Finish(ctx context.Context, caller storage.Caller, sessionID, 
 	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
 		return storage.UploadSession{}, err
 	}
-	session, err := u.Records.CompleteUploadFile(ctx, caller, sessionID, fileID)
+	return u.record(ctx, caller, sessionID, file)
+}
+
+// record notes that a file's object is made.
+func (u *Uploads) record(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadSession, error) {
+	session, err := u.Records.CompleteUploadFile(ctx, caller, sessionID, file.ID)
 	if errors.Is(err, storage.ErrInvalid) {
 		// It was aborted meanwhile, before there was an object to remove.
 		if err := u.Objects.Delete(ctx, file.Key); err != nil {
