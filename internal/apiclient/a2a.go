@@ -69,10 +69,10 @@ func (q Question) params() map[string]any {
 	return map[string]any{"message": message}
 }
 
-// Send asks a question and waits for the task to end.
+// Send asks a question and waits for the task to end, however long that takes.
 func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
 	var result struct{ Task *Task }
-	if err := a.call(ctx, "SendMessage", q.params(), &result); err != nil {
+	if err := a.call(ctx, a.client.callUnlimited, "SendMessage", q.params(), &result); err != nil {
 		return nil, err
 	}
 	if result.Task == nil {
@@ -84,13 +84,13 @@ func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
 // Task reads a task.
 func (a Agent) Task(ctx context.Context, id string) (*Task, error) {
 	task := new(Task)
-	return task, a.call(ctx, "GetTask", map[string]any{"id": id}, task)
+	return task, a.call(ctx, a.client.Call, "GetTask", map[string]any{"id": id}, task)
 }
 
 // Cancel ends a task that is being worked on.
 func (a Agent) Cancel(ctx context.Context, id string) (*Task, error) {
 	task := new(Task)
-	return task, a.call(ctx, "CancelTask", map[string]any{"id": id}, task)
+	return task, a.call(ctx, a.client.Call, "CancelTask", map[string]any{"id": id}, task)
 }
 
 // maxPage is how many tasks a page of a list has at most.
@@ -106,7 +106,7 @@ func (a Agent) Tasks(ctx context.Context, limit int) ([]Task, error) {
 			NextPageToken string
 		}
 		params := map[string]any{"pageSize": min(limit-len(tasks), maxPage), "pageToken": next}
-		if err := a.call(ctx, "ListTasks", params, &page); err != nil {
+		if err := a.call(ctx, a.client.Call, "ListTasks", params, &page); err != nil {
 			return nil, err
 		}
 		tasks = append(tasks, page.Tasks...)
@@ -141,9 +141,12 @@ func rpcRequest(method string, params any) map[string]any {
 
 func (a Agent) path() string { return "/a2a/" + url.PathEscape(a.Name) }
 
-func (a Agent) call(ctx context.Context, method string, params, into any) error {
+type caller func(ctx context.Context, method, path string, body, into any) error
+
+// call asks by one of the client's ways.
+func (a Agent) call(ctx context.Context, way caller, method string, params, into any) error {
 	var answer rpcAnswer
-	if err := a.client.Call(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {
+	if err := way(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {
 		return err
 	}
 	return answer.read(into)

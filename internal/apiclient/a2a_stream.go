@@ -120,13 +120,20 @@ func (f *follower) recover(ctx context.Context, err error) error {
 			return nil
 		}
 		var task *Task
-		if task, err = f.agent.Find(ctx, f.question); err == nil {
+		if task, err = f.find(ctx); err == nil {
 			if task != nil {
 				f.task = task.ID
 			}
 			return nil // and if it has not become a task, it is asked again
 		}
 	}
+}
+
+// find looks for the task of the question, for as long as there is patience.
+func (f *follower) find(ctx context.Context) (*Task, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, f.since.Add(patience), errSilent)
+	defer cancel()
+	return f.agent.Find(ctx, f.question)
 }
 
 // passing reports whether an error may pass. A server that cannot be reached to

@@ -307,3 +307,52 @@ func TestAskGivesUp(t *testing.T) {
 		}
 	})
 }
+
+// hung answers nothing until the request is given up.
+func hung(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A server that takes the question, breaks off and then hangs is given up, too.
+func TestAskOfHungServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start, tries := time.Now(), 0
+		c := New("http://server", "token", 1)
+		c.http.Transport = roundTrips(func(r *http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return hung(r)
+		})
+		var failed error
+		for _, err := range c.Agent("nl2ql").Ask(t.Context(), NewQuestion("How many?", "shop"), func(error) {}) {
+			failed = err
+		}
+		if took := time.Since(start); !Unavailable(failed) || took > patience || tries != 2 {
+			t.Errorf("%v after %s and %d tries", failed, took, tries)
+		}
+	})
+}
+
+// A call of a hung server ends; a question that is sent may take its time.
+func TestCallOfHungServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New("http://server", "token", 1)
+		c.http.Transport = roundTrips(hung)
+		start := time.Now()
+		err := c.Call(t.Context(), http.MethodGet, "/data", nil, nil)
+		if took := time.Since(start); !Unavailable(err) || took != callLimit {
+			t.Errorf("%v after %s", err, took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start = time.Now()
+		_, err = c.Agent("nl2ql").Send(ctx, NewQuestion("How many?", "shop"))
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != time.Hour {
+			t.Errorf("sent: %v after %s", err, took)
+		}
+	})
+}

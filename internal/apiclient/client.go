@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"parley/internal/baseurl"
 )
@@ -18,6 +19,13 @@ import (
 // maxAnswer is the largest answer of a server that is read: results are smaller
 // unless a server is set otherwise.
 const maxAnswer = 64 << 20
+
+// callLimit is how long a call may take, finishLimit one that makes a file of its
+// parts.
+const (
+	callLimit   = time.Minute
+	finishLimit = 15 * time.Minute
+)
 
 // Client calls a server for one user.
 type Client struct {
@@ -37,8 +45,20 @@ func New(address, token string, connections int) *Client {
 
 // Call sends JSON, or nothing, to a path below the interface's root, and reads
 // the JSON that comes back, if it is wanted. An answer that says no is a
-// *StatusError.
+// *StatusError, none within a minute an *UnreachableError.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
+	return c.callWithin(ctx, callLimit, method, path, body, into)
+}
+
+// callWithin is Call with another limit.
+func (c *Client) callWithin(ctx context.Context, limit time.Duration, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)
+	defer cancel()
+	return c.callUnlimited(ctx, method, path, body, into)
+}
+
+// callUnlimited is Call for what may take any time.
+func (c *Client) callUnlimited(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
 		var err error

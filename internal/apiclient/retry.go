@@ -14,24 +14,12 @@ const (
 	// firstWait and longestWait are how long is waited between two tries.
 	firstWait   = 250 * time.Millisecond
 	longestWait = 10 * time.Second
-	// callLimit is how long a call may take, finishLimit one that makes a file of
-	// its parts.
-	callLimit   = time.Minute
-	finishLimit = 15 * time.Minute
 )
 
 // CallPatiently is Call for what may be asked for twice: where the server gives no
 // answer, or cannot work now, it asks again for a while.
 func (c *Client) CallPatiently(ctx context.Context, method, path string, body, into any) error {
-	return patiently(ctx, func() (bool, error) { return false, c.callWithin(ctx, callLimit, method, path, body, into) })
-}
-
-// callWithin is Call with a limit on how long it may take. Past that the server is
-// taken for one that gives no answer.
-func (c *Client) callWithin(ctx context.Context, limit time.Duration, method, path string, body, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)
-	defer cancel()
-	return c.Call(ctx, method, path, body, into)
+	return patiently(ctx, func() (bool, error) { return false, c.Call(ctx, method, path, body, into) })
 }
 
 // patiently tries until there is no error, or one that will not pass. It gives up

@@ -100,7 +100,7 @@ type filePart struct {
 // came in.
 func (s *sending) round(ctx context.Context) (further bool, err error) {
 	var now fileParts
-	err = s.client.callWithin(ctx, callLimit, http.MethodGet, s.path+"/parts", nil, &now)
+	err = s.client.Call(ctx, http.MethodGet, s.path+"/parts", nil, &now)
 	switch status := Status(err); {
 	case status == http.StatusNotFound, status == http.StatusUnprocessableEntity:
 		return false, fmt.Errorf("%w: %w", ErrUploadGone, err)
