@@ -21,7 +21,7 @@ func parseDataset(text string) (dataRef, error) {
 	if len(parts) == 2 {
 		parts = append([]string{storage.Self}, parts...)
 	}
-	if len(parts) != 3 || parts[0] == "" {
+	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
 		return dataRef{}, errDataRef
 	}
 	ref := dataRef{parts[0], parts[1], parts[2]}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -63,9 +64,13 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 }
 
 func (s *shareCmd) read(c *checker, revoke bool) dataRef {
-	namespace, name, _ := strings.Cut(s.What, "/")
+	namespace, name, one := strings.Cut(s.What, "/")
 	what := dataRef{storage.Self, namespace, name}
-	if err := what.check(); err != nil {
+	err := what.check()
+	if one && name == "" {
+		err = errors.New("has no name after the /") // and does not mean the whole namespace
+	}
+	if err != nil {
 		c.wrong = append(c.wrong, "WHAT must be NAMESPACE or NAMESPACE/NAME; it "+err.Error())
 	}
 	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {

@@ -44,6 +44,9 @@ func TestShare(t *testing.T) {
 	say(exitUsage, "needs a USER", "share", "shop/big", "--revoke")
 	say(exitUsage, "viewer or editor", "share", "shop/big", "bob", "--role", "king")
 	say(exitUsage, "NAMESPACE/NAME", "share", "shop/big/more", "bob")
+	say(exitUsage, "no name after the /", "share", "shop/", "bob")
+	say(exitUsage, "must be NAMESPACE/NAME", "ingest", "good.csv", "--dataset", "shop/")
+	say(exitUsage, "must be NAMESPACE/NAME", "ingest", "good.csv", "--dataset", "alice/shop/")
 	i.env = bob
 	say(exitOK, "There are no datasets", "datasets")
 	say(exitNotFound, "look for alice/shop", "datasets", "alice/shop")
