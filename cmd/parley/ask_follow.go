@@ -22,11 +22,10 @@ import (
 // run, and the next question can be asked; elsewhere it ends everything.
 func (s *askSession) follow(ctx context.Context, first string) error {
 	lines, atPrompt := newLineReader(s.question.Namespace)
-	quit := make(chan os.Signal, 1)
 	if atPrompt {
-		ctx = context.WithoutCancel(ctx)
-		signal.Notify(quit, syscall.SIGTERM, syscall.SIGHUP)
-		defer signal.Stop(quit)
+		var stop context.CancelFunc
+		ctx, stop = untilSignal(context.WithoutCancel(ctx), ends()...)
+		defer stop()
 	}
 	s.following = true
 	asked, failed := 0, 0
@@ -46,7 +45,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 			}
 		}
 		var err error
-		text, err = nextLine(ctx, lines, quit)
+		text, err = nextLine(ctx, lines)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -63,7 +62,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 	return nil
 }
 
-// askOne asks a question, which at a prompt can be interrupted by itself.
+// askOne asks a question, which at a prompt Ctrl-C ends alone.
 func (s *askSession) askOne(ctx context.Context, text string, atPrompt bool) error {
 	if atPrompt {
 		var stop context.CancelFunc
@@ -74,28 +73,32 @@ func (s *askSession) askOne(ctx context.Context, text string, atPrompt bool) err
 }
 
 // nextLine waits for a line, or for the end of everything.
-func nextLine(ctx context.Context, lines lineReader, quit <-chan os.Signal) (string, error) {
+func nextLine(ctx context.Context, lines lineReader) (string, error) {
+	if err := lines.open(); err != nil {
+		return "", err
+	}
+	defer lines.close()
 	type read struct {
 		text string
 		err  error
 	}
 	came := make(chan read, 1)
-	go func() {
+	go func() { // ends with the process, if no line comes
 		text, err := lines.next()
 		came <- read{text, err}
 	}()
 	select {
 	case line := <-came:
 		return line.text, line.err
-	case <-quit:
 	case <-ctx.Done():
+		return "", errInterrupted
 	}
-	lines.close() // and the goroutine ends with the process
-	return "", errInterrupted
 }
 
-// lineReader gives the lines that are to be asked, io.EOF after the last.
+// lineReader gives the lines that are to be asked, io.EOF after the last. It is
+// open while one is waited for.
 type lineReader interface {
+	open() error
 	next() (string, error)
 	close()
 }
@@ -129,10 +132,12 @@ func (p pipeReader) next() (string, error) {
 	return "", io.EOF
 }
 
+func (p pipeReader) open() error { return nil }
+
 func (p pipeReader) close() {}
 
 // promptReader has lines edited, with those before at hand. The terminal is only
-// changed while it waits, so that Ctrl-C interrupts what runs in between.
+// changed while it is open, so that Ctrl-C interrupts what runs in between.
 type promptReader struct {
 	fd     int
 	screen *os.File
@@ -140,15 +145,17 @@ type promptReader struct {
 	before *term.State
 }
 
-func (p *promptReader) next() (string, error) {
+func (p *promptReader) open() (err error) {
 	if width, height, err := term.GetSize(int(p.screen.Fd())); err == nil && width > 0 {
 		_ = p.editor.SetSize(width, height) // only how lines are broken
 	}
-	var err error
 	if p.before, err = term.MakeRaw(p.fd); err != nil {
-		return "", fmt.Errorf("prepare the terminal: %w", err)
+		return fmt.Errorf("prepare the terminal: %w", err)
 	}
-	defer p.close()
+	return nil
+}
+
+func (p *promptReader) next() (string, error) {
 	line, err := p.editor.ReadLine()
 	if errors.Is(err, term.ErrPasteIndicator) {
 		err = nil
@@ -160,9 +167,7 @@ func (p *promptReader) next() (string, error) {
 }
 
 func (p *promptReader) close() {
-	if p.before != nil {
-		_ = term.Restore(p.fd, p.before) // there is no other way to put it right
-	}
+	_ = term.Restore(p.fd, p.before) // there is no other way to put it right
 }
 
 // terminal is what is typed and what is seen. Ctrl-C empties the line, as in a

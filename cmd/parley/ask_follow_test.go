@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/creack/pty"
@@ -107,6 +108,30 @@ func TestFollowAtPrompt(t *testing.T) {
 	list := c.tasks()
 	if len(list) != 3 || list[0].ContextID != list[2].ContextID || list[1].ContextID != list[2].ContextID || list[1].State != "canceled" {
 		t.Errorf("tasks: %+v", list)
+	}
+}
+
+// TestFollowEnds ends a conversation in the middle of a run, which is canceled.
+func TestFollowEnds(t *testing.T) {
+	t.Parallel()
+	s := serveShop(t, newModel(t,
+		plans("for ever", "It takes a while.", "Wait for ever"), modelLine{job: queryJob, words: "for ever", hang: true},
+	).env())
+	c := client{s.process, s.alice}
+	for name, end := range map[string]syscall.Signal{"killed": syscall.SIGTERM, "its terminal closed": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			at := onScreen(t, c.talk("ask", "--follow", "Wait for ever"))
+			at.sees("step 1 of 1: Wait for ever")
+			if err := at.cmd.Process.Signal(end); err != nil {
+				t.Fatal(err)
+			}
+			if code := at.ends(); code != exitInterrupted {
+				t.Errorf("exit code %d", code)
+			}
+			if list := c.tasks("--limit", "1"); list[0].State != "canceled" {
+				t.Errorf("tasks: %+v", list)
+			}
+		})
 	}
 }
 

@@ -63,11 +63,25 @@ func main() {
 	if code, is := runWorker(os.Args[1:]); is {
 		os.Exit(code)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	// Once a first signal has come, a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
+	ctx, _ := untilSignal(context.Background(), append(ends(), syscall.SIGINT)...)
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
+}
+
+// untilSignal gives a context that ends with a first signal. A second one ends the
+// process at once.
+func untilSignal(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// ends are the signals that end everything: somebody's kill, and the terminal
+// that is closed, unless nohup has us go on.
+func ends() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
 
 // run is the program: it gives the exit code.
