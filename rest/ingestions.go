@@ -150,6 +150,9 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 	if f.has("id") {
 		ingestion.ID = f.id("id")
 	}
+	if f.has("name") {
+		ingestion.Name = f.checkedText("name", notEmpty)
+	}
 	if f.has("mode") {
 		mode := f.checkedText("mode", func(mode string) string {
 			if mode != string(storage.IngestAppend) && mode != string(storage.IngestReplace) {

@@ -70,9 +70,9 @@ func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, sh
 	}
 	defer show.clear()
 	loader := sampleLoader{
-		users: map[string]*evalClient{
-			sample.Alice: {Client: apiclient.New(screen.URL, screen.Alice, 1)},
-			sample.Bob:   {Client: apiclient.New(screen.URL, screen.Bob, 1)},
+		users: map[string]*apiclient.Client{
+			sample.Alice: apiclient.New(screen.URL, screen.Alice, 1),
+			sample.Bob:   apiclient.New(screen.URL, screen.Bob, 1),
 		},
 		again:  folder.begun,
 		loaded: func(done, of int) { show.line("loading the sample: %d of %d datasets", done, of) },

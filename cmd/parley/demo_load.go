@@ -9,12 +9,12 @@ import (
 
 	"parley/cmd/parley/sample"
 	"parley/internal/apiclient"
-	"parley/llm/eval"
+	"parley/storage"
 )
 
 // sampleLoader puts the sample into a server by the doors that its users have.
 type sampleLoader struct {
-	users map[string]*evalClient
+	users map[string]*apiclient.Client
 	// again removes first what is there of the sample.
 	again bool
 	// loaded is told of each dataset.
@@ -30,12 +30,12 @@ func (l sampleLoader) load(ctx context.Context) error {
 	for _, space := range spaces {
 		client := l.users[space.Owner]
 		if l.again {
-			if err := client.forget(ctx, space.Name); err != nil {
+			if err := forget(ctx, client, space.Name); err != nil {
 				return err
 			}
 		}
 		for _, dataset := range space.Datasets {
-			if err := client.loadSample(ctx, space.Name, dataset); err != nil {
+			if err := loadSample(ctx, client, dataRef{storage.Self, space.Name, dataset.Name}, dataset); err != nil {
 				return fmt.Errorf("load %s/%s: %w", space.Name, dataset.Name, err)
 			}
 			done++
@@ -52,48 +52,39 @@ func (l sampleLoader) load(ctx context.Context) error {
 }
 
 // forget deletes a namespace with all that is in it, where there is one.
-func (c *evalClient) forget(ctx context.Context, namespace string) error {
-	err := c.Call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
+func forget(ctx context.Context, client *apiclient.Client, namespace string) error {
+	err := client.Call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
 	if err == nil || apiclient.Status(err) == http.StatusNotFound {
 		return nil
 	}
 	return fmt.Errorf("delete what is there of %s: %w", namespace, err)
 }
 
-func (c *evalClient) loadSample(ctx context.Context, namespace string, dataset sample.Dataset) error {
+func loadSample(ctx context.Context, client *apiclient.Client, ref dataRef, dataset sample.Dataset) error {
 	if dataset.Files != nil {
-		return c.loadFiles(ctx, namespace, dataset)
+		return loadFiles(ctx, client, ref, dataset)
 	}
-	return c.Call(ctx, http.MethodPost, "/ingest/"+namespace+"/"+dataset.Name,
+	return client.Call(ctx, http.MethodPost, "/ingest/"+ref.namespace+"/"+ref.name,
 		map[string]any{"data": dataset.Rows, "dataDescription": dataset.Description, "schemaDefinition": dataset.Fields}, nil)
 }
 
-// loadFiles makes a dataset of texts: they are uploaded in one session and
-// ingested together.
-func (c *evalClient) loadFiles(ctx context.Context, namespace string, dataset sample.Dataset) error {
-	if err := c.Call(ctx, http.MethodPost, "/ingest/new/"+namespace+"/"+dataset.Name,
+// loadFiles makes a dataset of texts, which are ingested together.
+func loadFiles(ctx context.Context, client *apiclient.Client, ref dataRef, dataset sample.Dataset) error {
+	if err := client.Call(ctx, http.MethodPost, "/ingest/new/"+ref.namespace+"/"+ref.name,
 		map[string]any{"dataDescription": dataset.Description}, nil); err != nil {
 		return err
 	}
-	var files []apiclient.UploadFile
+	var files []apiclient.File
 	for _, file := range dataset.Files {
-		files = append(files, apiclient.UploadFile{Filename: file.Name, Size: int64(len(file.Text))})
+		text := bytes.NewReader(file.Text)
+		files = append(files, apiclient.File{Name: file.Name, SectionReader: io.NewSectionReader(text, 0, text.Size())})
 	}
-	upload, err := c.PrepareUpload(ctx, files)
+	upload, err := client.Upload(ctx, files)
 	if err != nil {
 		return err
 	}
-	var uploaded []map[string]any
-	for i, file := range dataset.Files {
-		text, id := bytes.NewReader(file.Text), upload.Files[i].FileID
-		if err := c.SendFile(ctx, upload.SessionID, id, io.NewSectionReader(text, 0, text.Size()), new(apiclient.Progress)); err != nil {
-			return fmt.Errorf("upload %s: %w", file.Name, err)
-		}
-		uploaded = append(uploaded, map[string]any{"sessionId": upload.SessionID, "fileId": id})
-	}
-	var begun struct{ ID string }
-	if err := c.Call(ctx, http.MethodPost, "/data/self/"+namespace+"/"+dataset.Name+"/ingest", map[string]any{"files": uploaded}, &begun); err != nil {
+	if err := client.StartIngestion(ctx, ref.path(""), upload, apiclient.How{}); err != nil {
 		return err
 	}
-	return c.settle(ctx, evalTable{namespace: namespace, Table: eval.Table{Name: dataset.Name}}, begun.ID)
+	return ingested(ctx, client, ref, upload.IngestionID)
 }

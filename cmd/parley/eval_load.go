@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,10 +32,7 @@ type evalTable struct {
 
 func (t evalTable) String() string { return t.namespace + "/" + t.Name }
 
-// path is the dataset's, behind what is done with it.
-func (t evalTable) path(operation string) string {
-	return operation + "/self/" + url.PathEscape(t.namespace) + "/" + url.PathEscape(t.Name)
-}
+func (t evalTable) ref() dataRef { return dataRef{storage.Self, t.namespace, t.Name} }
 
 // suiteLabel begins the labels of a suite's tables.
 func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name + ": " }
@@ -114,7 +110,7 @@ func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, 
 // see them in the order in which they were made, and may choose by it.
 func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func()) error {
 	for _, t := range space.there {
-		if err := c.Call(ctx, http.MethodDelete, t.path("/data"), nil, nil); err != nil {
+		if err := c.Call(ctx, http.MethodDelete, t.ref().path("/data"), nil, nil); err != nil {
 			return fmt.Errorf("delete what is there of %s: %w", t, err)
 		}
 	}
@@ -126,7 +122,7 @@ func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func
 		}
 	}
 	for i, t := range space.tables {
-		if err := c.settle(ctx, t, ids[i]); err != nil {
+		if err := ingested(ctx, c.Client, t.ref(), ids[i]); err != nil {
 			return fmt.Errorf("load %s: %w", t, err)
 		}
 		loaded()
@@ -196,93 +192,43 @@ func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name strin
 // isOurs looks at the ingestions of a dataset: whether they are a suite's, and
 // whether the table is as it was then.
 func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable) (ours, current bool, err error) {
-	attempts, err := c.attempts(ctx, t)
-	if err != nil {
-		return false, false, err
-	}
-	for _, a := range attempts {
-		if !strings.HasPrefix(a.Attributes.Name, suiteLabel(suite)) {
+	var last apiclient.Ingestion
+	count := 0
+	for ingestion, err := range c.Ingestions(ctx, t.ref().path("")) {
+		if err != nil {
+			return false, false, fmt.Errorf("look at %s: %w", t, err)
+		}
+		if !strings.HasPrefix(ingestion.Attributes.Name, suiteLabel(suite)) {
 			return false, false, nil
 		}
+		last = ingestion
+		count++
 	}
-	current = len(attempts) == 1 && attempts[0].Attributes.Name == t.label && attempts[0].Status == storage.IngestionCompleted
-	return len(attempts) > 0, current, nil
+	return count > 0, count == 1 && last.Attributes.Name == t.label && last.Completed(), nil
 }
 
-// evalIngestion is an ingestion as it is listed.
-type evalIngestion struct {
-	ID            string
-	Status        storage.IngestionStatus
-	StatusMessage string
-	Attributes    struct{ Name string }
-}
-
-func (c *evalClient) attempts(ctx context.Context, t evalTable) ([]evalIngestion, error) {
-	var list struct{ Data []evalIngestion }
-	if err := c.Call(ctx, http.MethodGet, t.path("/data")+"/ingest/attempts?pageSize=100", nil, &list); err != nil {
-		return nil, fmt.Errorf("list the ingestions of %s: %w", t, err)
+// ingested waits until an ingestion has brought its rows.
+func ingested(ctx context.Context, client *apiclient.Client, ref dataRef, id string) error {
+	_, err := client.WaitForIngestion(ctx, ref.path(""), id, func(apiclient.Ingestion) {})
+	if errors.Is(err, apiclient.ErrNotIngested) {
+		return fmt.Errorf("%s %w", ref, err)
 	}
-	return list.Data, nil
+	return err
 }
 
-// settle waits until a table is ingested.
-func (c *evalClient) settle(ctx context.Context, t evalTable, id string) error {
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		attempts, err := c.attempts(ctx, t)
-		if err != nil {
-			return err
-		}
-		for _, a := range attempts {
-			switch {
-			case a.ID == id && a.Status == storage.IngestionCompleted:
-				return nil
-			case a.ID == id && a.Status == storage.IngestionFailed:
-				return fmt.Errorf("ingest %s: %s", t.Path, a.StatusMessage)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-	}
-}
-
-// upload sends a table in its parts and gives the id of its ingestion.
+// upload sends a table, makes its dataset and gives the id of its ingestion.
 func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
-	f, err := os.Open(t.Path)
+	f, err := openLocal(t.Path)
 	if err != nil {
-		return "", fmt.Errorf("read a table: %w", err)
+		return "", err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
+	defer closeFiles([]*localFile{f})
+	upload, err := c.Upload(ctx, []apiclient.File{f.toSend()})
 	if err != nil {
-		return "", fmt.Errorf("read a table: %w", err)
+		return "", err
 	}
-	var prepared struct {
-		UploadID, Key string
-		PresignedURLs []struct {
-			URL  string
-			Size int64
-		}
+	if err := c.Call(ctx, http.MethodPost, "/ingest/new/"+url.PathEscape(t.namespace)+"/"+url.PathEscape(t.Name), nil, nil); err != nil {
+		return "", fmt.Errorf("make the dataset: %w", err)
 	}
-	upload := t.path("/upload/multipart")
-	if err := c.Call(ctx, http.MethodPost, upload+"/prepare", map[string]any{"filename": t.Name + ".csv", "size": info.Size()}, &prepared); err != nil {
-		return "", fmt.Errorf("prepare an upload: %w", err)
-	}
-	var parts []map[string]any
-	var sent atomic.Int64
-	for i, part := range prepared.PresignedURLs {
-		etag, err := c.SendPart(ctx, part.URL, io.NewSectionReader(f, sent.Load(), part.Size), &sent)
-		if err != nil {
-			return "", fmt.Errorf("upload a part: %w", err)
-		}
-		parts = append(parts, map[string]any{"partNumber": i + 1, "etag": etag})
-	}
-	var begun struct{ ID string }
-	finish := map[string]any{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts, "name": t.label}
-	if err := c.Call(ctx, http.MethodPost, upload+"/finish", finish, &begun); err != nil {
-		return "", fmt.Errorf("finish an upload: %w", err)
-	}
-	return begun.ID, nil
+	return upload.IngestionID, c.StartIngestion(ctx, t.ref().path(""), upload, apiclient.How{Name: t.label})
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"parley/internal/apiclient"
 	"parley/internal/console"
@@ -86,12 +83,12 @@ func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON 
 		return j.printBegun(id, asJSON)
 	}
 	ended, err := j.wait(ctx, id)
-	if err != nil {
-		return err
+	if err != nil && !errors.Is(err, apiclient.ErrNotIngested) {
+		return fmt.Errorf("ingest into %s: %w", j.ref, err)
 	}
 	j.state.remove()
-	if ended.Status == storage.IngestionFailed {
-		return fmt.Errorf("%s was not ingested: %s", j.names(), ended.StatusMessage)
+	if err != nil {
+		return fmt.Errorf("%s %w", j.names(), err)
 	}
 	return j.printEnded(ctx, ended, asJSON)
 }
@@ -132,58 +129,50 @@ func (j *ingesting) makeDataset(ctx context.Context, definition map[string]any) 
 // send uploads what is missing of the files and starts the ingestion, whose id it
 // gives.
 func (j *ingesting) send(ctx context.Context) (string, error) {
-	state, known := j.state.load(len(j.files))
+	upload, known := j.state.load(len(j.files))
 	if known {
-		_, begun, err := j.attempt(ctx, state.IngestionID)
-		if err != nil || begun {
-			return state.IngestionID, err
+		_, err := j.Ingestion(ctx, j.ref.path(""), upload.IngestionID)
+		if !errors.Is(err, apiclient.ErrNoIngestion) {
+			return upload.IngestionID, err
 		}
-	} else if err := j.prepare(ctx, &state); err != nil {
+	} else if err := j.prepare(ctx, &upload); err != nil {
 		return "", err
 	}
-	err := j.upload(ctx, state)
+	err := j.upload(ctx, upload)
 	if known && errors.Is(err, apiclient.ErrUploadGone) {
-		if err = j.prepare(ctx, &state); err == nil {
-			err = j.upload(ctx, state)
+		if err = j.prepare(ctx, &upload); err == nil {
+			err = j.upload(ctx, upload)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return state.IngestionID, j.start(ctx, state)
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.path(""), upload, apiclient.How{Mode: j.mode})
 }
 
 // prepare begins an upload and notes it down for later runs.
-func (j *ingesting) prepare(ctx context.Context, state *ingestState) error {
-	wanted := make([]apiclient.UploadFile, len(j.files))
+func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
+	files := make([]apiclient.File, len(j.files))
 	for i, file := range j.files {
-		wanted[i] = apiclient.UploadFile{Filename: filepath.Base(file.path), Size: file.size}
+		files[i] = file.toSend()
 	}
-	upload, err := j.PrepareUpload(ctx, wanted)
-	if err != nil {
+	if *upload, err = j.PrepareUpload(ctx, files); err != nil || j.state == "" {
 		return err
 	}
-	*state = ingestState{SessionID: upload.SessionID, IngestionID: uuid.NewString()}
-	for _, file := range upload.Files {
-		state.FileIDs = append(state.FileIDs, file.FileID)
-	}
-	if j.state == "" {
-		return nil
-	}
-	if err := j.state.save(*state); err != nil {
+	if err := j.state.save(*upload); err != nil {
 		fmt.Fprintf(j.out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
 	return nil
 }
 
 // upload sends the files, one after the other, each in several parts at once.
-func (j *ingesting) upload(ctx context.Context, state ingestState) error {
+func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	var total int64
 	for _, file := range j.files {
 		total += file.size
 	}
 	m := startMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
-	err := j.sendFiles(ctx, state)
+	err := j.sendFiles(ctx, upload)
 	took := m.end()
 	if err != nil {
 		return err
@@ -197,14 +186,14 @@ func (j *ingesting) upload(ctx context.Context, state ingestState) error {
 	return nil
 }
 
-func (j *ingesting) sendFiles(ctx context.Context, state ingestState) error {
+func (j *ingesting) sendFiles(ctx context.Context, upload apiclient.Upload) error {
 	for i, file := range j.files {
-		err := j.SendFile(ctx, state.SessionID, state.FileIDs[i], io.NewSectionReader(file, 0, file.size), &file.progress)
+		err := j.SendFile(ctx, upload, i, file.toSend(), &file.progress)
 		if err == nil {
 			err = file.unchanged()
 		}
 		if err != nil {
-			return fmt.Errorf("send %s: %w", filepath.Base(file.path), err)
+			return err
 		}
 	}
 	return nil
@@ -217,19 +206,6 @@ func (j *ingesting) sent() (done, fresh int64) {
 		done += file.progress.Sent.Load() + file.progress.There.Load()
 	}
 	return done, fresh
-}
-
-// start has the files ingested. Done again, it changes nothing.
-func (j *ingesting) start(ctx context.Context, state ingestState) error {
-	files := make([]map[string]string, len(state.FileIDs))
-	for i, id := range state.FileIDs {
-		files[i] = map[string]string{"sessionId": state.SessionID, "fileId": id}
-	}
-	body := map[string]any{"files": files, "mode": j.mode, "id": state.IngestionID}
-	if err := j.CallPatiently(ctx, http.MethodPost, j.ref.path("/data")+"/ingest", body, nil); err != nil {
-		return fmt.Errorf("start the ingestion: %w", err)
-	}
-	return nil
 }
 
 // names says which files it is about.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,11 @@ type localFile struct {
 	size     int64
 	modified time.Time
 	progress apiclient.Progress
+}
+
+// toSend is the file as it is sent.
+func (f *localFile) toSend() apiclient.File {
+	return apiclient.File{Name: filepath.Base(f.path), SectionReader: io.NewSectionReader(f, 0, f.size)}
 }
 
 // openFiles opens all files, or says what is wrong with each.

@@ -9,22 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"parley/internal/apiclient"
 )
 
 // stateLife is how long what is known of an upload is kept: longer than servers
 // keep one that does not go on.
 const stateLife = 7 * 24 * time.Hour
 
-// ingestState is what a later run needs to go on with an upload that was broken
-// off. It holds no token: to another user the ids are of no use.
-type ingestState struct {
-	SessionID string   `json:"sessionId"`
-	FileIDs   []string `json:"fileIds"`
-	// IngestionID is the one that the ingestion gets once the files are there.
-	IngestionID string `json:"ingestionId"`
-}
-
-// stateFile is where the state of one command is kept.
+// stateFile is where the upload of one command is kept, for a later run to go on
+// with when it was broken off. It holds no token: to another user the ids are of no
+// use.
 type stateFile string
 
 // newStateFile names the state of a command: of this server, dataset, mode and
@@ -43,17 +38,17 @@ func newStateFile(server string, ref dataRef, mode string, files []*localFile) (
 }
 
 // load gives the state for so many files, if there is one that makes sense.
-func (f stateFile) load(files int) (ingestState, bool) {
-	var state ingestState
+func (f stateFile) load(files int) (apiclient.Upload, bool) {
+	var state apiclient.Upload
 	text, err := os.ReadFile(string(f))
 	if err != nil || json.Unmarshal(text, &state) != nil || state.SessionID == "" || state.IngestionID == "" || len(state.FileIDs) != files {
-		return ingestState{}, false
+		return apiclient.Upload{}, false
 	}
 	return state, true
 }
 
 // save keeps the state, whole or not at all, and clears away what is old.
-func (f stateFile) save(state ingestState) error {
+func (f stateFile) save(state apiclient.Upload) error {
 	dir := filepath.Dir(string(f))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/apiclient"
 	"parley/internal/s3test"
 )
 
@@ -193,7 +194,7 @@ func TestIngestAfterKill(t *testing.T) {
 			}
 		}, []int{1, 2, 3}},
 		"the upload was aborted": {func(i *ingester) {
-			var state ingestState
+			var state apiclient.Upload
 			text, _ := os.ReadFile(i.states()[0])
 			if err := json.Unmarshal(text, &state); err != nil {
 				t.Fatal(err)
@@ -330,7 +331,7 @@ price   DOUBLE
 		t.Errorf("appended: %d rows", rows)
 	}
 	var begun, ended struct {
-		Ingestion ingestAttempt
+		Ingestion apiclient.Ingestion
 		Dataset   datasetEntry
 	}
 	for into, args := range map[any][]string{&begun: {"--no-wait"}, &ended: nil} {

@@ -6,41 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
-	"time"
 
-	"parley/storage"
+	"parley/internal/apiclient"
 )
 
-// ingestAttempt is an ingestion as it is listed.
-type ingestAttempt struct {
-	ID                 string                  `json:"id"`
-	Status             storage.IngestionStatus `json:"status"`
-	StatusMessage      string                  `json:"statusMessage"`
-	ProcessedBytes     int64                   `json:"processedBytes"`
-	ExpectedTotalBytes int64                   `json:"expectedTotalBytes"`
-	ProcessedRows      int64                   `json:"processedRows"`
-}
-
-func (a ingestAttempt) ended() bool {
-	return a.Status == storage.IngestionCompleted || a.Status == storage.IngestionFailed
-}
-
-// attempt looks how far an ingestion is, if it has begun.
-func (j *ingesting) attempt(ctx context.Context, id string) (found ingestAttempt, begun bool, err error) {
-	var list struct{ Data []ingestAttempt }
-	if err := j.CallPatiently(ctx, http.MethodGet, j.ref.path("/data")+"/ingest/attempts?pageSize=100", nil, &list); err != nil {
-		return ingestAttempt{}, false, fmt.Errorf("look how far the ingestion is: %w", err)
-	}
-	for _, a := range list.Data {
-		if a.ID == id {
-			return a, true, nil
-		}
-	}
-	return ingestAttempt{}, false, nil
-}
-
 // wait waits until an ingestion has ended, and shows how far it is.
-func (j *ingesting) wait(ctx context.Context, id string) (ingestAttempt, error) {
+func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
 	var processed atomic.Int64
 	var shown *meter
 	defer func() {
@@ -48,28 +19,14 @@ func (j *ingesting) wait(ctx context.Context, id string) (ingestAttempt, error) 
 			shown.end()
 		}
 	}()
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		now, begun, err := j.attempt(ctx, id)
-		switch {
-		case err != nil:
-			return ingestAttempt{}, err
-		case !begun:
-			return ingestAttempt{}, fmt.Errorf("the server does not know the ingestion %s of %s: perhaps the dataset was deleted", id, j.ref)
-		case now.ended():
-			return now, nil
-		}
+	return j.WaitForIngestion(ctx, j.ref.path(""), id, func(now apiclient.Ingestion) {
 		processed.Store(now.ProcessedBytes)
 		if shown == nil {
 			shown = startMeter(j.out.stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
 				return processed.Load(), processed.Load()
 			})
 		}
-		select {
-		case <-ctx.Done():
-			return ingestAttempt{}, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+	})
 }
 
 // printBegun says which ingestion was begun.
@@ -82,7 +39,7 @@ func (j *ingesting) printBegun(id string, asJSON bool) error {
 }
 
 // printEnded shows the dataset as it is now.
-func (j *ingesting) printEnded(ctx context.Context, ended ingestAttempt, asJSON bool) error {
+func (j *ingesting) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
 	var answer json.RawMessage
 	if err := j.CallPatiently(ctx, http.MethodGet, j.ref.path("/data"), nil, &answer); err != nil {
 		return fmt.Errorf("look at %s: %w", j.ref, err)

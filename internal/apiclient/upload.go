@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -22,17 +23,19 @@ const (
 	maxParts = 10_000
 )
 
-// UploadFile is a file to upload.
-type UploadFile struct {
-	Filename string `json:"filename"`
-	Size     int64  `json:"size"`
+// File is a file to upload.
+type File struct {
+	Name string
+	*io.SectionReader
 }
 
-// Upload is a session: some files that are uploaded together, in the order in
-// which they were named.
+// Upload is some files on their way to a server, and on into a dataset. Kept as
+// JSON, it can be gone on with.
 type Upload struct {
-	SessionID string
-	Files     []struct{ FileID string }
+	SessionID string   `json:"sessionId"`
+	FileIDs   []string `json:"fileIds"`
+	// IngestionID is the one that their ingestion gets.
+	IngestionID string `json:"ingestionId"`
 }
 
 // Progress is how far a file is on its way. It may be looked at all the time.
@@ -52,33 +55,62 @@ func (p *Progress) stored(bytes int64) {
 	p.Sent.Store(bytes - p.There.Load())
 }
 
-// PrepareUpload begins a session.
-func (c *Client) PrepareUpload(ctx context.Context, files []UploadFile) (Upload, error) {
-	var upload Upload
-	err := c.Call(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": files}, &upload)
-	if err == nil && len(upload.Files) != len(files) {
-		err = fmt.Errorf("the server prepared %d files for %d", len(upload.Files), len(files))
-	}
+// Upload sends files, one after the other.
+func (c *Client) Upload(ctx context.Context, files []File) (Upload, error) {
+	upload, err := c.PrepareUpload(ctx, files)
 	if err != nil {
-		return Upload{}, fmt.Errorf("prepare an upload: %w", err)
+		return Upload{}, err
+	}
+	for i, file := range files {
+		if err := c.SendFile(ctx, upload, i, file, new(Progress)); err != nil {
+			return Upload{}, err
+		}
 	}
 	return upload, nil
 }
 
-// SendFile sends what a server lacks of a file of a session, several parts at a
-// time, and has it made whole. What fails is tried again, at new addresses, until
-// nothing has gone right for a while. A session that has ended, or never was, is
-// ErrUploadGone.
-func (c *Client) SendFile(ctx context.Context, sessionID, fileID string, file *io.SectionReader, progress *Progress) error {
-	s := sending{client: c, file: file, progress: progress, path: "/file-upload/" + url.PathEscape(sessionID) + "/files/" + url.PathEscape(fileID)}
-	return patiently(ctx, func() (bool, error) { return s.round(ctx) })
+// PrepareUpload begins to upload files, whose order it keeps.
+func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error) {
+	wanted := make([]map[string]any, len(files))
+	for i, file := range files {
+		wanted[i] = map[string]any{"filename": file.Name, "size": file.Size()}
+	}
+	var prepared struct {
+		SessionID string
+		Files     []struct{ FileID string }
+	}
+	err := c.Call(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
+	if err == nil && len(prepared.Files) != len(files) {
+		err = fmt.Errorf("the server prepared %d files for %d", len(prepared.Files), len(files))
+	}
+	if err != nil {
+		return Upload{}, fmt.Errorf("prepare an upload: %w", err)
+	}
+	upload := Upload{SessionID: prepared.SessionID, IngestionID: uuid.NewString()}
+	for _, file := range prepared.Files {
+		upload.FileIDs = append(upload.FileIDs, file.FileID)
+	}
+	return upload, nil
+}
+
+// SendFile sends what a server lacks of a file of an upload, the one in that place,
+// several parts at a time, and has it made whole. What fails is tried again, at new
+// addresses, until nothing has gone right for a while. An upload that has ended, or
+// never was, is ErrUploadGone.
+func (c *Client) SendFile(ctx context.Context, upload Upload, place int, file File, progress *Progress) error {
+	path := "/file-upload/" + url.PathEscape(upload.SessionID) + "/files/" + url.PathEscape(upload.FileIDs[place])
+	s := sending{client: c, file: file, progress: progress, path: path}
+	if err := patiently(ctx, func() (bool, error) { return s.round(ctx) }); err != nil {
+		return fmt.Errorf("send %s: %w", file.Name, err)
+	}
+	return nil
 }
 
 // sending is a file on its way.
 type sending struct {
 	client   *Client
 	path     string
-	file     *io.SectionReader
+	file     File
 	progress *Progress
 }
 
@@ -165,7 +197,7 @@ func (s *sending) sendMissing(ctx context.Context, parts []filePart) (further bo
 			if failed.Load() {
 				return nil
 			}
-			part.ETag, err = s.client.SendPart(ctx, part.URL, io.NewSectionReader(s.file, at, part.PartSize), &s.progress.Sent)
+			part.ETag, err = s.client.sendPart(ctx, part.URL, io.NewSectionReader(s.file, at, part.PartSize), &s.progress.Sent)
 			if err != nil {
 				failed.Store(true)
 				return fmt.Errorf("send part %d: %w", part.PartNumber, err)
@@ -194,9 +226,9 @@ func (s *sending) finish(ctx context.Context, now fileParts) error {
 	return nil
 }
 
-// SendPart sends a part to its address, once, and gives its ETag. sent grows as it
+// sendPart sends a part to its address, once, and gives its ETag. sent grows as it
 // goes out, and shrinks again when that fails.
-func (c *Client) SendPart(ctx context.Context, address string, part *io.SectionReader, sent *atomic.Int64) (string, error) {
+func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionReader, sent *atomic.Int64) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stall := time.AfterFunc(partStall, func() { cancel(errSilent) })

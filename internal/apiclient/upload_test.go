@@ -44,7 +44,8 @@ func (u uploading) send(t *testing.T, file string) (puts int32, progress *Progre
 	}))
 	defer server.Close()
 	progress = &Progress{}
-	err = New(server.URL, "secret", 4).SendFile(t.Context(), "session", "file", io.NewSectionReader(strings.NewReader(file), 0, 10), progress)
+	err = New(server.URL, "secret", 4).SendFile(t.Context(), Upload{SessionID: "session", FileIDs: []string{"file"}}, 0,
+		File{"ten.txt", io.NewSectionReader(strings.NewReader(file), 0, 10)}, progress)
 	return count.Load(), progress, err
 }
 
