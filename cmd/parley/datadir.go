@@ -63,3 +63,20 @@ func syncFolder(path string) error {
 	}
 	return errors.Join(err, dir.Close())
 }
+
+// writeWhole writes a file for its owner alone, whole or not at all, also when the
+// power fails.
+func writeWhole(path string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}

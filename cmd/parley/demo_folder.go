@@ -35,11 +35,11 @@ func openDemoFolder(path string) (*demoFolder, error) {
 		return &demoFolder{path: path, temporary: true}, nil
 	}
 	said, err := os.ReadFile(filepath.Join(path, demoMark))
-	switch {
-	case err == nil:
-		return &demoFolder{path: path, begun: true, loaded: string(said) == sampleThere}, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the data folder: %w", err)
+	}
+	if text := string(said); text == sampleBegun || text == sampleThere {
+		return &demoFolder{path: path, begun: true, loaded: text == sampleThere}, nil
 	}
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("the folder %s holds other data, which a demo leaves alone; give it a new folder with --data, or none", path)
@@ -60,7 +60,7 @@ func (f *demoFolder) markLoaded() error {
 }
 
 func (f *demoFolder) mark(text string) error {
-	if err := os.WriteFile(filepath.Join(f.path, demoMark), []byte(text), 0o600); err != nil {
+	if err := writeWhole(filepath.Join(f.path, demoMark), []byte(text)); err != nil {
 		return fmt.Errorf("write to the data folder: %w", err)
 	}
 	return nil

@@ -281,6 +281,14 @@ func TestDemoElsewhere(t *testing.T) {
 	if after, err := os.ReadDir(filepath.Join(dir, "parley-data")); err != nil || len(after) != len(before) {
 		t.Errorf("the folder has %v, %v", after, err)
 	}
+	for _, said := range []string{"", "tea\n", sampleBegun + sampleThere} {
+		if err := os.WriteFile(filepath.Join(dir, "parley-data", demoMark), []byte(said), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runCommand(t, dir, nil, "demo", "--data", "parley-data"); got.code != exitFailed || !strings.Contains(got.stderr, "parley-data holds other data") {
+			t.Errorf("with the mark %q: %+v", said, got)
+		}
+	}
 	if got := runCommand(t, dir, nil, "demo", "--listen", "nowhere", "--log-level", "loud"); got.code != exitUsage || got.stdout != "" || !strings.Contains(got.stderr, "--listen") || !strings.Contains(got.stderr, "--log-level") {
 		t.Errorf("%+v", got)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,18 +57,7 @@ func (f stateFile) save(state apiclient.Upload) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".new-") // for its owner alone
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), string(f))
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+	return writeWhole(string(f), text)
 }
 
 func (f stateFile) clean(dir string) {
