@@ -18,13 +18,13 @@ import (
 // askCmd is `parley ask QUESTION`.
 type askCmd struct {
 	Question  []string `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
-	Agent     string   `default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
+	Agent     string   `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
 	Namespace string   `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
-	Context   string   `placeholder:"ID" help:"Go on in this conversation."`
+	Context   string   `env:"-" placeholder:"ID" help:"Go on in this conversation."`
 	Provider  string   `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
 	Model     string   `placeholder:"NAME" help:"The language model, where the server has several."`
-	Follow    toggle   `help:"Go on asking, at a prompt or line by line, in one conversation."`
-	JSON      toggle   `name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
+	Follow    toggle   `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
+	JSON      toggle   `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
 
@@ -69,9 +69,12 @@ const maxQuestion = 1 << 20
 func (a *askCmd) text() (string, error) {
 	text := strings.Join(a.Question, " ")
 	if text == "" || text == "-" {
-		read, err := io.ReadAll(io.LimitReader(os.Stdin, maxQuestion))
+		read, err := io.ReadAll(io.LimitReader(os.Stdin, maxQuestion+1))
 		if err != nil {
 			return "", fmt.Errorf("read the question: %w", err)
+		}
+		if len(read) > maxQuestion {
+			return "", wrongSettings{fmt.Sprintf("QUESTION is longer than %d bytes", maxQuestion)}
 		}
 		text = string(read)
 	}

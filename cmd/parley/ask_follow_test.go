@@ -187,3 +187,12 @@ func TestFollowPipe(t *testing.T) {
 		t.Errorf("tasks: %+v", list)
 	}
 }
+
+// TestLongQuestion refuses what would have to be cut.
+func TestLongQuestion(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, t.TempDir(), []string{"PARLEY_TOKEN=x"}, "ask", "--namespace", "shop", "-")
+	if got := typed(t, cmd, strings.Repeat("a", maxQuestion+1)); got.code != exitUsage || !strings.Contains(got.stderr, "QUESTION is longer than 1048576 bytes") {
+		t.Errorf("got %+v", got)
+	}
+}

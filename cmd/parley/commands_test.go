@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,7 +45,7 @@ func TestWrongSettings(t *testing.T) {
 		{"an unknown flag", nil, []string{"serve", "--nonsense"}, []string{"--nonsense"}},
 		{"an unknown command", nil, []string{"nonsense"}, []string{"nonsense"}},
 		{"a token for nobody", nil, []string{"token"}, []string{"user"}},
-		{"a token for self, for ever", nil, []string{"token", "Self", "--ttl=-1h"}, []string{"USER", "--ttl (PARLEY_TTL)"}},
+		{"a token for self, for ever", nil, []string{"token", "Self", "--ttl=-1h"}, []string{"USER", "--ttl must be"}},
 		{"half a Langfuse", []string{"LANGFUSE_HOST=https://langfuse.example", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{
 			"--langfuse-public-key (LANGFUSE_PUBLIC_KEY) is missing"}},
 		{"keys alone", []string{"LANGFUSE_PUBLIC_KEY=pk", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{"--langfuse-host (LANGFUSE_HOST) is missing"}},
@@ -60,8 +61,11 @@ func TestWrongSettings(t *testing.T) {
 			"--otel-traces-sampler-arg (OTEL_TRACES_SAMPLER_ARG)", "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)",
 		}},
 		{"wrong measuring", []string{"PARLEY_LLM=nonsense"}, []string{"eval", "x", "--agent=spy", "--limit=-1", "--parallel=many", "--failures=x", "--pairs=one", "--server=https://me:hunter2@x"}, []string{
-			"--agent (PARLEY_AGENT)", "--limit (PARLEY_LIMIT)", "--parallel (PARLEY_PARALLEL)", "--failures (PARLEY_FAILURES)", "--pairs (PARLEY_PAIRS)",
+			"--agent must", "--limit must", "--parallel must", "--failures must", "--pairs must",
 			"--server (PARLEY_SERVER)", "--token (PARLEY_TOKEN) goes with --server", "--llm (PARLEY_LLM)"}},
+		{"no address", []string{"PARLEY_TOKEN=x"}, []string{"datasets", "--server", "localhost:8080"}, []string{"--server (PARLEY_SERVER) must be an http or https address", `"localhost:8080"`}},
+		{"half an address", []string{"PARLEY_TOKEN=x", "PARLEY_SERVER=http://"}, []string{"tasks"}, []string{"--server (PARLEY_SERVER) must be an http or https address"}},
+		{"no address to measure", []string{"PARLEY_TOKEN=x"}, []string{"eval", "x", "--server", "localhost:8080"}, []string{"--server (PARLEY_SERVER) must be an http or https address"}},
 		{"migrate what", nil, []string{"migrate", "--database-url", "x"}, []string{"--database-url"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,6 +87,21 @@ func TestWrongSettings(t *testing.T) {
 				t.Error("something was started")
 			}
 		})
+	}
+}
+
+// TestVariables has what is said for this once not come from the environment.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	settings := []string{"PARLEY_SERVER", "PARLEY_TOKEN", "PARLEY_NAMESPACE", "PARLEY_PROVIDER", "PARLEY_MODEL"}
+	for _, name := range []string{"ask", "tasks", "cancel", "ingest", "datasets", "share"} {
+		for _, flag := range commands(t)[name].Flags {
+			for _, variable := range flag.Envs {
+				if !slices.Contains(settings, variable) {
+					t.Errorf("%s sets --%s of parley %s", variable, flag.Name, name)
+				}
+			}
+		}
 	}
 }
 

@@ -36,11 +36,7 @@ func (w wrongSettings) Error() string {
 type checker struct{ wrong wrongSettings }
 
 func (c *checker) refuse(flag, format string, args ...any) {
-	variable := strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-	if !strings.HasPrefix(flag, "langfuse-") && !strings.HasPrefix(flag, "otel-") {
-		variable = "PARLEY_" + variable
-	}
-	c.wrong = append(c.wrong, fmt.Sprintf("--%s (%s) %s", flag, variable, fmt.Sprintf(format, args...)))
+	c.wrong = append(c.wrong, fmt.Sprintf("--%s%s %s", flag, variableOf(flag), fmt.Sprintf(format, args...)))
 }
 
 func (c *checker) err() error {

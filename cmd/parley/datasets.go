@@ -16,7 +16,7 @@ import (
 // datasetsCmd is `parley datasets [WHICH]`.
 type datasetsCmd struct {
 	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
-	JSON  toggle `name:"json" help:"Print JSON."`
+	JSON  toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 

@@ -21,14 +21,14 @@ import (
 // evalCmd is `parley eval SUITE`.
 type evalCmd struct {
 	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
-	Agent    string `default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
+	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
 	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of one that is started for it and leaves nothing behind."`
 	Token    string `placeholder:"TEXT" help:"A token for that server, whose user's namespaces get the suite's tables. Better set by its variable."`
-	Out      string `placeholder:"FILE" help:"Where to write how each question went, a line of JSON for each."`
-	Limit    string `default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
-	Parallel string `default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
-	Failures string `default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
-	Pairs    string `placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
+	Out      string `env:"-" placeholder:"FILE" help:"Where to write how each question went, a line of JSON for each."`
+	Limit    string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
+	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
+	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
+	Pairs    string `env:"-" placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
 	modelSettings
 }
 

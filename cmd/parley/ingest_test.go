@@ -365,7 +365,7 @@ func TestIngestRefusals(t *testing.T) {
 		"files":         {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), exitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is no regular file"}},
 		"no dataset":    {nil, []string{"good.csv"}, exitUsage, []string{"--dataset"}},
 		"half a name":   {nil, []string{"good.csv", "--dataset", "shop"}, exitUsage, []string{"NAMESPACE/NAME"}},
-		"a wrong name":  {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, exitUsage, []string{"'a b'", "--mode (PARLEY_MODE)"}},
+		"a wrong name":  {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, exitUsage, []string{"'a b'", "--mode must be"}},
 		"no token":      {[]string{"PARLEY_TOKEN="}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
 		"a wrong token": {[]string{"PARLEY_TOKEN=x"}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
 		"no server":     {[]string{"PARLEY_SERVER=http://127.0.0.1:1"}, append([]string{"good.csv"}, to...), exitUnavailable, []string{"http://127.0.0.1:1", "parley serve"}},

@@ -33,8 +33,9 @@ const description = `An A2A-first agent host for people's own data.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server cannot be reached or has too much to do, 6 the question has no answer, 130 interrupted.`
 
-// cli is the command line. Every flag has its PARLEY_ variable, but for those
-// whose variables are known by other names.
+// cli is the command line. Every setting has its PARLEY_ variable, but for those
+// whose variables are known by other names. A flag that says what to do this once
+// has none: left in the environment, it would change what other commands do.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample data, to look around."`
@@ -52,6 +53,22 @@ type cli struct {
 	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
 	Completion completionCmd `cmd:"" help:"Print a script that has your shell complete parley's commands."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+}
+
+// variableOf names the variable of a flag, in brackets, "" where there is none.
+func variableOf(flag string) string {
+	parser, err := kong.New(&cli{}, kong.DefaultEnvars("PARLEY"))
+	if err != nil {
+		return "" // run has told
+	}
+	for _, command := range parser.Model.Children {
+		for _, f := range command.Flags {
+			if f.Name == flag && len(f.Envs) > 0 {
+				return " (" + f.Envs[0] + ")"
+			}
+		}
+	}
+	return ""
 }
 
 // output is where a command writes.

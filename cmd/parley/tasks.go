@@ -17,9 +17,9 @@ import (
 // tasksCmd is `parley tasks [ID]`.
 type tasksCmd struct {
 	ID    string `arg:"" optional:"" help:"A task to show whole."`
-	Agent string `default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
-	Limit string `default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
-	JSON  toggle `name:"json" help:"Print JSON."`
+	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	JSON  toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 

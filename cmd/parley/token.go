@@ -14,7 +14,7 @@ import (
 // tokenCmd is `parley token USER`.
 type tokenCmd struct {
 	User string `arg:"" help:"The user that the token speaks for."`
-	TTL  string `name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
+	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
 	dataSettings
 	authSettings
 }
