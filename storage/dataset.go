@@ -102,7 +102,7 @@ type Datasets interface {
 	// caller may not see the namespace.
 	NamespaceDatasets(ctx context.Context, caller Caller, ref NamespaceRef) ([]Dataset, error)
 	// UpdateDefinition is for the owner and editors; to all others, readers
-	// among them, the dataset is not found.
+	// among them, the dataset is not found. Setting nothing changes nothing.
 	UpdateDefinition(ctx context.Context, caller Caller, ref DatasetRef, patch DefinitionPatch) error
 	// ClearDataset drops the rows and columns, for the owner and editors.
 	ClearDataset(ctx context.Context, caller Caller, ref DatasetRef) error

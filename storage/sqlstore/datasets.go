@@ -159,6 +159,9 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref
 		if found.Role == storage.Viewer {
 			return storage.ErrNotFound
 		}
+		if !patch.SetDescription && !patch.SetSchema {
+			return nil
+		}
 		return execOne(ctx, tx, `
 UPDATE datasets
 SET description = CASE WHEN $2 THEN $3 ELSE description END,

@@ -3,7 +3,9 @@ package sqlstore_test
 import (
 	"errors"
 	"maps"
+	"runtime"
 	"testing"
+	"time"
 
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -99,6 +101,18 @@ func TestUpdateDefinitionKeepsWhatIsNotSet(t *testing.T) {
 			if !sameText || (got.Schema == nil) != (step.wantSchema == nil) || !maps.Equal(got.Schema, step.wantSchema) {
 				t.Errorf("after %+v: got %+v", step.patch, got)
 			}
+		}
+		changed := func() (at int64) {
+			w.must(w.GetContext(ctx, &at, `SELECT max(updated_at) FROM datasets`))
+			return at
+		}
+		before := changed()
+		for time.Now().UnixMilli() <= before {
+			runtime.Gosched()
+		}
+		w.must(w.UpdateDefinition(ctx, alice, one, storage.DefinitionPatch{}))
+		if changed() != before {
+			t.Error("a dataset of which nothing was set has changed")
 		}
 	})
 }
