@@ -49,7 +49,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 			break
 		}
 	}
-	show.live.clear()
+	show.live.Clear()
 	switch {
 	case ctx.Err() != nil && !task.Status.State.Ended():
 		failed = s.cancel(ctx, asked, task)

@@ -17,7 +17,7 @@ import (
 type askView struct {
 	result, progress           io.Writer
 	resultStyle, progressStyle console.Style
-	live                       *liveLine
+	live                       console.Live
 	// quiet has it show nothing but trouble.
 	quiet bool
 	// planned counts the steps there will be, begun and shown those there are.
@@ -26,31 +26,13 @@ type askView struct {
 
 func newAskView(result, progress io.Writer) *askView {
 	v := &askView{result: result, progress: progress, resultStyle: console.StyleOf(result), progressStyle: console.StyleOf(progress)}
-	v.live = &liveLine{progress, v.progressStyle}
+	v.live = console.Live{W: progress, Style: v.progressStyle}
 	return v
-}
-
-// liveLine is a line of a terminal that says what is being done now.
-type liveLine struct {
-	w     io.Writer
-	style console.Style
-}
-
-func (l *liveLine) set(text string) {
-	if l.style.Terminal() {
-		fmt.Fprintf(l.w, "\r\x1b[K%s", l.style.Dim(console.Cut(console.Line("… "+text), l.style.Width-1)))
-	}
-}
-
-func (l *liveLine) clear() {
-	if l.style.Terminal() {
-		fmt.Fprint(l.w, "\r\x1b[K")
-	}
 }
 
 // broken tells of a stream that is being taken up again.
 func (v *askView) broken(err error) {
-	v.live.clear()
+	v.live.Clear()
 	fmt.Fprintf(v.progress, "reconnecting: %s\n", console.Line(err.Error()))
 }
 
@@ -59,14 +41,14 @@ func (v *askView) take(e apiclient.Event) error {
 	if v.quiet {
 		return nil
 	}
-	v.live.clear()
+	v.live.Clear()
 	switch {
 	case e.ArtifactUpdate != nil:
 		return v.artifact(e.ArtifactUpdate.Artifact)
 	case e.StatusUpdate != nil:
 		v.status(e.StatusUpdate.Status)
 	case e.Task != nil:
-		v.live.set("planning")
+		v.live.Set("… planning")
 	}
 	return nil
 }
@@ -80,9 +62,9 @@ func (v *askView) status(s apiclient.TaskStatus) {
 		v.plan(text, data.Steps)
 	case text != "":
 		v.begun++
-		v.live.set(fmt.Sprintf("step %d of %d: %s", v.begun, v.planned, text))
+		v.live.Set(fmt.Sprintf("… step %d of %d: %s", v.begun, v.planned, text))
 	default:
-		v.live.set("thinking")
+		v.live.Set("… thinking")
 	}
 }
 
@@ -119,7 +101,7 @@ func (v *askView) artifact(made apiclient.Artifact) error {
 	switch text := made.Parts.Text(); made.ArtifactID {
 	case agents.GeneratedQuery:
 		v.query(text)
-		v.live.set("running the query")
+		v.live.Set("… running the query")
 	case agents.AnswerText:
 		fmt.Fprintln(v.progress)
 		return console.Markdown(v.result, text, v.resultStyle)

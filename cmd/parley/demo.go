@@ -68,7 +68,7 @@ func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, sh
 	if folder.loaded {
 		return nil
 	}
-	defer show.clear()
+	defer show.Clear()
 	loader := sampleLoader{
 		users: map[string]*apiclient.Client{
 			sample.Alice: apiclient.New(screen.URL, screen.Alice, 1),

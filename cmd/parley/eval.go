@@ -15,6 +15,7 @@ import (
 
 	"parley/cards"
 	"parley/internal/apiclient"
+	"parley/internal/console"
 	"parley/llm/eval"
 )
 
@@ -131,7 +132,7 @@ type measurement struct {
 
 func (m *measurement) run(ctx context.Context) error {
 	show := newProgress(m.out.stderr)
-	defer show.clear()
+	defer show.Clear()
 	questions, tables := m.suite.Count()
 	start := time.Now()
 	err := m.client.load(ctx, m.suite, loadsAtOnce*m.cfg.parallel, func(done, of int) {
@@ -140,7 +141,7 @@ func (m *measurement) run(ctx context.Context) error {
 	loading := time.Since(start)
 	switch {
 	case ctx.Err() != nil:
-		show.clear()
+		show.Clear()
 		fmt.Fprintln(m.out.stdout, "Interrupted before the first question was asked.")
 		return nil
 	case err != nil:
@@ -157,7 +158,7 @@ func (m *measurement) run(ctx context.Context) error {
 		show.line("asked %d of %d questions, %.1f %% right", all.Asked, questions, 100*all.Accuracy())
 	})
 	asking := time.Since(start)
-	show.clear()
+	show.Clear()
 	asked := m.report.Score.All.Asked
 	fmt.Fprintf(m.out.stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
 	fmt.Fprintf(m.out.stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
@@ -174,32 +175,17 @@ func (m *measurement) run(ctx context.Context) error {
 	return errors.Join(err, writing, m.report.Print(m.out.stdout, m.cfg.pairs...))
 }
 
-// progress is a line on a terminal that is written over and over.
+// progress is a live line that changes not too often.
 type progress struct {
-	w    io.Writer
+	console.Live
 	last time.Time
 }
 
-// newProgress shows nothing where w is no terminal.
-func newProgress(w io.Writer) *progress {
-	if file, ok := w.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progress{w: file}
-		}
-	}
-	return &progress{}
-}
+func newProgress(w io.Writer) *progress { return &progress{Live: console.NewLive(w)} }
 
 func (p *progress) line(format string, args ...any) {
-	if p.w == nil || time.Since(p.last) < 100*time.Millisecond {
-		return
-	}
-	p.last = time.Now()
-	fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
-}
-
-func (p *progress) clear() {
-	if p.w != nil {
-		fmt.Fprint(p.w, "\r\x1b[K")
+	if time.Since(p.last) >= barTick {
+		p.last = time.Now()
+		p.Set(fmt.Sprintf(format, args...))
 	}
 }

@@ -26,8 +26,7 @@ const (
 // meter shows how many bytes of how many are done: a bar on a terminal, a line now
 // and then elsewhere.
 type meter struct {
-	w     io.Writer
-	style console.Style
+	live  console.Live
 	what  string
 	total int64
 	// measure gives how many bytes are done, and how many of them since the start.
@@ -51,7 +50,7 @@ type reading struct {
 func startMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *meter {
 	now := time.Now()
 	m := &meter{
-		w: w, style: console.StyleOf(w), what: what, total: total, measure: measure,
+		live: console.NewLive(w), what: what, total: total, measure: measure,
 		begun: now, said: now, stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go m.run()
@@ -62,16 +61,14 @@ func startMeter(w io.Writer, what string, total int64, measure func() (done, fre
 func (m *meter) end() time.Duration {
 	close(m.stop)
 	<-m.stopped
-	if m.style.Terminal() {
-		fmt.Fprint(m.w, "\r\x1b[K")
-	}
+	m.live.Clear()
 	return time.Since(m.begun)
 }
 
 func (m *meter) run() {
 	defer close(m.stopped)
 	tick := lineTick
-	if m.style.Terminal() {
+	if m.live.Style.Terminal() {
 		tick = barTick
 	}
 	ticker := time.NewTicker(tick)
@@ -93,14 +90,13 @@ func (m *meter) show(now time.Time) {
 	if m.total > 0 {
 		percent = min(100*done/m.total, 100)
 	}
-	if m.style.Terminal() {
-		line := fmt.Sprintf("%s [%s] %3d %%  %s", m.what, bar(percent), percent, m.figures(done, rate))
-		fmt.Fprint(m.w, "\r\x1b[K"+console.Cut(console.Line(line), m.style.Width-1))
+	if m.live.Style.Terminal() {
+		m.live.Set(fmt.Sprintf("%s [%s] %3d %%  %s", m.what, bar(percent), percent, m.figures(done, rate)))
 		return
 	}
 	if percent >= m.percent+lineStep || now.Sub(m.said) >= lineSilence {
 		m.percent, m.said = percent, now
-		fmt.Fprintf(m.w, "%s: %d %%, %s\n", console.Line(m.what), percent, m.figures(done, rate))
+		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", console.Line(m.what), percent, m.figures(done, rate))
 	}
 }
 

@@ -32,7 +32,7 @@ func TestMeter(t *testing.T) {
 			t.Parallel()
 			var got strings.Builder
 			var done, fresh int64
-			m := meter{w: &got, style: test.style, what: "sending", total: 1000 << 20, begun: begun, said: begun,
+			m := meter{live: console.Live{W: &got, Style: test.style}, what: "sending", total: 1000 << 20, begun: begun, said: begun,
 				measure: func() (int64, int64) { return done, fresh }}
 			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}} {
 				fresh = step.mib << 20

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -175,4 +176,29 @@ func FuzzMarkdown(f *testing.F) {
 			t.Errorf("%q is shown as %q", text, got.String())
 		}
 	})
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	for want, style := range map[string]Style{
+		"":                                {},
+		"\r\x1b[Kload\\n\\x1b[…\r\x1b[K": {Width: 13},
+		"\r\x1b[K\x1b[2mload\\n\\x1b…\x1b[22m\r\x1b[K": {Width: 12, Color: true},
+	} {
+		var got strings.Builder
+		live := Live{&got, style}
+		live.Set("load\n\x1b[1;31mthings")
+		live.Clear()
+		if got.String() != want {
+			t.Errorf("%+v: %q", style, got.String())
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = null.Close() }()
+	if NewLive(null).Style.Terminal() {
+		t.Error("the null device is taken for a terminal")
+	}
 }
