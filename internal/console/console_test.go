@@ -181,7 +181,7 @@ func FuzzMarkdown(f *testing.F) {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	for want, style := range map[string]Style{
-		"":                                {},
+		"":                               {},
 		"\r\x1b[Kload\\n\\x1b[…\r\x1b[K": {Width: 13},
 		"\r\x1b[K\x1b[2mload\\n\\x1b…\x1b[22m\r\x1b[K": {Width: 12, Color: true},
 	} {
