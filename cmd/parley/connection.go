@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"parley/internal/apiclient"
+	"parley/storage"
 )
 
 // connectionSettings say which server a command talks to, and for whom.
@@ -33,6 +37,26 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 		return nil, errNoToken
 	}
 	return apiclient.New(s.Server, token, connections), nil
+}
+
+// tokenUser is whom a token says that it is for. The server has the last word.
+type tokenUser struct {
+	Subject   string `json:"sub"`
+	Preferred string `json:"preferred_username"`
+}
+
+func (s connectionSettings) user() (u tokenUser) {
+	if parts := strings.Split(strings.TrimSpace(s.Token), "."); len(parts) == 3 {
+		claims, _ := base64.RawURLEncoding.DecodeString(parts[1])
+		_ = json.Unmarshal(claims, &u) // what is no token says nothing
+	}
+	return u
+}
+
+// is reports whether a name is the user's.
+func (u tokenUser) is(name string) bool {
+	own := storage.NormalUsername(cmp.Or(u.Preferred, u.Subject))
+	return own != "" && own == storage.NormalUsername(name)
 }
 
 var (

@@ -50,7 +50,8 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 	}
 	defer closeFiles(files)
 	job := ingesting{Client: client, out: out, ref: ref, mode: i.Mode, files: files}
-	if job.state, err = newStateFile(i.Server, ref, i.Mode, files); err != nil {
+	job.mine = ref.own() || i.user().is(ref.owner)
+	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
 		fmt.Fprintf(out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
 	err = job.run(ctx, i.Description, noWait, asJSON)
@@ -68,6 +69,8 @@ type ingesting struct {
 	mode  string
 	files []*localFile
 	state stateFile
+	// mine says that the dataset is the user's own, made that this run has made it.
+	mine, made bool
 }
 
 func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON bool) error {
@@ -88,7 +91,7 @@ func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON 
 	}
 	j.state.remove()
 	if err != nil {
-		return fmt.Errorf("%s %w", j.names(), err)
+		return fmt.Errorf("%s %w%s", j.names(), err, j.unmake(ctx, id))
 	}
 	return j.printEnded(ctx, ended, asJSON)
 }
@@ -114,16 +117,38 @@ func (j *ingesting) ensureDataset(ctx context.Context, description string) error
 func (j *ingesting) makeDataset(ctx context.Context, definition map[string]any) error {
 	err := j.Call(ctx, http.MethodGet, j.ref.path("/data"), nil, nil)
 	switch {
-	case err == nil && !j.ref.own():
+	case err == nil && !j.mine:
 		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.namespace, j.ref.name)
-	case apiclient.Status(err) != http.StatusNotFound, !j.ref.own():
+	case apiclient.Status(err) != http.StatusNotFound:
 		return err
+	case !j.mine:
+		return fmt.Errorf("only %s can make datasets there: %w", j.ref.owner, err)
 	}
 	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.namespace+"/"+j.ref.name, definition, nil)
 	if apiclient.Status(err) == http.StatusConflict {
 		return nil // made just now
 	}
+	j.made = err == nil
 	return err
+}
+
+// unmake deletes the dataset that this run has made, when the only ingestion of it
+// has failed, and says so.
+func (j *ingesting) unmake(ctx context.Context, id string) string {
+	if !j.made {
+		return ""
+	}
+	for other, err := range j.Ingestions(ctx, j.ref.path("")) {
+		if err != nil || other.ID != id {
+			return ""
+		}
+	}
+	var view datasetView
+	err := j.Call(ctx, http.MethodGet, j.ref.path("/data"), nil, &view)
+	if err != nil || view.Metadata.RowCount > 0 || j.Call(ctx, http.MethodDelete, j.ref.path("/data"), nil, nil) != nil {
+		return ""
+	}
+	return fmt.Sprintf("\n  %s, which was made for it, is removed again", j.ref)
 }
 
 // send uploads what is missing of the files and starts the ingestion, whose id it

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -362,15 +363,17 @@ func TestIngestRefusals(t *testing.T) {
 		code int
 		want []string
 	}{
-		"files":         {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), exitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is no regular file"}},
-		"no dataset":    {nil, []string{"good.csv"}, exitUsage, []string{"--dataset"}},
-		"half a name":   {nil, []string{"good.csv", "--dataset", "shop"}, exitUsage, []string{"NAMESPACE/NAME"}},
-		"a wrong name":  {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, exitUsage, []string{"'a b'", "--mode must be"}},
-		"no token":      {[]string{"PARLEY_TOKEN="}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
-		"a wrong token": {[]string{"PARLEY_TOKEN=x"}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
-		"no server":     {[]string{"PARLEY_SERVER=http://127.0.0.1:1"}, append([]string{"good.csv"}, to...), exitUnavailable, []string{"http://127.0.0.1:1", "parley serve"}},
-		"not shared":    {i.as("bob"), []string{"good.csv", "--dataset", "alice/shop/mine"}, exitNotFound, []string{"alice/shop/mine", "parley datasets"}},
-		"bad rows":      {nil, append([]string{"bad.csv"}, to...), exitFailed, []string{"bad.csv was not ingested", "line 3"}},
+		"files":                 {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), exitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is no regular file"}},
+		"no dataset":            {nil, []string{"good.csv"}, exitUsage, []string{"--dataset"}},
+		"half a name":           {nil, []string{"good.csv", "--dataset", "shop"}, exitUsage, []string{"NAMESPACE/NAME"}},
+		"a wrong name":          {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, exitUsage, []string{"'a b'", "--mode must be"}},
+		"no token":              {[]string{"PARLEY_TOKEN="}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
+		"a wrong token":         {[]string{"PARLEY_TOKEN=x"}, append([]string{"good.csv"}, to...), exitNotSignedIn, []string{"parley token USER"}},
+		"no server":             {[]string{"PARLEY_SERVER=http://127.0.0.1:1"}, append([]string{"good.csv"}, to...), exitUnavailable, []string{"http://127.0.0.1:1", "parley serve"}},
+		"not shared":            {i.as("bob"), []string{"good.csv", "--dataset", "alice/shop/mine"}, exitNotFound, []string{"alice/shop/mine", "parley datasets"}},
+		"bad rows":              {nil, append([]string{"bad.csv"}, to...), exitFailed, []string{"bad.csv was not ingested", "line 3", "shop/big, which was made for it, is removed again"}},
+		"where rows are":        {nil, []string{"bad.csv", "--dataset", "shop/mine"}, exitFailed, []string{"bad.csv was not ingested"}},
+		"to be made by another": {i.as("bob"), []string{"good.csv", "--dataset", "alice/shop/new"}, exitNotFound, []string{"only alice can make datasets there"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -384,6 +387,44 @@ func TestIngestRefusals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestIngestMakesADataset makes one by its owner's name, and removes what it has made
+// when there is nothing to put there.
+func TestIngestMakesADataset(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("good.csv", "id\n1\n")
+	i.write("bad.csv", "a,b\n1,2\n3,4,5\n")
+	i.run(exitFailed, "ingest", "bad.csv", "--dataset", "shop/big")
+	i.run(exitNotFound, "datasets", "shop/big")
+	i.run(exitOK, "ingest", "good.csv", "--dataset", "Alice/shop/big")
+	i.run(exitFailed, "ingest", "bad.csv", "--dataset", "shop/big")
+	if rows := i.rows(); rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// TestIngestState is each user's own, whichever token that is.
+func TestIngestState(t *testing.T) {
+	t.Parallel()
+	state := func(claims string) stateFile {
+		token := "x." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".y"
+		file, err := newStateFile("http://x", connectionSettings{Token: token}.user(), dataRef{"self", "shop", "big"}, "append", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	alice := state(`{"sub":"1","preferred_username":"alice","exp":1}`)
+	if again := state(`{"sub":"1","preferred_username":"alice","exp":2}`); again != alice {
+		t.Error("another token of the same user has another state")
+	}
+	for _, other := range []string{`{"sub":"2","preferred_username":"alice"}`, `{"sub":"1","preferred_username":"bob"}`, `{"sub":"1"}`, `{}`, `[`} {
+		if state(other) == alice {
+			t.Errorf("%s has alice's state", other)
+		}
 	}
 }
 
