@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"golang.org/x/term"
 
 	"parley/internal/apiclient"
@@ -34,6 +35,9 @@ type askConfig struct{ follow, json bool }
 func (a *askCmd) read(c *checker) askConfig {
 	a.connectionSettings.read(c)
 	cfg := askConfig{follow: c.toggle("follow", a.Follow), json: c.toggle("json", a.JSON)}
+	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
+		c.refuse("context", "must be the id of a conversation, not %q", a.Context)
+	}
 	if len(a.Question) == 0 && !cfg.follow && term.IsTerminal(int(os.Stdin.Fd())) {
 		c.wrong = append(c.wrong, "QUESTION is missing: say what to ask, or --follow")
 	}

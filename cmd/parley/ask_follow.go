@@ -54,7 +54,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		}
 	}
 	if id := s.question.ContextID; id != "" {
-		s.note("to go on with this conversation: parley ask --follow --context %s", id)
+		s.note("to go on with this conversation: parley ask --follow --namespace %s --context %s", s.question.Namespace, id)
 	}
 	if failed > 0 && !atPrompt {
 		return fmt.Errorf("%w to %d of %s", errNoAnswer, failed, plural(asked, "question"))

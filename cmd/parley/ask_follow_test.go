@@ -101,7 +101,7 @@ func TestFollowAtPrompt(t *testing.T) {
 	at.types(arrowUp)
 	at.sees("And in Berlin?")
 	at.types(ctrlC + ctrlD)
-	at.sees("to go on with this conversation")
+	at.sees("to go on with this conversation: parley ask --follow --namespace alice/shop --context ")
 	if code := at.ends(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

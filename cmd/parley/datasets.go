@@ -56,6 +56,11 @@ func findData(ctx context.Context, client *apiclient.Client, which string) (answ
 	case len(parts) == 3:
 		paths = []string{dataRef{parts[0], parts[1], parts[2]}.path("/data")}
 	}
+	for _, name := range parts[min(len(parts)-1, 1):] {
+		if problem := storage.CheckName(name); which != "" && problem != "" {
+			return nil, wrongSettings{"WHICH has the name " + quoted(name) + ", which " + problem}
+		}
+	}
 	if len(parts) > 3 || which != "" && strings.Contains("/"+which+"/", "//") {
 		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not " + quoted(which)}
 	}

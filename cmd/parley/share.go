@@ -54,6 +54,9 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 	default:
 		err = client.Call(ctx, http.MethodPost, path, entry, nil)
 	}
+	if apiclient.Status(err) == http.StatusNotFound && what.name != "" && s.user().is(what.namespace) {
+		return notFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.namespace, what.name, what.name))
+	}
 	if err != nil {
 		return fmt.Errorf("share %s: %w", what, err)
 	}
@@ -64,10 +67,14 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 }
 
 func (s *shareCmd) read(c *checker, revoke bool) dataRef {
-	namespace, name, one := strings.Cut(s.What, "/")
+	parts := strings.Split(s.What, "/")
+	if len(parts) == 3 && s.user().is(parts[0]) {
+		parts = parts[1:]
+	}
+	namespace, name := parts[0], strings.Join(parts[1:], "/")
 	what := dataRef{storage.Self, namespace, name}
 	err := what.check()
-	if one && name == "" {
+	if len(parts) > 1 && name == "" {
 		err = errors.New("has no name after the /") // and does not mean the whole namespace
 	}
 	if err != nil {

@@ -44,6 +44,14 @@ func TestShare(t *testing.T) {
 	say(exitUsage, "needs a USER", "share", "shop/big", "--revoke")
 	say(exitUsage, "viewer or editor", "share", "shop/big", "bob", "--role", "king")
 	say(exitUsage, "NAMESPACE/NAME", "share", "shop/big/more", "bob")
+	say(exitOK, "alice", "datasets", "shop")
+	say(exitNotFound, "for your namespace: `parley share shop`", "share", "alice/shop", "bob")
+	say(exitOK, "bob can read shop/big now", "share", "Alice/shop/big", "bob")
+	say(exitOK, "taken back", "share", "alice/shop/big", "bob", "--revoke")
+	say(exitUsage, "NAMESPACE/NAME", "share", "bob/shop/big", "carol")
+	if got := i.run(exitFailed, "share", "shop", "alice"); strings.Count(got.stderr, "must be another user") != 1 {
+		t.Errorf("shared with oneself: %s", got.stderr)
+	}
 	say(exitUsage, "no name after the /", "share", "shop/", "bob")
 	say(exitUsage, "must be NAMESPACE/NAME", "ingest", "good.csv", "--dataset", "shop/")
 	say(exitUsage, "must be NAMESPACE/NAME", "ingest", "good.csv", "--dataset", "alice/shop/")
@@ -51,4 +59,5 @@ func TestShare(t *testing.T) {
 	say(exitOK, "There are no datasets", "datasets")
 	say(exitNotFound, "look for alice/shop", "datasets", "alice/shop")
 	say(exitUsage, "OWNER/NAMESPACE", "datasets", "a/b/c/d")
+	say(exitUsage, "'or ders'", "datasets", "shop/or ders")
 }

@@ -32,8 +32,8 @@ func (t *tasksCmd) Run(ctx context.Context, out output) error {
 	t.connectionSettings.read(c)
 	asJSON := c.toggle("json", t.JSON)
 	limit := c.number("limit", t.Limit)
-	if limit > maxTasks {
-		c.refuse("limit", "must be at most %d", maxTasks)
+	if limit < 1 || limit > maxTasks {
+		c.refuse("limit", "must be 1 to %d", maxTasks)
 	}
 	if err := c.err(); err != nil {
 		return err

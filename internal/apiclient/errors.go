@@ -82,7 +82,13 @@ func refusal(status int, answer []byte) *StatusError {
 	refused.Message = cmp.Or(said.ErrorMessage, said.Message, refused.Message)
 	var wrong []string
 	for _, field := range said.SubErrors {
-		wrong = append(wrong, field.Code+" "+field.Message)
+		text := field.Message
+		if !strings.HasPrefix(text, field.Code) {
+			text = field.Code + " " + text
+		}
+		if !strings.Contains(refused.Message, text) {
+			wrong = append(wrong, text)
+		}
 	}
 	if len(wrong) > 0 {
 		refused.Message += ": " + strings.Join(wrong, "; ")
