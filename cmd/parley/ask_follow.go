@@ -26,6 +26,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		var stop context.CancelFunc
 		ctx, stop = untilSignal(context.WithoutCancel(ctx), ends()...)
 		defer stop()
+		s.note("exit or Ctrl-D ends this, Ctrl-C only what runs")
 	}
 	s.following = true
 	asked, failed := 0, 0

@@ -84,6 +84,7 @@ func TestFollowAtPrompt(t *testing.T) {
 	).env())
 	c := client{s.process, s.alice}
 	at := onScreen(t, c.talk("ask", "--follow"))
+	at.sees("exit or Ctrl-D ends this")
 	at.sees("alice/shop> ")
 	at.types("something else" + ctrlC + "How many orders are there?\r")
 	at.sees("planning")

@@ -53,6 +53,8 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	switch {
 	case ctx.Err() != nil && !task.Status.State.Ended():
 		failed = s.cancel(ctx, asked, task)
+	case failed != nil && task.ID != "" && apiclient.Unavailable(failed):
+		failed = fmt.Errorf("%w; `parley tasks %s` shows what has become of the question", failed, task.ID)
 	case failed != nil:
 		failed = s.explain(ctx, failed)
 	default:

@@ -106,7 +106,7 @@ func TestAskSaysWhatToDo(t *testing.T) {
 		"nothing":            {[]string{server, "PARLEY_TOKEN=" + c.token, "PARLEY_NAMESPACE=shop"}, []string{"ask"}, exitUsage, []string{"QUESTION is empty"}},
 		"a secret address":   {[]string{"PARLEY_SERVER=http://me:hunter2@x"}, []string{"ask", "x"}, exitUsage, []string{"--server (PARLEY_SERVER)"}},
 		"an unknown agent":   {nil, []string{"ask", "--agent", "spy", "x"}, exitUsage, []string{"--agent"}},
-		"a wrong context":    {[]string{server, "PARLEY_TOKEN=" + c.token}, []string{"ask", "--namespace", "shop", "--context", "x", "y"}, exitFailed, []string{"contextId"}},
+		"a wrong context":    {[]string{server, "PARLEY_TOKEN=" + c.token}, []string{"ask", "--namespace", "shop", "--context", "x", "y"}, exitUsage, []string{"--context must be"}},
 		"an unknown task":    {[]string{server, "PARLEY_TOKEN=" + c.token}, []string{"tasks", "0197f2ac-0000-7000-8000-000000000000"}, exitNotFound, []string{"parley tasks"}},
 		"an unknown run":     {[]string{server, "PARLEY_TOKEN=" + c.token}, []string{"cancel", "x"}, exitNotFound, []string{"cancel x", "parley tasks"}},
 		"too many tasks":     {[]string{server, "PARLEY_TOKEN=" + c.token}, []string{"tasks", "--limit", "1001"}, exitUsage, []string{"--limit"}},

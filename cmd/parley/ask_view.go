@@ -20,6 +20,8 @@ type askView struct {
 	live                       console.Live
 	// quiet has it show nothing but trouble.
 	quiet bool
+	// apart says that the stream is broken, and that this was told.
+	apart bool
 	// planned counts the steps there will be, begun and shown those there are.
 	planned, begun, shown int
 }
@@ -30,14 +32,18 @@ func newAskView(result, progress io.Writer) *askView {
 	return v
 }
 
-// broken tells of a stream that is being taken up again.
+// broken tells of a stream that is being taken up again, once.
 func (v *askView) broken(err error) {
-	v.live.Clear()
-	fmt.Fprintf(v.progress, "reconnecting: %s\n", console.Line(err.Error()))
+	if !v.apart {
+		v.apart = true
+		v.live.Clear()
+		fmt.Fprintf(v.progress, "reconnecting: %s\n", console.Line(err.Error()))
+	}
 }
 
 // take shows an event.
 func (v *askView) take(e apiclient.Event) error {
+	v.apart = false
 	if v.quiet {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"parley/internal/console"
 )
 
-// cancelCmd is `parley cancel ID…`.
+// cancelCmd is `parley cancel TASK…`.
 type cancelCmd struct {
-	ID []string `arg:"" help:"The tasks to cancel."`
+	ID []string `arg:"" name:"task" help:"The tasks to cancel."`
 	connectionSettings
 }
 

@@ -135,9 +135,9 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 // valueChoices gives what a flag or an argument may be: its values, or what there
 // is on the server.
 func valueChoices(ctx context.Context, server connectionSettings, value *kong.Value) []choice {
-	if value.Enum != "" {
+	if words := valuesOf(value); words != nil {
 		var found []choice
-		for _, word := range value.EnumSlice() {
+		for _, word := range words {
 			found = append(found, choice{word, ""})
 		}
 		return found
@@ -153,6 +153,17 @@ func valueChoices(ctx context.Context, server connectionSettings, value *kong.Va
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	return slices.DeleteFunc(ask(ctx, client), func(c choice) bool { return !plainWord.MatchString(c.word) })
+}
+
+// valuesOf gives the values that a flag has, nil when it can be anything.
+func valuesOf(value *kong.Value) []string {
+	switch {
+	case value.Enum != "":
+		return value.EnumSlice()
+	case value.Flag != nil && strings.Contains(value.Flag.PlaceHolder, "|"):
+		return strings.Split(value.Flag.PlaceHolder, "|")
+	}
+	return nil
 }
 
 // completionTimeout is how long somebody who has typed a tab is kept waiting.
@@ -173,19 +184,30 @@ var onServer = map[string]func(context.Context, *apiclient.Client) []choice{
 	},
 	"dataset": datasetChoices,
 	"which":   datasetChoices,
-	"id": func(ctx context.Context, client *apiclient.Client) (found []choice) {
-		for _, agent := range []string{cards.AssistantName, cards.NL2QLName} {
-			tasks, _ := client.Agent(agent).Tasks(ctx, 20)
-			for _, task := range tasks {
-				help := task.Status.State.String()
-				for _, asked := range task.History[:min(len(task.History), 1)] {
-					help += ": " + console.Cut(console.Line(asked.Parts.Text()), maxListed)
-				}
-				found = append(found, choice{task.ID, help})
-			}
-		}
-		return found
+	"id": func(ctx context.Context, client *apiclient.Client) []choice {
+		return taskChoices(ctx, client, func(apiclient.State) bool { return true })
 	},
+	"task": func(ctx context.Context, client *apiclient.Client) []choice {
+		return taskChoices(ctx, client, func(state apiclient.State) bool { return !state.Ended() })
+	},
+}
+
+// taskChoices are the last tasks that are in certain states.
+func taskChoices(ctx context.Context, client *apiclient.Client, wanted func(apiclient.State) bool) (found []choice) {
+	for _, agent := range []string{cards.AssistantName, cards.NL2QLName} {
+		tasks, _ := client.Agent(agent).Tasks(ctx, 20)
+		for _, task := range tasks {
+			if !wanted(task.Status.State) {
+				continue
+			}
+			help := task.Status.State.String()
+			for _, asked := range task.History[:min(len(task.History), 1)] {
+				help += ": " + console.Cut(console.Line(asked.Parts.Text()), maxListed)
+			}
+			found = append(found, choice{task.ID, help})
+		}
+	}
+	return found
 }
 
 // serverIn gives the server that words name, or the environment.

@@ -49,6 +49,8 @@ func TestCompletion(t *testing.T) {
 				"parley ask --agent ":       {"assistant", "nl2ql"},
 				"parley ask --agent n":      {"nl2ql"},
 				"parley completion z":       {"zsh"},
+				"parley share --role e":     {"editor"},
+				"parley ingest --mode ":     {"append", "replace"},
 				"parley ask --namespace ":   {"alice/other", "alice/shop"},
 				"parley ask --namespace al": {"alice/other", "alice/shop"},
 				"parley ask --follow --age": {"--agent"},

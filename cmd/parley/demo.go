@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"parley/cmd/parley/sample"
@@ -44,7 +45,7 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	return server.serve(ctx, out, serving{
+	err = server.serve(ctx, out, serving{
 		anyPort: d.Listen == "",
 		ready: func(ctx context.Context, url string) error {
 			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate()}
@@ -54,6 +55,10 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 			return screen.print(out.stdout)
 		},
 	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; choose another port, or leave out --listen for a free one", err)
+	}
+	return err
 }
 
 // prepareDemo makes the tokens of a demo and loads the sample where it is not

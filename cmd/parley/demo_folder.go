@@ -34,6 +34,9 @@ func openDemoFolder(path string) (*demoFolder, error) {
 		}
 		return &demoFolder{path: path, temporary: true}, nil
 	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; give a folder with --data, or none", path)
+	}
 	said, err := os.ReadFile(filepath.Join(path, demoMark))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the data folder: %w", err)

@@ -289,6 +289,17 @@ func TestDemoElsewhere(t *testing.T) {
 			t.Errorf("with the mark %q: %+v", said, got)
 		}
 	}
+	if got := runCommand(t, dir, nil, "demo", "--data", filepath.Join("parley-data", demoMark)); got.code != exitFailed || !strings.Contains(got.stderr, "is a file; give a folder") {
+		t.Errorf("on a file: %+v", got)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	if got := runCommand(t, dir, nil, "demo", "--listen", taken.Addr().String()); got.code != exitFailed || !strings.Contains(got.stderr, "choose another port, or leave out --listen") {
+		t.Errorf("on a port that is taken: %+v", got)
+	}
 	if got := runCommand(t, dir, nil, "demo", "--listen", "nowhere", "--log-level", "loud"); got.code != exitUsage || got.stdout != "" || !strings.Contains(got.stderr, "--listen") || !strings.Contains(got.stderr, "--log-level") {
 		t.Errorf("%+v", got)
 	}

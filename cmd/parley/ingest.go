@@ -17,7 +17,7 @@ import (
 type ingestCmd struct {
 	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
 	Dataset     string   `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
-	Mode        string   `env:"-" default:"append" placeholder:"MODE" help:"append to the rows that are there, or replace them (${default})."`
+	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
 	Description string   `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
 	NoWait      toggle   `env:"-" help:"Do not wait until the rows are there."`
 	JSON        toggle   `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`

@@ -17,8 +17,8 @@ const (
 	// lineStep is after how many percent there is, lineSilence after how long.
 	lineStep    = 10
 	lineSilence = 30 * time.Second
-	// barWidth is how many columns a bar has.
-	barWidth = 24
+	// barWidth is how many columns a bar has, narrowBar how many at least.
+	barWidth, narrowBar = 24, 4
 	// rateWindow is how long the past is that the rate is taken from.
 	rateWindow = 5 * time.Second
 )
@@ -91,7 +91,7 @@ func (m *meter) show(now time.Time) {
 		percent = min(100*done/m.total, 100)
 	}
 	if m.live.Style.Terminal() {
-		m.live.Set(fmt.Sprintf("%s [%s] %3d %%  %s", m.what, bar(percent), percent, m.figures(done, rate)))
+		m.live.Set(m.line(percent, m.figures(done, rate)))
 		return
 	}
 	if percent >= m.percent+lineStep || now.Sub(m.said) >= lineSilence {
@@ -122,9 +122,16 @@ func (m *meter) figures(done int64, rate float64) string {
 	return fmt.Sprintf("%s, %s/s, %s left", text, byteSize(int64(rate)), span(left))
 }
 
-func bar(percent int64) string {
-	full := int(percent * barWidth / 100)
-	return strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full)
+// line has a bar as wide as the figures leave room for.
+func (m *meter) line(percent int64, figures string) string {
+	figures = fmt.Sprintf("%3d %%  %s", percent, figures)
+	room := m.live.Style.Width - console.Width(console.Line(m.what+figures)) - len(" [] ") - 1
+	width := min(room, barWidth)
+	if width < narrowBar {
+		return m.what + " " + figures
+	}
+	full := int(percent) * width / 100
+	return fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", width-full), figures)
 }
 
 // byteSize is a number of bytes as people say it.

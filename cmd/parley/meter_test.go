@@ -21,12 +21,18 @@ func TestMeter(t *testing.T) {
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left\n" +
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB\n" +
 			"sending: 100 %, 1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left\n"},
-		"on a terminal": {console.Style{Width: 60}, "" +
-			"\r\x1b[Ksending [=======                 ]  30 %  300.0 MiB of 100…" +
-			"\r\x1b[Ksending [========                ]  35 %  350.0 MiB of 100…" +
-			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 100…" +
-			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 100…" +
-			"\r\x1b[Ksending [========================] 100 %  1000.0 MiB of 10…"},
+		"on a terminal": {console.Style{Width: 80}, "" +
+			"\r\x1b[Ksending [====           ]  30 %  300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left" +
+			"\r\x1b[Ksending [=====          ]  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB/s, 13 s left" +
+			"\r\x1b[Ksending [======         ]  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left" +
+			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 1000.0 MiB" +
+			"\r\x1b[Ksending [===============] 100 %  1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left"},
+		"on a narrow terminal": {console.Style{Width: 50}, "" +
+			"\r\x1b[Ksending  30 %  300.0 MiB of 1000.0 MiB, 100.0 Mi…" +
+			"\r\x1b[Ksending  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB…" +
+			"\r\x1b[Ksending  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB…" +
+			"\r\x1b[Ksending [===     ]  40 %  400.0 MiB of 1000.0 MiB" +
+			"\r\x1b[Ksending 100 %  1000.0 MiB of 1000.0 MiB, 12.5 Mi…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

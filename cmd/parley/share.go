@@ -16,7 +16,7 @@ import (
 type shareCmd struct {
 	What   string `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
 	User   string `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
-	Role   string `env:"-" default:"viewer" placeholder:"ROLE" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
+	Role   string `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
 	Revoke toggle `env:"-" help:"Take the share back."`
 	JSON   toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
 	connectionSettings
