@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -76,7 +77,11 @@ type subError struct {
 // answer turns an operation that returns an error into one that answers it.
 func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		ctx := c.Request.Context()
 		err := operation(c)
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+			err = fmt.Errorf("%w: %w", errClientGone, err)
+		}
 		if c.Request.ContentLength != 0 {
 			// Not every connection can; then the server's own limit has to do.
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(unreadBody))

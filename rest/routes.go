@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -122,14 +120,7 @@ func (s *Server) handle(method, path string, operation func(c *gin.Context, call
 // stream is handle for an operation that may take as long as its client takes to
 // read what it sends, or a run to end.
 func (s *Server) stream(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
-	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error {
-		ctx := c.Request.Context()
-		err := s.authenticated(c, operation)
-		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-			return fmt.Errorf("%w: %w", errClientGone, err)
-		}
-		return err
-	}))
+	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error { return s.authenticated(c, operation) }))
 }
 
 // finishTimeout is how long an object may take to be made of its parts, or a

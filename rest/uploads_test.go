@@ -1,8 +1,11 @@
 package rest_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -249,6 +252,31 @@ func TestUploadMadeAndNotRecorded(t *testing.T) {
 			t.Errorf("the session: %s", got.body)
 		}
 	})
+}
+
+// TestPartBrokenOff is a client that goes away in the middle of a part: no fault of
+// the server's.
+func TestPartBrokenOff(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	address, err := url.Parse(s.prepare("alice", "a.csv", 1<<20).Files[0].PresignedURLs[0].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", address.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", address.RequestURI(), address.Host, 1<<20)
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	_, _ = io.WriteString(conn, "the beginning")
+	_ = conn.Close()
+	s.server.Close() // waits for the request to be logged
+	if log := s.log.String(); strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, `"status":499`) {
+		t.Errorf("the log: %s", log)
+	}
 }
 
 // TestManyAppendsAreCompacted adds rows in many small steps: they end up in few
