@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 
 	"parley/internal/apiclient"
 	"parley/internal/s3test"
+	"parley/storage"
+	"parley/storage/objects"
+	"parley/storage/sqlstore"
 )
 
 // ingester is a user with files in a folder, in front of a server behind a gate.
@@ -263,22 +267,52 @@ func TestIngestOverARestart(t *testing.T) {
 	}
 }
 
-// TestIngestWithExpiredAddresses holds parts until their addresses have expired.
+// TestIngestWithExpiredAddresses has parts go to addresses that have expired.
 func TestIngestWithExpiredAddresses(t *testing.T) {
 	t.Parallel()
-	i := newIngester(t, "PARLEY_UPLOAD_URL_TTL=1s")
+	i := newIngester(t)
 	i.write("big.csv", bigCSV(bigRows))
+	past := i.hourAgo()
 	var late atomic.Int32
 	i.gate.watch(func(r *http.Request) {
-		if part(r) > 0 && late.Add(1) <= 3 {
-			expires, _ := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
-			<-time.After(time.Until(time.Unix(expires, 0)))
+		if part(r) == 0 || late.Add(1) > 3 {
+			return
 		}
+		query := r.URL.Query()
+		size, _ := strconv.ParseInt(query.Get("size"), 10, 64)
+		address, err := past.PartURL(t.Context(), objects.Upload{Key: query.Get("key"), ID: query.Get("uploadId")}, part(r), size, time.Second)
+		if err != nil {
+			t.Error(err)
+		}
+		_, r.URL.RawQuery, _ = strings.Cut(address, "?")
 	})
 	i.goesOn(1, 2, 3)
 	if late.Load() <= 3 {
 		t.Errorf("only %d parts were sent", late.Load())
 	}
+}
+
+// hourAgo signs addresses as the server would have an hour ago.
+func (i *ingester) hourAgo() *objects.Folder {
+	i.t.Helper()
+	store, err := sqlstore.Open(i.t.Context(), sqlstore.Config{Path: filepath.Join(i.server.dir, "parley-data", "parley.db")})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	secret, err := store.SigningKey(i.t.Context(), storage.KeyForUploads)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	folder, err := objects.OpenFolder(objects.FolderConfig{
+		Dir: i.t.TempDir(), Secret: secret, BaseURL: func(context.Context) string { return "" },
+		Now: func() time.Time { return time.Now().Add(-time.Hour) },
+	})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.t.Cleanup(func() { _ = folder.Close() })
+	return folder
 }
 
 // TestIngestHearsNoAnswer loses the answer that says that the ingestion has begun:
