@@ -57,7 +57,17 @@ func header(name, value string) change { return func(r *request) { r.header.Set(
 // example takes another example, set changes members of it, sent sends something
 // else.
 func example(name string) change { return func(r *request) { r.example = name } }
-func set(members object) change  { return func(r *request) { r.set = members } }
+func set(members object) change {
+	return func(r *request) {
+		all := maps.Clone(members)
+		for name, value := range r.set {
+			if _, again := all[name]; !again {
+				all[name] = value
+			}
+		}
+		r.set = all
+	}
+}
 func sent(mediaType, text string) change {
 	return func(r *request) { r.mediaType, r.body = mediaType, &text }
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"parley/rest"
 )
 
@@ -179,8 +181,8 @@ func (d *described) ingestions(good, broken change) {
 		}
 		return ""
 	}
+	var started struct{ ID string }
 	ingest := func(what change, end string) (id change) {
-		var started struct{ ID string }
 		d.call("alice startIngestion 202", files, what).into(d.t, &started)
 		eventually(d.t, func() bool { return status(started.ID) == end })
 		return param("ingestionId", started.ID)
@@ -188,7 +190,12 @@ func (d *described) ingestions(good, broken change) {
 	done := ingest(good, "completed")
 	d.call("alice markIngestionSeen 204", done)
 	d.call("alice retryIngestion 422", done)
+	d.call("alice startIngestion 409", files, broken, set(object{"id": started.ID}))
 	d.call("alice retryIngestion 201", ingest(broken, "failed"))
+	failed := ingest(broken, "failed")
+	taken := uuid.NewSHA1(uuid.MustParse(started.ID), []byte("retry")) // what it would become
+	d.call("alice startIngestion 202", files, good, set(object{"id": taken.String(), "name": "taken"}))
+	d.call("alice retryIngestion 409", failed)
 	for _, id := range []string{"retryIngestion", "markIngestionSeen"} {
 		d.call("bob "+id+" 403", done)
 		d.call("carol "+id+" 404", done)
@@ -203,7 +210,9 @@ func (d *described) uploadsIntoDatasets(send func(address, text string) object) 
 	into := param("datasetName", "uploaded")
 	d.call("alice prepareDatasetUpload 200", into).into(d.t, &prepared)
 	parts := []object{send(prepared.PresignedURLs[0].URL, orderFile)}
-	d.call("alice finishDatasetUpload 201", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts}))
+	finish := set(object{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts})
+	d.call("alice finishDatasetUpload 201", into, finish)
+	d.call("alice finishDatasetUpload 409", param("datasetName", "elsewhere"), finish)
 	d.call("alice prepareDatasetUpload 200", into).into(d.t, &prepared)
 	d.call("alice abortDatasetUpload 200", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key}))
 }
