@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -58,6 +59,7 @@ var answers = []struct {
 	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
 	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too much under way; try again when some of it is done"},
 	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
+	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", "there is no room left on the server's disk; try again later"},
 	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"parley/storage"
@@ -96,6 +97,8 @@ func reasonOf(err error) string {
 		return said.Message
 	case errors.Is(err, storage.ErrNotFound):
 		return "the dataset, or a file, is no longer there"
+	case errors.Is(err, syscall.ENOSPC):
+		return "there is no room left on the server's disk; try again later"
 	case errors.Is(err, storage.ErrUnavailable):
 		return "the files could not be reached; try again"
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
+	"syscall"
 	"time"
 
 	"parley/storage"
@@ -139,6 +141,8 @@ func (m *Maker) run(ctx context.Context, request makeRequest, progress func(inge
 		return ingest.Result{}, fmt.Errorf("a maker ended: %w: %v: %s", err, ended, said.String())
 	case last.Refused != "":
 		return ingest.Result{}, storage.Errorf(storage.ErrInvalid, "%s", last.Refused)
+	case strings.Contains(strings.ToLower(last.Fault), "no space left on device"):
+		return ingest.Result{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, last.Fault)
 	case last.Fault != "":
 		return ingest.Result{}, fmt.Errorf("make files: %s", last.Fault)
 	}

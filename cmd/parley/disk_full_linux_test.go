@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// smallDisk gives a folder with a file system of its own, of so many bytes.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("file systems cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill takes what is left of a disk, but for so many bytes, and gives it back.
+func fill(t *testing.T, dir string, but int64) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for piece := 1 << 20; piece > 0; {
+		if _, err := f.Write(make([]byte, piece)); errors.Is(err, syscall.ENOSPC) {
+			piece /= 2
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	size, err := f.Seek(0, io.SeekCurrent)
+	if err = errors.Join(err, f.Truncate(max(size-but, 0)), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDiskFull has the disk of a server full. Whatever needs room then is refused
+// and says so, nothing that is there is lost, and all is well when there is room
+// again.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "96m")
+	p := serve(t, t.TempDir(), nil, "--data", filepath.Join(disk, "data"))
+	c := client{p, p.token("alice", "--data", filepath.Join(disk, "data"))}
+	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
+	text := csv(20_000)
+	file := c.upload("orders.csv", int64(len(text)), strings.NewReader(text))
+	c.ingest("shop/orders", file)
+	if got := c.settled("shop/orders"); got[0].Status != "completed" {
+		t.Fatalf("ingestion: %+v", got)
+	}
+	question := object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}
+	rows := object{"data": []object{{"id": 1, "name": strings.Repeat("x", 1<<20)}}}
+	works := func() {
+		t.Helper()
+		var answer struct{ Response string }
+		if status := c.ask("POST", "/query/autorag", question, &answer); status != http.StatusOK || !strings.Contains(answer.Response, "20000") {
+			t.Errorf("a question: %d %s", status, answer.Response)
+		}
+	}
+	works()
+
+	free := fill(t, disk, 0)
+	refused := func(what string, status int) {
+		t.Helper()
+		if status != http.StatusServiceUnavailable {
+			t.Errorf("%s on a full disk: %d", what, status)
+		}
+	}
+	refused("rows", c.ask("POST", "/ingest/shop/orders", rows, nil))
+	refused("a token", c.ask("POST", "/user/token", object{"name": strings.Repeat("n", 100)}, nil))
+	refused("a question", c.ask("POST", "/query/autorag", question, nil))
+	refused("an upload", c.sendPart(bytes.Repeat([]byte("x"), 1<<20)))
+	if got := c.count("shop/orders"); got != 20_000 {
+		t.Errorf("%d orders on a full disk", got)
+	}
+	if status, _ := p.call("", "GET", "/healthz", ""); status != http.StatusOK {
+		t.Errorf("health: %d", status)
+	}
+
+	free()
+	eventually(t, func() bool { return c.ask("POST", "/user/token", object{"name": "n"}, nil) == http.StatusOK })
+	works()
+
+	large := noise(200_000)
+	largeFile := c.upload("large.csv", int64(len(large)), strings.NewReader(large))
+	free = fill(t, disk, 1<<20) // which is enough for the records
+	c.ingest("shop/orders", largeFile)
+	if got := c.settled("shop/orders")[0]; got.Status != "failed" || !strings.Contains(got.StatusMessage, "no room left") {
+		t.Errorf("an ingestion on a full disk: %+v", got)
+	}
+	if got := c.count("shop/orders"); got != 20_000 {
+		t.Errorf("%d orders after an ingestion that failed", got)
+	}
+	free()
+	c.ingest("shop/orders", file)
+	if got := c.settled("shop/orders"); got[0].Status != "completed" || c.count("shop/orders") != 40_000 {
+		t.Errorf("afterwards: %+v, %d orders", got[0], c.count("shop/orders"))
+	}
+	if status := c.sendPart(bytes.Repeat([]byte("x"), 1<<20)); status != http.StatusOK {
+		t.Errorf("an upload afterwards: %d", status)
+	}
+	(&fallible{t: t, token: c.token, where: func() *process { return p }}).awaitNoOpenRuns()
+}
+
+// noise is CSV that cannot be made smaller by much.
+func noise(rows int) string {
+	random := rand.New(rand.NewPCG(1, 2))
+	text := strings.Builder{}
+	text.WriteString("id,name,total\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "%d,%x%x,1\n", i, random.Uint64(), random.Uint64())
+	}
+	return text.String()
+}
+
+// sendPart begins an upload and sends its one part.
+func (c client) sendPart(content []byte) int {
+	c.t.Helper()
+	var session struct {
+		Files []struct{ PresignedURLs []struct{ URL string } }
+	}
+	status := c.ask("POST", "/file-upload/prepare", object{"filesToUpload": []object{{"filename": "x.csv", "size": len(content)}}}, &session)
+	if status != http.StatusOK {
+		return status
+	}
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, session.Files[0].PresignedURLs[0].URL, bytes.NewReader(content))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+// awaitNoOpenRuns waits until every run has ended.
+func (f *fallible) awaitNoOpenRuns() {
+	f.t.Helper()
+	eventually(f.t, func() bool { return f.openRuns() == 0 })
+}
