@@ -205,12 +205,12 @@ func isUnavailable(err error) bool {
 		case "08", "40", "53", "57": // connection, rollback, resources, operator's intervention
 			return true
 		}
-		return false
+		return inPostgres.Code == "25006" // it takes no changes now
 	}
 	var inSQLite *sqlite.Error
 	if errors.As(err, &inSQLite) {
 		switch inSQLite.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL:
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY:
 			return true
 		}
 		return false

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"parley/internal/s3test"
+)
+
+// TestBucketAway has the bucket of a server go away. What needs it says so, what
+// does not goes on, and all is well when it is back.
+func TestBucketAway(t *testing.T) {
+	t.Parallel()
+	endpoint, access, secret := s3test.Server(t)
+	target, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var away atomic.Bool
+	forward := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target); p.Out.Host = p.In.Host }}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	p := serve(t, t.TempDir(), []string{
+		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + proxy.URL + "&region=" + s3test.Region + "&path_style=true",
+		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
+	}, "--request-timeout", "5s")
+	c := client{p, p.token("alice")}
+	row := object{"data": []object{{"item": "apple"}}}
+	for _, name := range []string{"seen", "unseen"} {
+		if status := c.ask("POST", "/ingest/shop/"+name, row, nil); status != http.StatusOK {
+			t.Fatalf("rows: %d", status)
+		}
+	}
+	if got := c.count("shop/seen"); got != 1 {
+		t.Fatalf("%d rows", got)
+	}
+
+	away.Store(true)
+	refused := func(what string, status int) {
+		t.Helper()
+		if status != http.StatusServiceUnavailable {
+			t.Errorf("%s without the bucket: %d", what, status)
+		}
+	}
+	refused("rows", c.ask("POST", "/ingest/shop/seen", row, nil))
+	refused("an upload", c.ask("POST", "/file-upload/prepare", object{"filesToUpload": []object{{"filename": "a.csv", "size": 1}}}, nil))
+	refused("a dataset that is not here", c.ask("POST", "/query", object{"username": "self", "namespace": "shop", "query": "SELECT * FROM unseen"}, nil))
+	if got := c.count("shop/seen"); got != 1 {
+		t.Errorf("%d rows of a dataset that is here", got)
+	}
+	if status, _ := p.call("", "GET", "/readyz", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("ready without the bucket: %d", status)
+	}
+
+	away.Store(false)
+	eventually(t, func() bool { return c.ask("POST", "/ingest/shop/seen", row, nil) == http.StatusOK })
+	if seen, unseen := c.count("shop/seen"), c.count("shop/unseen"); seen != 2 || unseen != 1 {
+		t.Errorf("%d and %d rows afterwards", seen, unseen)
+	}
+}
