@@ -80,10 +80,8 @@ func (r *fleet) kill() {
 // and nothing is there twice. PARLEY_TEST_RUNS makes it longer.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	runs, kills := envNumber("PARLEY_TEST_RUNS", 300), 4
-	if raceDetector {
-		runs, kills = 40, 2
-	}
 	kills = max(kills, runs/100)
 	r := startFleet(t, 3)
 	c := client{r.any(), r.token}
