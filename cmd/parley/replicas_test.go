@@ -108,7 +108,8 @@ func TestReplicas(t *testing.T) {
 	beside.Go(func() { writer.write(stop) })
 	rated := map[string]bool{}
 	for down := range kills {
-		if !service.awaitEvents(1 + rand.Int64N(int64(10*runs/kills))) {
+		// All together fewer than there will be, which is more than seven a run.
+		if !service.awaitEvents(1 + rand.Int64N(int64(5*runs/kills))) {
 			break
 		}
 		r.kill()
