@@ -42,7 +42,6 @@ func documents(t *testing.T) map[string]string {
 // the order in which they stand there, on a server with three orders.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	for path, text := range documents(t) {
 		var blocks []string
 		for _, found := range fence.FindAllStringSubmatch(text, -1) {

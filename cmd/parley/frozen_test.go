@@ -13,7 +13,6 @@ import (
 // is refused, and nobody sees it.
 func TestFrozenReplica(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	f := startFleet(t, 2)
 	first, second := f.now[0].Load(), f.now[1].Load()
 	c := client{first, f.token}

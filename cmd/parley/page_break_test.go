@@ -83,7 +83,6 @@ func (b *tab) caughtUp() {
 // again.
 func TestPageServerGoesAway(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b, letGo := begun(t)
 	c.kill()
 	b.sees("[role=status]", "Reconnecting")
@@ -96,7 +95,6 @@ func TestPageServerGoesAway(t *testing.T) {
 // TestPageRunEndsMeanwhile has the run end while the page cannot see it.
 func TestPageRunEndsMeanwhile(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b, letGo := begun(t)
 	c.kill()
 	b.sees("[role=status]", "Reconnecting")
@@ -115,7 +113,6 @@ func TestPageRunEndsMeanwhile(t *testing.T) {
 // TestPageAsksServerThatIsAway sends the question once the server is there.
 func TestPageAsksServerThatIsAway(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	model, letGo := halting(t)
 	letGo()
 	c, b := counter(t, model.env()...)
@@ -134,7 +131,6 @@ func TestPageAsksServerThatIsAway(t *testing.T) {
 // TestPageCancels ends a run that is being worked on.
 func TestPageCancels(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	_, b, _ := begun(t)
 	b.press("Cancel")
 	b.sees("[role=status]", "Canceled.")
@@ -146,7 +142,6 @@ func TestPageCancels(t *testing.T) {
 // loaded.
 func TestPageOpensRunThatGoesOn(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b, letGo := begun(t)
 	where := get[string](b, "location.href")
 	other := browse(t, where)

@@ -48,7 +48,6 @@ func (b *tab) drop(name, content string) {
 // TestPageUploads begins with nothing but a file, and asks of it.
 func TestPageUploads(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	p := serve(t, t.TempDir(), nil)
 	b := browse(t, p.url)
 	b.signIn(p.token("alice"))
@@ -95,7 +94,6 @@ func TestPageUploads(t *testing.T) {
 // bucket, and shows how far it is.
 func TestPageUploadsParts(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	var rows strings.Builder
 	rows.WriteString("n,filler\n")
 	filler := strings.Repeat("x", 1000)
@@ -184,7 +182,6 @@ func letIn(t *testing.T, endpoint, access, secret, bucket, origin string) {
 // them until they are taken back.
 func TestPageShares(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, alice := counter(t)
 	if status := c.ask("POST", "/ingest/vault/secrets", object{"data": []object{{"code": "x"}}}, nil); status != http.StatusOK {
 		t.Fatalf("ingest: %d", status)

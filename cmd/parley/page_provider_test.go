@@ -66,7 +66,6 @@ func provided(t *testing.T, answer func(asked url.Values) url.Values) (*process,
 // TestPageSignsInByProvider goes by OAuth's implicit flow.
 func TestPageSignsInByProvider(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	p, b, asked := provided(t, nil)
 	b.do(chromedp.Navigate(p.url + "/#/carol/shop/data"))
 	b.mayFail = true // there is no such namespace
@@ -93,7 +92,6 @@ func TestPageSignsInByProvider(t *testing.T) {
 // for, or that says no.
 func TestPageRefusesProvidersAnswer(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	for name, answer := range map[string]struct {
 		values url.Values
 		words  string

@@ -102,7 +102,6 @@ func TestPageAsks(t *testing.T) {
 // TestPageDownloads looks at what the files hold that the page gives.
 func TestPageDownloads(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b := counter(t)
 	c.ask("POST", "/ingest/shop/orders", object{"data": []object{{"item": "=1+1", "city": "-", "amount": -5, "day": nil}}}, nil)
 	b.signIn(c.token)
@@ -150,7 +149,6 @@ func downloaded(t *testing.T, dir, name string) string {
 // TestPageRefusesToken tells who comes with a wrong token what to do.
 func TestPageRefusesToken(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b := counter(t)
 	b.mayFail = true
 	b.write("#token", "not.a.token")
@@ -184,7 +182,6 @@ func (p *process) expired(user string) string {
 // asks before it makes somebody of another.
 func TestPageSignsInByLink(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b := counter(t)
 	opens := func(token string) {
 		t.Helper()
@@ -224,7 +221,6 @@ const attack = `<img src=x onerror="window.hacked=1"> <script>window.hacked=2</s
 // a plan and an answer.
 func TestPageShowsTextAsText(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	model := newModel(t,
 		plans("", attack, attack, attack),
 		queries("", attack, "SELECT note, count(*) AS n FROM notes GROUP BY 1"),
@@ -264,7 +260,6 @@ func TestPageShowsTextAsText(t *testing.T) {
 // of Markdown hours, between others, and a turn that cannot be drawn.
 func TestPageOutlivesAnswers(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	// What was asked before is in the prompts too, so the latest question comes first.
 	model := newModel(t, plans("", "", "Count them"), queries("", "", "SELECT 1234 AS n"), answers("Fine?", "It is **so**."),
 		answers("Slow?", strings.Repeat("_", 60_000)+"slow"), answers("Deep?", strings.Repeat("> ", 5000)+"deep"))
@@ -293,7 +288,6 @@ func TestPageOutlivesAnswers(t *testing.T) {
 // TestPageByKeyboard does everything without a mouse, on a phone's width.
 func TestPageByKeyboard(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(360, 740))
 	b.is(`document.activeElement.id === 'token'`)
@@ -357,7 +351,6 @@ func (b *tab) tabTo(words string) {
 // the server gives out another one.
 func TestPageOfServerByAnotherName(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	c, b := counter(t, "PARLEY_BASE_URL=https://parley.example/api/v1")
 	b.signIn(c.token)
 	b.asks("assistant", "How many orders are there per city?")

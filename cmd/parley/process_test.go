@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -27,6 +28,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asParley) != "" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		main()
 		return
+	}
+	flag.Parse()
+	if which := flag.Lookup("test.run"); which.Value.String() == "" {
+		if err := which.Value.Set(raced); err != nil {
+			panic(err)
+		}
 	}
 	code := m.Run()
 	closeChromium()

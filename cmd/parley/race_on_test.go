@@ -2,14 +2,11 @@
 
 package main
 
-import "testing"
-
 // raceDetector says that the tests, and the program in them, are many times slower.
 const raceDetector = true
 
-// notRaced skips a test that takes too long with the race detector. Without it,
-// it is run.
-func notRaced(t testing.TB) {
-	t.Helper()
-	t.Skip("it takes too long with the race detector")
-}
+// raced are the tests that are run with the race detector when none are named:
+// those in which most goes on at once. All of them would take a quarter of an
+// hour. Without the detector all are run.
+const raced = "^Test(Crash|GoldenStreams|OnePathForQuestions|Isolation|StalledReaders|DataOnEveryHome|KilledInTheMiddle|" +
+	"Serve|ServeDrains|ModelsEndToEnd|Spans|Feedback|GoClient|BackupWhileServing|Retention|BucketAway|SmallCache|PageAsks)$"

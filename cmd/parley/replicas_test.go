@@ -80,7 +80,6 @@ func (r *fleet) kill() {
 // and nothing is there twice. PARLEY_TEST_RUNS makes it longer.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	runs, kills := envNumber("PARLEY_TEST_RUNS", 300), 4
 	kills = max(kills, runs/100)
 	r := startFleet(t, 3)

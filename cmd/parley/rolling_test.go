@@ -74,7 +74,6 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // questions that come through a balancer. None of them fails.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	notRaced(t)
 	f := startFleet(t, 2, "--drain-delay", "2s")
 	c := client{f.any(), f.token}
 	if status := c.ask("POST", "/ingest/shop/orders", object{"data": []object{{"item": "apple", "price": 1}, {"item": "pear", "price": 2}}}, nil); status != http.StatusOK {
