@@ -27,7 +27,7 @@ type demo struct {
 
 func startDemo(t *testing.T, dir string, env []string, args ...string) *demo {
 	t.Helper()
-	d := &demo{process: start(t, dir, env, append([]string{"demo"}, args...)...)}
+	d := &demo{process: start(t, dir, append([]string{"TMPDIR=" + t.TempDir()}, env...), append([]string{"demo"}, args...)...)}
 	eventually(t, func() bool { return strings.Contains(d.more.String(), "Ctrl-C ends") })
 	paragraphs := strings.Split(strings.TrimSpace(d.more.String()), "\n\n")
 	d.last = paragraphs[len(paragraphs)-1]
