@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -275,17 +276,19 @@ func TestBackupRefuses(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	text := []byte(readFile(t, files[0]))
-	text[len(text)/2] ^= 1
-	if err := os.Chmod(files[0], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(files[0], text, 0o600); err != nil {
-		t.Fatal(err)
+	// All of them: some may be of a version that no dataset has any more.
+	for _, file := range files {
+		text := []byte(readFile(t, file))
+		text[len(text)/2] ^= 1
+		if err := errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	refused("is damaged", exitFailed, nil)
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 	refused("beginning anew", exitFailed, nil)
 }
