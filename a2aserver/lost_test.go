@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -43,24 +42,21 @@ func TestLostAnswers(t *testing.T) {
 		t.Run(fmt.Sprint(lost), func(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
+			var begun atomic.Value
 			log := forgetfulLog{store, func(change storage.TaskChange) (forget bool) {
 				if (lost == 0) != (change.Start != nil) || lost > 0 && change.After != lost-1 {
 					return false
 				}
-				once.Do(func() { forget = true })
+				once.Do(func() { forget = true; begun.Store(change.RunID) })
 				return forget
 			}}
-			var runID atomic.Value
-			h := newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-				runID.Store(string(request.TaskID))
-				resumable(5, func(context.Context, int) {})(ctx, request, yield)
-			}), brief)
+			h := newHost(t, log, resumable(5, func(context.Context, int) {}), brief)
 			asked, err := h.Ask(t.Context(), alice, inShop)
 			if lost == 0 {
 				if err == nil {
 					t.Error("a run was begun though the log did not say so")
 				}
-				asked.RunID = runID.Load().(string)
+				asked.RunID = begun.Load().(string)
 			} else if err != nil {
 				t.Fatal(err)
 			}
