@@ -21,7 +21,9 @@ const (
 
 // Recall gives the jobs that follow what was asked before in the conversation.
 func (w *Work) Recall(ctx context.Context) error {
-	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxTurns)
+	turns, err := patiently(ctx, w, func() ([]storage.Turn, error) {
+		return w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxTurns)
+	})
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
 	}

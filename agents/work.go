@@ -160,7 +160,9 @@ func (w *Work) Open(ctx context.Context) error {
 		return &modelError{err}
 	}
 	ctx, done := w.config.Tracer.Tool(ctx, "datasets")
-	all, err := w.config.Lake.Datasets(ctx, w.asking.Caller, w.asking.Namespace)
+	all, err := patiently(ctx, w, func() ([]storage.DatasetData, error) {
+		return w.config.Lake.Datasets(ctx, w.asking.Caller, w.asking.Namespace)
+	})
 	done(err)
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
@@ -181,6 +183,9 @@ type data struct{ *Work }
 func (d data) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	result, err := d.query(ctx, sql)
 	if err != nil {
+		if errors.Is(err, storage.ErrInvalid) {
+			err = fmt.Errorf("%w: %w", llm.ErrBadQuery, err)
+		}
 		err = &queryError{err: err} // and not the model's failure
 	}
 	return rowsOf(result), err
@@ -188,16 +193,38 @@ func (d data) Query(ctx context.Context, sql string) (llm.Rows, error) {
 
 func (w *Work) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	ctx, done := w.config.Tracer.Tool(ctx, "query")
-	result, err := w.config.Lake.Query(ctx, w.asking.Caller, w.asking.Namespace, sql)
+	result, err := patiently(ctx, w, func() (storage.QueryResult, error) {
+		return w.config.Lake.Query(ctx, w.asking.Caller, w.asking.Namespace, sql)
+	})
 	done(err)
 	return result, err
 }
 
 func (w *Work) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
 	ctx, done := w.config.Tracer.Tool(ctx, "search")
-	result, err := w.config.Lake.Search(ctx, w.asking.Caller, w.asking.Namespace, search.Dataset, search.Words, search.Limit)
+	result, err := patiently(ctx, w, func() (storage.QueryResult, error) {
+		return w.config.Lake.Search(ctx, w.asking.Caller, w.asking.Namespace, search.Dataset, search.Words, search.Limit)
+	})
 	done(err)
 	return result, err
+}
+
+// patiently asks for data again while it is away, or busy with others or with the
+// same user's other runs, as long as the agents' patience lasts.
+func patiently[T any](ctx context.Context, w *Work, ask func() (T, error)) (T, error) {
+	deadline := time.Now().Add(w.config.Patience)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		answer, err := ask()
+		later := errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrTooMany)
+		if !later || !time.Now().Add(wait).Before(deadline) {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
 }
 
 // newData makes a part of a value that can be written as JSON.

@@ -97,9 +97,13 @@ func (d Dataset) HoldsPassages() bool {
 	return found == 3
 }
 
+// ErrBadQuery says that a query is wrong, and will be wrong when it is run again.
+var ErrBadQuery = errors.New("the query is not valid")
+
 // Data reads datasets, as far as the asker may.
 type Data interface {
-	// Query runs one SELECT in DuckDB's SQL. Results are bounded.
+	// Query runs one SELECT in DuckDB's SQL. Results are bounded. A query that is
+	// wrong is an ErrBadQuery; any other error says nothing about it.
 	Query(ctx context.Context, sql string) (Rows, error)
 }
 

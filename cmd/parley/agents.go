@@ -32,6 +32,9 @@ const (
 	// hostLease is how long the runs of a process that has died wait to be taken
 	// over.
 	hostLease = 15 * time.Second
+	// patience is how long the data may be away before a run fails for it: a
+	// restart of the database takes less.
+	patience = 30 * time.Second
 	// stopTimeout is how long agents may take to stop their work when the process
 	// stops.
 	stopTimeout = 10 * time.Second
@@ -57,7 +60,7 @@ func (s agentSettings) read(c *checker) agentConfig {
 func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, datasets *lake.Datasets,
 	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
 ) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout}
+	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout, Patience: patience}
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,

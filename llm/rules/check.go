@@ -3,6 +3,8 @@ package rules
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,13 +29,13 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 		return x, nil
 	}
 	got, err := data.Query(ctx, x.sql)
-	if ctx.Err() != nil {
-		return x, ctx.Err()
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, llm.ErrBadQuery):
 		// What fails here fails later too.
 		x.confidence *= 0.2
 		return x, nil
+	case err != nil:
+		return x, fmt.Errorf("try a query out: %w", err)
 	}
 	if !empty(got) || rd.mayBeNone {
 		x.confidence *= rd.shape(got)
@@ -52,8 +54,8 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 			continue
 		}
 		got, err := data.Query(ctx, text)
-		if ctx.Err() != nil {
-			return x, ctx.Err()
+		if err != nil && !errors.Is(err, llm.ErrBadQuery) {
+			return x, fmt.Errorf("try a query out: %w", err)
 		}
 		if err == nil && !empty(got) {
 			x.sql = text

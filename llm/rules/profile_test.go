@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -125,4 +126,38 @@ func TestLearnsOnceAVersion(t *testing.T) {
 		wait.Go(write)
 	}
 	wait.Wait()
+}
+
+// failing fails for every query once it is told to.
+type failing struct {
+	llm.Data
+	with error
+}
+
+func (f *failing) Query(ctx ctx, sql string) (llm.Rows, error) {
+	if f.with != nil {
+		return llm.Rows{}, f.with
+	}
+	return f.Data.Query(ctx, sql)
+}
+
+// Data that goes away between two queries is not taken for a question that cannot
+// be answered.
+func TestDataGoesAway(t *testing.T) {
+	t.Parallel()
+	d, datasets := kennel(t)
+	data := &failing{Data: d}
+	rules := New()
+	task := llm.QueryTask{Task: llm.Task{Datasets: datasets, Data: data}, Instruction: "How many dogs are there?"}
+	if _, err := rules.WriteQuery(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	data.with = errors.New("the database is away")
+	if _, err := rules.WriteQuery(t.Context(), task); !errors.Is(err, data.with) {
+		t.Errorf("while the data is away: %v", err)
+	}
+	data.with = nil
+	if _, err := rules.WriteQuery(t.Context(), task); err != nil {
+		t.Errorf("when it is back: %v", err)
+	}
 }

@@ -40,7 +40,7 @@ func (d *duck) Query(ctx context.Context, query string) (llm.Rows, error) {
 	const most = 1000
 	rows, err := d.db.QueryContext(ctx, "SELECT to_json(q)::VARCHAR FROM ("+query+") AS q")
 	if err != nil {
-		return llm.Rows{}, err
+		return llm.Rows{}, fmt.Errorf("%w: %w", llm.ErrBadQuery, err)
 	}
 	defer rows.Close()
 	var result llm.Rows

@@ -1,0 +1,59 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/storage"
+)
+
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	later := storage.Errorf(storage.ErrUnavailable, "the database is away")
+	for name, test := range map[string]struct {
+		patience time.Duration
+		// errs are what the data says one time after another; the last again and
+		// again.
+		errs []error
+		want error
+		took time.Duration
+	}{
+		"at once":           {patience: time.Minute, errs: []error{nil}},
+		"back in time":      {patience: time.Minute, errs: []error{later, storage.ErrTooMany, later, nil}, took: 350 * time.Millisecond},
+		"away for too long": {patience: 3 * time.Second, errs: []error{later}, want: storage.ErrUnavailable, took: 2550 * time.Millisecond},
+		"a wrong query":     {patience: time.Minute, errs: []error{storage.ErrInvalid}, want: storage.ErrInvalid},
+		"wrong afterwards":  {patience: time.Minute, errs: []error{later, storage.ErrInvalid}, want: storage.ErrInvalid, took: 50 * time.Millisecond},
+		"none":              {errs: []error{later}, want: storage.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, asked, began := &Work{config: Config{Patience: test.patience}}, 0, time.Now()
+				_, err := patiently(t.Context(), w, func() (int, error) {
+					asked++
+					return 0, test.errs[min(asked, len(test.errs))-1]
+				})
+				if !errors.Is(err, test.want) || time.Since(began) != test.took {
+					t.Errorf("%v after %v, want %v after %v", err, time.Since(began), test.want, test.took)
+				}
+			})
+		})
+	}
+}
+
+func TestPatienceEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stopped := errors.New("stopped")
+		ctx, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { stop(stopped) })
+		w, began := &Work{config: Config{Patience: time.Hour}}, time.Now()
+		_, err := patiently(ctx, w, func() (int, error) { return 0, storage.ErrUnavailable })
+		if !errors.Is(err, stopped) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
