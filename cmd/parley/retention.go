@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -60,13 +59,19 @@ func (c *checker) age(flag, text string) time.Duration {
 const (
 	// janitorEvery is how often what is no longer needed is removed.
 	janitorEvery = time.Minute
-	// janitorTurn is how long the process that does so may be silent before
-	// another does.
-	janitorTurn = 3 * janitorEvery
+	// janitorRest is how long nobody does so again: a little less, for the process
+	// that did it to find it due.
+	janitorRest = janitorEvery * 9 / 10
+	// janitorLease is how long the process that is at it may be silent before
+	// another begins.
+	janitorLease = time.Minute
+	// muchRemoved is so much at once that the database's own tidying up behind it
+	// is not waited for.
+	muchRemoved = 1000
 )
 
 // janitor removes what is no longer needed. Of all processes on a database one
-// does, as long as it lives.
+// does at a time.
 type janitor struct {
 	store   *sqlstore.Store
 	log     *slog.Logger
@@ -110,39 +115,26 @@ func (j *janitor) aging() []aging {
 
 // work tidies up now and then, until ctx ends.
 func (j *janitor) work(ctx context.Context) {
-	defer j.leave(ctx)
 	ticker := time.NewTicker(janitorEvery)
 	defer ticker.Stop()
 	for {
-		mine := j.mine(ctx)
-		if mine || j.alone {
+		if j.alone {
 			j.tidy(ctx)
 		}
-		if mine {
+		err := storage.DoChore(ctx, j.store, "janitor", j.holder, janitorLease, janitorRest, func(ctx context.Context) error {
+			if !j.alone {
+				j.tidy(ctx)
+			}
 			j.removeOld(ctx)
-		}
+			return nil
+		})
+		j.warn(ctx, "anything", err)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 	}
-}
-
-// mine takes the turn, or goes on with it; false while another process has it.
-func (j *janitor) mine(ctx context.Context) bool {
-	err := j.store.TakeTurn(ctx, "janitor", j.holder, janitorTurn)
-	if err != nil && !errors.Is(err, storage.ErrConflict) {
-		j.warn(ctx, "anything", err)
-	}
-	return err == nil
-}
-
-// leave lets another process have the turn, if it was this one's.
-func (j *janitor) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	_ = j.store.TakeTurn(ctx, "janitor", j.holder, 0) // else it ends by itself
 }
 
 func (j *janitor) tidy(ctx context.Context) {
@@ -152,35 +144,40 @@ func (j *janitor) tidy(ctx context.Context) {
 }
 
 func (j *janitor) removeOld(ctx context.Context) {
+	total := 0
 	for _, what := range j.aging() {
 		if what.keep > 0 {
-			j.warn(ctx, what.name, j.age(ctx, what))
+			count, err := j.age(ctx, what)
+			j.warn(ctx, what.name, err)
+			total += count
 		}
+	}
+	if total >= muchRemoved {
+		j.warn(ctx, "the room of what was removed", j.store.Reclaim(ctx))
 	}
 }
 
 // age removes what is too old, a batch at a time, and rests after each for as
-// long as it took: others have the database half of the time at least.
-func (j *janitor) age(ctx context.Context, what aging) error {
+// long as it took: others have the database half of the time at least. It gives how
+// much that was.
+func (j *janitor) age(ctx context.Context, what aging) (total int, err error) {
 	for {
 		start := time.Now()
 		count, err := what.remove(ctx, what.keep)
 		if err != nil {
-			return err
+			return total, err
 		}
+		total += count
 		j.removed.WithLabelValues(what.name).Add(float64(count))
 		if count < sqlstore.RetentionBatch {
-			return nil
+			return total, nil
 		}
 		rest := time.NewTimer(time.Since(start))
 		select {
 		case <-ctx.Done():
 			rest.Stop()
-			return nil
+			return total, nil
 		case <-rest.C:
-		}
-		if !j.mine(ctx) {
-			return nil
 		}
 	}
 }

@@ -92,6 +92,7 @@ func TestRetention(t *testing.T) {
 		}
 		c.signal(syscall.SIGTERM)
 		c.wait()
+		aged(t, dir, env)
 
 		c.process = serve(t, dir, env, "--keep-runs", "30d")
 		eventually(t, func() bool { return c.metrics()[`parley_retention_removed_total{what="ingestions"}`] == 1 })

@@ -43,6 +43,8 @@ type dialect struct {
 	writeRuns func(s *Store, runs []*runChange) error
 	// notify tells other processes something; "" where there are none.
 	notify string
+	// reclaim makes room of what was removed; "" where removing does so.
+	reclaim string
 }
 
 var (
@@ -61,6 +63,7 @@ var (
 		hasVersions: `SELECT to_regclass('` + versionTable + `') IS NOT NULL`,
 		writeRuns:   writePostgres,
 		notify:      `SELECT pg_notify('` + runsChannel + `', $1)`,
+		reclaim:     `VACUUM (SKIP_LOCKED, ANALYZE) events, tasks, runs, conversations`,
 	}
 )
 

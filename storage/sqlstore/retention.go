@@ -19,21 +19,6 @@ const RetentionBatch = 100
 
 var retentionBatchText = strconv.Itoa(RetentionBatch)
 
-// TakeTurn makes holder the one of all processes that does something, for that
-// long from now, or lets it go on. ErrConflict while another one does it.
-func (s *Store) TakeTurn(ctx context.Context, name, holder string, lasts time.Duration) error {
-	return s.inTx(ctx, "take a turn", func(tx *sqlx.Tx) error {
-		now := s.now()
-		return orConflict(execOne(ctx, tx, `
-INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ($1, $2, 1, $3)
-ON CONFLICT (name) DO UPDATE
-SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
-WHERE leases.expires_at <= $4
-	OR leases.holder = excluded.holder`, "turn/"+name, holder, now.Add(lasts).UnixMilli(), now.UnixMilli()))
-	})
-}
-
 // TrimEvents removes the events of some runs that ended that long ago, but for the last
 // one and those that make up artifacts: a reader finds that some are missing, and
 // has the task instead. It gives how many runs that were.
@@ -146,6 +131,16 @@ func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (cou
 		return err
 	})
 	return count, err
+}
+
+// Reclaim makes room of what was removed. Until then readers step over it: after
+// much was, they take longer.
+func (s *Store) Reclaim(ctx context.Context) error {
+	if s.dialect.reclaim == "" {
+		return nil
+	}
+	_, err := s.write.ExecContext(ctx, s.dialect.reclaim)
+	return classify(err)
 }
 
 // someOf gives the ids of at most a batch of what has one of the states, one

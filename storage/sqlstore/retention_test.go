@@ -48,6 +48,7 @@ func TestTrimEvents(t *testing.T) {
 		w.removed(w.TrimEvents, time.Hour, 0)
 		w.removed(w.TrimEvents, now, 1)
 		w.removed(w.TrimEvents, now, 0)
+		w.must(w.Reclaim(ctx))
 		left, err := w.Events(ctx, user("alice"), ended, 0)
 		w.must(err)
 		if len(left) != 2 || left[0].Number != 3 || left[1].Number != 4 {
@@ -142,21 +143,5 @@ func TestDeleteOldUploads(t *testing.T) {
 		if got := w.ingestion(still); got.Status != storage.IngestionPending {
 			t.Errorf("one that waits: %+v", got)
 		}
-	})
-}
-
-func TestTakeTurn(t *testing.T) {
-	t.Parallel()
-	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
-		w := newWorld(t, store)
-		ctx := t.Context()
-		w.must(w.TakeTurn(ctx, "janitor", "a", time.Hour))
-		w.must(w.TakeTurn(ctx, "janitor", "a", time.Hour))
-		if err := w.TakeTurn(ctx, "janitor", "b", time.Hour); !errors.Is(err, storage.ErrConflict) {
-			t.Errorf("another's turn: %v", err)
-		}
-		w.must(w.TakeTurn(ctx, "other", "b", time.Hour))
-		w.must(w.TakeTurn(ctx, "janitor", "a", 0))
-		w.must(w.TakeTurn(ctx, "janitor", "b", time.Hour))
 	})
 }
