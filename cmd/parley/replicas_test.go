@@ -80,11 +80,8 @@ func (r *fleet) kill() {
 // and nothing is there twice. PARLEY_TEST_RUNS says how many runs.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	runs, kills := envNumber("PARLEY_TEST_RUNS", 0), 4
-	if runs == 0 {
-		t.Skip("PARLEY_TEST_RUNS says how many runs")
-	}
-	kills = max(kills, runs/100)
+	runs := envNumber("PARLEY_TEST_RUNS", 200)
+	kills := max(4, runs/100)
 	r := startFleet(t, 3)
 	c := client{r.any(), r.token}
 	text := csv(2_000)

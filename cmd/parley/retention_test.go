@@ -12,8 +12,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// aged makes everything that a stopped server keeps a year older. Ids of runs
-// say when they were asked: those are made older too.
+// aged makes what a stopped server keeps a year older, but for runs, whose ids say
+// when they were asked, and tidying up due.
 func aged(t *testing.T, dir string, env []string) {
 	t.Helper()
 	driver, source := "sqlite", dir+"/parley-data/parley.db"
