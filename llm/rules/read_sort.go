@@ -8,8 +8,7 @@ func (r *reader) readSorting() {
 		}
 		end := -1
 		switch {
-		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && !wordIs(r.lower(i-1), "the", "in", "per", "each", "every", "an") &&
-			!(r.linkAt(i) != nil && !wordIs(r.lower(i), "order", "sort")) && !(r.linkAt(i) != nil && r.isTable(r.linkAt(i)) != nil && r.lower(i+1) != "by"):
+		case phrase(r.tokens, i, "ordered|sorted|order|sort|arranged|arrange|rank|ranked") > 0 && !r.isSortNoun(i):
 			end = i + 1
 		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
 			end = i + 1
@@ -19,6 +18,22 @@ func (r *reader) readSorting() {
 		r.readSortKey(i, end)
 		return
 	}
+}
+
+// isSortNoun reports whether a word such as "order" is what the data holds and not
+// what is to be done with it: "the order", "average order amount".
+func (r *reader) isSortNoun(i int) bool {
+	if wordIs(r.lower(i-1), "the", "in", "per", "each", "every", "an") {
+		return true
+	}
+	k := r.linkAt(i)
+	switch {
+	case k == nil:
+		return false
+	case !wordIs(r.lower(i), "order", "sort"):
+		return true
+	}
+	return r.lower(i+1) != "by" && (r.isTable(k) != nil || k.to > i+1)
 }
 
 func wordIs(w string, words ...string) bool {

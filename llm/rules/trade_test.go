@@ -131,6 +131,25 @@ func TestLoans(t *testing.T) {
 	}
 }
 
+// TestOrders asks of orders, whose name is also a word for sorting.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	d := newDuck(t)
+	datasets := []llm.Dataset{d.table(t, "orders", `order_id BIGINT, town VARCHAR, ordered_at TIMESTAMP, amount DOUBLE`,
+		`(1,'Ulm','2023-01-02 10:00:00',10),(2,'Jena','2024-02-03 11:00:00',20),(3,'Ulm','2024-02-04 12:00:00',60)`)}
+	for question, want := range map[string]string{
+		"What is the average order amount?":                    "30.0",
+		"What was the average order amount in 2024?":           "40.0",
+		"What was the average order amount per month in 2024?": "2024-02,40.0",
+		"average order amount by town":                         "Jena,20.0;Ulm,35.0",
+		"List the towns of orders, order by amount":            "Ulm;Jena;Ulm",
+	} {
+		if got := ask(t, d, datasets, question); got != want && sorted(got, question) != sorted(want, question) {
+			t.Errorf("%s\n got %.300s\nwant %s", question, got, want)
+		}
+	}
+}
+
 // TestExamples asks what is given as an example to those who were not understood.
 func TestExamples(t *testing.T) {
 	t.Parallel()
