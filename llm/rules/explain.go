@@ -38,11 +38,12 @@ func quoteWords(words []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// notUnderstood says what of a question was not understood, and what there is.
+// notUnderstood says what of a question was not understood, and what would be.
+// What the data holds is said by those who ask.
 func notUnderstood(readings []reading, tokens []token, datasets []llm.Dataset, again bool) error {
-	about := "The data holds " + describe(datasets) + "." + examples(datasets)
+	about := examples(datasets)
 	if again && len(readings) == 0 {
-		return llm.Unanswerable("The question could not be looked up, and there is no other way to read it. %s", about)
+		return llm.Unanswerable("The question could not be looked up, and there is no other way to read it.%s", about)
 	}
 	var left []string
 	if len(readings) > 0 {
@@ -55,33 +56,9 @@ func notUnderstood(readings []reading, tokens []token, datasets []llm.Dataset, a
 		}
 	}
 	if len(left) == 0 {
-		return llm.Unanswerable("It is not clear what the question asks for. %s", about)
+		return llm.Unanswerable("It is not clear what the question asks for.%s", about)
 	}
-	return llm.Unanswerable("Not understood: %s. %s", quoteWords(left), about)
-}
-
-// describe names some datasets and their columns.
-func describe(datasets []llm.Dataset) string {
-	var parts []string
-	for i, d := range datasets {
-		if i == 5 {
-			parts = append(parts, "and others")
-			break
-		}
-		var columns []string
-		for j, c := range d.Columns {
-			if j == 8 {
-				columns = append(columns, "…")
-				break
-			}
-			columns = append(columns, c.Name)
-		}
-		parts = append(parts, d.Name+" ("+strings.Join(columns, ", ")+")")
-	}
-	if len(parts) == 0 {
-		return "no tables"
-	}
-	return strings.Join(parts, "; ")
+	return llm.Unanswerable("Not understood: %s.%s", quoteWords(left), about)
 }
 
 // examples are questions that are understood, of the dataset that has most to ask
