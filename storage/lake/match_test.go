@@ -3,6 +3,7 @@ package lake
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,6 +127,11 @@ func TestPassages(t *testing.T) {
 	all := scores(t, result)
 	if len(all) != 2 || all[0] <= all[1] || all[0] > 1 || all[1] <= 0 || !strings.Contains(string(result.Rows[0]), "cunning") {
 		t.Errorf("%s", result.Rows)
+	}
+	// What is shown of a search can be run by whoever sees it.
+	again, err := s.pool.Query(t.Context(), Query{SQL: result.SQL, Tables: s.tables})
+	if err != nil || !slices.EqualFunc(again.Rows, result.Rows, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+		t.Errorf("%s\ngives %s, %v, not %s", result.SQL, again.Rows, err, result.Rows)
 	}
 	for _, words := range []string{"", "?!", "zebra"} {
 		if result, err := s.pool.Passages(t.Context(), "", s.tables[2], nil, words, 10); err != nil || len(result.Rows) > 0 {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// termsOfText is the name, not on the validator's list, of the function that
-// counts a search's words in a text.
-const termsOfText = "parley_terms"
+// termsOfText is the name of the function that counts a search's words in a text.
+const termsOfText = "match_terms"
 
 // The constants of BM25 that everyone uses: how soon more of a word stops to
 // count, and how much long passages are held back.
@@ -20,7 +19,8 @@ const (
 // share of the highest that any passage could reach for these words. A word
 // that most passages have still counts a little: hence 1 + in the logarithm. One
 // row more than the limit is asked for, to see that there is more. The words are
-// counted twice, which costs less than to hold every passage in memory.
+// counted twice, which costs less than to hold every passage in memory. It is a
+// query that everybody may run.
 func passagesSQL(table Table, words string, limit int) string {
 	var m matcher
 	m.aim(words)
@@ -36,22 +36,21 @@ func passagesSQL(table Table, words string, limit int) string {
 	if len(m.words) == 0 {
 		return "SELECT document, passage, text, 0.0 AS __score FROM " + quoteName(table.Name) + " WHERE false"
 	}
-	return fmt.Sprintf(`
-		WITH counted AS NOT MATERIALIZED (
-			SELECT document, passage, text, %s(text, %s) AS terms
-			FROM %s
-		), totals AS (
-			SELECT count(*) AS n, greatest(avg(terms[1]), 1) AS length, %s
-			FROM counted
-		), weights AS (
-			SELECT length, %s
-			FROM totals
-		)
-		SELECT document, passage, text, (%s) / (%g * (%s)) AS __score
-		FROM counted, weights
-		WHERE __score > 0
-		ORDER BY __score DESC, document, passage
-		LIMIT %d`,
+	return fmt.Sprintf(`WITH counted AS NOT MATERIALIZED (
+  SELECT document, passage, text, %s(text, %s) AS terms
+  FROM %s
+), totals AS (
+  SELECT count(*) AS n, greatest(avg(terms[1]), 1) AS length, %s
+  FROM counted
+), weights AS (
+  SELECT length, %s
+  FROM totals
+)
+SELECT document, passage, text, (%s) / (%g * (%s)) AS __score
+FROM counted, weights
+WHERE __score > 0
+ORDER BY __score DESC, document, passage
+LIMIT %d`,
 		termsOfText, quoteText(words), quoteName(table.Name),
 		strings.Join(found, ", "), strings.Join(idf, ", "),
 		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "), limit+1)
