@@ -44,7 +44,7 @@ func (l links) sanitize(text string) string {
 		}
 		text = safe
 	}
-	return strings.NewReplacer("[", "", "]", "", "<", "&lt;", "&", "", "://", "", "www.", "").Replace(text)
+	return strings.NewReplacer("[", "", "]", "", "<", "< ", "&", "", "://", "", "www.", "").Replace(text)
 }
 
 func (l links) pass(text string) string {
@@ -64,16 +64,9 @@ func dropInvisible(r rune) rune {
 }
 
 // decodeEntities writes characters for entities, so that none is left to become
-// part of an address later, and drops invisible ones. &lt; stays: it is what
-// keeps a bracket from beginning HTML.
+// part of an address later, and drops invisible ones.
 func decodeEntities(text string) string {
-	decoded := entity.ReplaceAllStringFunc(text, func(found string) string {
-		if found == "&lt;" {
-			return found
-		}
-		return html.UnescapeString(found)
-	})
-	return strings.Map(dropInvisible, clean(decoded))
+	return strings.Map(dropInvisible, clean(entity.ReplaceAllStringFunc(text, html.UnescapeString)))
 }
 
 // replaceAddress keeps an address that stands in text, or replaces it.
@@ -237,8 +230,9 @@ func endOfLink(after string) int {
 	return len(after) - len(rest) + 1
 }
 
-// angle is at an angle bracket. An address that may stay does; what could be HTML
-// is escaped.
+// angle is at an angle bracket. An address that may stay does. What could be HTML
+// is not with a space behind the bracket, and reads as well where it is no Markdown:
+// as a comparison in a plan.
 func (s *sanitizer) angle() {
 	rest := s.text[s.at+1:]
 	if end := strings.IndexByte(rest, '>'); end >= 0 && s.known.allows(rest[:end], false) {
@@ -246,7 +240,7 @@ func (s *sanitizer) angle() {
 		return
 	}
 	if rest != "" && (rest[0] == '/' || rest[0] == '!' || rest[0] == '?' || isLetter(rest[0])) {
-		s.out = append(s.out, "&lt;"...)
+		s.out = append(s.out, "< "...)
 		s.at++
 		return
 	}

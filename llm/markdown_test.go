@@ -61,12 +61,12 @@ func TestSanitize(t *testing.T) {
 		{"a reference", "[a][r]\n\n[r]: https://evil.example/x", "[a][r]\n\n[r]\\: ‹address removed›"},
 		{"a known reference", "[a][r]\n\n[r]: https://good.example/a/b?c=1", "[a][r]\n\n[r]: https://good.example/a/b?c=1"},
 		{"a reference for an image", "![a][r]\n\n[r]: https://good.example/new?d=1", "![a][r]\n\n[r]\\: ‹address removed›"},
-		{"a reference in a quote", "> [r]:\n> <//evil.example>", "> [r]\\:\n> &lt;//evil.example>"},
+		{"a reference in a quote", "> [r]:\n> <//evil.example>", "> [r]\\:\n> < //evil.example>"},
 		{"a reference without a scheme", "[r]: //evil.example/x\n[r]", "[r]\\: //evil.example/x\n[r]"},
 
-		{"an autolink", "<https://evil.example/x>", "&lt;‹address removed›>"},
-		{"a script autolink", "<javascript:alert(1)>", "&lt;javascriptalert(1)>"},
-		{"a mail autolink", "<eve@evil.example>", "&lt;eve@evil.example>"},
+		{"an autolink", "<https://evil.example/x>", "< ‹address removed›>"},
+		{"a script autolink", "<javascript:alert(1)>", "< javascriptalert(1)>"},
+		{"a mail autolink", "<eve@evil.example>", "< eve@evil.example>"},
 		{"a bare address", "Go to https://evil.example/a?b=c. Now", "Go to ‹address removed›. Now"},
 		{"a bare www", "Go to www.evil.example/a now", "Go to ‹address removed› now"},
 		{"another scheme", "ftp://evil.example, x-app://evil", "‹address removed›, ‹address removed›"},
@@ -75,10 +75,11 @@ func TestSanitize(t *testing.T) {
 		{"two in one", "https://good.example,https://evil.example", "‹address removed›"},
 		{"next to a known link", "[a](https://good.example)https://evil.example", "[a](https://good.example)‹address removed›"},
 
-		{"HTML", `<img src="https://evil.example/x"> <b>b</b> <!-- c --> <?x?>`, `&lt;img src="‹address removed›"> &lt;b>b&lt;/b> &lt;!-- c --> &lt;?x?>`},
-		{"escaped HTML", "&lt;img src=x onerror=y>", "&lt;img src=x onerror=y>"},
-		{"HTML with a known address", `<a href="https://good.example">x</a>`, `&lt;a href="https://good.example">x&lt;/a>`},
-		{"HTML in a code span", "`<script>`", "`&lt;script>`"},
+		{"HTML", `<img src="https://evil.example/x"> <b>b</b> <!-- c --> <?x?>`, `< img src="‹address removed›"> < b>b< /b> < !-- c --> < ?x?>`},
+		{"escaped HTML", "&lt;img src=x onerror=y> &amp;lt;b>", "< img src=x onerror=y> < b>"},
+		{"HTML with a known address", `<a href="https://good.example">x</a>`, `< a href="https://good.example">x< /a>`},
+		{"a comparison", "where a<b and c <= d", "where a< b and c <= d"},
+		{"HTML in a code span", "`<script>`", "`< script>`"},
 		{"control characters", "a\x00b\x1bc\u202ed", "abcd"},
 	} {
 		got := dataLinks.sanitize(test.in)
@@ -100,7 +101,7 @@ func TestSanitizeWithoutData(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	if got := Plain("no column `[a](https://good.example)` in <b>"); got != "no column `a` in &lt;b>" {
+	if got := Plain("no column `[a](https://good.example)` in <b>"); got != "no column `a` in < b>" {
 		t.Errorf("%q", got)
 	}
 }
