@@ -18,10 +18,6 @@ var errTick = errors.New("nothing yet")
 // follow it; what is older they read from the log.
 const keptBytes = 256 << 10
 
-// pollEvery is how often the log is looked at for a run that another process
-// works on, should it not be heard of.
-const pollEvery = 5 * time.Second
-
 // feeds are the runs that somebody here works on or follows.
 type feeds struct {
 	mu   sync.Mutex
@@ -89,6 +85,9 @@ type feed struct {
 	last   int64
 	ended  bool
 	tails  map[*feedTail]struct{}
+	// polled is the number of the run's last event when the log was last looked at
+	// for all.
+	polled int64
 }
 
 // attach makes a run the one that publishes.
@@ -150,6 +149,24 @@ func (f *feed) wake() {
 	}
 }
 
+// elsewhere reports whether somebody here follows a run that nobody here works on.
+func (f *feed) elsewhere() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.tails) > 0 && f.run == nil && !f.ended
+}
+
+// polls is told the number of the last event in the log; -1 when the run is not
+// there.
+func (f *feed) polls(last int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.polled != last {
+		f.polled = last
+		f.wake()
+	}
+}
+
 // worker gives what works on the run here.
 func (f *feed) worker() *run {
 	f.mu.Lock()
@@ -170,8 +187,6 @@ type feedTail struct {
 	at    int64
 	page  []storage.Event
 	woken chan struct{}
-	// polls says that the log must be looked at now and then.
-	polls bool
 }
 
 var _ tail = (*feedTail)(nil)
@@ -231,10 +246,8 @@ func (t *feedTail) ready(ctx context.Context) (storage.Event, error) {
 	case haveAll:
 		return storage.Event{}, io.EOF
 	case seeLog:
-		t.polls = true
 		return t.logged(ctx)
 	}
-	t.polls = false
 	return storage.Event{}, errTick
 }
 
@@ -319,15 +332,8 @@ func unlessDeleted(err error) error {
 
 // wait returns when there may be something new.
 func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time) error {
-	var due <-chan time.Time
-	if t.polls {
-		timer := time.NewTimer(pollEvery)
-		defer timer.Stop()
-		due = timer.C
-	}
 	select {
 	case <-t.woken:
-	case <-due:
 	case <-tick:
 		return errTick
 	case <-ctx.Done():

@@ -2,6 +2,8 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -122,4 +124,56 @@ func TestHistoryInStreams(t *testing.T) {
 			t.Errorf("historyLength %d: %v", length, got)
 		}
 	}
+}
+
+// deafLog is a log whose notifications are lost.
+type deafLog struct{ *sqlstore.Store }
+
+func (deafLog) Listen(ctx context.Context, _ func(string)) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Whoever follows a run on another host than its own gets each event while it goes
+// on, and its end, though nothing is heard of it; also when the run is deleted.
+func TestLostNotifications(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		steps := make(chan struct{})
+		works := newHost(t, store, resumable(4, func(ctx context.Context, _ int) {
+			select {
+			case <-steps:
+			case <-ctx.Done():
+			}
+		}))
+		deaf := newHost(t, deafLog{store}, fourEvents)
+		for _, deleted := range []bool{false, true} {
+			asked, err := works.Ask(t.Context(), alice, inShop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tail := deaf.follow(alice, asked.RunID, 0)
+			for number := range int64(3) {
+				steps <- struct{}{}
+				if event, err := tail.next(t.Context(), nil); err != nil || event.Number != number+1 {
+					t.Fatalf("event %d: %+v, %v", number+1, event, err)
+				}
+			}
+			if deleted {
+				if err := store.DeleteRun(t.Context(), alice, asked.RunID); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				steps <- struct{}{}
+				if event, err := tail.next(t.Context(), nil); err != nil || event.Number != 4 {
+					t.Fatalf("the last event: %+v, %v", event, err)
+				}
+			}
+			if event, err := tail.next(t.Context(), nil); !errors.Is(err, io.EOF) {
+				t.Errorf("after the end (deleted: %v): %+v, %v", deleted, event, err)
+			}
+			tail.close()
+		}
+	})
 }

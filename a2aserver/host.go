@@ -150,6 +150,7 @@ func (h *Host) Start(ctx context.Context) error {
 	}
 	h.work.Go(h.keepAlive)
 	h.work.Go(h.listen)
+	h.work.Go(h.poll)
 	return nil
 }
 

@@ -90,6 +90,50 @@ func (h *Host) listen() {
 	}
 }
 
+// pollEvery is how often the log is looked at for runs that are followed here and
+// worked on elsewhere, should they not be heard of.
+const pollEvery = time.Second
+
+// poll looks for what was not heard.
+func (h *Host) poll() {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-h.life.Done():
+			return
+		case <-ticker.C:
+			h.pollOnce()
+		}
+	}
+}
+
+func (h *Host) pollOnce() {
+	var followed []*feed
+	var ids []string
+	for _, f := range h.feeds.all() {
+		if f.elsewhere() {
+			followed, ids = append(followed, f), append(ids, f.runID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.life, h.Lease/3)
+	defer cancel()
+	last, err := h.Log.LastEvents(ctx, ids)
+	if err != nil {
+		return // there is nothing to hear; keepAlive says so
+	}
+	for _, f := range followed {
+		number, ok := last[f.runID]
+		if !ok {
+			number = -1
+		}
+		f.polls(number)
+	}
+}
+
 // heard is told that another process has changed a run; "" for any.
 func (h *Host) heard(runID string) {
 	if runID == "" {

@@ -156,6 +156,9 @@ type Hosts interface {
 	LeaveRun(ctx context.Context, holder, runID string) error
 	// LeaveRuns lets go of all runs of a host that stops.
 	LeaveRuns(ctx context.Context, holder string) error
+	// LastEvents gives the numbers of the last events of runs, without those that
+	// are not there.
+	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)
 	// Listen tells of runs that other processes have changed, until ctx ends; an
 	// empty id says that any may have been. changed must not block.
 	Listen(ctx context.Context, changed func(runID string)) error

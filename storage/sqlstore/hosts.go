@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,6 +147,29 @@ func (s *Store) RunsOf(ctx context.Context, holder string) ([]string, error) {
 		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
 	}
 	return ids, nil
+}
+
+// lastEventsBatch is how many runs are looked at with one statement, which is
+// always the same.
+const lastEventsBatch = 100
+
+// LastEvents implements storage.Hosts.
+func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
+	found := make(map[string]int64, len(runIDs))
+	for some := range slices.Chunk(runIDs, lastEventsBatch) {
+		these, args := in(append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...))
+		err := s.eachRow(ctx, `SELECT run_id, last_event FROM tasks WHERE run_id `+these, func(rows *sqlx.Rows) error {
+			var runID string
+			var last int64
+			err := rows.Scan(&runID, &last)
+			found[runID] = last
+			return err
+		}, args...)
+		if err != nil {
+			return nil, fmt.Errorf("look at runs: %w", classify(err))
+		}
+	}
+	return found, nil
 }
 
 // LeaveRun implements storage.Hosts.

@@ -3,6 +3,8 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -211,4 +213,26 @@ func TestNobodyElseIsHeardOnSQLite(t *testing.T) {
 	if err := store.Listen(ctx, func(string) { t.Error("somebody was heard") }); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestLastEvents(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		first, second := w.start(""), w.start("")
+		w.must(sqlstoretest.Append(w, first))
+		w.must(sqlstoretest.Append(w, second))
+		w.must(sqlstoretest.Append(w, step(second.RunID, 0, 3)))
+		ids := []string{first.RunID}
+		for i := range 250 {
+			ids = append(ids, fmt.Sprint("none-", i))
+		}
+		got, err := w.LastEvents(t.Context(), append(ids, second.RunID))
+		if want := map[string]int64{first.RunID: 0, second.RunID: 3}; err != nil || !maps.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		if got, err := w.LastEvents(t.Context(), nil); err != nil || len(got) > 0 {
+			t.Errorf("of no runs: %v, %v", got, err)
+		}
+	})
 }
