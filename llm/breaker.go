@@ -37,24 +37,28 @@ type breaker struct {
 	probing bool
 }
 
-// enter asks to be let through. Whoever is, ends with leave.
-func (b *breaker) enter() error {
+// enter asks to be let through. Whoever is, says in the end how it went.
+func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.until.IsZero() {
-		return nil
+		return func(how outcome) { b.leave(how, false) }, nil
 	}
 	if b.probing || time.Now().Before(b.until) {
-		return errTired
+		return nil, errTired
 	}
 	b.probing = true
-	return nil
+	return func(how outcome) { b.leave(how, true) }, nil
 }
 
-func (b *breaker) leave(how outcome) {
+// leave is told how a call went, and whether it was the one that is let through
+// after a rest: others may have begun long before.
+func (b *breaker) leave(how outcome, probe bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.probing = false
+	if probe {
+		b.probing = false
+	}
 	switch how {
 	case reached:
 		b.failures, b.until = 0, time.Time{}

@@ -12,9 +12,9 @@ func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b breaker
 		call := func(how outcome) error {
-			err := b.enter()
+			leave, err := b.enter()
 			if err == nil {
-				b.leave(how)
+				leave(how)
 			}
 			return err
 		}
@@ -26,6 +26,10 @@ func TestBreaker(t *testing.T) {
 		if err := call(reached); err != nil {
 			t.Fatal(err)
 		}
+		slow, err := b.enter()
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range tiredAfter { // a success begins the count anew
 			if err := call(missed); err != nil {
 				t.Fatal(err)
@@ -35,13 +39,15 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("open: %v", err)
 		}
 		time.Sleep(restFor)
-		if err := b.enter(); err != nil {
+		leave, err := b.enter()
+		if err != nil {
 			t.Fatalf("after the rest: %v", err)
 		}
-		if err := b.enter(); !errors.Is(err, errTired) {
+		slow(unclear) // from before the rest
+		if _, err := b.enter(); !errors.Is(err, errTired) {
 			t.Errorf("a second one beside the first: %v", err)
 		}
-		b.leave(unclear)
+		leave(unclear)
 		if err := call(missed); err != nil {
 			t.Errorf("a try that was given up counts: %v", err)
 		}

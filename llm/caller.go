@@ -64,11 +64,12 @@ func (c *caller) attempt(ctx context.Context, want wanted, messages []llms.Messa
 	case <-ctx.Done():
 		return reply{}, fmt.Errorf("wait for model %s: %w", c.model, ctx.Err())
 	}
-	if err := c.breaker.enter(); err != nil {
+	leave, err := c.breaker.enter()
+	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
 	}
 	how := unclear
-	defer func() { c.breaker.leave(how) }()
+	defer func() { leave(how) }()
 
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
