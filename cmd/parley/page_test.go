@@ -302,6 +302,10 @@ func TestPageByKeyboard(t *testing.T) {
 	b.is(`document.querySelector('article.turn[data-state=completed]')`)
 	b.fits("a conversation")
 
+	b.tabTo("Skip the menu")
+	b.do(chromedp.KeyEvent("\r"))
+	b.is(`document.activeElement.matches('main')`)
+	b.is(`document.querySelector('main h1').textContent.endsWith('shop')`)
 	b.tabTo("Table")
 	b.do(chromedp.KeyEvent(" "))
 	b.sees("td", "Berlin")

@@ -25,6 +25,7 @@ function Console(): VNode {
     if (files.length === 1) setFile(files[0]);
   });
   const opener = useRef<HTMLButtonElement>(null);
+  const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
   const escape = () => {
     close();
@@ -32,6 +33,7 @@ function Console(): VNode {
   };
   return (
     <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && escape()}>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip the menu</button>
       <div class="topbar only-phone">
         <button type="button" class="icon-button" ref={opener} aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
           <Icon name="menu" />
@@ -41,7 +43,7 @@ function Console(): VNode {
       </div>
       <Sidebar onLeave={close} onUpload={() => { close(); setFile('choose'); }} />
       <div class="veil" onClick={close} />
-      <main>
+      <main ref={main} tabIndex={-1}>
         <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : problem.value} /></div>
         <View onUpload={setFile} />
       </main>

@@ -27,6 +27,7 @@ export function ConversationView(): VNode {
       <div class="turns" ref={frame}>
         {list === undefined && <p class="waiting" aria-busy="true">Opening the conversation…</p>}
         {list?.length === 0 && <Welcome />}
+        {list && list.length > 0 && <h1 class="offscreen">A conversation in {here.value}</h1>}
         {list?.map((turn) => <TurnView key={turn.key} turn={turn} />)}
       </div>
       <Composer working={working} />
