@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"parley/storage"
 )
@@ -65,14 +66,21 @@ func (l *Line) Join(name string) (*Place, error) {
 	if u := l.users[name]; !l.free(u) {
 		switch {
 		case u != nil && len(u.waiting) >= l.WaitingEach:
-			l.stats.Refused++
-			return nil, storage.Errorf(storage.ErrTooMany, "too many %s of yours are waiting; try again when some are done", l.What)
+			return nil, l.refuse(storage.ErrTooMany)
 		case l.stats.Waiting >= l.Waiting:
-			l.stats.Refused++
-			return nil, storage.Errorf(storage.ErrUnavailable, "too many %s are waiting; try again shortly", l.What)
+			return nil, l.refuse(storage.ErrUnavailable)
 		}
 	}
 	return l.join(name), nil
+}
+
+// refuse counts a refusal, and says whose fault it is that there is no place.
+func (l *Line) refuse(kind error) error {
+	l.stats.Refused++
+	if kind == storage.ErrTooMany {
+		return storage.Errorf(kind, "too many %s of yours are waiting; try again when some are done", l.What)
+	}
+	return storage.Errorf(kind, "too many %s are waiting; try again shortly", l.What)
 }
 
 // Rejoin is Join for somebody who was let in before, and is not refused.
@@ -123,11 +131,50 @@ func (p *Place) Wait(ctx context.Context) error {
 	}
 }
 
-// Leave gives the place to the next in line. It may be called again.
-func (p *Place) Leave() {
+// WaitFor is Wait for no longer than patience. Then the place is given up, and
+// the error is a storage.ErrTooMany where the user has as many as one may have,
+// else a storage.ErrUnavailable.
+func (p *Place) WaitFor(ctx context.Context, patience time.Duration) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.ready:
+		return nil
+	case <-ctx.Done():
+		p.Leave()
+		return context.Cause(ctx)
+	case <-timer.C:
+		return p.giveUp()
+	}
+}
+
+// giveUp leaves the queue, unless the place is one at the last moment.
+func (p *Place) giveUp() error {
 	l := p.line
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case <-p.ready:
+		return nil
+	default:
+	}
+	kind := storage.ErrUnavailable
+	if p.user.running >= l.PlacesEach {
+		kind = storage.ErrTooMany
+	}
+	p.leave()
+	return l.refuse(kind)
+}
+
+// Leave gives the place to the next in line. It may be called again.
+func (p *Place) Leave() {
+	p.line.mu.Lock()
+	defer p.line.mu.Unlock()
+	p.leave()
+}
+
+func (p *Place) leave() {
+	l := p.line
 	if p.left {
 		return
 	}

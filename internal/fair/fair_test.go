@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/internal/fair"
 	"parley/storage"
@@ -118,6 +119,36 @@ func TestWaitingEnds(t *testing.T) {
 	if got := line.Stats(); got != (fair.Stats{}) {
 		t.Errorf("left behind: %+v", got)
 	}
+}
+
+func TestWaitingGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		line := fair.New(fair.Config{What: "parts", Places: 2, PlacesEach: 1, Waiting: 5, WaitingEach: 5})
+		alice := join(t, line, "alice")
+		if err := alice.WaitFor(t.Context(), time.Minute); err != nil {
+			t.Errorf("a place that is one: %v", err)
+		}
+		if err := join(t, line, "alice").WaitFor(t.Context(), time.Minute); !errors.Is(err, storage.ErrTooMany) {
+			t.Errorf("who has as many as one may have: %v", err)
+		}
+		bob := join(t, line, "bob")
+		if err := join(t, line, "carol").WaitFor(t.Context(), time.Minute); !errors.Is(err, storage.ErrUnavailable) {
+			t.Errorf("who has none: %v", err)
+		}
+		waits, got := join(t, line, "carol"), make(chan error)
+		go func() { got <- waits.WaitFor(t.Context(), time.Minute) }()
+		synctest.Wait()
+		bob.Leave()
+		if err := <-got; err != nil {
+			t.Errorf("whose turn came: %v", err)
+		}
+		alice.Leave()
+		waits.Leave()
+		if got, want := line.Stats(), (fair.Stats{Refused: 2}); got != want {
+			t.Errorf("left behind: %+v", got)
+		}
+	})
 }
 
 func BenchmarkJoinLeave(b *testing.B) {
