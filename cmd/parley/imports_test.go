@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"cards":            {},
 	"storage":          {},
 	"storage/lake":     {"storage", "internal/fair"},
-	"storage/objects":  {"storage", "internal/baseurl"},
+	"storage/objects":  {"storage", "internal/baseurl", "internal/fair"},
 	"storage/sqlstore": {"storage"},
 	"storage/trace":    {"storage"},
 	"internal":         {"storage"},

@@ -280,7 +280,7 @@ func TestIngestWithExpiredAddresses(t *testing.T) {
 		}
 		query := r.URL.Query()
 		size, _ := strconv.ParseInt(query.Get("size"), 10, 64)
-		address, err := past.PartURL(t.Context(), objects.Upload{Key: query.Get("key"), ID: query.Get("uploadId")}, part(r), size, time.Second)
+		address, err := past.PartURL(t.Context(), "alice", objects.Upload{Key: query.Get("key"), ID: query.Get("uploadId")}, part(r), size, time.Second)
 		if err != nil {
 			t.Error(err)
 		}

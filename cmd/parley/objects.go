@@ -103,7 +103,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 // sent.
 func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		address, err := bucket.PartURL(ctx, objects.Upload{Key: "origin", ID: "origin"}, 1, 1, time.Minute)
+		address, err := bucket.PartURL(ctx, "", objects.Upload{Key: "origin", ID: "origin"}, 1, 1, time.Minute)
 		if err != nil {
 			return "", err
 		}

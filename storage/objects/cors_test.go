@@ -44,7 +44,7 @@ func TestDocumentedCORS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := store.PartURL(t.Context(), upload, 1, 4, time.Minute)
+	part, err := store.PartURL(t.Context(), "alice", upload, 1, 4, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

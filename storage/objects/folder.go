@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/internal/fair"
 	"parley/storage"
 )
 
@@ -30,7 +31,13 @@ const (
 	objectMode = 0o444
 	// defaultStall is how long 64 KiB may take to come in.
 	defaultStall = time.Minute
+	// defaultTurnWait is less than clients wait for a sign of life.
+	defaultTurnWait = 10 * time.Second
 )
+
+// defaultTurns lets a user send four files at once, as clients do it, and takes 16
+// MiB for the parts that all of them send.
+var defaultTurns = fair.Config{What: "parts of uploads", Places: 256, PlacesEach: 16, Waiting: 1024, WaitingEach: 64}
 
 // FolderConfig says where a Folder is and how its parts reach it.
 type FolderConfig struct {
@@ -42,6 +49,13 @@ type FolderConfig struct {
 	// https://example.com/api/v1. Parts go to BaseURL + PartPath. It gets the
 	// context of PartURL.
 	BaseURL func(ctx context.Context) string
+	// Turns says how many parts come in at once, and how many may wait for that
+	// without being read; 256, of one user 16, and 1,024, of one user 64, when it is
+	// the zero value.
+	Turns fair.Config
+	// TurnWait is how long one waits before it is to be sent again later; ten seconds
+	// when 0.
+	TurnWait time.Duration
 	// Stall is how long a client may take for 64 KiB before it is cut off; a minute
 	// when 0.
 	Stall time.Duration
@@ -58,6 +72,7 @@ type Folder struct {
 	root  *os.Root
 	cfg   FolderConfig
 	locks locks
+	line  *fair.Line
 }
 
 var _ Store = (*Folder)(nil)
@@ -76,6 +91,12 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultStall
 	}
+	if cfg.Turns == (fair.Config{}) {
+		cfg.Turns = defaultTurns
+	}
+	if cfg.TurnWait <= 0 {
+		cfg.TurnWait = defaultTurnWait
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -86,7 +107,7 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the object folder: %w", err)
 	}
-	f := &Folder{root: root, cfg: cfg}
+	f := &Folder{root: root, cfg: cfg, line: fair.New(cfg.Turns)}
 	for _, tree := range []string{wholeTree, stageTree} {
 		if err := f.mkdirs(tree); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the object folder: %w", err), root.Close())
@@ -97,6 +118,9 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 
 // Close lets go of the folder. Nothing may be under way.
 func (f *Folder) Close() error { return f.root.Close() }
+
+// Turns says how many parts are coming in, and how many wait for that.
+func (f *Folder) Turns() fair.Stats { return f.line.Stats() }
 
 // Bucket implements Store.
 func (f *Folder) Bucket() string { return "local" }

@@ -22,8 +22,9 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 // 200 with the part's ETag, and leaves every other answer to fail, with an error
 // that is storage.ErrForbidden for an address that is not or no longer right,
 // ErrNotFound for an upload that has ended, ErrInvalid for a part that is not of the
-// right size or comes too slowly, and ErrUnavailable when it cannot be kept. When
-// the client has gone away, it is the error of the request's context.
+// right size or comes too slowly, ErrTooMany when the user sends too many at once,
+// and ErrUnavailable when all users do or it cannot be kept. When the client has gone
+// away, it is the error of the request's context.
 func (f *Folder) Handler(fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		etag, err := f.servePart(w, r)
@@ -44,6 +45,15 @@ func (f *Folder) servePart(w http.ResponseWriter, r *http.Request) (string, erro
 	if r.ContentLength >= 0 && r.ContentLength != g.size {
 		return "", wrongSize(g)
 	}
+	// Nothing of the body is read, and nothing kept for it, before its turn.
+	turn, err := f.line.Join(g.turn)
+	if err != nil {
+		return "", err
+	}
+	if err := turn.WaitFor(r.Context(), f.cfg.TurnWait); err != nil {
+		return "", err
+	}
+	defer turn.Leave()
 	body := &timedBody{body: r.Body, control: http.NewResponseController(w), stall: f.cfg.Stall}
 	return f.receive(r.Context(), g, body)
 }

@@ -81,7 +81,7 @@ func TestFolderAddressExpiresOnTime(t *testing.T) {
 	now.Store(start.UnixNano())
 	folder, _ := newFolder(t, objects.FolderConfig{Now: func() time.Time { return time.Unix(0, now.Load()) }})
 	upload := begin(t, folder, "key")
-	address, err := folder.PartURL(t.Context(), upload, 1, 4, 15*time.Minute)
+	address, err := folder.PartURL(t.Context(), "alice", upload, 1, 4, 15*time.Minute)
 	if err != nil {
 		t.Fatalf("address: %v", err)
 	}

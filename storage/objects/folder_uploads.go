@@ -46,12 +46,12 @@ func (f *Folder) Begin(ctx context.Context, key string) (Upload, error) {
 }
 
 // PartURL implements Store.
-func (f *Folder) PartURL(ctx context.Context, upload Upload, number int, size int64, ttl time.Duration) (string, error) {
+func (f *Folder) PartURL(ctx context.Context, user string, upload Upload, number int, size int64, ttl time.Duration) (string, error) {
 	if err := checkPart(upload, number, size, ttl); err != nil {
 		return "", err
 	}
 	until := f.cfg.Now().Add(ttl).Add(time.Second - 1) // whole seconds, rounded up
-	g := grant{upload: upload, number: number, size: size, expires: until.Unix()}
+	g := grant{upload: upload, number: number, size: size, expires: until.Unix(), turn: turnOf(f.cfg.Secret, user)}
 	base := strings.TrimRight(f.cfg.BaseURL(ctx), "/")
 	return base + PartPath + "?" + g.query(g.sign(f.cfg.Secret, http.MethodPut)), nil
 }

@@ -70,7 +70,7 @@ func newFolder(t testing.TB, cfg objects.FolderConfig) (*objects.Folder, *httpte
 func writeError(w http.ResponseWriter, _ *http.Request, err error) {
 	status := http.StatusInternalServerError
 	for kind, code := range map[error]int{
-		storage.ErrForbidden: 403, storage.ErrNotFound: 404, storage.ErrInvalid: 422, storage.ErrUnavailable: 503,
+		storage.ErrForbidden: 403, storage.ErrNotFound: 404, storage.ErrInvalid: 422, storage.ErrTooMany: 429, storage.ErrUnavailable: 503,
 	} {
 		if errors.Is(err, kind) {
 			status = code
@@ -107,7 +107,7 @@ func begin(t testing.TB, store objects.Store, key string) objects.Upload {
 
 func partURL(t testing.TB, store objects.Store, upload objects.Upload, number int, size int64) string {
 	t.Helper()
-	address, err := store.PartURL(t.Context(), upload, number, size, time.Minute)
+	address, err := store.PartURL(t.Context(), "alice", upload, number, size, time.Minute)
 	if err != nil {
 		t.Fatalf("address of part %d: %v", number, err)
 	}

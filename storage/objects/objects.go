@@ -27,11 +27,11 @@ type Store interface {
 	// Begin starts an upload to a key that is used for nothing else, so that a
 	// Complete can be told from another's.
 	Begin(ctx context.Context, key string) (Upload, error)
-	// PartURL gives an address to which a client can PUT one part of exactly size
-	// bytes, again and again, until ttl has passed; the last one sent counts. It
+	// PartURL gives an address to which a user's client can PUT one part of exactly
+	// size bytes, again and again, until ttl has passed; the last one sent counts. It
 	// does not look whether the upload is there. The answer carries the ETag that
 	// Complete asks for.
-	PartURL(ctx context.Context, upload Upload, number int, size int64, ttl time.Duration) (string, error)
+	PartURL(ctx context.Context, user string, upload Upload, number int, size int64, ttl time.Duration) (string, error)
 	// Stored gives the parts of the plan that have come in, by number. One that is
 	// not of the plan's size is left out: it is to be sent again. Where there is no
 	// such upload any more, it is ErrNotFound.

@@ -12,6 +12,12 @@ import (
 	"parley/storage"
 )
 
+const (
+	// turnBytes tell users apart.
+	turnBytes = 12
+	maxTurn   = turnBytes * 4 / 3
+)
+
 // maxQuery is longer than any query that grant.query makes.
 const maxQuery = 4096
 
@@ -22,6 +28,7 @@ const (
 	paramNumber    = "partNumber"
 	paramSize      = "size"
 	paramExpires   = "expires"
+	paramTurn      = "turn"
 	paramSignature = "signature"
 )
 
@@ -31,13 +38,21 @@ type grant struct {
 	number  int
 	size    int64
 	expires int64 // seconds since 1970
+	turn    string
+}
+
+// turnOf stands for a user, whose parts take turns, where others may see it.
+func turnOf(secret []byte, user string) string {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "parley turn 1\n%s", user)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:turnBytes])
 }
 
 // sign gives the signature of a grant for a method. None of the fields can hold a
 // line's end, so no two grants have the same text.
 func (g grant) sign(secret []byte, method string) []byte {
 	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "parley part 1\n%s\n%s\n%s\n%d\n%d\n%d", method, g.upload.Key, g.upload.ID, g.number, g.size, g.expires)
+	fmt.Fprintf(mac, "parley part 2\n%s\n%s\n%s\n%d\n%d\n%d\n%s", method, g.upload.Key, g.upload.ID, g.number, g.size, g.expires, g.turn)
 	return mac.Sum(nil)
 }
 
@@ -49,6 +64,7 @@ func (g grant) query(signature []byte) string {
 		paramNumber:    {strconv.Itoa(g.number)},
 		paramSize:      {strconv.FormatInt(g.size, 10)},
 		paramExpires:   {strconv.FormatInt(g.expires, 10)},
+		paramTurn:      {g.turn},
 		paramSignature: {base64.RawURLEncoding.EncodeToString(signature)},
 	}.Encode()
 }
@@ -97,8 +113,9 @@ func parseGrant(rawQuery string) (g grant, signature []byte, ok bool) {
 		number:  int(number(paramNumber)),
 		size:    number(paramSize),
 		expires: number(paramExpires),
+		turn:    text(paramTurn),
 	}
 	signature, err = base64.RawURLEncoding.Strict().DecodeString(text(paramSignature))
-	ok = ok && err == nil && checkUpload(g.upload) == nil && g.number <= MaxParts
+	ok = ok && err == nil && len(g.turn) <= maxTurn && checkUpload(g.upload) == nil && g.number <= MaxParts
 	return g, signature, ok
 }

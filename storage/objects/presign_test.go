@@ -21,7 +21,7 @@ var (
 	testSecret = bytes.Repeat([]byte("k"), minSecret)
 	testNow    = time.Unix(1_900_000_000, 0)
 	testGrant  = grant{
-		upload: Upload{Key: "sessions/1/a b/ü.csv", ID: "ABC"}, number: 7, size: 8 << 20,
+		upload: Upload{Key: "sessions/1/a b/ü.csv", ID: "ABC"}, number: 7, size: 8 << 20, turn: "AbC-_1",
 		expires: testNow.Add(time.Minute).Unix(),
 	}
 )
@@ -32,7 +32,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(http.MethodGet, good)
 	f.Add(http.MethodPut, strings.Replace(good, "partNumber=7", "partNumber=8", 1))
 	f.Add(http.MethodPut, good+"&key=x")
-	f.Add(http.MethodPut, "key=..%2Fx&uploadId=x&partNumber=1&size=1&expires=9&signature=AA")
+	f.Add(http.MethodPut, "key=..%2Fx&uploadId=x&partNumber=1&size=1&expires=9&turn=x&signature=AA")
 	f.Add("PUT\nx", "%zz")
 	f.Fuzz(func(t *testing.T, method, query string) {
 		parsed, signature, ok := parseGrant(query)
@@ -96,7 +96,7 @@ func FuzzParseURL(f *testing.F) {
 		if cfg.Endpoint == "" {
 			return // signing would ask Amazon where the bucket is
 		}
-		address, err := s3.PartURL(t.Context(), Upload{Key: "k", ID: "u"}, 1, 1, time.Minute)
+		address, err := s3.PartURL(t.Context(), "alice", Upload{Key: "k", ID: "u"}, 1, 1, time.Minute)
 		if err != nil {
 			t.Fatalf("%q is accepted and cannot be used: %v", raw, err)
 		}

@@ -33,7 +33,7 @@ func (s *S3) Begin(ctx context.Context, key string) (Upload, error) {
 
 // PartURL implements Store. The part's size is signed as the header Content-Length,
 // which clients send by themselves.
-func (s *S3) PartURL(ctx context.Context, upload Upload, number int, size int64, ttl time.Duration) (string, error) {
+func (s *S3) PartURL(ctx context.Context, _ string, upload Upload, number int, size int64, ttl time.Duration) (string, error) {
 	if err := checkPart(upload, number, size, ttl); err != nil {
 		return "", err
 	}

@@ -47,7 +47,7 @@ func (u *Uploads) Prepare(ctx context.Context, caller storage.Caller, wanted []s
 	session := storage.UploadSession{ID: newID()}
 	prepared := make([]storage.PreparedUpload, 0, len(wanted))
 	for _, want := range wanted {
-		file, err := u.prepareFile(ctx, want)
+		file, err := u.prepareFile(ctx, caller, want)
 		if err != nil {
 			u.abandon(ctx, session.Files)
 			return "", nil, err
@@ -83,7 +83,7 @@ func (u *Uploads) check(wanted []storage.NewUpload) error {
 	return nil
 }
 
-func (u *Uploads) prepareFile(ctx context.Context, want storage.NewUpload) (storage.PreparedUpload, error) {
+func (u *Uploads) prepareFile(ctx context.Context, caller storage.Caller, want storage.NewUpload) (storage.PreparedUpload, error) {
 	id := newID()
 	upload, err := u.Objects.Begin(ctx, "uploads/"+id)
 	if err != nil {
@@ -101,7 +101,7 @@ func (u *Uploads) prepareFile(ctx context.Context, want storage.NewUpload) (stor
 	plan := planOf(file.UploadFile)
 	for number := 1; number <= plan.Parts(); number++ {
 		size := plan.Part(number)
-		address, err := u.Objects.PartURL(ctx, upload, number, size, u.URLLife)
+		address, err := u.Objects.PartURL(ctx, caller.Username, upload, number, size, u.URLLife)
 		if err != nil {
 			u.abandon(ctx, []storage.UploadFile{file.UploadFile})
 			return storage.PreparedUpload{}, err
@@ -138,7 +138,7 @@ func (u *Uploads) Parts(ctx context.Context, caller storage.Caller, sessionID, f
 		if part.ETag != "" {
 			continue
 		}
-		if parts[i].URL, err = u.Objects.PartURL(ctx, uploadOf(file), part.Number, part.Size, u.URLLife); err != nil {
+		if parts[i].URL, err = u.Objects.PartURL(ctx, caller.Username, uploadOf(file), part.Number, part.Size, u.URLLife); err != nil {
 			return storage.UploadFile{}, nil, err
 		}
 	}

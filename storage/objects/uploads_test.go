@@ -292,7 +292,7 @@ func TestUnknownUpload(t *testing.T) {
 		} {
 			_, err := h.Complete(t.Context(), upload, s.plan, s.parts)
 			wantKind(t, err, storage.ErrNotFound)
-			address, err := h.PartURL(t.Context(), upload, 1, 4, time.Minute)
+			address, err := h.PartURL(t.Context(), "alice", upload, 1, 4, time.Minute)
 			if upload.ID == "" {
 				wantKind(t, err, storage.ErrNotFound)
 			} else if got := send(t, http.MethodPut, address, []byte("part")); got.status != http.StatusNotFound {
@@ -315,7 +315,7 @@ func TestPartURLRefusesNonsense(t *testing.T) {
 			{upload, 1, 0, time.Minute}, {upload, 1, -1, time.Minute}, {upload, 1, 1, 0},
 			{objects.Upload{Key: "../k", ID: "x"}, 1, 1, time.Minute},
 		} {
-			_, err := h.PartURL(t.Context(), tt.upload, tt.number, tt.size, tt.ttl)
+			_, err := h.PartURL(t.Context(), "alice", tt.upload, tt.number, tt.size, tt.ttl)
 			wantKind(t, err, storage.ErrInvalid)
 		}
 	})
@@ -359,7 +359,7 @@ func TestAddressTampering(t *testing.T) {
 func TestAddressExpires(t *testing.T) {
 	eachHome(t, func(t *testing.T, h home) {
 		upload := begin(t, h, "soon")
-		address, err := h.PartURL(t.Context(), upload, 1, 4, time.Second)
+		address, err := h.PartURL(t.Context(), "alice", upload, 1, 4, time.Second)
 		if err != nil {
 			t.Fatalf("address: %v", err)
 		}
