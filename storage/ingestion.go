@@ -28,6 +28,9 @@ const (
 // MaxIngestionAttempts is how often an ingestion is taken up before it fails.
 const MaxIngestionAttempts = 3
 
+// MaxOpenIngestions is how many ingestions that have not ended one user may have.
+const MaxOpenIngestions = 1000
+
 // Ingestion is uploaded files becoming rows of a dataset.
 type Ingestion struct {
 	ID             string
@@ -80,7 +83,7 @@ type Ingestions interface {
 	// StartIngestion is for the dataset's owner and editors, with files that
 	// the caller has uploaded: others are ErrInvalid. Done again it changes
 	// nothing; an id that stands for another dataset, mode or other files is
-	// ErrConflict.
+	// ErrConflict. One too many is ErrTooMany.
 	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
 	// Ingestions lists those of a dataset that the caller may read, newest
 	// first, at most limit that were started before.
@@ -90,9 +93,11 @@ type Ingestions interface {
 	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
 	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
 
-	// ClaimIngestion takes the oldest ingestion that nobody is at work on, for
-	// as long as lease. ErrNotFound when there is none.
-	ClaimIngestion(ctx context.Context, holder string, lease time.Duration) (IngestionJob, error)
+	// ClaimIngestion takes an ingestion that nobody is at work on, for as long as
+	// lease: the oldest of the user who has the fewest under way and, of those,
+	// whose last one ended longest ago. Those of the users in except it leaves.
+	// ErrNotFound when there is none.
+	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
 	// RenewIngestion says how far one's ingestion is and keeps it. ErrConflict
 	// when it was taken over.
 	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error

@@ -20,6 +20,9 @@ const (
 	UploadAborted   UploadStatus = "aborted"
 )
 
+// MaxOpenUploads is how many files one user may be uploading.
+const MaxOpenUploads = 1000
+
 // UploadSession is some files that a user is uploading together.
 type UploadSession struct {
 	ID     string
@@ -106,6 +109,10 @@ func CheckFilename(name string) string {
 // Uploads keeps upload sessions. A session is its user's alone; a restricted
 // token sees those that were prepared with it.
 type Uploads interface {
+	// MayUpload is ErrTooMany for so many files that the caller would be uploading
+	// more than MaxOpenUploads.
+	MayUpload(ctx context.Context, caller Caller, files int) error
+	// CreateUploadSession begins a session, under the same rule.
 	CreateUploadSession(ctx context.Context, caller Caller, session UploadSession) error
 	UploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
 	// UploadByKey finds the file that an object store's key was given to.

@@ -44,6 +44,9 @@ func (u *Uploads) Prepare(ctx context.Context, caller storage.Caller, wanted []s
 	if err := u.check(wanted); err != nil {
 		return "", nil, err
 	}
+	if err := u.Records.MayUpload(ctx, caller, len(wanted)); err != nil {
+		return "", nil, err
+	}
 	session := storage.UploadSession{ID: newID()}
 	prepared := make([]storage.PreparedUpload, 0, len(wanted))
 	for _, want := range wanted {

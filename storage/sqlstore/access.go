@@ -201,13 +201,18 @@ const isEmptyConversation = `NOT EXISTS (
 const ownUpload = `(u.owner = $1 AND ($2 = '' OR u.restriction = $2))`
 
 // fromUploads is the files f of the upload sessions u that the caller may see.
-// fromAnyUpload and staleUploads are for the janitor, which acts for nobody.
+// openUploads is those that user $1 is uploading, by whatever token. fromAnyUpload
+// and staleUploads are for the janitor, which acts for nobody.
 const (
 	fromAnyUpload = `
 FROM upload_sessions u
 JOIN upload_files f ON f.session_id = u.id
 WHERE`
-	fromUploads  = fromAnyUpload + ` ` + ownUpload
+	fromUploads = fromAnyUpload + ` ` + ownUpload
+	openUploads = fromAnyUpload + `
+	u.owner = $1
+	AND u.status = 'preparing'
+	AND f.status = 'preparing'`
 	staleUploads = `
 	SELECT id
 	FROM upload_sessions
@@ -220,13 +225,34 @@ WHERE`
 const fromIngestions = joinDatasets + `
 JOIN ingestions i ON i.dataset_id = d.id` + whereReadable
 
-// waitingIngestions is the ingestions that nobody is at work on at the time $1,
-// whoever's: for those who do the work.
-const waitingIngestions = `
+// openIngestions is the ingestions of user $1 that have not ended.
+const openIngestions = `
+FROM ingestions i
+WHERE i.started_by = $1
+	AND i.status IN ('pending', 'processing')`
+
+// waitingIngestions is the ingestions i that nobody is at work on at the time $1,
+// whoever's. Of the users of these, byTurn is the order in which they have their
+// turn. Both are for those who do the work.
+const (
+	waitingIngestions = `
 FROM ingestions i
 LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
 	AND (l.name IS NULL OR l.expires_at <= $1)`
+	byTurn = `
+	(SELECT COUNT(*)
+	FROM ingestions o
+	JOIN leases k ON k.name = 'ingestion/' || o.id
+	WHERE o.started_by = i.started_by
+		AND o.status = 'processing'
+		AND k.expires_at > $1),
+	(SELECT COALESCE(MAX(o.updated_at), 0)
+	FROM ingestions o
+	WHERE o.started_by = i.started_by
+		AND o.status IN ('completed', 'failed')),
+	MIN(i.created_at), i.started_by`
+)
 
 // leftRuns is the tasks t of the open runs that no living host holds at the
 // time $1, and host $2 does not hold either. heldRun is the run r with

@@ -23,9 +23,9 @@ type jobRow struct {
 func ingestionLease(id string) string { return "ingestion/" + id }
 
 // ClaimIngestion implements storage.Ingestions.
-func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Duration) (storage.IngestionJob, error) {
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (storage.IngestionJob, error) {
 	for {
-		job, attempts, err := s.claimIngestion(ctx, holder, lease)
+		job, attempts, err := s.claimIngestion(ctx, holder, lease, except)
 		if err != nil || attempts <= storage.MaxIngestionAttempts {
 			return job, err
 		}
@@ -36,13 +36,9 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Du
 	}
 }
 
-func (s *Store) claimIngestion(ctx context.Context, holder string, lease time.Duration) (job storage.IngestionJob, attempts int64, err error) {
+func (s *Store) claimIngestion(ctx context.Context, holder string, lease time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
-		var row jobRow
-		err := tx.GetContext(ctx, &row, `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts`+waitingIngestions+`
-ORDER BY i.created_at, i.id
-LIMIT 1`, s.millis())
+		row, err := nextIngestion(ctx, tx, s.millis(), except)
 		if err != nil {
 			return err
 		}
@@ -74,6 +70,21 @@ WHERE id = $1
 		return nil
 	})
 	return job, attempts, err
+}
+
+// nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
+func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
+	others, args := "", []any{now}
+	for _, user := range except {
+		args = append(args, user)
+		others += fmt.Sprintf(" AND i.started_by <> $%d", len(args))
+	}
+	err = tx.GetContext(ctx, &row, `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts`+waitingIngestions+`
+	AND i.started_by = (SELECT i.started_by`+waitingIngestions+others+` GROUP BY i.started_by ORDER BY`+byTurn+` LIMIT 1)
+ORDER BY i.created_at, i.id
+LIMIT 1`, args...)
+	return row, err
 }
 
 // RenewIngestion implements storage.Ingestions.

@@ -106,6 +106,13 @@ ON CONFLICT (id) DO NOTHING`,
 	if added == 0 {
 		return sameIngestion(ctx, tx, datasetID, ingestion, files)
 	}
+	var open int
+	if err := tx.GetContext(ctx, &open, `SELECT COUNT(*)`+openIngestions, caller.Username); err != nil {
+		return err
+	}
+	if open > storage.MaxOpenIngestions {
+		return storage.Errorf(storage.ErrTooMany, "%d ingestions of yours have not ended; start more when some have", storage.MaxOpenIngestions)
+	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `
 INSERT INTO ingestion_files (ingestion_id, position, upload_file_id)

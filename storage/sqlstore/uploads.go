@@ -51,9 +51,32 @@ func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
 	return session, nil
 }
 
+// MayUpload implements storage.Uploads.
+func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
+	if err := mayUpload(ctx, s, caller.Username, files); err != nil {
+		return fmt.Errorf("count uploads: %w", classify(err))
+	}
+	return nil
+}
+
+func mayUpload(ctx context.Context, q queryer, user string, files int) error {
+	var open int
+	if err := q.GetContext(ctx, &open, `SELECT COUNT(*)`+openUploads, user); err != nil {
+		return err
+	}
+	if open+files > storage.MaxOpenUploads {
+		return storage.Errorf(storage.ErrTooMany, "you are uploading %d files, and may upload at most %d at a time; finish or abort some: "+
+			"what is left unfinished is aborted after a day", open, storage.MaxOpenUploads)
+	}
+	return nil
+}
+
 // CreateUploadSession implements storage.Uploads.
 func (s *Store) CreateUploadSession(ctx context.Context, caller storage.Caller, session storage.UploadSession) error {
-	return s.inTx(ctx, "create upload session", func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *sqlx.Tx) error {
+		if err := mayUpload(ctx, tx, caller.Username, len(session.Files)); err != nil {
+			return err
+		}
 		_, err := exec(ctx, tx, `
 INSERT INTO upload_sessions (id, owner, restriction, status, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $5)`,
