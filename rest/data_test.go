@@ -63,12 +63,19 @@ func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (path
 // Ready is for objects that are fetched.
 func (folderObjects) Ready([]storage.DataFile) ([]string, func(), bool) { return nil, nil, false }
 
-// newDataPlane makes what uploads, ingests and queries, for real.
-func newDataPlane(t testing.TB, store *sqlstore.Store) (*objects.Uploads, func(http.ResponseWriter, *http.Request) error, *lake.Datasets) {
+// dataPlane is what uploads, ingests and queries, for real.
+type dataPlane struct {
+	folder   *objects.Folder
+	uploads  *objects.Uploads
+	parts    func(http.ResponseWriter, *http.Request) error
+	datasets *lake.Datasets
+}
+
+func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.DatasetsConfig)) dataPlane {
 	t.Helper()
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	folder, err := objects.OpenFolder(objects.FolderConfig{
-		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From})
+		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From, TurnWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +83,14 @@ func newDataPlane(t testing.TB, store *sqlstore.Store) (*objects.Uploads, func(h
 	if err != nil {
 		t.Fatal(err)
 	}
-	datasets, err := lake.NewDatasets(lake.DatasetsConfig{
+	cfg := lake.DatasetsConfig{
 		Records: store, Objects: folderObjects{folder}, Pool: pool, Maker: lake.NewMaker(lake.MakerConfig{Command: worker("make")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
-	})
+	}
+	for _, apply := range change {
+		apply(&cfg)
+	}
+	datasets, err := lake.NewDatasets(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +116,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store) (*objects.Uploads, func(h
 		folder.Handler(func(_ http.ResponseWriter, _ *http.Request, failure error) { err = failure }).ServeHTTP(w, r)
 		return err
 	}
-	return uploads, parts, datasets
+	return dataPlane{folder, uploads, parts, datasets}
 }
 
 const ordersCSV = "id,item,price,count\n1,apple,1.5,4\n2,pear,2,1\n3,apple,1.5,2\n"

@@ -106,7 +106,7 @@ func (f fields) currentValue() storage.Definition {
 }
 
 // preview shows what an ingestion would store, and stores nothing.
-func (s *Server) preview(c *gin.Context, _ storage.Caller) error {
+func (s *Server) preview(c *gin.Context, caller storage.Caller) error {
 	f, err := s.readFields(c)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Server) preview(c *gin.Context, _ storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	shown, err := s.Lake.Preview(c.Request.Context(), rows, patch.Definition)
+	shown, err := s.Lake.Preview(c.Request.Context(), caller, rows, patch.Definition)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type Lake interface {
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
 	// Preview gives the rows that an ingestion of rows would store in a new
 	// dataset with this definition, and stores nothing.
-	Preview(ctx context.Context, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
+	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// Wake has ingestions that were started be taken up.
 	Wake()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
 
+	"parley/internal/fair"
 	"parley/rest/page"
 	"parley/storage"
 )
@@ -61,6 +62,9 @@ type Config struct {
 	MaxRowsBody int64
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
+	// TurnWait is how long a request that takes much waits for its user's turn; 20
+	// seconds when 0.
+	TurnWait time.Duration
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
 	// WriteTimeout is how long a client may take to read a piece of an answer
@@ -87,12 +91,17 @@ type Server struct {
 	engine   *gin.Engine
 	proxies  []netip.Prefix
 	draining atomic.Bool
+	large    *fair.Line
+	infer    *fair.Line
 }
 
 // New makes a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, engine: gin.New()}
+	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns)}
+	if s.TurnWait <= 0 {
+		s.TurnWait = defaultTurnWait
+	}
 	var err error
 	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err

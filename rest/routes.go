@@ -59,7 +59,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", s.getNamespaceDatasets)
 	s.handle(http.MethodGet, "/schema/datasets/all", s.getDatasets)
 
-	s.handle(http.MethodPost, "/file-upload/prepare", s.prepareUpload)
+	s.handle(http.MethodPost, "/file-upload/prepare", s.inTurn(s.large, s.prepareUpload))
 	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.unhurried(s.finishUpload))
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", s.getUploadParts)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
@@ -68,7 +68,7 @@ func (s *Server) routes() {
 		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.Parts(c.Writer, c.Request) })
 	}
 
-	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.appendRows)
+	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.inTurn(s.large, s.appendRows))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", s.startIngestion)
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", s.getAttempts)
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", s.retryIngestion)
@@ -77,9 +77,9 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.unhurried(s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
 
-	s.stream(http.MethodPost, "/infer/description", s.unhurried(s.inferDescription))
-	s.stream(http.MethodPost, "/infer/schema", s.unhurried(s.inferSchema))
-	s.stream(http.MethodPost, "/infer/preview", s.unhurried(s.preview))
+	s.stream(http.MethodPost, "/infer/description", s.unhurried(s.inTurn(s.infer, s.inferDescription)))
+	s.stream(http.MethodPost, "/infer/schema", s.unhurried(s.inTurn(s.infer, s.inferSchema)))
+	s.stream(http.MethodPost, "/infer/preview", s.unhurried(s.inTurn(s.infer, s.preview)))
 
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)

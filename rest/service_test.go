@@ -40,6 +40,11 @@ type service struct {
 
 func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config)) *service {
 	t.Helper()
+	return newServiceOn(t, store, newDataPlane(t, store), change...)
+}
+
+func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change ...func(*rest.Config)) *service {
+	t.Helper()
 	s := &service{t: t, store: store, log: &bytes.Buffer{}, vars: map[string]string{}}
 	s.auth = auth.Config{LocalKey: bytes.Repeat([]byte("k"), 32), Tokens: store, Log: slog.New(slog.DiscardHandler)}
 	authenticator, err := auth.New(s.auth)
@@ -47,13 +52,12 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 		t.Fatal(err)
 	}
 	t.Cleanup(authenticator.Close)
-	uploads, parts, datasets := newDataPlane(t, store)
-	s.uploads = uploads
+	s.uploads = plane.uploads
 	s.agents = &scriptedAgents{store: store, lines: map[string][]storage.Progress{}}
 	cfg := rest.Config{
-		Uploads:        uploads,
-		Parts:          parts,
-		Lake:           datasets,
+		Uploads:        plane.uploads,
+		Parts:          plane.parts,
+		Lake:           plane.datasets,
 		Agents:         s.agents,
 		Describer:      scriptedDescriber{},
 		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),

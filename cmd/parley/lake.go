@@ -17,13 +17,17 @@ import (
 // forgetEvery is how often cached files are removed that no dataset has any more.
 const forgetEvery = 10 * time.Minute
 
+// rowJobs is how many places there are, besides those of ingestions, for rows that
+// somebody waits for.
+const rowJobs = 2
+
 // lakeSettings bound queries and ingestions.
 type lakeSettings struct {
 	MaxRows        string `default:"1000" placeholder:"N" help:"The most rows of a result (${default})."`
 	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
 	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
 	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
-	Ingestions     string `default:"2" placeholder:"N" help:"How many ingestions run at once (${default})."`
+	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}), of one user all but one of them where they are more than two."`
 }
 
 // lakeConfig is lakeSettings, read.
@@ -89,7 +93,7 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	}
 	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log = store, files, log
 	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
-	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{})
+	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs})
 	rows.datasets.Dir = filepath.Join(data, "work")
 	datasets, err := lake.NewDatasets(rows.datasets)
 	if err == nil {

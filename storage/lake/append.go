@@ -101,7 +101,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 	if !a.replace {
 		job.Have = data.Columns
 	}
-	result, err := d.Maker.Ingest(ctx, job)
+	result, err := d.Maker.Ingest(ctx, Turn{User: a.caller.Username, Patient: a.ingestion != nil}, job)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,8 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 			return d.compact(ctx, caller, datasetID)
 		})
 	}
-	if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) && ctx.Err() == nil {
+	expected := errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTooMany)
+	if err != nil && !expected && ctx.Err() == nil {
 		d.Log.WarnContext(ctx, "compact a dataset", "error", err)
 	}
 }
@@ -67,7 +68,7 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 		return err
 	}
 	defer release()
-	file, err := d.Maker.Compact(ctx, paths, data.Columns, dir)
+	file, err := d.Maker.Compact(ctx, Turn{User: owner.Username}, paths, data.Columns, dir)
 	if err != nil {
 		return err
 	}

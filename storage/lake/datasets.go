@@ -56,8 +56,8 @@ type DatasetsConfig struct {
 	MaxRows  int
 	MaxBytes int64
 	Timeout  time.Duration
-	// Ingestions is how many run at once; Lease how long one is this process's
-	// without a sign of life.
+	// Ingestions is how many run at once, of one user all but one where they are more
+	// than two; Lease how long one is this process's without a sign of life.
 	Ingestions int
 	Lease      time.Duration
 	// Extract makes rows of texts, for datasets whose definition says what the
@@ -69,7 +69,8 @@ type DatasetsConfig struct {
 // files make up a dataset is in the records, and changes there at once.
 type Datasets struct {
 	DatasetsConfig
-	wake chan struct{}
+	wake   chan struct{}
+	claims claims
 	// holder names this process to others.
 	holder string
 }
@@ -79,7 +80,7 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
-	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1), holder: newHolder()}, nil
+	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
 }
 
 // Query runs a statement over the datasets of a namespace that the caller may

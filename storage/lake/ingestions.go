@@ -57,9 +57,42 @@ func (d *Datasets) waitForWork(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
+// claims are the ingestions that this process does, by users.
+type claims struct {
+	mu    sync.Mutex
+	users map[string]int
+}
+
+// claim takes up an ingestion, of a user for whom not too many are done here. done
+// is to be called in the end.
+func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
+	d.claims.mu.Lock()
+	defer d.claims.mu.Unlock()
+	var served []string
+	for user, count := range d.claims.users {
+		if count >= allButOne(d.Ingestions) {
+			served = append(served, user)
+		}
+	}
+	job, err = d.Records.ClaimIngestion(ctx, holder, d.Lease, served...)
+	if err != nil {
+		return job, nil, err
+	}
+	d.claims.users[job.Caller.Username]++
+	return job, func() { d.claims.done(job.Caller.Username) }, nil
+}
+
+func (c *claims) done(user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users[user]--; c.users[user] == 0 {
+		delete(c.users, user)
+	}
+}
+
 // ingestNext does an ingestion; false when there is none to do.
 func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
-	job, err := d.Records.ClaimIngestion(ctx, holder, d.Lease)
+	job, done, err := d.claim(ctx, holder)
 	switch {
 	case errors.Is(err, storage.ErrNotFound), ctx.Err() != nil:
 		return false
@@ -69,6 +102,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 		d.Log.ErrorContext(ctx, "claim an ingestion", "error", err)
 		return false
 	}
+	defer done()
 	log := d.Log.With("ingestion", job.ID)
 	start := time.Now()
 	err = d.ingest(ctx, job)

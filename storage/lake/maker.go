@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/internal/fair"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -23,7 +24,8 @@ type MakerConfig struct {
 	Memory int64
 	// Threads is how many threads it uses; two by default.
 	Threads int
-	// Jobs is how many run at once; four by default. More wait.
+	// Jobs is how many run at once; four by default. More wait, and one user's do not
+	// take all places where there are more than two.
 	Jobs int
 	// Timeout is how long one may take; an hour by default.
 	Timeout time.Duration
@@ -36,11 +38,24 @@ type MakerConfig struct {
 // source does to DuckDB, it does there.
 type Maker struct {
 	config MakerConfig
-	slots  chan struct{}
+	line   *fair.Line
+	wait   time.Duration
 }
 
-// slotWait is how long a job waits for others to end.
-const slotWait = 20 * time.Second
+// Turn says for whom a job is done.
+type Turn struct {
+	User string
+	// Patient is for a job that waits for its turn however long that takes, and is
+	// never refused.
+	Patient bool
+}
+
+const (
+	// jobWait is how long a job waits that is not patient: somebody waits for it.
+	jobWait = 20 * time.Second
+	// jobsWaiting is how many may wait, userJobsWaiting how many of one user.
+	jobsWaiting, userJobsWaiting = 512, 64
+)
 
 // NewMaker makes a Maker.
 func NewMaker(config MakerConfig) *Maker {
@@ -59,7 +74,36 @@ func NewMaker(config MakerConfig) *Maker {
 	if config.Timeout <= 0 {
 		config.Timeout = time.Hour
 	}
-	return &Maker{config, make(chan struct{}, config.Jobs)}
+	return &Maker{config: config, wait: jobWait, line: fair.New(fair.Config{
+		What:   "rows",
+		Places: config.Jobs, PlacesEach: allButOne(config.Jobs),
+		Waiting: jobsWaiting, WaitingEach: userJobsWaiting,
+	})}
+}
+
+// allButOne is how many of some places one user may have: not all, unless there
+// are only two.
+func allButOne(places int) int {
+	if places > 2 {
+		return places - 1
+	}
+	return places
+}
+
+// Turns says how many jobs are done, and how many wait for that.
+func (m *Maker) Turns() fair.Stats { return m.line.Stats() }
+
+// admit waits for a job's turn.
+func (m *Maker) admit(ctx context.Context, turn Turn) (*fair.Place, error) {
+	if turn.Patient {
+		place := m.line.Rejoin(turn.User)
+		return place, place.Wait(ctx)
+	}
+	place, err := m.line.Join(turn.User)
+	if err != nil {
+		return nil, err
+	}
+	return place, place.WaitFor(ctx, m.wait)
 }
 
 // makeRequest is what a process is asked to do: ingest sources, or make one file
@@ -86,29 +130,28 @@ type makeReply struct {
 	Fault   string `json:",omitempty"`
 }
 
-// Ingest does a job. What is wrong with its sources is ErrInvalid.
-func (m *Maker) Ingest(ctx context.Context, job ingest.Job) (ingest.Result, error) {
-	return m.run(ctx, makeRequest{Sources: job.Sources, Rows: job.Rows, Have: job.Have, OutDir: job.OutDir}, job.Progress)
+// Ingest does a job. What is wrong with its sources is ErrInvalid. Where too much
+// is to be done already it is ErrTooMany, or ErrUnavailable when that is not the
+// user's.
+func (m *Maker) Ingest(ctx context.Context, turn Turn, job ingest.Job) (ingest.Result, error) {
+	return m.run(ctx, turn, makeRequest{Sources: job.Sources, Rows: job.Rows, Have: job.Have, OutDir: job.OutDir}, job.Progress)
 }
 
 // Compact makes one file of some, whose rows have these columns.
-func (m *Maker) Compact(ctx context.Context, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
-	result, err := m.run(ctx, makeRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
+func (m *Maker) Compact(ctx context.Context, turn Turn, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
+	result, err := m.run(ctx, turn, makeRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
 	if err != nil {
 		return ingest.File{}, err
 	}
 	return result.Files[0], nil
 }
 
-func (m *Maker) run(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (ingest.Result, error) {
-	select {
-	case m.slots <- struct{}{}:
-		defer func() { <-m.slots }()
-	case <-ctx.Done():
-		return ingest.Result{}, context.Cause(ctx)
-	case <-time.After(slotWait):
-		return ingest.Result{}, storage.Errorf(storage.ErrUnavailable, "too much is being ingested now; try again")
+func (m *Maker) run(ctx context.Context, turn Turn, request makeRequest, progress func(ingest.Progress)) (ingest.Result, error) {
+	place, err := m.admit(ctx, turn)
+	if err != nil {
+		return ingest.Result{}, err
 	}
+	defer place.Leave()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Timeout,
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", m.config.Timeout))
 	defer cancel()

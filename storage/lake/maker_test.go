@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
@@ -22,12 +25,12 @@ func TestMaker(t *testing.T) {
 		}
 		return ingest.Source{Path: path, Name: name}
 	}
-	made, err := maker.Ingest(t.Context(), ingest.Job{
+	made, err := maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{source("a.csv", "id,name\n1,a\n2,b\n")}, OutDir: filepath.Join(dir, "a")})
 	if err != nil || made.Rows != 2 || len(made.Files) != 1 || len(made.Columns) != 2 {
 		t.Fatalf("made %+v, %v", made, err)
 	}
-	more, err := maker.Ingest(t.Context(), ingest.Job{
+	more, err := maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{source("b.csv", "id,name,price\n3,c,1.5\n")}, Have: made.Columns, OutDir: filepath.Join(dir, "b")})
 	if err != nil || len(more.Columns) != 3 {
 		t.Fatalf("made more %+v, %v", more, err)
@@ -36,17 +39,17 @@ func TestMaker(t *testing.T) {
 	if err := os.Mkdir(whole, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	file, err := maker.Compact(t.Context(), []string{made.Files[0].Path, more.Files[0].Path}, more.Columns, whole)
+	file, err := maker.Compact(t.Context(), Turn{User: "alice"}, []string{made.Files[0].Path, more.Files[0].Path}, more.Columns, whole)
 	if err != nil || file.Rows != 3 || file.SHA256 == "" {
 		t.Errorf("compacted %+v, %v", file, err)
 	}
 
-	_, err = maker.Ingest(t.Context(), ingest.Job{
+	_, err = maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{source("bad.csv", "id,name\n1,a\n2\n")}, OutDir: filepath.Join(dir, "bad")})
 	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv, line 3") {
 		t.Errorf("a ragged file: %v", err)
 	}
-	_, err = maker.Ingest(t.Context(), ingest.Job{
+	_, err = maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{{Path: filepath.Join(dir, "gone.csv"), Name: "gone.csv"}}, OutDir: filepath.Join(dir, "gone")})
 	if err == nil || errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("a missing file is a fault of ours: %v", err)
@@ -62,7 +65,7 @@ func TestMakerStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out"), Progress: func(ingest.Progress) { cancel() }}
-	if _, err := maker.Ingest(ctx, job); !errors.Is(err, context.Canceled) {
+	if _, err := maker.Ingest(ctx, Turn{User: "alice"}, job); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped in the middle: %v", err)
 	}
 	cancel()
@@ -70,8 +73,68 @@ func TestMakerStops(t *testing.T) {
 		t.Errorf("left behind: %v, %v", files, err)
 	}
 	broken := NewMaker(MakerConfig{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
-	if _, err := broken.Ingest(t.Context(), job); err == nil || errors.Is(err, storage.ErrInvalid) {
+	if _, err := broken.Ingest(t.Context(), Turn{User: "alice"}, job); err == nil || errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("a process that says nothing: %v", err)
+	}
+}
+
+// One user's jobs neither take all places nor keep another's waiting; those that
+// wait are few, but for those that are patient.
+func TestMakerTurns(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	var begun atomic.Int32
+	maker := NewMaker(MakerConfig{Jobs: 3})
+	command := maker.config.Command
+	maker.wait, maker.config.Command = time.Hour, func() (string, []string, []string) {
+		if begun.Add(1) <= 2 {
+			<-gate
+		}
+		return command()
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	if err := os.WriteFile(path, []byte("id,name\n1,a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := func(name string) ingest.Job {
+		return ingest.Job{Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, OutDir: filepath.Join(dir, name)}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	flood := func(jobs int, patient bool) {
+		for range jobs {
+			done.Go(func() {
+				if _, err := maker.Ingest(ctx, Turn{User: "alice", Patient: patient}, job("alice")); !errors.Is(err, context.Canceled) {
+					t.Errorf("alice's: %v", err)
+				}
+			})
+		}
+	}
+	flood(2+userJobsWaiting, false)
+	until(t, func() bool { return begun.Load() == 2 && maker.Turns().Waiting == userJobsWaiting })
+	if _, err := maker.Ingest(ctx, Turn{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) {
+		t.Errorf("one too many: %v", err)
+	}
+	flood(1, true)
+	until(t, func() bool { return maker.Turns().Waiting == userJobsWaiting+1 })
+	if made, err := maker.Ingest(t.Context(), Turn{User: "bob"}, job("bob")); err != nil || made.Rows != 1 {
+		t.Errorf("bob's: %+v, %v", made, err)
+	}
+	cancel()
+	close(gate)
+	done.Wait()
+	if now := maker.Turns(); now.Running != 0 || now.Waiting != 0 {
+		t.Errorf("left behind: %+v", now)
+	}
+}
+
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
 	}
 }
 
@@ -86,10 +149,10 @@ func TestMakerMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out")}
-	if made, err := NewMaker(MakerConfig{Memory: frugal}).Ingest(t.Context(), job); err == nil {
+	if made, err := NewMaker(MakerConfig{Memory: frugal}).Ingest(t.Context(), Turn{User: "alice"}, job); err == nil {
 		t.Errorf("with little memory alone: %+v", made)
 	}
-	if made, err := NewMaker(MakerConfig{}).Ingest(t.Context(), job); err != nil || made.Rows != 60 {
+	if made, err := NewMaker(MakerConfig{}).Ingest(t.Context(), Turn{User: "alice"}, job); err != nil || made.Rows != 60 {
 		t.Errorf("made %+v, %v", made, err)
 	}
 }

@@ -89,10 +89,7 @@ func NewPool(config Config) (*Pool, error) {
 		config.Workers = max(runtime.GOMAXPROCS(0), 2) + 1
 	}
 	if config.UserWorkers <= 0 {
-		config.UserWorkers = config.Workers
-		if config.Workers > 2 {
-			config.UserWorkers--
-		}
+		config.UserWorkers = allButOne(config.Workers)
 	}
 	if config.Queue <= 0 {
 		config.Queue = 4096

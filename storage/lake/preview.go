@@ -25,7 +25,7 @@ const (
 // a dataset that has this definition and no rows yet. Nothing is stored. Where
 // texts become rows with the fields of the definition, and the rows are texts,
 // it shows those.
-func (d *Datasets) Preview(ctx context.Context, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
+func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
 	if d.extracts(definition) {
 		if text, ok := proseOf(rows); ok {
 			var err error
@@ -46,16 +46,16 @@ func (d *Datasets) Preview(ctx context.Context, rows []json.RawMessage, definiti
 	if err := writeRows(path, rows); err != nil {
 		return nil, err
 	}
-	made, err := d.Maker.Ingest(ctx, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
+	made, err := d.Maker.Ingest(ctx, Turn{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
 	if err != nil {
 		return nil, err
 	}
-	return d.readBack(ctx, made)
+	return d.readBack(ctx, caller, made)
 }
 
 // readBack gives the rows of files that were just made and belong to nothing, as
 // they are stored: without a query's score.
-func (d *Datasets) readBack(ctx context.Context, made ingest.Result) ([]json.RawMessage, error) {
+func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result) ([]json.RawMessage, error) {
 	table := Table{Name: "preview", Columns: made.Columns, Version: "preview/" + newHolder(), RowCount: made.Rows}
 	for _, file := range made.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
@@ -64,7 +64,7 @@ func (d *Datasets) readBack(ctx context.Context, made ingest.Result) ([]json.Raw
 		table.Files = append(table.Files, file.Path)
 	}
 	result, err := d.Pool.Query(ctx, Query{
-		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(made.Rows), MaxBytes: maxPreview, Timeout: d.Timeout,
+		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(made.Rows), MaxBytes: maxPreview, Timeout: d.Timeout, User: caller.Username,
 	})
 	switch {
 	case err != nil:

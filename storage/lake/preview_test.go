@@ -66,7 +66,7 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows, err := d.Preview(t.Context(), rawRows(test.rows...), test.definition)
+			rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(test.rows...), test.definition)
 			if got, _ := json.Marshal(rows); err != nil || string(got) != test.want {
 				t.Errorf("%s, %v, want %s", got, err, test.want)
 			}
@@ -74,11 +74,11 @@ func TestPreview(t *testing.T) {
 	}
 	t.Run("errors", func(t *testing.T) {
 		t.Parallel()
-		if _, err := d.Preview(t.Context(), rawRows(`{"a":"down"}`), schema); !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "nobody is there") {
+		if _, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"a":"down"}`), schema); !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "nobody is there") {
 			t.Errorf("down: %v", err)
 		}
 		long := fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", maxPreviewProse+1))
-		if _, err := d.Preview(t.Context(), rawRows(long), schema); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(long), schema); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("long: %v", err)
 		}
 	})

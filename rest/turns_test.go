@@ -1,0 +1,265 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/lake"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// until waits for something to become true.
+func (s *service) until(what string, done func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatal("in vain: " + what)
+		}
+	}
+}
+
+// refusedForNow checks that a user who has too much under way is told so, and when
+// to come back.
+func (s *service) refusedForNow(what string, got answer) {
+	s.t.Helper()
+	s.checkError(what, got, http.StatusTooManyRequests, "TOO_MANY_REQUESTS")
+	if got.header.Get("Retry-After") == "" {
+		s.t.Errorf("%s: no Retry-After", what)
+	}
+}
+
+// heldLake holds back alice's rows, and her previews.
+type heldLake struct {
+	rest.Lake
+	gate chan struct{}
+}
+
+func (l heldLake) hold(caller storage.Caller) bool {
+	if caller.Username == "alice" {
+		<-l.gate
+	}
+	return caller.Username == "alice"
+}
+
+func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error {
+	if l.hold(caller) {
+		return nil
+	}
+	return l.Lake.AppendRows(ctx, caller, ref, rows)
+}
+
+func (l heldLake) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
+	if l.hold(caller) {
+		return rows, nil
+	}
+	return l.Lake.Preview(ctx, caller, rows, definition)
+}
+
+// readBody counts the bodies that somebody has begun to read.
+type readBody struct {
+	io.Reader
+	read *atomic.Int32
+	once sync.Once
+}
+
+func (b *readBody) Read(p []byte) (int, error) {
+	b.once.Do(func() { b.read.Add(1) })
+	return b.Reader.Read(p)
+}
+
+// TestLargeRequestsTakeTurns has alice send more rows, and ask for more previews,
+// than are taken at once. Of those that wait, no body is read.
+func TestLargeRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+		cfg.Lake, cfg.TurnWait, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour, time.Hour
+	})
+	const atOnce, waiting = 4, 64
+	var read [2]atomic.Int32
+	var done sync.WaitGroup
+	paths := []string{"/ingest/shop/orders", "/infer/preview"}
+	s.create("alice", "shop", "orders")
+	token := s.token("alice")
+	for i, path := range paths {
+		for range atOnce + waiting {
+			done.Go(func() {
+				body := &readBody{Reader: strings.NewReader(`{"data":[]}`), read: &read[i]}
+				if i == 0 {
+					body.Reader = strings.NewReader(`{"data":[{"id":1}]}`)
+				}
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+path, body)
+				request.Header.Set("Authorization", "Bearer "+token)
+				answer := httptest.NewRecorder()
+				s.rest.ServeHTTP(answer, request)
+				if answer.Code != http.StatusOK {
+					t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
+				}
+			})
+		}
+	}
+	s.until("turns", func() bool {
+		large, infer := s.rest.Turns()
+		return large.Running == atOnce && large.Waiting == waiting && infer.Running == atOnce && infer.Waiting == waiting
+	})
+	for _, path := range paths {
+		s.refusedForNow(path, s.send("alice", http.MethodPost, path, "application/json", `{"data":[]}`))
+	}
+	s.refusedForNow("prepare", s.send("alice", http.MethodPost, "/file-upload/prepare", "application/json", `{"filesToUpload":[]}`))
+	for _, path := range paths {
+		if got := s.send("bob", http.MethodPost, path, "application/json", `{"data":[{"id":1}]}`); got.status != http.StatusOK {
+			t.Errorf("somebody else's %s: %d %s", path, got.status, got.body)
+		}
+	}
+	s.prepare("bob", "a.csv", 5)
+	for i := range read {
+		if n := read[i].Load(); n > atOnce {
+			t.Errorf("%s: %d bodies were read", paths[i], n)
+		}
+	}
+	close(gate)
+	done.Wait()
+}
+
+// TestPartsTakeTurns has alice send parts that do not come.
+func TestPartsTakeTurns(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	plane := newDataPlane(t, store)
+	s := newServiceOn(t, store, plane)
+	const atOnce, waiting = 16, 64
+	address := func(user string) string { return s.prepare(user, "a.csv", 5).Files[0].PresignedURLs[0].URL }
+	alices := address("alice")
+	stopped, stop := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	for range atOnce + waiting {
+		done.Go(func() {
+			held, end := io.Pipe()
+			context.AfterFunc(stopped, func() { _ = end.Close() })
+			request, err := http.NewRequestWithContext(stopped, http.MethodPut, alices, held)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.ContentLength = 5
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
+		})
+	}
+	s.until("turns", func() bool {
+		now := plane.folder.Turns()
+		return now.Running == atOnce && now.Waiting == waiting
+	})
+	s.refusedForNow("one part too many", s.put(alices, "12345"))
+	if got := s.put(address("bob"), "12345"); got.status != http.StatusOK {
+		t.Errorf("somebody else's part: %d %s", got.status, got.body)
+	}
+	stop()
+	done.Wait()
+	s.until("nothing is left", func() bool { now := plane.folder.Turns(); return now.Running+now.Waiting == 0 })
+}
+
+// TestIngestionsTakeTurns has alice's first ingestions take for ever, and many more
+// wait behind them, while bob's are done.
+func TestIngestionsTakeTurns(t *testing.T) {
+	t.Parallel()
+	store, gate := sqlstoretest.SQLite(t), make(chan struct{})
+	var made atomic.Int32
+	plane := newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
+		cfg.Ingestions = 3
+		cfg.Maker = lake.NewMaker(lake.MakerConfig{Jobs: 5, Command: func() (string, []string, []string) {
+			if made.Add(1) <= 2 { // alice's, of whose two are done at once
+				<-gate
+			}
+			return worker("make")()
+		}})
+	})
+	s := newServiceOn(t, store, plane)
+	t.Cleanup(sync.OnceFunc(func() { // also when the test fails, before the work is waited for
+		select {
+		case <-gate:
+		default:
+			close(gate)
+		}
+	}))
+	const flood = 6
+	alices := s.startIngestions("alice", flood)
+	s.until("alice's", func() bool { return made.Load() == 2 })
+	for _, id := range s.startIngestions("bob", 2) {
+		if got := s.ingested("bob", "/data/bob/shop/orders", id); got.Status != "completed" {
+			t.Errorf("bob's: %+v", got)
+		}
+	}
+	for _, user := range []string{"bob", "alice"} {
+		if status := s.post(user, "/ingest/shop/rows", map[string]any{"data": []any{map[string]any{"id": 1}}}, nil); status != http.StatusOK {
+			t.Errorf("%s's rows meanwhile: %d", user, status)
+		}
+	}
+	if now := plane.datasets.Maker.Turns(); now.Running != 2 || now.Waiting != 0 {
+		t.Errorf("alice has %+v", now)
+	}
+	close(gate)
+	for _, id := range alices {
+		if got := s.ingested("alice", "/data/alice/shop/orders", id); got.Status != "completed" {
+			t.Errorf("alice's: %+v", got)
+		}
+	}
+}
+
+// startIngestions has a user upload a file and ingest it so many times.
+func (s *service) startIngestions(user string, count int) (ids []string) {
+	s.t.Helper()
+	s.create(user, "shop", "orders")
+	session := s.prepare(user, "orders.csv", len(ordersCSV))
+	file := session.Files[0]
+	etag := strings.Trim(s.put(file.PresignedURLs[0].URL, ordersCSV).header.Get("ETag"), `"`)
+	s.post(user, "/file-upload/"+session.SessionID+"/files/"+file.FileID+"/finish", map[string]any{
+		"uploadId": file.UploadID, "key": file.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}}}, nil)
+	for range count {
+		var started struct{ ID string }
+		status := s.post(user, fmt.Sprintf("/data/%s/shop/orders/ingest", user), map[string]any{
+			"files": []any{map[string]any{"sessionId": session.SessionID, "fileId": file.FileID}}}, &started)
+		if status != http.StatusAccepted {
+			s.t.Fatalf("start an ingestion: %d", status)
+		}
+		ids = append(ids, started.ID)
+	}
+	return ids
+}
+
+// TestOpenUploadsAreBounded has alice begin uploads and not finish them.
+func TestOpenUploadsAreBounded(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	s := newService(t, store)
+	session := storage.UploadSession{ID: uuid.NewString()}
+	for i := range storage.MaxOpenUploads {
+		session.Files = append(session.Files, storage.UploadFile{
+			ID: uuid.NewString(), Filename: "a.csv", Size: 5, PartSize: 8, Key: fmt.Sprint("uploads/", i), UploadID: fmt.Sprint("u", i)})
+	}
+	if err := store.CreateUploadSession(t.Context(), storage.Caller{Username: "alice"}, session); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"filename":"a.csv","size":5}`
+	s.refusedForNow("prepare", s.send("alice", http.MethodPost, "/file-upload/prepare", "application/json", `{"filesToUpload":[`+body+`]}`))
+	s.refusedForNow("prepare for a dataset", s.send("alice", http.MethodPost, "/upload/multipart/self/shop/orders/prepare", "application/json", body))
+	s.prepare("bob", "a.csv", 5)
+	if got := s.send("alice", http.MethodPost, "/file-upload/"+session.ID+"/abort", "", ""); got.status != http.StatusOK {
+		t.Fatalf("abort: %d %s", got.status, got.body)
+	}
+	s.prepare("alice", "a.csv", 5)
+}
