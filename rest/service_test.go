@@ -193,6 +193,7 @@ func scrubUploads(text []byte) []byte {
 	for pattern, name := range map[*regexp.Regexp]string{
 		regexp.MustCompile(`\b[A-Z2-7]{26}\b`):   "<upload>",
 		regexp.MustCompile(`\bsignature=[\w-]+`): "signature=<signature>",
+		regexp.MustCompile(`\bturn=[\w-]+`):      "turn=<turn>",
 		regexp.MustCompile(`\bexpires=\d+`):      "expires=<expires>",
 	} {
 		text = pattern.ReplaceAll(text, []byte(name))

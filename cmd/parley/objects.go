@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/baseurl"
+	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/objects"
@@ -62,6 +63,8 @@ type objectStore struct {
 	objects.Store
 	// parts takes the parts of uploads; nil where they go to the bucket.
 	parts func(w http.ResponseWriter, r *http.Request) error
+	// turns says how many of them come in, or wait for that; nil with parts.
+	turns func() fair.Stats
 	// path gives the file that an object is; nil where there is a bucket, whose
 	// datasets cache keeps.
 	path  func(ctx context.Context, key string) (string, error)
@@ -96,7 +99,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: receiveParts(folder), path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.Turns, path: folder.Path, close: folder.Close}, nil
 }
 
 // originOf finds where a bucket takes parts by the address of one that is never

@@ -133,6 +133,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	if err != nil {
 		return err
 	}
+	web.Metrics.MustRegister(turnsOf(handler, plane))
 	listener, err := listen(ctx, web.listen, how.anyPort)
 	if err != nil {
 		return err
