@@ -232,7 +232,7 @@ func noStream(request *http.Request, status int, body io.Reader) error {
 		return broken(request, err)
 	}
 	if status/100 != 2 {
-		return refusal(status, text)
+		return refusal(status, nil, text)
 	}
 	var answer rpcAnswer
 	if err := json.Unmarshal(text, &answer); err != nil || answer.Error == nil {

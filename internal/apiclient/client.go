@@ -108,7 +108,7 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 	case response.StatusCode/100 == 2:
 		return response.Header, answer, nil
 	}
-	return nil, nil, refusal(response.StatusCode, answer)
+	return nil, nil, refusal(response.StatusCode, response.Header, answer)
 }
 
 // Status gives the HTTP status with which a server said no, 0 when an error is

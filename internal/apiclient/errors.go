@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // UnreachableError is a server that gives no answer.
@@ -56,15 +58,30 @@ type StatusError struct {
 	Code   string
 	// Message says why, in the server's words.
 	Message string
+	// After is how long the server asks to be left alone, 0 when it does not say.
+	After time.Duration
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server says %d: %s", e.Status, e.Message)
 }
 
+// maxAfter is the longest that a server's word is taken for.
+const maxAfter = time.Minute
+
+// retryAfter reads how long a server asks to be left alone. The dates that HTTP
+// also allows no server of ours says.
+func retryAfter(header http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxAfter)
+}
+
 // refusal reads an answer that says no: the interface's own, or anything else,
 // for something in between may have said it.
-func refusal(status int, answer []byte) *StatusError {
+func refusal(status int, header http.Header, answer []byte) *StatusError {
 	var said struct {
 		ErrorCode    string `json:"error_code"`
 		Message      string `json:"message"`
@@ -74,7 +91,7 @@ func refusal(status int, answer []byte) *StatusError {
 			Message string `json:"message"`
 		} `json:"sub_errors"`
 	}
-	refused := &StatusError{Status: status, Message: http.StatusText(status)}
+	refused := &StatusError{Status: status, Message: http.StatusText(status), After: retryAfter(header)}
 	if json.Unmarshal(answer, &said) != nil {
 		return refused
 	}

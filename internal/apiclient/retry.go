@@ -22,6 +22,18 @@ func (c *Client) CallPatiently(ctx context.Context, method, path string, body, i
 	return patiently(ctx, func() (bool, error) { return false, c.Call(ctx, method, path, body, into) })
 }
 
+// pause is how long to wait after so many failures in a row, the last of which is
+// err: a while, or as long as the server asks for, and not as long as others do.
+func pause(failures int, err error) time.Duration {
+	wait := min(firstWait<<failures, longestWait)
+	wait = wait/2 + rand.N(wait/2)
+	var refused *StatusError
+	if errors.As(err, &refused) && refused.After > 0 {
+		wait = max(wait, refused.After+rand.N(refused.After/4))
+	}
+	return wait
+}
+
 // patiently tries until there is no error, or one that will not pass. It gives up
 // when it has got nowhere several times in a row.
 func patiently(ctx context.Context, try func() (further bool, err error)) error {
@@ -33,11 +45,10 @@ func patiently(ctx context.Context, try func() (further bool, err error)) error 
 		if err == nil || !passing(err) || failures == tries-1 {
 			return err
 		}
-		wait := min(firstWait<<failures, longestWait)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(wait/2 + rand.N(wait/2)):
+		case <-time.After(pause(failures, err)):
 		}
 	}
 }

@@ -79,7 +79,8 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 		SessionID string
 		Files     []struct{ FileID string }
 	}
-	err := c.Call(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
+	// What is prepared twice, because an answer was lost, goes after a while.
+	err := c.CallPatiently(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
 	if err == nil && len(prepared.Files) != len(files) {
 		err = fmt.Errorf("the server prepared %d files for %d", len(prepared.Files), len(files))
 	}

@@ -69,6 +69,14 @@ func TestSendFile(t *testing.T) {
 			}
 			stored(w, n)
 		}}, 3, 4, 6},
+		"too much under way": {uploading{parts: twoParts, put: func(w http.ResponseWriter, n int32) {
+			if n == 1 {
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "later", http.StatusTooManyRequests)
+				return
+			}
+			stored(w, n)
+		}}, 2, 4, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
