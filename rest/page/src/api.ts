@@ -6,6 +6,8 @@ export class Refusal extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** How long the server asks to be left alone, in milliseconds. */
+    readonly after = 0,
   ) {
     super(message);
     this.name = 'Refusal';
@@ -40,8 +42,11 @@ export async function send(address: URL | string, init: RequestInit = {}): Promi
   }
   if (response.ok) return response;
   if (response.status === 401) refused(used);
-  throw new Refusal(response.status, await reason(response));
+  throw new Refusal(response.status, await reason(response), after(response.headers.get('Retry-After')));
 }
+
+/** after reads Retry-After, in milliseconds: a minute at most, 0 when it does not say. */
+export const after = (seconds: string | null): number => (/^\d+$/.test(seconds ?? '') ? Math.min(60, Number(seconds)) * 1000 : 0);
 
 async function reason(response: Response): Promise<string> {
   try {

@@ -11,13 +11,15 @@ const tries = 9;
 export async function patiently<T>(signal: AbortSignal, what: (further: () => void) => Promise<T>): Promise<T> {
   let failures = 0;
   for (;;) {
+    let asked = 0;
     try {
       return await what(() => (failures = 0));
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof Refusal) || !error.temporary || ++failures === tries) throw error;
+      asked = error.after;
     }
-    await pause(250 * 2 ** failures, signal);
+    await pause(250 * 2 ** failures, signal, asked);
     signal.throwIfAborted();
   }
 }
@@ -25,8 +27,11 @@ export async function patiently<T>(signal: AbortSignal, what: (further: () => vo
 /** The longest that is waited between two tries, in milliseconds. */
 const longest = 8000;
 
-/** pause waits for so many milliseconds, or somewhat less; no longer when the network comes back or it is aborted. */
-export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+/**
+ * pause waits for so many milliseconds, or somewhat less, but at least for as many as the server asked for; no longer when
+ * the network comes back or it is aborted.
+ */
+export function pause(milliseconds: number, signal: AbortSignal, asked = 0): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = () => {
@@ -35,7 +40,7 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
       signal.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, Math.min(longest, milliseconds) * (0.5 + Math.random() / 2));
+    const timer = setTimeout(done, Math.max(Math.min(longest, milliseconds) * (0.5 + Math.random() / 2), asked * (1 + Math.random() / 4)));
     addEventListener('online', done);
     signal.addEventListener('abort', done);
   });

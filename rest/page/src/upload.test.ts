@@ -69,7 +69,7 @@ function server(sizes: number[], status: (url: string) => number) {
       seen.puts.push(this.url);
       queueMicrotask(() => {
         this.status = status(this.url);
-        if (this.status === 200) etags[Number(new URL(this.url).pathname.slice(1))] = this.getResponseHeader();
+        if (this.status === 200) etags[Number(new URL(this.url).pathname.slice(1))] = this.etag();
         if (this.status) this.onload?.();
         else this.onerror?.();
       });
@@ -77,8 +77,12 @@ function server(sizes: number[], status: (url: string) => number) {
     abort() {
       this.onabort?.();
     }
-    getResponseHeader() {
+    etag() {
       return `e${new URL(this.url).pathname.slice(1)}`;
+    }
+    getResponseHeader(name: string) {
+      if (name === 'ETag') return this.etag();
+      return this.status === 429 ? '30' : null;
     }
   });
   return { ...seen, lost };
@@ -110,6 +114,15 @@ describe('an upload', () => {
     expect([...s.ingestions]).toEqual([await done]);
     expect(s.puts.length).toBe(sizes.length);
     expect(s.calls.filter((call) => call.endsWith('/abort'))).toEqual([]);
+  });
+  test('waits as long as the server asks for when too much is under way', async () => {
+    const s = server(sizes, (url) => (url.includes('round=1') ? 429 : 200));
+    const { upload } = await import('./upload');
+    const done = upload(file, into, () => {}, new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(s.puts.every((url) => url.includes('round=1'))).toBe(true);
+    await vi.runAllTimersAsync();
+    expect([...s.ingestions]).toEqual([await done]);
   });
   test('gives up when nothing comes in', async () => {
     const s = server(sizes, () => 0);

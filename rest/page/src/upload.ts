@@ -1,6 +1,6 @@
 // A file on its way into a dataset.
 import { local } from './a2a';
-import { base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset } from './api';
+import { after, base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset } from './api';
 import { uuid } from './names';
 import { patiently } from './patience';
 
@@ -132,7 +132,7 @@ function put(url: string, blob: Blob, signal: AbortSignal, sent: (bytes: number)
       sent(Math.min(event.loaded, blob.size));
     };
     request.onload = () => {
-      if (request.status !== 200) return reject(refusal(request.status));
+      if (request.status !== 200) return reject(refusal(request.status, after(request.getResponseHeader('Retry-After'))));
       sent(blob.size);
       resolve(request.getResponseHeader('ETag') ?? '');
     };
@@ -150,7 +150,7 @@ function put(url: string, blob: Blob, signal: AbortSignal, sent: (bytes: number)
   });
 }
 
-function refusal(status: number): Refusal {
+function refusal(status: number, after: number): Refusal {
   const words = `A part of the file was not taken (${status}). Try again.`;
-  return status === 403 || status === 404 ? new Stale(status, words) : new Refusal(status, words);
+  return status === 403 || status === 404 ? new Stale(status, words) : new Refusal(status, words, after);
 }
