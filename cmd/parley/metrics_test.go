@@ -74,6 +74,8 @@ func TestMetricsMove(t *testing.T) {
 		for _, name := range []string{
 			`parley_runs_open{state="waiting"}`, `parley_runs_open{state="working"}`, `parley_ingestions_open{state="queued"}`,
 			`parley_ingestions_open{state="running"}`, `parley_log_queue`, `parley_query_pool_queries{state="waiting"}`,
+			`parley_turns{state="waiting",what="parts"}`, `parley_turns{state="running",what="files"}`,
+			`parley_turns_refused_total{what="inferences"}`, `parley_turns_refused_total{what="large_requests"}`,
 			`parley_run_takeovers_total`, `parley_store_failures_total{operation="log"}`,
 		} {
 			if value, there := after[name]; !there || value != 0 {

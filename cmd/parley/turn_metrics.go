@@ -14,7 +14,7 @@ type turnMetrics map[string]func() fair.Stats
 // their own.
 func turnsOf(server *rest.Server, plane *dataPlane) turnMetrics {
 	turns := turnMetrics{
-		"large requests": func() fair.Stats { large, _ := server.Turns(); return large },
+		"large_requests": func() fair.Stats { large, _ := server.Turns(); return large },
 		"inferences":     func() fair.Stats { _, infer := server.Turns(); return infer },
 		"files":          plane.datasets.Maker.Turns,
 	}
