@@ -2,6 +2,7 @@ package lake
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"parley/storage/lake/ingest"
 )
 
 // escapes are what an intruder in a worker would try.
@@ -51,6 +54,74 @@ func jailed(secret string) {
 		fmt.Printf("%s: %v\n", e.name, errors.Is(err, os.ErrPermission))
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// jailedMaker tries to escape from where files are made, and to do what that takes,
+// and says as a maker would what it should not have been able to do, or should.
+func jailedMaker(secret string) {
+	var request makeRequest
+	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	var wrong []string
+	for _, e := range escapes {
+		if err := e.try(secret); !errors.Is(err, os.ErrPermission) {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", e.name, err))
+		}
+	}
+	source := request.Sources[0].Path
+	own := filepath.Join(request.OutDir, "own")
+	_, readErr := os.ReadFile(source)
+	mayErr := errors.Join(readErr, os.Mkdir(own, 0o700), os.WriteFile(filepath.Join(own, "a"), []byte("x"), 0o600),
+		os.Rename(filepath.Join(own, "a"), filepath.Join(request.OutDir, "b")), os.RemoveAll(own))
+	if mayErr != nil {
+		wrong = append(wrong, fmt.Sprintf("what it takes: %v", mayErr))
+	}
+	if err := os.WriteFile(source, nil, 0o600); !errors.Is(err, os.ErrPermission) {
+		wrong = append(wrong, fmt.Sprintf("write over a source: %v", err))
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(makeReply{Fault: "tried: " + strings.Join(wrong, "; ")})
+}
+
+// The walls of a process that makes files.
+func TestMakerJail(t *testing.T) {
+	t.Parallel()
+	if err := lacksWalls(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	secret, source := filepath.Join(dir, "secret"), filepath.Join(dir, "source.csv")
+	for _, path := range []string{secret, source} {
+		if err := os.WriteFile(path, []byte(treasure), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maker := NewMaker(MakerConfig{Command: func() (string, []string, []string) { return executable(), []string{"jailed-maker", secret}, nil }})
+	_, err := maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: source, Name: "source.csv"}}, OutDir: filepath.Join(dir, "out")})
+	if err == nil || err.Error() != "make files: tried: " {
+		t.Errorf("not as it should be: %v", err)
+	}
+	for _, path := range []string{secret, source} {
+		if data, err := os.ReadFile(path); err != nil || string(data) != treasure {
+			t.Errorf("%s is now %q, %v", path, data, err)
+		}
+	}
+}
+
+// lacksWalls says what of the walls this system does not have.
+func lacksWalls() error {
+	lacking := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good
+		lacks, err := confine(executable(), nil)
+		if len(lacks) > 0 {
+			err = fmt.Errorf("this system does not allow %v", lacks)
+		}
+		lacking <- err
+	}()
+	return <-lacking
 }
 
 // The process's walls, asked one by one, without DuckDB between.

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		jailed(os.Args[2])
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "jailed-maker" {
+		jailedMaker(os.Args[2])
+		os.Exit(0)
+	}
 	code := m.Run()
 	if dir := plainDir; dir != "" {
 		_ = os.RemoveAll(dir)

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -156,22 +159,43 @@ func (m *Maker) run(ctx context.Context, turn Turn, request makeRequest, progres
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", m.config.Timeout))
 	defer cancel()
 	request.Memory, request.Threads = m.config.Memory, m.config.Threads
-	path, args, env := m.config.Command()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Args[0] = "parley"
-	// The C library keeps for each thread what it was given back.
-	cmd.Env = append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...)
+	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
+		return ingest.Result{}, fmt.Errorf("make a folder for a maker: %w", err)
+	}
+	type outcome struct {
+		result ingest.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		// The thread is restricted for good and never goes back: it ends with this
+		// goroutine, and so with the maker.
+		runtime.LockOSThread()
+		result, err := m.make(ctx, request, progress)
+		done <- outcome{result, err}
+	}()
+	ended := <-done
+	return ended.result, ended.err
+}
+
+// reads are the files that a maker reads.
+func (r makeRequest) reads() []string {
+	files := slices.Clone(r.Files)
+	for _, source := range r.Sources {
+		files = append(files, source.Path)
+	}
+	if r.Rows != "" {
+		files = append(files, r.Rows)
+	}
+	return files
+}
+
+// make does a job in a process that can reach nothing but its files. The calling
+// thread must belong to it alone.
+func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (ingest.Result, error) {
 	var said outcry
-	cmd.Stderr = &said
-	in, err := cmd.StdinPipe()
+	cmd, in, out, err := m.start(ctx, request, &said)
 	if err != nil {
-		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
 		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
 	}
 	last, err := converse(in, out, request, progress)
@@ -190,6 +214,32 @@ func (m *Maker) run(ctx context.Context, turn Turn, request makeRequest, progres
 		return ingest.Result{}, fmt.Errorf("make files: %s", last.Fault)
 	}
 	return *last.Result, nil
+}
+
+// start starts a process in the best way that the system allows.
+func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader, err error) {
+	path, args, env := m.config.Command()
+	if err := confineMaker(path, request.reads(), request.OutDir); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, way := range makerAttributes() {
+		cmd = exec.CommandContext(ctx, path, args...)
+		cmd.Args[0] = "parley"
+		// The C library keeps for each thread what it was given back.
+		cmd.Env = append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...)
+		cmd.SysProcAttr = &way.sys
+		cmd.Stderr = said
+		if in, err = cmd.StdinPipe(); err != nil {
+			return nil, nil, nil, err
+		}
+		if out, err = cmd.StdoutPipe(); err != nil {
+			return nil, nil, nil, err
+		}
+		if err = cmd.Start(); err == nil || !notAllowed(err) {
+			break
+		}
+	}
+	return cmd, in, out, err
 }
 
 // converse asks a process and listens until it has said how it ended.

@@ -172,11 +172,16 @@ func (p *process) start(l launch, files []*os.File) (*exec.Cmd, error) {
 			p.pid, p.in, p.out = cmd.Process.Pid, in, bufio.NewReader(out)
 			return cmd, nil
 		}
-		if !errors.Is(last, syscall.EPERM) && !errors.Is(last, syscall.EINVAL) && !errors.Is(last, syscall.ENOSPC) {
+		if !notAllowed(last) {
 			break
 		}
 	}
 	return nil, last
+}
+
+// notAllowed reports whether a process did not start because of how it was to.
+func notAllowed(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC)
 }
 
 // open waits for the worker's hello, and has it set its limits and open DuckDB.

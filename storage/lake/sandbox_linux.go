@@ -20,6 +20,29 @@ const nobody = 65534
 // open no socket. The thread must belong to the caller alone, from now on. What
 // the kernel does not offer is missing from the result and named in lacks.
 func confine(executable string, files []*os.File) (lacks []string, err error) {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = inherited("", int(f.Fd()))
+	}
+	return confineTo(executable, names, "")
+}
+
+// confineMaker is confine for a process that makes files: it reads the given ones,
+// and does what it likes in a folder of its own.
+func confineMaker(executable string, files []string, folder string) error {
+	// Of a root's powers it keeps that over the server's files, whoever's they are.
+	// Who is not root has none, and may not give up any.
+	for power := range uintptr(64) {
+		if power != unix.CAP_DAC_OVERRIDE && power != unix.CAP_DAC_READ_SEARCH {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, power, 0, 0, 0)
+		}
+	}
+	_, err := confineTo(executable, files, folder)
+	return err
+}
+
+// confineTo is confine, with a folder that may be "" for none.
+func confineTo(executable string, files []string, folder string) (lacks []string, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return []string{"no_new_privs"}, nil
 	}
@@ -30,11 +53,10 @@ func confine(executable string, files []*os.File) (lacks []string, err error) {
 	for _, path := range facts {
 		paths[path] = readFile
 	}
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = inherited("", int(f.Fd()))
+	if folder != "" {
+		paths[folder] = useFolder
 	}
-	switch err := confineFiles(paths, names); {
+	switch err := confineFiles(paths, files); {
 	case errors.Is(err, errNoLandlock):
 		lacks = append(lacks, "landlock")
 	case err != nil:
@@ -82,6 +104,10 @@ const (
 	readFile = unix.LANDLOCK_ACCESS_FS_READ_FILE
 	readDir  = unix.LANDLOCK_ACCESS_FS_READ_DIR
 	execute  = unix.LANDLOCK_ACCESS_FS_EXECUTE
+	// useFolder is to make, read, write, rename and remove files and folders.
+	useFolder = readFile | readDir | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR
 )
 
 // confineFiles takes from the calling thread all use of files but for what the
@@ -115,6 +141,9 @@ func confineFiles(paths map[string]uint64, files []string) error {
 	}
 	defer unix.Close(int(fd))
 	for path, access := range paths {
+		if access&unix.LANDLOCK_ACCESS_FS_REFER > rules.fs&unix.LANDLOCK_ACCESS_FS_REFER {
+			return errNoLandlock // the first version lets nobody move a file to another folder
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			continue
@@ -122,7 +151,7 @@ func confineFiles(paths map[string]uint64, files []string) error {
 		if !info.IsDir() {
 			access &^= readDir
 		}
-		if err := allow(int(fd), path, access); err != nil {
+		if err := allow(int(fd), path, access&rules.fs); err != nil {
 			return fmt.Errorf("allow %s: %w", path, err)
 		}
 	}
@@ -172,6 +201,16 @@ func processAttributes() []attributes {
 		{sys: offline, lacks: []string{"another uid"}},
 		{sys: base, lacks: []string{"network namespace", "another uid"}},
 	}
+}
+
+// makerAttributes are processAttributes for a process that makes files, which are
+// the server's: so it stays the server's user.
+func makerAttributes() []attributes {
+	ways := processAttributes()
+	for i := range ways {
+		ways[i].sys.Credential = nil
+	}
+	return ways
 }
 
 // bound sets the hard limits of the process that calls it: a worker, before it

@@ -15,6 +15,10 @@ func confine(string, []*os.File) ([]string, error) {
 	return []string{"landlock", "seccomp", "memory limit"}, nil
 }
 
+func confineMaker(string, []string, string) error { return nil }
+
+func makerAttributes() []attributes { return processAttributes() }
+
 func confineThread([]string) error { return nil }
 
 func processAttributes() []attributes { return []attributes{{sys: syscall.SysProcAttr{}}} }
