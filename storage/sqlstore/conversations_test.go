@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -143,7 +144,8 @@ func TestConversationLists(t *testing.T) {
 			}
 		}
 
-		// Latest first, by the last question.
+		// Latest first, by the last question, in whole milliseconds.
+		time.Sleep(2 * time.Millisecond)
 		w.ask(alice, "ns", first, "again")
 		if got := titles(storage.NamespaceRef{}); got != "first second" {
 			t.Errorf("order: got %q", got)
