@@ -28,14 +28,14 @@ const (
 	port = "5432"
 )
 
-// startCluster starts a private cluster from the programs in folder bin, with a
-// setting of synchronous_commit, and returns when it answers.
-func startCluster(bin string, sync string) (*server, error) {
+// startCluster starts a private cluster from the programs in folder bin, with
+// settings (name=value) beside the usual ones, and returns when it answers.
+func startCluster(bin string, settings ...string) (*server, error) {
 	dir, err := makeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("pgtest: %w", err)
 	}
-	lifeline, output, err := runScript(bin, dir, sync)
+	lifeline, output, err := runScript(bin, dir, settings)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pgtest: start the cluster: %w", err), os.RemoveAll(dir))
 	}
@@ -59,13 +59,17 @@ func startCluster(bin string, sync string) (*server, error) {
 
 // runScript starts the script. It returns the write end of the script's standard
 // input, which the script takes for a sign of life, and what the script prints.
-func runScript(bin, dir, sync string) (lifeline, output *os.File, err error) {
+func runScript(bin, dir string, settings []string) (lifeline, output *os.File, err error) {
 	locale := "C"
 	if runtime.GOOS == "linux" {
 		// Orders by bytes like C, but knows upper and lower case beyond ASCII.
 		locale = "C.UTF-8"
 	}
-	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", clusterScript, "pgtest", bin, dir, locale, port, sync)
+	args := []string{"-c", clusterScript, "pgtest", bin, dir, locale, port}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", args...)
 	cmd.Dir = dir // the caller's own may be closed to the cluster's user
 	cmd.Env = clusterEnv()
 	if err := detach(cmd, dir); err != nil {

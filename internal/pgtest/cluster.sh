@@ -4,7 +4,8 @@
 # kernel closes it when that process ends, whatever ended it. Standard output
 # carries the log to the test process when the cluster does not come up.
 
-bin=$1 dir=$2 locale=$3 port=$4 sync=$5
+bin=$1 dir=$2 locale=$3 port=$4
+shift 4 # what is left are settings
 exec 3<&0 </dev/null
 
 end() {
@@ -17,15 +18,15 @@ end() {
 "$bin/initdb" --pgdata="$dir/data" --username=parley --auth=trust \
 	--encoding=UTF8 --locale="$locale" --no-sync >"$dir/log" 2>&1 || end 1
 
-run() {
+run() { # with settings
 	"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses= \
-		-c fsync=off -c synchronous_commit="$sync" -c full_page_writes=off \
+		-c fsync=off -c synchronous_commit=off -c full_page_writes=off \
 		-c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=128MB \
-		-c autovacuum=off -c shared_buffers=32MB -c max_connections=200 -c timezone=UTC >"$dir/log" 2>&1 &
+		-c autovacuum=off -c shared_buffers=32MB -c max_connections=200 -c timezone=UTC "$@" >"$dir/log" 2>&1 &
 	postgres=$!
 	echo "$postgres" >"$dir/pid"
 }
-run
+run "$@"
 
 # SIGQUIT makes postgres drop everything at once, but the shell starts background
 # commands with it ignored: one sent before postgres listens for it is lost.
@@ -40,7 +41,7 @@ wait "$postgres"
 # One that a test has stopped starts again when the test says so.
 while [ -e "$dir/stopped" ] && [ ! -e "$dir/over" ]; do
 	sleep 0.02
-	[ -e "$dir/stopped" ] || { run; wait "$postgres"; }
+	[ -e "$dir/stopped" ] || { run "$@"; wait "$postgres"; }
 done
 kill "$watcher" 2>/dev/null
 end 1

@@ -116,7 +116,7 @@ func TestFailedStartShowsTheLog(t *testing.T) {
 					t.Fatalf("write a stand-in: %v", err)
 				}
 			}
-			srv, err := startCluster(bin, "off")
+			srv, err := startCluster(bin)
 			if err == nil {
 				t.Fatalf("a cluster started: %s", srv.url("postgres"))
 			}

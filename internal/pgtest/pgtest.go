@@ -59,7 +59,7 @@ var shared = sync.OnceValues(func() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startCluster(bin, "off")
+	return startCluster(bin)
 })
 
 // server is where databases are made.

@@ -20,9 +20,10 @@ type Cluster struct {
 	srv *server
 }
 
-// Private starts a cluster for this test alone, which ends with it. What was
-// committed outlives the cluster's processes.
-func Private(t testing.TB) *Cluster {
+// Private starts a cluster for this test alone, which ends with it, with settings
+// (name=value) if there are any. What was committed outlives the cluster's
+// processes.
+func Private(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	bin, err := findBinaries()
 	if errors.Is(err, errNoPostgres) && !inCI() {
@@ -31,7 +32,7 @@ func Private(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := startCluster(bin, "on")
+	srv, err := startCluster(bin, append([]string{"synchronous_commit=on", "wal_level=replica"}, settings...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +89,25 @@ func (c *Cluster) Start() {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// Socket is the path at which the cluster is reached.
+func (c *Cluster) Socket() string { return filepath.Join(c.srv.dir, ".s.PGSQL."+port) }
+
+// ReadOnly starts a stopped cluster as one that follows another: it can be read
+// from, and takes no changes until Promote.
+func (c *Cluster) ReadOnly() {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.srv.dir, "data", "standby.signal"), nil, 0o644); err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	c.Start()
+}
+
+// Promote has a cluster that is read-only take changes again.
+func (c *Cluster) Promote() {
+	c.t.Helper()
+	c.Exec("SELECT pg_promote()")
 }
 
 // stopped is the file that keeps a stopped cluster from starting.
