@@ -32,12 +32,7 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 	if err != nil {
 		return storage.Asking{}, err
 	}
-	select {
-	case <-r.started:
-		return r.asking, r.refused
-	case <-ctx.Done():
-		return storage.Asking{}, ctx.Err()
-	}
+	return r.asking, r.begun(ctx)
 }
 
 // Stop ends a run of the caller's that is about to be deleted, if it goes on, so

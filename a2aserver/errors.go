@@ -68,7 +68,7 @@ func httpStatus(err error) int {
 	switch {
 	case errors.Is(err, storage.ErrTooMany):
 		return http.StatusTooManyRequests
-	case errors.Is(err, storage.ErrUnavailable):
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

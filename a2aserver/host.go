@@ -64,8 +64,9 @@ type Config struct {
 	// Trace follows a run; the end is told what became of it, and why it broke
 	// off where it did. It may be nil.
 	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(task *a2a.Task, err error))
-	// RunTimeout is how long a run may take.
-	RunTimeout time.Duration
+	// RunTimeout is how long a run may take. RequestTimeout is how long a request
+	// may take that does not wait for one, or to begin one; 0 is for ever.
+	RunTimeout, RequestTimeout time.Duration
 	// MaxRuns is how many runs one host has at a time, of which MaxWorking are
 	// worked on and the others wait. UserRuns is how many of one user are worked
 	// on, and some times as many may wait.

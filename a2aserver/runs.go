@@ -99,6 +99,24 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 	return r, nil
 }
 
+// begun waits until a new run is in the log, and says why it is not.
+func (r *run) begun(ctx context.Context) error {
+	select {
+	case <-r.started:
+		return r.refused
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bounded bounds what does not wait for a run.
+func (h *Host) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.RequestTimeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, h.RequestTimeout)
+}
+
 // release gives back what a run took.
 func (h *Host) release(r *run) {
 	r.stop(nil)

@@ -135,36 +135,39 @@ func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.Task
 
 // SendMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	r, err := s.send(ctx, request)
+	r, err := s.begin(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	var history *int
-	wait := r.ended
-	if cfg := request.Config; cfg != nil {
-		history = cfg.HistoryLength
-		if cfg.ReturnImmediately {
-			wait = r.started
+	cfg := request.Config
+	if cfg == nil {
+		cfg = &a2a.SendMessageConfig{}
+	}
+	if !cfg.ReturnImmediately {
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-	}
-	select {
-	case <-wait:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	<-r.started
-	if r.refused != nil {
-		return nil, r.refused
-	}
-	if wait == r.ended && r.final {
-		return withHistory(r.task, history), nil
-	}
-	if wait == r.ended {
+		if r.final {
+			return withHistory(r.task, cfg.HistoryLength), nil
+		}
 		if err := s.awaitElsewhere(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.asking.RunID), HistoryLength: history})
+	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.asking.RunID), HistoryLength: cfg.HistoryLength})
+}
+
+// begin is send that returns when the run is in the log.
+func (s *agentService) begin(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
+	r, err := s.send(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.begun(ctx)
 }
 
 // awaitElsewhere waits for the end of a run that this host no longer works on.
@@ -182,20 +185,17 @@ func (s *agentService) awaitElsewhere(ctx context.Context, r *run) error {
 
 // stream implements service.
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
 	r, err := s.send(ctx, request)
 	if err != nil {
 		return nil, err
 	}
+	// From before it begins: what it says first is then at hand.
 	t := s.host.tail(r.asking.Caller, s.host.feeds.rejoin(r.feed), 0)
-	select {
-	case <-r.started:
-		if r.refused != nil {
-			t.close()
-			return nil, r.refused
-		}
-	case <-ctx.Done():
+	if err := r.begun(ctx); err != nil {
 		t.close()
-		return nil, ctx.Err()
+		return nil, err
 	}
 	if request.Config != nil && request.Config.HistoryLength != nil {
 		return briefTail{tail: t, history: request.Config.HistoryLength}, nil
@@ -227,6 +227,8 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
 	kept, err := s.kept(ctx, who, request.ID, after < 0)
 	if err != nil {
 		return nil, err
@@ -293,6 +295,8 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
 	kept, err := s.kept(ctx, who, request.ID, true)
 	if err != nil {
 		return nil, err
@@ -310,6 +314,8 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
 	kept, err := s.kept(ctx, who, request.ID, false)
 	if err != nil {
 		return nil, err

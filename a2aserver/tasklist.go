@@ -30,6 +30,8 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.host.bounded(ctx)
+	defer cancel()
 	listed := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: filter.Limit}
 	if request.ContextID != "" {
 		if filter.ConversationID, err = readID(request.ContextID); err != nil {

@@ -49,7 +49,9 @@ type agentSettings struct {
 // agentConfig is what agentSettings say, read.
 type agentConfig struct {
 	runTimeout time.Duration
-	userRuns   int
+	// requestTimeout is that of requests in general.
+	requestTimeout time.Duration
+	userRuns       int
 }
 
 func (s agentSettings) read(c *checker) agentConfig {
@@ -86,19 +88,20 @@ func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, da
 	first, second := described(cards.NL2QLName, cards.NL2QL), described(cards.AssistantName, cards.Assistant)
 	first.Executor, second.Executor = nl2ql.New(cfg), assistant.New(cfg)
 	host := a2aserver.New(a2aserver.Config{
-		Log:          store,
-		Agents:       []a2aserver.Agent{first, second},
-		CardJSON:     cards.JSON,
-		Catalog:      func(baseURL string) any { return cards.Catalog(baseURL) },
-		Logger:       log,
-		Trace:        traced(tracer),
-		RunTimeout:   bounds.runTimeout,
-		MaxRuns:      maxRuns,
-		MaxWorking:   maxWorking,
-		UserRuns:     bounds.userRuns,
-		WriteTimeout: streamWrite,
-		KeepAlive:    keepAlive,
-		Lease:        hostLease,
+		Log:            store,
+		Agents:         []a2aserver.Agent{first, second},
+		CardJSON:       cards.JSON,
+		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
+		Logger:         log,
+		Trace:          traced(tracer),
+		RunTimeout:     bounds.runTimeout,
+		RequestTimeout: bounds.requestTimeout,
+		MaxRuns:        maxRuns,
+		MaxWorking:     maxWorking,
+		UserRuns:       bounds.userRuns,
+		WriteTimeout:   streamWrite,
+		KeepAlive:      keepAlive,
+		Lease:          hostLease,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))

@@ -121,6 +121,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
 	web.Feedback = tracing.feedback
 	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
+	bounds.requestTimeout = web.RequestTimeout
 	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err
