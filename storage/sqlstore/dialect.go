@@ -111,11 +111,11 @@ func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err err
 // openPostgres opens a pool, and a connection of its own for the log, which is
 // so never kept waiting.
 func openPostgres(ctx context.Context, url string) (pool, log *sqlx.DB, err error) {
-	connector, err := pq.NewConnector(url)
+	base, err := pq.NewConnector(url)
 	if err != nil {
 		return nil, nil, err
 	}
-	pool = sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	pool = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings}), "postgres")
 	var encoding string
 	if err := pool.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
 		return nil, nil, errors.Join(err, pool.Close())
@@ -126,31 +126,19 @@ func openPostgres(ctx context.Context, url string) (pool, log *sqlx.DB, err erro
 	pool.SetMaxOpenConns(postgresConnections)
 	pool.SetMaxIdleConns(postgresConnections)
 	pool.SetConnMaxIdleTime(postgresIdle)
-	log = sqlx.NewDb(sql.OpenDB(logConnector{connector}), "postgres")
+	log = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings + logSettings}), "postgres")
 	log.SetMaxOpenConns(1)
 	return pool, log, nil
 }
 
-// logConnector makes connections on which the log's one statement keeps its
-// plan. The server would plan it anew each time, or plan to read whole tables
-// while they are small and stay with that when they are not.
-type logConnector struct{ driver.Connector }
-
-func (c logConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	const settings = `
+// logSettings have the log's one statement keep its plan. The server would plan
+// it anew each time, or plan to read whole tables while they are small and stay
+// with that when they are not.
+const logSettings = `;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off`
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, settings, nil); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
-}
 
 // serverClock gives a clock that shows PostgreSQL's time, by which all replicas
 // go: leases of one are compared with the time of another. A difference as small
@@ -208,7 +196,11 @@ func isUnavailable(err error) bool {
 		case "08", "40", "53", "57": // connection, rollback, resources, operator's intervention
 			return true
 		}
-		return inPostgres.Code == "25006" // it takes no changes now
+		switch inPostgres.Code {
+		case "25006", "0A000": // it takes no changes now: says a statement, says BEGIN
+			return true
+		}
+		return false
 	}
 	var inSQLite *sqlite.Error
 	if errors.As(err, &inSQLite) {

@@ -13,7 +13,7 @@ const (
 	listenRetry = 100 * time.Millisecond
 	listenLimit = 10 * time.Second
 	// listenPing is how often it is checked that the connection still is one.
-	listenPing = 30 * time.Second
+	listenPing = 10 * time.Second
 )
 
 // Listen implements storage.Hosts. The embedded database has one process: there
@@ -23,7 +23,7 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 		<-ctx.Done()
 		return nil
 	}
-	listener := pq.NewListener(s.url, listenRetry, listenLimit, nil)
+	listener := pq.NewDialListener(listenDialer{}, s.url, listenRetry, listenLimit, nil)
 	// Not waited for: a server that does not answer holds them up.
 	defer func() {
 		go func() {
@@ -46,8 +46,8 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 			}
 			changed("") // what happened before was not heard
 		case <-ping.C:
-			// It fails when the connection is gone; the listener then makes
-			// another.
+			// It fails when the connection is gone, or nothing comes back; the
+			// listener then makes another.
 			go func() { _ = listener.Ping() }()
 		case told := <-listener.Notify:
 			if told == nil {

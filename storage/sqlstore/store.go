@@ -130,26 +130,42 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 		return nil, err
 	}
 	if earlier, lost := s.prepared.LoadOrStore(query, stmt); lost {
-		return earlier.(*sqlx.Stmt), stmt.Close()
+		go func() { _ = stmt.Close() }() // it waits for the server
+		return earlier.(*sqlx.Stmt), nil
 	}
 	return stmt, nil
 }
 
-// reading runs a read. One from the embedded database is over sooner than two
-// goroutines that wait for its context are started: there, only the wait for a
-// connection ends with the context.
-func (s *Store) reading(ctx context.Context, read func(ctx context.Context) error) (err error) {
+// reading runs a read of a constant query. One from the embedded database is over
+// sooner than two goroutines that wait for its context are started: there, only
+// the wait for a connection ends with the context.
+func (s *Store) reading(ctx context.Context, query string, read func(ctx context.Context, stmt *sqlx.Stmt) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
-	if s.readers == nil {
-		return read(ctx)
+	ctx, done := s.bounded(ctx)
+	defer done()
+	if s.readers != nil {
+		select {
+		case s.readers <- struct{}{}:
+			defer func() { <-s.readers }()
+			ctx = context.WithoutCancel(ctx)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	select {
-	case s.readers <- struct{}{}:
-		defer func() { <-s.readers }()
-		return read(context.WithoutCancel(ctx))
-	case <-ctx.Done():
-		return ctx.Err()
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
 	}
+	return read(ctx, stmt)
+}
+
+// bounded has what is done on a server end at some time, though nobody set a
+// limit. The embedded database always answers.
+func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.readers != nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, statementTimeout)
 }
 
 // errEnough says that no more rows are wanted.
@@ -157,11 +173,7 @@ var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
 func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.Rows) error, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
-	if err != nil {
-		return err
-	}
-	return s.reading(ctx, func(ctx context.Context) error {
+	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error {
 		rows, err := stmt.QueryxContext(ctx, args...)
 		if err != nil {
 			return err
@@ -180,20 +192,12 @@ func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.
 
 // GetContext reads one row; sql.ErrNoRows when there is none.
 func (s *Store) GetContext(ctx context.Context, dest any, query string, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
-	if err != nil {
-		return err
-	}
-	return s.reading(ctx, func(ctx context.Context) error { return stmt.GetContext(ctx, dest, args...) })
+	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error { return stmt.GetContext(ctx, dest, args...) })
 }
 
 // SelectContext reads all rows.
 func (s *Store) SelectContext(ctx context.Context, dest any, query string, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
-	if err != nil {
-		return err
-	}
-	return s.reading(ctx, func(ctx context.Context) error { return stmt.SelectContext(ctx, dest, args...) })
+	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error { return stmt.SelectContext(ctx, dest, args...) })
 }
 
 // txTries is how often a transaction is begun that the database rolls back
@@ -203,6 +207,8 @@ const txTries = 4
 // inTx runs fn in a transaction that holds when fn returns nil; again, when the
 // database asks for that. attempt says what it is for.
 func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	ctx, done := s.bounded(ctx)
+	defer done()
 	for try := 1; ; try++ {
 		err := s.inTxOnce(ctx, attempt, fn)
 		if try == txTries || !isRollback(err) {

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"parley/internal/pgtest"
+)
+
+// knock is a request that is made while something is away.
+type knock struct {
+	what, method, path string
+	body               any
+}
+
+// The requests of people and agents that need the database.
+var (
+	readKnocks = []knock{
+		{"a list", "GET", "/schema/datasets/all", nil},
+		{"a query", "POST", "/query", object{"username": "self", "namespace": "shop", "query": "SELECT count(*) AS n FROM orders"}},
+		{"A2A: a list of tasks", "POST", "/a2a/nl2ql", rpc("ListTasks", object{})},
+	}
+	writeKnocks = []knock{
+		{"a token", "POST", "/user/token", object{"name": "n"}},
+		{"rows", "POST", "/ingest/shop/more", object{"data": []object{{"item": "plum"}}}},
+		{"an upload", "POST", "/file-upload/prepare", object{"filesToUpload": []object{{"filename": "a.csv", "size": 1}}}},
+		{"a question", "POST", "/query/autorag", object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}},
+		{"a stream", "POST", "/query/ask", object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}},
+		{"A2A: a message", "POST", "/a2a/nl2ql", rpc("SendMessage", said("How many orders are there?"))},
+		{"A2A: a stream", "POST", "/a2a/nl2ql", rpc("SendStreamingMessage", said("How many orders are there?"))},
+	}
+)
+
+func rpc(method string, params any) object {
+	return object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+}
+
+// send makes the request, and gives up on an answer long after it is due.
+func (k knock) send(c client) (status int, header http.Header, text string, err error) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	body, err := json.Marshal(k.body)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, k.method, c.url+"/api/v1"+k.path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, response.Header, string(answer), err
+}
+
+// refused sees that requests, all at once, are answered that they are worth
+// another try.
+func (c client) refused(knocks ...knock) {
+	c.t.Helper()
+	var all sync.WaitGroup
+	for _, k := range knocks {
+		all.Go(func() {
+			status, header, text, err := k.send(c)
+			if err != nil || status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(text, "rror") {
+				c.t.Errorf("%s: %d %v %s %v", k.what, status, header, text, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// served sees that requests are answered as usual, in the end.
+func (c client) served(knocks ...knock) {
+	c.t.Helper()
+	var all sync.WaitGroup
+	for _, k := range knocks {
+		all.Go(func() {
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+				status, _, text, err := k.send(c)
+				if err == nil && status == http.StatusOK && !strings.Contains(text, `"error":`) {
+					return
+				}
+				if time.Now().After(deadline) || err == nil && status != http.StatusServiceUnavailable {
+					c.t.Errorf("%s: %d %s %v", k.what, status, text, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// lives sees that the process says of itself that it lives but is of no use.
+func (c client) lives(ready int) {
+	c.t.Helper()
+	if status, _ := c.call("", "GET", "/healthz", ""); status != http.StatusOK {
+		c.t.Errorf("health: %d", status)
+	}
+	if status, _ := c.call("", "GET", "/readyz", ""); status != ready {
+		c.t.Errorf("ready: %d, want %d", status, ready)
+	}
+}
+
+// orders gives alice three orders on a server with that database.
+func orders(t *testing.T, databaseURL string, args ...string) client {
+	t.Helper()
+	p := serve(t, t.TempDir(), []string{"PARLEY_DATABASE_URL=" + databaseURL}, args...)
+	c := client{p, p.token("alice")}
+	rows := object{"data": []object{{"item": "apple"}, {"item": "pear"}, {"item": "fig"}}}
+	if status := c.ask("POST", "/ingest/shop/orders", rows, nil); status != http.StatusOK {
+		t.Fatalf("rows: %d", status)
+	}
+	return c
+}
+
+// heldQuestion begins a run that cannot end before letGo is called, and gives its
+// stream as it is being read.
+func (c client) heldQuestion() (s *stream, ended chan bool, letGo func()) {
+	c.t.Helper()
+	letGo = c.hold()
+	f := &fallible{t: c.t, token: c.token, where: func() *process { return c.process }, due: make(chan struct{}, 1)}
+	s, ended = &stream{probe: probe{agent: "assistant", text: "How many orders are there?"}}, make(chan bool, 1)
+	f.fuse.Store(4) // up to the first step, whose query hangs
+	go func() { ended <- f.read(s) }()
+	<-f.due
+	return s, ended, letGo
+}
+
+const wholeStream = "task WORKING WORKING WORKING step-0 answer COMPLETED"
+
+// TestDatabaseReadOnly has the database become one that takes no changes, as one
+// does that follows another. What is there can be read, changes are refused and
+// nothing is half done; and all is well when it takes changes again.
+func TestDatabaseReadOnly(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Private(t)
+	c := orders(t, cluster.URL(), "--request-timeout", "10s")
+	s, ended, letGo := c.heldQuestion()
+	cluster.Exec("CHECKPOINT")
+	cluster.Stop()
+	cluster.ReadOnly()
+	c.served(readKnocks[0], readKnocks[2])
+	c.refused(writeKnocks...)
+	c.lives(http.StatusOK)
+	letGo()
+	c.served(readKnocks[1])
+
+	cluster.Promote()
+	if !<-ended || s.shape() != wholeStream {
+		t.Errorf("the stream: %s", s.shape())
+	}
+	c.served(writeKnocks...)
+	c.served(readKnocks...)
+	if got := c.count("shop/more"); got != 1 {
+		t.Errorf("%d rows, of which one was taken", got)
+	}
+}
+
+// TestDatabaseSilent has nothing come back from the database, on connections that
+// stay open. Whoever asks gets an answer in time; and when it speaks again, be it
+// that all comes late or is lost, everything goes on, and the run that was under
+// way ends.
+func TestDatabaseSilent(t *testing.T) {
+	t.Parallel()
+	for name, speak := range map[string]func(*wire){"late": (*wire).flow, "lost": (*wire).forget} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, address := wireTo(t, pgtest.Private(t))
+			c := orders(t, address, "--request-timeout", "1s", "--query-timeout", "1s")
+			s, ended, letGo := c.heldQuestion()
+			w.hold()
+			letGo()
+			c.refused(append(slices.Concat(writeKnocks, readKnocks),
+				knock{"A2A: a task", "POST", "/a2a/assistant", rpc("GetTask", object{"id": s.taskID})},
+				knock{"A2A: a task to follow", "POST", "/a2a/assistant", rpc("SubscribeToTask", object{"id": s.taskID})},
+				knock{"A2A: a task to end", "POST", "/a2a/assistant", rpc("CancelTask", object{"id": s.taskID})})...)
+			c.lives(http.StatusServiceUnavailable)
+
+			speak(w)
+			c.served(writeKnocks...)
+			c.served(readKnocks...)
+			if !<-ended || s.shape() != wholeStream {
+				t.Errorf("the stream: %s", s.shape())
+			}
+			c.lives(http.StatusOK)
+		})
+	}
+}
+
+// TestDatabaseFull has others hold all connections of the database, and then all
+// that the server may use kept busy.
+func TestDatabaseFull(t *testing.T) {
+	t.Parallel()
+	const most = 40
+	cluster := pgtest.Private(t, "max_connections=40")
+	c := orders(t, cluster.URL(), "--request-timeout", "2s", "--query-timeout", "2s")
+	letGo := holdConnections(t, cluster.URL(), most)
+	c.refused(slices.Concat(writeKnocks, readKnocks)...)
+	c.lives(http.StatusServiceUnavailable)
+	letGo()
+	c.served(writeKnocks...)
+	c.served(readKnocks...)
+
+	unlock := lockDatasets(t, cluster.URL())
+	var busy []knock
+	for range 2 * most { // more than it has connections
+		busy = append(busy, readKnocks[0])
+	}
+	c.refused(busy...)
+	unlock()
+	c.served(writeKnocks...)
+	c.served(readKnocks...)
+}
+
+// holdConnections takes every connection that a database has, from whoever had
+// it.
+func holdConnections(t *testing.T, address string, most int) (letGo func()) {
+	t.Helper()
+	db, err := sqlx.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxIdleConns(most)
+	var held []*sqlx.Conn
+	letGo = func() {
+		for _, conn := range held {
+			_ = conn.Close()
+		}
+		_ = db.Close()
+	}
+	t.Cleanup(letGo)
+	eventually(t, func() bool {
+		conn, err := db.Connx(t.Context())
+		var refusal *pq.Error
+		switch {
+		case err == nil:
+			held = append(held, conn)
+		case errors.As(err, &refusal) && refusal.Code == "53300":
+			_, err = held[0].ExecContext(t.Context(), `
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND application_name <> 'holder'`)
+			if err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Fatal(err)
+		}
+		if err == nil && conn != nil {
+			if _, err := conn.ExecContext(t.Context(), "SET application_name = 'holder'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return len(held) == most
+	})
+	return letGo
+}
+
+// lockDatasets keeps everybody from reading datasets.
+func lockDatasets(t *testing.T, address string) (unlock func()) {
+	t.Helper()
+	db, err := sqlx.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Beginx()
+	if err == nil {
+		_, err = tx.Exec("LOCK TABLE datasets, namespaces IN ACCESS EXCLUSIVE MODE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock = func() { _, _ = tx.Rollback(), db.Close() }
+	t.Cleanup(unlock)
+	return unlock
+}
