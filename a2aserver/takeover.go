@@ -216,7 +216,7 @@ func (h *Host) resume(held storage.HeldRun) {
 			r.giveUp(unreadable, storage.RunFailed)
 		case held.Takeovers > maxTakeovers:
 			r.giveUp(errAbandoned, storage.RunFailed)
-		case time.Since(held.CreatedAt) > maxAge:
+		case held.Age > maxAge:
 			r.giveUp(errExpired, storage.RunExpired)
 		default:
 			r.work()

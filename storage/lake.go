@@ -59,11 +59,11 @@ type Lake interface {
 	// UnnamedObjects gives those of some objects that no dataset names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddLooseObjects lists objects that are to be written; they are removed
-	// when no version names them by due.
-	AddLooseObjects(ctx context.Context, keys []string, due time.Time) error
-	// LooseObjects lists at most limit that were due by now; none while somebody
-	// copies objects.
-	LooseObjects(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// when no version names them that long from now.
+	AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error
+	// LooseObjects lists at most limit that are to be removed within that long
+	// from now; none while somebody copies objects.
+	LooseObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
 	// ForgetLooseObject says that one has been removed.
 	ForgetLooseObject(ctx context.Context, key string) error
 }

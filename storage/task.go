@@ -138,7 +138,8 @@ type HeldRun struct {
 	Task   Task
 	// Takeovers counts the hosts that died at work on it.
 	Takeovers int
-	CreatedAt time.Time
+	// Age is how long ago it was asked.
+	Age time.Duration
 }
 
 // Hosts keeps which process works on which run. A host holds its runs for as

@@ -126,6 +126,6 @@ type Uploads interface {
 	// ErrInvalid.
 	AbortUploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
 	// AbortStaleUploads ends at most limit sessions, whoever's, that have been
-	// preparing since before, and gives them.
-	AbortStaleUploads(ctx context.Context, before time.Time, limit int) ([]UploadSession, error)
+	// preparing for that long, and gives them.
+	AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]UploadSession, error)
 }

@@ -95,7 +95,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 	if err != nil {
 		return nil, err
 	}
-	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(data, "objects"), Secret: secret, BaseURL: baseurl.From})
+	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(data, "objects"), Secret: secret, BaseURL: baseurl.From, Now: now})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ const asParley = "RUN_AS_PARLEY"
 func TestMain(m *testing.M) {
 	// A worker is the program run again, with no environment.
 	if os.Getenv(asParley) != "" || len(os.Args) > 1 && os.Args[1] == "worker" {
+		setClock()
 		main()
 		return
 	}

@@ -33,6 +33,9 @@ type fleet struct {
 	logs []*syncBuffer
 }
 
+// fleetSecret signs the tokens of a fleet.
+const fleetSecret = "a shared secret, known to all the servers of a fleet"
+
 // startFleet starts so many servers.
 func startFleet(t *testing.T, count int, args ...string) *fleet {
 	t.Helper()
@@ -42,7 +45,7 @@ func startFleet(t *testing.T, count int, args ...string) *fleet {
 		"PARLEY_DATABASE_URL=" + cluster.URL(),
 		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
 		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
-		"PARLEY_AUTH_SECRET=" + strings.Repeat("a shared secret ", 3),
+		"PARLEY_AUTH_SECRET=" + fleetSecret,
 	}}
 	for i := range count {
 		r.dirs = append(r.dirs, t.TempDir())

@@ -90,7 +90,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 			return err
 		}
 	}
-	identity.Tokens, identity.Log = store, log
+	identity.Tokens, identity.Log, identity.Now = store, log, now
 	authenticator, err := auth.New(identity)
 	if err != nil {
 		return err

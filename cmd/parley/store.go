@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"parley/storage/sqlstore"
 )
+
+// now is the machine's clock, which may be wrong and may be set at any time. What
+// goes by it: tokens, the addresses of uploads, and the embedded database.
+var now = time.Now
 
 // openStore opens the records, with a schema that this program works with. An
 // empty database and the embedded one are brought up to it; another is changed
 // only when migrate says so, because other processes may be at work on it.
 func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstore.Store, error) {
+	cfg.Now = now
 	store, err := sqlstore.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

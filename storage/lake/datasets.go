@@ -176,7 +176,7 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 		}
 		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
 	}
-	if err := d.Records.AddLooseObjects(ctx, keys, time.Now().Add(commitTime)); err != nil {
+	if err := d.Records.AddLooseObjects(ctx, keys, commitTime); err != nil {
 		return err
 	}
 	for i, file := range files {
@@ -195,7 +195,7 @@ const commitTime = time.Hour
 func (d *Datasets) RemoveLoose(ctx context.Context) error {
 	const batch = 1000
 	for {
-		keys, err := d.Records.LooseObjects(ctx, time.Now(), batch)
+		keys, err := d.Records.LooseObjects(ctx, 0, batch)
 		if err != nil {
 			return err
 		}

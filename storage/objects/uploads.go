@@ -241,9 +241,8 @@ func (u *Uploads) Abort(ctx context.Context, caller storage.Caller, id string) (
 // AbortStale ends the sessions that have taken too long, and sweeps up what
 // was left behind.
 func (u *Uploads) AbortStale(ctx context.Context) error {
-	before := time.Now().Add(-u.Stale)
 	for {
-		sessions, err := u.Records.AbortStaleUploads(ctx, before, staleBatch)
+		sessions, err := u.Records.AbortStaleUploads(ctx, u.Stale, staleBatch)
 		if err != nil {
 			return err
 		}
@@ -256,7 +255,7 @@ func (u *Uploads) AbortStale(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := u.Objects.Sweep(ctx, before)
+	_, err := u.Objects.Sweep(ctx, time.Now().Add(-u.Stale))
 	return err
 }
 

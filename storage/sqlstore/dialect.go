@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
@@ -139,23 +138,6 @@ SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off`
-
-// serverClock gives a clock that shows PostgreSQL's time, by which all replicas
-// go: leases of one are compared with the time of another. A difference as small
-// as asking takes is none.
-func serverClock(ctx context.Context, db *sqlx.DB) (func() time.Time, error) {
-	var millis int64
-	asked := time.Now()
-	if err := db.GetContext(ctx, &millis, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`); err != nil {
-		return nil, err
-	}
-	took := time.Since(asked)
-	ahead := time.UnixMilli(millis).Sub(asked.Add(took / 2))
-	if ahead.Abs() <= took+time.Second/10 {
-		return time.Now, nil
-	}
-	return func() time.Time { return time.Now().Add(ahead) }, nil
-}
 
 func isUniqueViolation(err error) bool {
 	return isViolation(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)

@@ -20,10 +20,16 @@ const keepEnded = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
 
-// KeepHost implements storage.Hosts. A host that is new here tidies away the
-// leases of those that have long gone.
+// KeepHost implements storage.Hosts. It looks at the server's clock, as it is
+// called now and then. A host that is new here tidies away the leases of those
+// that have long gone.
 func (s *Store) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
 	return s.inTx(ctx, "keep host", func(tx *sqlx.Tx) error {
+		if s.clock != nil {
+			if err := s.clock.look(ctx, tx); err != nil {
+				return err
+			}
+		}
 		now := s.now()
 		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(lasts).UnixMilli())
 		if err != nil || n > 0 {
@@ -75,7 +81,7 @@ LIMIT ` + strconv.Itoa(limit)
 			return err
 		}
 		for _, run := range left {
-			held, err := takeRun(ctx, tx, run.RunID, run.Holder, holder)
+			held, err := takeRun(ctx, tx, run.RunID, run.Holder, holder, s.millis())
 			if errors.Is(err, storage.ErrNotFound) {
 				continue // somebody else was faster
 			}
@@ -99,7 +105,7 @@ LIMIT ` + strconv.Itoa(limit)
 // takeRun takes a run from one holder for another; ErrNotFound when that one
 // does not hold it any more. A host that stops gives its runs back: one that
 // still holds them has died.
-func takeRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string) (storage.HeldRun, error) {
+func takeRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.HeldRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
 SET holder = $3, takeovers = takeovers + CASE WHEN $2 = '' THEN 0 ELSE 1 END
@@ -117,12 +123,12 @@ SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.creat
 	if err != nil {
 		return storage.HeldRun{}, err
 	}
-	run := row.held()
+	run := row.held(now)
 	run.Task.Artifacts, err = readArtifacts(ctx, tx, runID, row.LastEvent)
 	return run, err
 }
 
-func (r heldRow) held() storage.HeldRun {
+func (r heldRow) held(now int64) storage.HeldRun {
 	return storage.HeldRun{
 		Asking: storage.Asking{
 			RunID:  r.RunID,
@@ -136,7 +142,7 @@ func (r heldRow) held() storage.HeldRun {
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,
-		CreatedAt: fromMillis(r.CreatedAt),
+		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
 	}
 }
 

@@ -297,8 +297,9 @@ func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, er
 }
 
 // AddLooseObjects implements storage.Lake.
-func (s *Store) AddLooseObjects(ctx context.Context, keys []string, due time.Time) error {
+func (s *Store) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
 	return s.inTx(ctx, "list loose objects", func(tx *sqlx.Tx) error {
+		due := s.now().Add(lasts)
 		for _, key := range keys {
 			if err := s.addLoose(ctx, tx, key, due); err != nil {
 				return err
@@ -314,7 +315,8 @@ func (s *Store) addLoose(ctx context.Context, tx *sqlx.Tx, key string, due time.
 }
 
 // LooseObjects implements storage.Lake.
-func (s *Store) LooseObjects(ctx context.Context, now time.Time, limit int) ([]string, error) {
+func (s *Store) LooseObjects(ctx context.Context, within time.Duration, limit int) ([]string, error) {
+	now := s.now()
 	var keys []string
 	err := s.SelectContext(ctx, &keys, `
 SELECT object_key
@@ -322,7 +324,7 @@ FROM loose_objects
 WHERE due_at <= $1
 	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepLooseLease+`' AND expires_at > $3)
 ORDER BY due_at
-LIMIT $2`, now.UnixMilli(), limit, s.millis())
+LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
 	if err != nil {
 		return nil, fmt.Errorf("read loose objects: %w", classify(err))
 	}

@@ -32,14 +32,14 @@ func (w world) file(rows int64) storage.DataFile {
 	w.t.Helper()
 	id := uuid.Must(uuid.NewV7()).String()
 	file := storage.DataFile{ID: id, Key: "datasets/" + id, Rows: rows, Bytes: rows * 10, SHA256: "x"}
-	w.must(w.AddLooseObjects(w.t.Context(), []string{file.Key}, time.Now().Add(time.Hour)))
+	w.must(w.AddLooseObjects(w.t.Context(), []string{file.Key}, time.Hour))
 	return file
 }
 
 // loose lists the objects that will be removed in the end.
 func (w world) loose() []string {
 	w.t.Helper()
-	keys, err := w.LooseObjects(w.t.Context(), time.Now().Add(24*time.Hour), 1000)
+	keys, err := w.LooseObjects(w.t.Context(), 24*time.Hour, 1000)
 	w.must(err)
 	return keys
 }
@@ -138,7 +138,7 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 			t.Error("an ingestion was completed by another dataset's rows")
 		}
 		overdue := storage.DataFile{ID: uuid.NewString(), Key: "datasets/overdue", Rows: 1}
-		w.must(w.AddLooseObjects(ctx, []string{overdue.Key}, time.Now()))
+		w.must(w.AddLooseObjects(ctx, []string{overdue.Key}, 0))
 		change = storage.VersionChange{Caller: user("alice"), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{overdue}}
 		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("a file that may be being removed: %v", err)

@@ -32,6 +32,9 @@ type Config struct {
 	DatabaseURL string
 	// Path is SQLite's file, made when there is none.
 	Path string
+	// Now is the machine's clock, by which the embedded database goes; nil for
+	// time.Now.
+	Now func() time.Time
 	// Observer hears of what the store does; nil for nobody.
 	Observer Observer
 }
@@ -47,6 +50,7 @@ type Store struct {
 	// readers has a place for each connection of the embedded database.
 	readers  chan struct{}
 	now      func() time.Time
+	clock    *serverClock // nil for the embedded database
 	observer Observer
 
 	log *eventLog
@@ -66,7 +70,10 @@ var _ storage.Store = (*Store)(nil)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: time.Now, instance: newID(), url: cfg.DatabaseURL, observer: cfg.Observer}
+	s := &Store{now: cfg.Now, instance: newID(), url: cfg.DatabaseURL, observer: cfg.Observer}
+	if s.now == nil {
+		s.now = time.Now
+	}
 	if s.observer == nil {
 		s.observer = unobserved{}
 	}
@@ -88,7 +95,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)
 	if err == nil && cfg.DatabaseURL != "" {
-		s.now, err = serverClock(ctx, s.read)
+		s.clock = &serverClock{}
+		s.now, err = s.clock.now, s.clock.look(ctx, s.read)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -211,7 +211,7 @@ func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err 
 }
 
 // AbortStaleUploads implements storage.Uploads.
-func (s *Store) AbortStaleUploads(ctx context.Context, before time.Time, limit int) ([]storage.UploadSession, error) {
+func (s *Store) AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]storage.UploadSession, error) {
 	var stale []storage.UploadSession
 	var aborted int64
 	err := s.inTx(ctx, "abort stale uploads", func(tx *sqlx.Tx) error {
@@ -222,7 +222,7 @@ UPDATE upload_sessions
 SET status = 'aborted', updated_at = $3
 WHERE status = 'preparing'
 	AND id IN (`+staleUploads+` LIMIT $2)
-RETURNING id`, before.UnixMilli(), limit, s.millis())
+RETURNING id`, s.now().Add(-age).UnixMilli(), limit, s.millis())
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,32 @@
+package sqlstore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"parley/internal/pgtest"
+)
+
+// TestServerClock puts a store's clock off, as it is after the machine has slept
+// or the server's clock was set: it is put right with the next sign of life.
+func TestServerClock(t *testing.T) {
+	t.Parallel()
+	store, err := Open(t.Context(), Config{DatabaseURL: pgtest.URL(t), Now: func() time.Time { return time.Unix(0, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
+		store.clock.seen.Store(&clockSeen{shown: time.Now().Add(off), at: time.Now()})
+		if err := store.KeepHost(context.Background(), "host", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.now().Sub(time.Now()).Abs(); got > time.Minute { // one machine, one clock
+			t.Errorf("off by %v: still off by %v", off, got)
+		}
+	}
+}
