@@ -59,10 +59,14 @@ var answers = []struct {
 	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
 	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too much under way; try again when some of it is done"},
 	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
-	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", "there is no room left on the server's disk; try again later"},
+	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
+	{syscall.EDQUOT, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
+	{syscall.EFBIG, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }
+
+const noRoom = "there is no room left on the server's disk; try again later"
 
 type errorResponse struct {
 	ErrorCode    string     `json:"error_code"`

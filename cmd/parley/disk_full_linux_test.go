@@ -12,41 +12,97 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
-// smallDisk gives a folder with a file system of its own, of so many bytes.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("file systems cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir
+// disk is one that can be full: a small file system or, where none can be mounted,
+// any other, of which processes are then told how large a file may be.
+type disk struct {
+	t       *testing.T
+	dir     string
+	mounted bool
 }
 
-// fill takes what is left of a disk, but for so many bytes, and gives it back.
-func fill(t *testing.T, dir string, but int64) (free func()) {
+// smallDisk gives a disk of so many bytes.
+func smallDisk(t *testing.T, size string) *disk {
 	t.Helper()
-	path := filepath.Join(dir, "filler")
+	return smallDiskAt(t, t.TempDir(), size)
+}
+
+func smallDiskAt(t *testing.T, dir, size string) *disk {
+	t.Helper()
+	d := &disk{t: t, dir: dir}
+	if os.Getenv("PARLEY_TEST_NO_MOUNT") != "" {
+		return d
+	}
+	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Logf("file systems cannot be mounted here, so files are kept from growing: %v", err)
+		return d
+	}
+	d.mounted = true
+	t.Cleanup(func() { _ = syscall.Unmount(d.dir, syscall.MNT_DETACH) })
+	return d
+}
+
+// fill takes what is left of a disk, but for so many bytes, and gives it back. It
+// is full for the process that is given, and for commands with that setting.
+func (d *disk) fill(p *process, but int64) (setting string, free func()) {
+	d.t.Helper()
+	if d.mounted {
+		return fileLimit + "=", d.takeRoom(but)
+	}
+	if p == nil {
+		return fmt.Sprintf("%s=%d", fileLimit, but), func() {}
+	}
+	if but > 0 {
+		but += d.largest()
+	}
+	p.limitFiles(uint64(but))
+	return "", func() { p.limitFiles(unix.RLIM_INFINITY) }
+}
+
+// largest is the size of the largest file of the records.
+func (d *disk) largest() (size int64) {
+	for _, name := range []string{"parley.db", "parley.db-wal"} {
+		if info, err := os.Stat(filepath.Join(d.dir, "data", name)); err == nil {
+			size = max(size, info.Size())
+		}
+	}
+	return size
+}
+
+// limitFiles keeps a running process, and those that it starts, from writing
+// files beyond a size.
+func (p *process) limitFiles(size uint64) {
+	p.t.Helper()
+	limit := &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, limit, nil); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (d *disk) takeRoom(but int64) (free func()) {
+	d.t.Helper()
+	path := filepath.Join(d.dir, "filler")
 	f, err := os.Create(path)
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	for piece := 1 << 20; piece > 0; {
 		if _, err := f.Write(make([]byte, piece)); errors.Is(err, syscall.ENOSPC) {
 			piece /= 2
 		} else if err != nil {
-			t.Fatal(err)
+			d.t.Fatal(err)
 		}
 	}
 	size, err := f.Seek(0, io.SeekCurrent)
 	if err = errors.Join(err, f.Truncate(max(size-but, 0)), f.Close()); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	return func() {
 		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
+			d.t.Fatal(err)
 		}
 	}
 }
@@ -57,8 +113,9 @@ func fill(t *testing.T, dir string, but int64) (free func()) {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "96m")
-	p := serve(t, t.TempDir(), nil, "--data", filepath.Join(disk, "data"))
-	c := client{p, p.token("alice", "--data", filepath.Join(disk, "data"))}
+	data := filepath.Join(disk.dir, "data")
+	p := serve(t, t.TempDir(), nil, "--data", data)
+	c := client{p, p.token("alice", "--data", data)}
 	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
 	text := csv(20_000)
 	file := c.upload("orders.csv", int64(len(text)), strings.NewReader(text))
@@ -77,7 +134,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	works()
 
-	free := fill(t, disk, 0)
+	_, free := disk.fill(p, 0)
 	refused := func(what string, status int) {
 		t.Helper()
 		if status != http.StatusServiceUnavailable {
@@ -99,9 +156,9 @@ func TestDiskFull(t *testing.T) {
 	eventually(t, func() bool { return c.ask("POST", "/user/token", object{"name": "n"}, nil) == http.StatusOK })
 	works()
 
-	large := noise(200_000)
+	large := noise(500_000)
 	largeFile := c.upload("large.csv", int64(len(large)), strings.NewReader(large))
-	free = fill(t, disk, 1<<20) // which is enough for the records
+	_, free = disk.fill(p, 1<<20) // which is enough for the records
 	c.ingest("shop/orders", largeFile)
 	if got := c.settled("shop/orders")[0]; got.Status != "failed" || !strings.Contains(got.StatusMessage, "no room left") {
 		t.Errorf("an ingestion on a full disk: %+v", got)

@@ -23,10 +23,14 @@ import (
 // asParley makes the test binary the program itself.
 const asParley = "RUN_AS_PARLEY"
 
+// fileLimit says how large the files may be that the program writes, in bytes.
+const fileLimit = "RUN_WITH_FILE_LIMIT"
+
 func TestMain(m *testing.M) {
 	// A worker is the program run again, with no environment.
 	if os.Getenv(asParley) != "" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		setClock()
+		setFileLimit()
 		main()
 		return
 	}

@@ -112,3 +112,26 @@ func (c *Cluster) Promote() {
 
 // stopped is the file that keeps a stopped cluster from starting.
 func (c *Cluster) stopped() string { return filepath.Join(c.srv.dir, "stopped") }
+
+// Folder makes a folder that the cluster can reach.
+func (c *Cluster) Folder(name string) string {
+	c.t.Helper()
+	dir := filepath.Join(c.srv.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+	return dir
+}
+
+// Own gives a folder to the user that the cluster runs as, for tables to be in.
+func (c *Cluster) Own(dir string) {
+	c.t.Helper()
+	info, err := os.Stat(c.srv.dir)
+	if err == nil {
+		stat := info.Sys().(*syscall.Stat_t)
+		err = os.Chown(dir, int(stat.Uid), int(stat.Gid))
+	}
+	if err != nil {
+		c.t.Fatalf("pgtest: %v", err)
+	}
+}

@@ -131,7 +131,7 @@ func reasonOf(err error) string {
 		return said.Message
 	case errors.Is(err, storage.ErrNotFound):
 		return "the dataset, or a file, is no longer there"
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return "there is no room left on the server's disk; try again later"
 	case errors.Is(err, storage.ErrUnavailable):
 		return "the files could not be reached; try again"

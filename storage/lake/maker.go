@@ -208,7 +208,7 @@ func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ing
 		return ingest.Result{}, fmt.Errorf("a maker ended: %w: %v: %s", err, ended, said.String())
 	case last.Refused != "":
 		return ingest.Result{}, storage.Errorf(storage.ErrInvalid, "%s", last.Refused)
-	case strings.Contains(strings.ToLower(last.Fault), "no space left on device"):
+	case isNoRoom(last.Fault):
 		return ingest.Result{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, last.Fault)
 	case last.Fault != "":
 		return ingest.Result{}, fmt.Errorf("make files: %s", last.Fault)
@@ -240,6 +240,13 @@ func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) 
 		}
 	}
 	return cmd, in, out, err
+}
+
+// isNoRoom reports whether a system's words are those for a disk that is full, or
+// of which no more may be used.
+func isNoRoom(fault string) bool {
+	fault = strings.ToLower(fault)
+	return strings.Contains(fault, "no space left on device") || strings.Contains(fault, "disk quota exceeded") || strings.Contains(fault, "file too large")
 }
 
 // converse asks a process and listens until it has said how it ended.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -277,6 +278,8 @@ func inherited(_ string, fd int) string { return fmt.Sprintf("/proc/self/fd/%d",
 // boundMaker sets the hard limits of the process that calls it, one that makes
 // files: it writes no core, and takes no more memory than it was given.
 func boundMaker(request makeRequest) error {
+	// A file that may not grow any more is an error, and not the end.
+	signal.Ignore(unix.SIGXFSZ)
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return err
 	}

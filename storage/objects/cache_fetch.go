@@ -107,7 +107,9 @@ func (c *Cache) fail(what string, file storage.DataFile, err error) {
 	}
 }
 
-func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
 
 // makeRoom removes files that take at least so many bytes, where there are any
 // that nobody needs.
