@@ -78,6 +78,7 @@ type janitor struct {
 	keep    retention
 	holder  string
 	removed *prometheus.CounterVec
+	turns   prometheus.Counter
 	// chores are what it does besides; alone says that they are about what only
 	// this process has, and are done whoever is the janitor.
 	chores map[string]func(context.Context) error
@@ -93,6 +94,10 @@ func newJanitor(store *sqlstore.Store, keep retention, registry *prometheus.Regi
 	for _, what := range j.aging() {
 		j.removed.WithLabelValues(what.name)
 	}
+	j.turns = promauto.With(registry).NewCounter(prometheus.CounterOpts{
+		Name: "parley_retention_turns_total",
+		Help: "How often this process removed what is old, for all on its database.",
+	})
 	return j
 }
 
@@ -126,6 +131,7 @@ func (j *janitor) work(ctx context.Context) {
 				j.tidy(ctx)
 			}
 			j.removeOld(ctx)
+			j.turns.Inc()
 			return nil
 		})
 		j.warn(ctx, "anything", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -123,4 +124,41 @@ func events(t *testing.T, stream string) (data []string) {
 		t.Fatalf("no events in %q", stream)
 	}
 	return data
+}
+
+// TestOneJanitor starts three servers on one database in which much is old. One
+// of them removes it, and the others leave it at that.
+func TestOneJanitor(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, 3, "--keep-events", "30d")
+	c := client{f.now[0].Load(), f.token}
+	c.newDataset("shop", "orders")
+	const asked = 5
+	for range asked {
+		c.sendMessage("nl2ql", message(`"metadata":{"namespace":"shop"}`))
+	}
+	for i := range f.now {
+		f.now[i].Load().signal(syscall.SIGTERM)
+	}
+	for i := range f.now {
+		f.now[i].Load().wait()
+	}
+	aged(t, "", f.env)
+	var group sync.WaitGroup
+	for i := range f.now {
+		group.Go(func() { f.start(i) })
+	}
+	group.Wait()
+	sum := func(metric string) (total float64) {
+		for i := range f.now {
+			c.process = f.now[i].Load()
+			total += c.metrics()[metric]
+		}
+		return total
+	}
+	eventually(t, func() bool { return sum(`parley_retention_removed_total{what="events"}`) == asked })
+	heartbeats(t, "postgres", f.cluster.URL(), 1) // every process has looked whether there is something to do
+	if turns, removed := sum("parley_retention_turns_total"), sum(`parley_retention_removed_total{what="events"}`); turns != 1 || removed != asked {
+		t.Errorf("%v turns, %v runs", turns, removed)
+	}
 }
