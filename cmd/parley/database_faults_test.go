@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,9 +146,10 @@ func (c client) heldQuestion() (s *stream, ended chan bool, letGo func()) {
 
 const wholeStream = "task WORKING WORKING WORKING step-0 answer COMPLETED"
 
-// TestDatabaseReadOnly has the database become one that takes no changes, as one
-// does that follows another. What is there can be read, changes are refused and
-// nothing is half done; and all is well when it takes changes again.
+// TestDatabaseReadOnly has the database go away, and come back as one that takes
+// no changes, as one does that follows another. What is there can be read, changes
+// are refused and nothing is half done; and all is well when it takes changes
+// again.
 func TestDatabaseReadOnly(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)
@@ -155,6 +157,8 @@ func TestDatabaseReadOnly(t *testing.T) {
 	s, ended, letGo := c.heldQuestion()
 	cluster.Exec("CHECKPOINT")
 	cluster.Stop()
+	c.refused(slices.Concat(writeKnocks, readKnocks)...)
+	c.lives(http.StatusServiceUnavailable)
 	cluster.ReadOnly()
 	c.served(readKnocks[0], readKnocks[2])
 	c.refused(writeKnocks...)
@@ -200,6 +204,10 @@ func TestDatabaseSilent(t *testing.T) {
 				t.Errorf("the stream: %s", s.shape())
 			}
 			c.lives(http.StatusOK)
+
+			w.hold() // a server can be stopped all the same
+			c.signal(syscall.SIGTERM)
+			c.wait()
 		})
 	}
 }

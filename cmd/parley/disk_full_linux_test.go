@@ -144,6 +144,7 @@ func TestDiskFull(t *testing.T) {
 	refused("rows", c.ask("POST", "/ingest/shop/orders", rows, nil))
 	refused("a token", c.ask("POST", "/user/token", object{"name": strings.Repeat("n", 100)}, nil))
 	refused("a question", c.ask("POST", "/query/autorag", question, nil))
+	c.refused(writeKnocks[len(writeKnocks)-2:]...) // over A2A
 	refused("an upload", c.sendPart(bytes.Repeat([]byte("x"), 1<<20)))
 	if got := c.count("shop/orders"); got != 20_000 {
 		t.Errorf("%d orders on a full disk", got)

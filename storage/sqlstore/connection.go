@@ -86,6 +86,29 @@ func (c *connection) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 	return c.pqConn.BeginTx(ctx, opts)
 }
 
+// PrepareContext implements driver.ConnPrepareContext.
+func (c *connection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	made, err := c.pqConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement{made.(pqStmt)}, nil
+}
+
+// pqStmt is what a statement of lib/pq can do.
+type pqStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// statement is one that the server forgets with its session. It is kept from
+// doing so earlier, and from waiting for the server to say so: there are few.
+type statement struct{ pqStmt }
+
+// Close implements driver.Stmt.
+func (statement) Close() error { return nil }
+
 // IsValid implements driver.Validator.
 func (c *connection) IsValid() bool { return !c.line.isBroken() && c.pqConn.IsValid() }
 

@@ -138,8 +138,7 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 		return nil, err
 	}
 	if earlier, lost := s.prepared.LoadOrStore(query, stmt); lost {
-		go func() { _ = stmt.Close() }() // it waits for the server
-		return earlier.(*sqlx.Stmt), nil
+		return earlier.(*sqlx.Stmt), stmt.Close()
 	}
 	return stmt, nil
 }
