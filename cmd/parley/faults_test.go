@@ -46,7 +46,12 @@ func TestBucketAway(t *testing.T) {
 		t.Fatalf("%d rows", got)
 	}
 
+	text := csv(10)
+	file := c.upload("orders.csv", int64(len(text)), strings.NewReader(text))
+	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
+
 	away.Store(true)
+	c.ingest("shop/orders", file)
 	refused := func(what string, status int) {
 		t.Helper()
 		if status != http.StatusServiceUnavailable {
@@ -63,10 +68,15 @@ func TestBucketAway(t *testing.T) {
 		t.Errorf("ready without the bucket: %d", status)
 	}
 
+	eventually(t, func() bool { return strings.Contains(p.log.String(), "an ingestion waits for what is away") })
+
 	away.Store(false)
 	eventually(t, func() bool { return c.ask("POST", "/ingest/shop/seen", row, nil) == http.StatusOK })
 	if seen, unseen := c.count("shop/seen"), c.count("shop/unseen"); seen != 2 || unseen != 1 {
 		t.Errorf("%d and %d rows afterwards", seen, unseen)
+	}
+	if got := c.settled("shop/orders"); got[0].Status != "completed" || c.count("shop/orders") != 10 {
+		t.Errorf("the ingestion: %+v", got)
 	}
 }
 

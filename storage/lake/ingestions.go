@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -105,7 +106,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	defer done()
 	log := d.Log.With("ingestion", job.ID)
 	start := time.Now()
-	err = d.ingest(ctx, job)
+	err = patiently(ctx, log, func() error { return d.ingest(ctx, job) })
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "ingested", "took", time.Since(start))
@@ -121,6 +122,37 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 		}
 	}
 	return true
+}
+
+const (
+	// patience is how long an ingestion waits for records or objects that are away.
+	patience = 10 * time.Minute
+	// patienceEvery is how often it is tried meanwhile.
+	patienceEvery = time.Second
+)
+
+// patiently does something again, now and then, while what it needs is away.
+func patiently(ctx context.Context, log *slog.Logger, do func() error) error {
+	start := time.Now()
+	for tries := 1; ; tries++ {
+		err := do()
+		if !isAway(err) || time.Since(start) > patience {
+			return err
+		}
+		if tries == 1 {
+			log.WarnContext(ctx, "an ingestion waits for what is away", "error", err)
+		}
+		if !sleep(ctx, patienceEvery) {
+			return err
+		}
+	}
+}
+
+// isAway reports whether records or objects could not be reached. What has words
+// for the user is something else.
+func isAway(err error) bool {
+	var said *storage.Error
+	return errors.Is(err, storage.ErrUnavailable) && !errors.As(err, &said)
 }
 
 // reasonOf gives what a user is told.
