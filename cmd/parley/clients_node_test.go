@@ -1,11 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +13,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"parley/internal/nodetest"
 )
 
 // TestJavaScriptClient calls both agents with the client of @a2a-js/sdk.
@@ -33,53 +31,12 @@ func TestJavaScriptClient(t *testing.T) {
 	}
 }
 
-// installed gives a folder with the npm packages that a folder of testdata
-// names, which are kept from one run of the tests to the next.
+// installed gives a folder with the npm packages that a folder of testdata names.
 func installed(t *testing.T, name string) string {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			lacking(t, "this test needs %s: %v", program, err)
-		}
-	}
-	source := filepath.Join("testdata", name)
-	lock, err := os.ReadFile(filepath.Join(source, "package-lock.json"))
+	dir, err := nodetest.Packages(t, filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	dir := filepath.Join(cache, "parley-test", fmt.Sprintf("npm-%s-%x", name, sha256.Sum256(lock)))
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	// It appears whole or not at all: another test run may be at the same.
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "npm-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(fresh) }()
-	for _, file := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(source, file))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(fresh, file), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = fresh
-	if output, err := npm.CombinedOutput(); err != nil {
-		lacking(t, "this test needs npm packages: npm ci: %v\n%s", err, output)
-	}
-	if err := os.Rename(fresh, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		t.Fatal(err)
+		lacking(t, "this test needs npm packages: %v", err)
 	}
 	return dir
 }
@@ -103,17 +60,7 @@ type javaScript struct {
 // run runs the client and gives what it printed, by step.
 func (j javaScript) run(what string) map[string][]json.RawMessage {
 	j.Helper()
-	// Packages are looked for beside the script.
-	script, err := os.ReadFile("testdata/js/client.mjs")
-	if err != nil {
-		j.Fatal(err)
-	}
-	dir := j.TempDir()
-	path := filepath.Join(dir, "client.mjs")
-	err = errors.Join(os.WriteFile(path, script, 0o600), os.Symlink(filepath.Join(j.dir, "node_modules"), filepath.Join(dir, "node_modules")))
-	if err != nil {
-		j.Fatal(err)
-	}
+	path := nodetest.Script(j, j.dir, "testdata/js/client.mjs")
 	cmd := exec.CommandContext(j.Context(), "node", path, j.c.url+"/api/v1", j.agent, what)
 	cmd.Env = append(os.Environ(), "PARLEY_TOKEN="+j.c.token)
 	var stderr strings.Builder
