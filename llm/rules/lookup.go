@@ -3,7 +3,9 @@ package rules
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"parley/llm"
 )
@@ -26,12 +28,8 @@ func lookUp(ctx context.Context, data llm.Data, tokens []token, tables []*table,
 			if c.kind != kindText || c.complete || c.typed {
 				continue
 			}
-			var list []string
-			for _, p := range phrases {
-				list = append(list, literal(p.text))
-			}
-			parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE lower(trim(%s)) IN (%s) LIMIT 50)",
-				len(columns), ident(c.name), ident(t.name), ident(c.name), strings.Join(list, ", ")))
+			parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s LIMIT 50)",
+				len(columns), ident(c.name), ident(t.name), isOneOf(ident(c.name), phrases)))
 			columns = append(columns, c)
 		}
 		if len(parts) == 0 {
@@ -59,6 +57,28 @@ func lookUp(ctx context.Context, data llm.Data, tokens []token, tables []*table,
 		}
 	}
 	return found, nil
+}
+
+// isOneOf is a condition: that a column holds one of the phrases, in any case and
+// with a space before or after it. Most values have another length, and that is
+// seen much faster than what they are in lower case.
+func isOneOf(column string, phrases []openPhrase) string {
+	var list, lengths []string
+	ascii := true
+	for _, p := range phrases {
+		list = append(list, literal(p.text))
+		for spaces := range 3 {
+			lengths = append(lengths, fmt.Sprint(len(p.text)+spaces))
+		}
+		// Elsewhere the length may depend on the case.
+		ascii = ascii && !strings.ContainsFunc(p.text, func(r rune) bool { return r > unicode.MaxASCII })
+	}
+	condition := fmt.Sprintf("lower(trim(%s)) IN (%s)", column, strings.Join(list, ", "))
+	if ascii {
+		slices.Sort(lengths)
+		condition = fmt.Sprintf("strlen(%s) IN (%s) AND %s", column, strings.Join(slices.Compact(lengths), ", "), condition)
+	}
+	return condition
 }
 
 type openPhrase struct {
