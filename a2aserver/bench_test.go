@@ -17,13 +17,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/benchtest"
+	"parley/internal/nodetest"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -46,46 +47,92 @@ func (trivial) Cancel(_ context.Context, request *a2asrv.ExecutorContext) iter.S
 	}
 }
 
-// contender is a server of the trivial agent.
+// contender is a server of the trivial agent, and what says how long it has been
+// at work.
 type contender struct {
-	name   string
-	server *httptest.Server
+	name, url string
+	cpu       func() time.Duration
 }
 
 func contenders(b *testing.B) []contender {
 	b.Helper()
 	sdk := httptest.NewServer(a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(trivial{})))
 	b.Cleanup(sdk.Close)
-	all := []contender{{"sdk", sdk}}
+	all := []contender{{"sdk", sdk.URL, benchtest.CPU}}
 	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"sqlite": sqlstoretest.SQLite, "postgres": sqlstoretest.Postgres} {
 		store := open(b)
 		withNamespace(b, store)
-		all = append(all, contender{name, serveHost(b, newHost(b, store, trivial{}))})
+		all = append(all, contender{name, serveHost(b, newHost(b, store, trivial{})).URL, benchtest.CPU})
+	}
+	if express, ok := startExpress(b); ok {
+		all = append(all, express)
 	}
 	return all
 }
 
+// startExpress starts the server of testdata/express, where there is Node.js.
+func startExpress(b *testing.B) (contender, bool) {
+	b.Helper()
+	packages, err := nodetest.Packages(b, "testdata/express")
+	if err != nil {
+		b.Logf("without Express: %v", err)
+		return contender{}, false
+	}
+	cmd := exec.CommandContext(b.Context(), "node", nodetest.Script(b, packages, "testdata/express/server.mjs"))
+	cmd.Env = append(os.Environ(), "NODE_ENV=production")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	port, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		b.Fatalf("no port of Express: %v", err)
+	}
+	cpu := func() time.Duration { return benchtest.CPUOf(cmd.Process.Pid) }
+	return contender{"express", "http://127.0.0.1:" + strings.TrimSpace(port), cpu}, true
+}
+
 // BenchmarkAgainstSDK compares this host, with everything in a database, with
-// the SDK's handler in memory: 32 clients, in a process of their own. All take
-// turns in the same run; the figures are medians of the rounds, and ratios.
+// the SDK's handler and an Express server on @a2a-js/sdk, both in memory; the
+// clients are in a process of their own. All take turns in the same run; the
+// figures are medians of the rounds, of which the first only warms up, and
+// ratios to the SDK's handler. The work of PostgreSQL itself is in no figure.
 func BenchmarkAgainstSDK(b *testing.B) {
 	for _, method := range []string{"SendStreamingMessage", "SendMessage"} {
-		b.Run(method, func(b *testing.B) {
-			all, loads := contenders(b), map[string][]load{}
-			rounds := 0
-			for b.Loop() {
-				for _, c := range all {
-					runtime.GC()
-					loads[c.name] = append(loads[c.name], drive(b, c.server.URL, method))
-				}
-				rounds++
+		b.Run("method="+method, func(b *testing.B) {
+			sizes := []int{benchClients}
+			if method == "SendStreamingMessage" {
+				sizes = benchtest.Sizes(benchClients, benchtest.Clients...)
 			}
-			if rounds > 1 { // the first warms up
-				for name := range loads {
-					loads[name] = loads[name][1:]
+			benchtest.Each(b, "clients", sizes, func(b *testing.B, clients int) {
+				all, loads := contenders(b), map[string][]load{}
+				rounds := 0
+				for b.Loop() {
+					for _, c := range all {
+						runtime.GC()
+						loads[c.name] = append(loads[c.name], drive(b, c, method, clients))
+					}
+					rounds++
 				}
-			}
-			report(b, loads)
+				if rounds > 1 {
+					for name := range loads {
+						loads[name] = loads[name][1:]
+					}
+				}
+				report(b, loads)
+			})
 		})
 	}
 }
@@ -95,30 +142,29 @@ type load struct {
 	perSecond float64
 	// cpu is what the server took for each.
 	cpu time.Duration
-	// first is how long each waited for the first byte, in order.
+	// first is how long each waited for the first byte.
 	first []time.Duration
 }
 
-// The clients, and how many requests they send in a round.
 const (
-	benchClients  = 32
-	benchRequests = 1500
-	benchTarget   = "PARLEY_BENCH_TARGET"
+	benchClients = 32
+	benchTarget  = "PARLEY_BENCH_TARGET"
 )
 
-// drive has clients in another process send requests.
-func drive(b *testing.B, url, method string) load {
+// drive has clients in another process send requests: fewer where there are few,
+// who wait for the disk each time.
+func drive(b *testing.B, c contender, method string, clients int) load {
 	b.Helper()
-	requests := benchRequests
+	requests := min(1500, 300+50*clients)
 	if testing.Short() {
-		requests = 2 * benchClients
+		requests = 2 * clients
 	}
-	clients := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestBenchClients$")
-	clients.Env = append(os.Environ(), benchTarget+"="+url, "METHOD="+method, "REQUESTS="+strconv.Itoa(requests))
-	clients.Stderr = os.Stderr
-	used := cpuTime()
-	out, err := clients.Output()
-	used = cpuTime() - used
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestBenchClients$")
+	cmd.Env = append(os.Environ(), benchTarget+"="+c.url, "METHOD="+method, fmt.Sprint("REQUESTS=", requests), fmt.Sprint("CLIENTS=", clients))
+	cmd.Stderr = os.Stderr
+	used := c.cpu()
+	out, err := cmd.Output()
+	used = c.cpu() - used
 	var told struct {
 		Took  time.Duration
 		First []time.Duration
@@ -130,7 +176,6 @@ func drive(b *testing.B, url, method string) load {
 	if err != nil {
 		b.Fatalf("clients: %v\n%s", err, out)
 	}
-	slices.Sort(told.First)
 	return load{perSecond: float64(requests) / told.Took.Seconds(), cpu: used / time.Duration(requests), first: told.First}
 }
 
@@ -142,13 +187,14 @@ func TestBenchClients(t *testing.T) {
 	}
 	body := rpcText(os.Getenv("METHOD"), toShop("What is the answer?"))
 	requests, _ := strconv.Atoi(os.Getenv("REQUESTS"))
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: benchClients}}
+	count, _ := strconv.Atoi(os.Getenv("CLIENTS"))
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count}}
 	var left atomic.Int64
 	left.Store(int64(requests))
-	first := make([][]time.Duration, benchClients)
+	first := make([][]time.Duration, count)
 	var clients sync.WaitGroup
 	began := time.Now()
-	for i := range benchClients {
+	for i := range count {
 		clients.Go(func() {
 			for left.Add(-1) >= 0 {
 				took, err := sendOne(client, url+"/echo", body)
@@ -177,6 +223,7 @@ func sendOne(client *http.Client, url, body string) (time.Duration, error) {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("A2A-Version", "1.0")
 	request.Header.Set("X-User", "alice")
 	response, err := client.Do(request)
 	if err != nil {
@@ -186,7 +233,7 @@ func sendOne(client *http.Client, url, body string) (time.Duration, error) {
 	lines := bufio.NewReader(response.Body)
 	line, err := lines.ReadString('\n')
 	first := time.Since(began)
-	if err != nil {
+	if err != nil && (err != io.EOF || line == "") { // not every answer ends its line
 		return 0, err
 	}
 	rest, err := io.ReadAll(lines)
@@ -194,14 +241,6 @@ func sendOne(client *http.Client, url, body string) (time.Duration, error) {
 		err = fmt.Errorf("an answer without an end: %s%s", line, rest)
 	}
 	return first, err
-}
-
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func report(b *testing.B, loads map[string][]load) {
@@ -214,18 +253,17 @@ func report(b *testing.B, loads map[string][]load) {
 		return values[len(values)/2]
 	}
 	rate := func(l load) float64 { return l.perSecond }
-	cpu := func(l load) float64 { return float64(l.cpu.Microseconds()) }
-	waited := func(share float64) func(load) float64 {
-		return func(l load) float64 { return float64(l.first[int(share*float64(len(l.first)-1))].Microseconds()) }
-	}
-	for _, name := range []string{"sdk", "sqlite", "postgres"} {
-		b.Logf("%-8s %6.0f/s, %5.0f µs of CPU, first byte after %6.0f µs (p50), %6.0f µs (p99)", name,
-			median(name, rate), median(name, cpu), median(name, waited(0.5)), median(name, waited(0.99)))
+	cpu := func(l load) float64 { return benchtest.Micros(l.cpu) }
+	first := func(l load) float64 { return benchtest.Micros(benchtest.Percentile(l.first, 50)) }
+	for name := range loads {
+		b.ReportMetric(median(name, rate), name+"-runs/s")
+		b.ReportMetric(median(name, cpu), name+"-cpu-µs")
+		b.ReportMetric(median(name, first), name+"-first-µs")
 	}
 	for _, name := range []string{"sqlite", "postgres"} {
-		b.ReportMetric(median(name, rate)/median("sdk", rate), name+"-rate")
-		b.ReportMetric(median(name, cpu)/median("sdk", cpu), name+"-cpu")
-		b.ReportMetric(median(name, waited(0.5))/median("sdk", waited(0.5)), name+"-p50")
+		b.ReportMetric(median(name, rate)/median("sdk", rate), name+"/sdk-rate")
+		b.ReportMetric(median(name, cpu)/median("sdk", cpu), name+"/sdk-cpu")
+		b.ReportMetric(median(name, first)/median("sdk", first), name+"/sdk-first")
 	}
 	b.ReportMetric(0, "ns/op")
 }

@@ -19,20 +19,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/benchtest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// asIdleServer makes the test binary a server of runs that wait.
+// asIdleServer makes the test binary a server of so many runs that wait.
 const asIdleServer = "RUN_AS_IDLE_SERVER"
-
-// idleStreams is how many streams are open at once: PARLEY_BENCH_STREAMS, or 1,000.
-var idleStreams = func() int {
-	if n, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_STREAMS")); err == nil && n > 0 {
-		return n
-	}
-	return 1000
-}()
 
 // memory is what a process takes, in bytes: what Go says of its heap and stacks,
 // and what the kernel says of all of it.
@@ -57,7 +50,8 @@ func memoryNow() (m memory, err error) {
 
 // TestIdleServer is the other process of BenchmarkIdleStreams, and no test.
 func TestIdleServer(t *testing.T) {
-	if os.Getenv(asIdleServer) == "" {
+	streams, err := strconv.Atoi(os.Getenv(asIdleServer))
+	if err != nil {
 		t.Skip("for BenchmarkIdleStreams")
 	}
 	store := sqlstoretest.SQLite(t)
@@ -67,7 +61,7 @@ func TestIdleServer(t *testing.T) {
 			<-ctx.Done()
 		}
 	}), func(cfg *Config) {
-		cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 2*idleStreams+2, idleStreams+1, idleStreams+1
+		cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 2*streams+2, streams+1, streams+1
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
@@ -98,14 +92,14 @@ func TestIdleServer(t *testing.T) {
 }
 
 // startIdleServer gives the address of a server in a process of its own.
-func startIdleServer(b *testing.B) string {
+func startIdleServer(b *testing.B, streams int) string {
 	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
 	cmd := exec.CommandContext(b.Context(), self, "-test.run=^TestIdleServer$")
-	cmd.Env = append(os.Environ(), asIdleServer+"=1")
+	cmd.Env = append(os.Environ(), fmt.Sprint(asIdleServer, "=", streams))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -173,26 +167,29 @@ func openIdle(b *testing.B, address, body string) net.Conn {
 // BenchmarkIdleStreams says what a stream costs the server that has an event
 // behind it and waits for the next, its run included.
 func BenchmarkIdleStreams(b *testing.B) {
+	benchtest.Each(b, "streams", benchtest.Sizes(1000, 1000, 10_000), benchmarkIdleStreams)
+}
+
+func benchmarkIdleStreams(b *testing.B, streams int) {
 	body := rpcText("SendStreamingMessage", toShop("What is the answer?"))
-	var first, rest memory
+	var before, after memory
 	for b.Loop() {
-		address := startIdleServer(b)
+		address := startIdleServer(b, streams)
 		_ = openIdle(b, address, body).Close() // what the first one brings along is not each one's
-		before := askMemory(b, address)
-		conns := make([]net.Conn, idleStreams)
+		before = askMemory(b, address)
+		conns := make([]net.Conn, streams)
 		for i := range conns {
 			conns[i] = openIdle(b, address, body)
 		}
-		after := askMemory(b, address)
+		after = askMemory(b, address)
 		for _, conn := range conns {
 			_ = conn.Close()
 		}
-		first, rest = before, after
 	}
 	each := func(before, after uint64) float64 {
-		return (float64(after) - float64(before)) / float64(idleStreams) / 1024
+		return (float64(after) - float64(before)) / float64(streams) / 1024
 	}
-	b.ReportMetric(each(first.Go, rest.Go), "KiB/stream")
-	b.ReportMetric(each(first.Resident, rest.Resident), "resident-KiB/stream")
+	b.ReportMetric(each(before.Go, after.Go), "KiB/stream")
+	b.ReportMetric(each(before.Resident, after.Resident), "resident-KiB/stream")
 	b.ReportMetric(0, "ns/op")
 }

@@ -6,25 +6,21 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/benchtest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
-
-const benchClients = 8
 
 // BenchmarkConversationRead reads a conversation of three turns, and
 // BenchmarkGrantCheck a dataset that is shared with the reader, one of many.
@@ -33,7 +29,10 @@ const benchClients = 8
 func BenchmarkConversationRead(b *testing.B) {
 	eachStore(b, func(b *testing.B, store *sqlstore.Store) {
 		s := newService(b, store, quiet)
-		compareWithBare(b, s, "alice", "/query/conversations/"+s.longConversation(3, 500))
+		path := "/query/conversations/" + s.longConversation(3, 500)
+		benchtest.Each(b, "clients", benchtest.Sizes(8, benchtest.Clients...), func(b *testing.B, clients int) {
+			compareWithBare(b, s, "alice", path, clients)
+		})
 	})
 }
 
@@ -48,18 +47,17 @@ func BenchmarkGrantCheck(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		compareWithBare(b, s, "bob", "/data/alice/shop/dataset25")
+		compareWithBare(b, s, "bob", "/data/alice/shop/dataset25", 8)
 	})
 }
 
 // BenchmarkAppend adds ten rows to one dataset, again and again, and prints how
 // much longer the last tenth of the additions took than the first.
-// PARLEY_BENCH_APPENDS says how many there are.
 func BenchmarkAppend(b *testing.B) {
-	count, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_APPENDS"))
-	if err != nil {
-		count = 50
-	}
+	benchtest.Each(b, "appends", benchtest.Sizes(50, 50, 1000), benchmarkAppend)
+}
+
+func benchmarkAppend(b *testing.B, count int) {
 	s := newService(b, sqlstoretest.SQLite(b), quiet)
 	var rows []string
 	for i := range 10 {
@@ -91,7 +89,7 @@ func sum(times []time.Duration) (total time.Duration) {
 
 func eachStore(b *testing.B, bench func(b *testing.B, store *sqlstore.Store)) {
 	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"sqlite": sqlstoretest.SQLite, "postgres": sqlstoretest.Postgres} {
-		b.Run(name, func(b *testing.B) { bench(b, open(b)) })
+		b.Run("store="+name, func(b *testing.B) { bench(b, open(b)) })
 	}
 }
 
@@ -100,7 +98,7 @@ func quiet(cfg *rest.Config) { cfg.Log = slog.New(slog.NewJSONHandler(io.Discard
 
 // compareWithBare reads path as user from the service and from a bare gin
 // handler, in turns, and reports the median of the ratios.
-func compareWithBare(b *testing.B, s *service, user, path string) {
+func compareWithBare(b *testing.B, s *service, user, path string, clients int) {
 	want := s.send(user, http.MethodGet, path, "", "")
 	if want.status != http.StatusOK {
 		b.Fatalf("%s: %d %s", path, want.status, want.body)
@@ -117,14 +115,14 @@ func compareWithBare(b *testing.B, s *service, user, path string) {
 	const rounds = 5
 	count := max(b.N/rounds, 1)
 	ratios, cpuRatios := make([]float64, rounds), make([]float64, rounds)
-	var ours time.Duration
+	var ours, bares time.Duration
 	b.ResetTimer()
 	for i := range ratios {
-		bareTook, bareCPU := readMany(b, bare.URL+rest.Root+path, token, count)
-		ourTook, ourCPU := readMany(b, s.server.URL+rest.Root+path, token, count)
+		bareTook, bareCPU := readMany(b, bare.URL+rest.Root+path, token, clients, count)
+		ourTook, ourCPU := readMany(b, s.server.URL+rest.Root+path, token, clients, count)
 		ratios[i] = float64(bareTook) / float64(ourTook)
 		cpuRatios[i] = float64(bareCPU) / float64(max(ourCPU, 1))
-		ours += ourTook
+		ours, bares = ours+ourTook, bares+bareTook
 	}
 	b.StopTimer()
 	slices.Sort(ratios)
@@ -132,20 +130,21 @@ func compareWithBare(b *testing.B, s *service, user, path string) {
 	b.ReportMetric(ratios[rounds/2], "of-bare")
 	b.ReportMetric(cpuRatios[rounds/2], "of-bare-by-cpu") // the same, whatever else the machine does
 	b.ReportMetric(float64(rounds*count)/ours.Seconds(), "reads/s")
+	b.ReportMetric(float64(rounds*count)/bares.Seconds(), "bare-reads/s")
 	b.ReportMetric(0, "ns/op") // both kinds of reads together: no figure of anything
 }
 
 // readMany reads a URL count times through some clients at once and gives how
 // long that took, and how much of it this process was at work.
-func readMany(b *testing.B, url, token string, count int) (took, cpu time.Duration) {
-	transport := &http.Transport{MaxIdleConnsPerHost: benchClients}
+func readMany(b *testing.B, url, token string, clients, count int) (took, cpu time.Duration) {
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	start, startCPU := time.Now(), cpuTime(b)
+	start, startCPU := time.Now(), benchtest.CPU()
 	var group sync.WaitGroup
-	for i := range benchClients {
+	for i := range clients {
 		group.Go(func() {
-			for range (count + i) / benchClients {
+			for range (count + i) / clients {
 				request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
 				if err != nil {
 					b.Error(err)
@@ -167,13 +166,5 @@ func readMany(b *testing.B, url, token string, count int) (took, cpu time.Durati
 		})
 	}
 	group.Wait()
-	return time.Since(start), cpuTime(b) - startCPU
-}
-
-func cpuTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return time.Since(start), benchtest.CPU() - startCPU
 }

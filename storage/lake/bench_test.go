@@ -2,26 +2,27 @@ package lake
 
 import (
 	"fmt"
-	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"parley/internal/benchtest"
 )
 
-// BenchmarkClients is 32 clients at once on one dataset of 100,000 rows: warm,
-// with workers that have it in memory, and cold, each query with a worker of
-// its own.
+// BenchmarkClients is clients at once on one dataset of 100,000 rows: warm, with
+// workers that have it in memory, and cold, each query with a worker of its own.
 func BenchmarkClients(b *testing.B) {
-	for _, temperature := range []string{"warm", "cold"} {
-		b.Run(temperature, func(b *testing.B) { benchmarkClients(b, temperature == "cold") })
+	for _, start := range []string{"warm", "cold"} {
+		b.Run("start="+start, func(b *testing.B) {
+			benchtest.Each(b, "clients", benchtest.Sizes(32, benchtest.Clients...), func(b *testing.B, clients int) {
+				benchmarkClients(b, clients, start == "cold")
+			})
+		})
 	}
 }
 
-func benchmarkClients(b *testing.B, cold bool) {
-	const clients = 32
+func benchmarkClients(b *testing.B, clients int, cold bool) {
 	s := newSetup(b, func(c *Config) { c.Queue, c.Memory = clients, 1<<30 })
 	table := parquet(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
 		DATE '2020-01-01' + CAST(i % 1500 AS INTEGER) AS day FROM range(100000) r(i)`)
@@ -71,11 +72,10 @@ func benchmarkClients(b *testing.B, cold bool) {
 	wg.Wait()
 	b.StopTimer()
 	for _, w := range s.pool.idle {
-		memory += residentOf(b, w.pid)
+		memory += benchtest.Memory(w.pid, "VmRSS")
 	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(benchtest.Millis(benchtest.Percentile(times, 50)), "p50-ms")
+	b.ReportMetric(benchtest.Millis(benchtest.Percentile(times, 99)), "p99-ms")
 	b.ReportMetric(float64(len(times))/b.Elapsed().Seconds(), "queries/s")
 	b.ReportMetric(float64(memory)/(1<<20), "pool-MiB")
 }
@@ -124,20 +124,4 @@ func BenchmarkPassages(b *testing.B) {
 			b.Fatal(result.RowCount, err)
 		}
 	}
-}
-
-// residentOf is what a process has in memory.
-func residentOf(b *testing.B, pid int) int64 {
-	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		b.Skip(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		var kib int64
-		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
-			return kib << 10
-		}
-	}
-	return 0
 }

@@ -2,51 +2,132 @@ package sqlstore_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"parley/internal/benchtest"
+	"parley/internal/pgtest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// BenchmarkAppend has 32 goroutines write runs of four events, none of which
-// waits for the one before; each waits for the last.
+// stores are the configurations of an empty store on each database.
+var stores = map[string]func(b *testing.B) sqlstore.Config{
+	"sqlite": func(b *testing.B) sqlstore.Config {
+		return sqlstore.Config{Path: filepath.Join(b.TempDir(), "parley.db")}
+	},
+	"postgres": func(b *testing.B) sqlstore.Config { return sqlstore.Config{DatabaseURL: pgtest.URL(b)} },
+}
+
+// BenchmarkAppend has clients write runs of four events, none of which waits for
+// the one before; each waits for the last.
 func BenchmarkAppend(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"sqlite": sqlstoretest.SQLite, "postgres": sqlstoretest.Postgres} {
-		b.Run(name, func(b *testing.B) {
-			store := open(b)
-			alice := user("alice")
-			if err := store.CreateDataset(b.Context(), alice, "ns", "one", storage.Definition{}); err != nil {
-				b.Fatal(err)
-			}
-			var left atomic.Int64
-			left.Store(int64(b.N))
-			var clients sync.WaitGroup
-			b.ResetTimer()
-			for range 32 {
-				clients.Go(func() {
-					for left.Add(-1) >= 0 {
-						if err := benchRun(b, store, alice); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				})
-			}
-			clients.Wait()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+	for name, config := range stores {
+		b.Run("store="+name, func(b *testing.B) {
+			benchtest.Each(b, "clients", benchtest.Sizes(32, benchtest.Clients...), func(b *testing.B, clients int) {
+				f := newBench(b, config(b), runsOfUser)
+				b.ResetTimer()
+				b.ReportMetric(f.appending(b, clients, b.N), "runs/s")
+			})
 		})
 	}
 }
 
+// BenchmarkLog writes and reads beside a log of so many events: runs of four
+// events by 32 clients, once to warm up and once on the clock, and one
+// reader of a task, of all that was said in it, and of a list of conversations.
+func BenchmarkLog(b *testing.B) {
+	for name, config := range stores {
+		b.Run("store="+name, func(b *testing.B) {
+			benchtest.Each(b, "events", benchtest.Sizes(1000, 1000, 10_000, 100_000, 1_000_000), func(b *testing.B, count int) {
+				f := newBench(b, config(b), count/weekEvents)
+				appends := benchtest.Sizes(300, 3000)[0]
+				f.appending(b, 32, appends)
+				for b.Loop() {
+					b.ReportMetric(f.appending(b, 32, appends), "runs/s")
+					for what, read := range reads {
+						b.ReportMetric(benchtest.Micros(f.reading(read)), what+"-µs")
+					}
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		})
+	}
+}
+
+// reads are how a user reads one of their runs.
+var reads = map[string]func(f bench, caller storage.Caller, run storage.Task) error{
+	"task": func(f bench, caller storage.Caller, run storage.Task) error {
+		_, err := f.Task(f.tb.Context(), caller, "", run.RunID, true)
+		return err
+	},
+	"events": func(f bench, caller storage.Caller, run storage.Task) error {
+		for after := int64(0); after < weekEvents; {
+			page, err := f.Events(f.tb.Context(), caller, run.RunID, after)
+			if err != nil || len(page) == 0 {
+				return fmt.Errorf("%d events after %d: %w", len(page), after, err)
+			}
+			after = page[len(page)-1].Number
+		}
+		return nil
+	},
+	"conversations": func(f bench, caller storage.Caller, _ storage.Task) error {
+		_, err := f.Conversations(f.tb.Context(), caller, storage.NamespaceRef{})
+		return err
+	},
+}
+
+// reading gives how long a read of some user's run takes, the middle one of many.
+func (f bench) reading(read func(f bench, caller storage.Caller, run storage.Task) error) time.Duration {
+	took := make([]time.Duration, readsOfEach)
+	for i := range took {
+		// The first user writes more.
+		caller := user(fmt.Sprint("user", 1+i*7919%(f.users-1)))
+		tasks, _, err := f.Tasks(f.tb.Context(), caller, storage.TaskFilter{Agent: "nl2ql", Limit: 10})
+		if err != nil || len(tasks) == 0 {
+			f.tb.Fatalf("%d tasks, %v", len(tasks), err)
+		}
+		start := time.Now()
+		if err := read(f, caller, tasks[0]); err != nil {
+			f.tb.Fatal(err)
+		}
+		took[i] = time.Since(start)
+	}
+	return benchtest.Percentile(took, 50)
+}
+
+// appending has clients write so many runs, and gives how many they wrote in a
+// second.
+func (f bench) appending(b *testing.B, clients, runs int) float64 {
+	var left atomic.Int64
+	left.Store(int64(runs))
+	var all sync.WaitGroup
+	start := time.Now()
+	for range clients {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := benchRun(b, f.Store, user("user0")); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return float64(runs) / time.Since(start).Seconds()
+}
+
 func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error {
 	question := storage.Question{
-		Agent: "echo", Namespace: nsRef("alice", "ns"), ConversationID: uuid.Must(uuid.NewV7()).String(), Text: "How many orders were there?"}
+		Agent: "echo", Namespace: nsRef("user0", "ns"), ConversationID: uuid.Must(uuid.NewV7()).String(), Text: "How many orders were there?"}
 	place, err := store.AskIn(b.Context(), caller, question.Namespace, question.ConversationID)
 	if err != nil {
 		return err

@@ -3,17 +3,13 @@ package sqlstore_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/internal/pgtest"
+	"parley/internal/benchtest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -26,40 +22,36 @@ const (
 	readsOfEach = 300
 )
 
-// BenchmarkRetention keeps a week of runs, of ten events each, as many as
-// PARLEY_BENCH_RUNS says (2,000), trims what is older than a day and deletes what is
-// older than three, while runs are asked. It shows how long batches held the
-// database, how long the runs that were asked took to be written (p99) with
+// BenchmarkRetention keeps a week of runs, of ten events each, trims what is older
+// than a day and deletes what is older than three, while runs are asked. It shows how
+// long batches held the database, how long the runs that were asked took to be written (p99) with
 // the janitor at work and without, and how long reads take, of what they take in
 // a store that has one user: full, and when all is done. Users have ten runs each.
 // Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
-	runs := 2000
-	if n, err := strconv.Atoi(os.Getenv("PARLEY_BENCH_RUNS")); err == nil {
-		runs = n
-	}
-	for name, config := range map[string]func(b *testing.B) sqlstore.Config{
-		"sqlite": func(b *testing.B) sqlstore.Config {
-			return sqlstore.Config{Path: filepath.Join(b.TempDir(), "parley.db")}
-		},
-		"postgres": func(b *testing.B) sqlstore.Config { return sqlstore.Config{DatabaseURL: pgtest.URL(b)} },
-	} {
-		b.Run(name, func(b *testing.B) {
-			for range b.N {
-				empty, full := newBench(b, config(b), runsOfUser), newBench(b, config(b), runs)
-				compare(b, "full", empty, full)
-				b.ReportMetric(float64(full.asking(1000, nil).Microseconds())/1000, "asked-alone-ms")
-				done := make(chan struct{})
-				var janitor sync.WaitGroup
-				janitor.Go(func() {
-					defer close(done)
-					full.retain(b)
-				})
-				b.ReportMetric(float64(full.asking(0, done).Microseconds())/1000, "asked-ms")
-				janitor.Wait()
-				compare(b, "trimmed", empty, full)
-			}
+	for name, config := range stores {
+		b.Run("store="+name, func(b *testing.B) {
+			benchtest.Each(b, "runs", benchtest.Sizes(2000, 100_000), func(b *testing.B, runs int) {
+				benchmarkRetention(b, config, runs)
+			})
 		})
+	}
+}
+
+func benchmarkRetention(b *testing.B, config func(b *testing.B) sqlstore.Config, runs int) {
+	for range b.N {
+		empty, full := newBench(b, config(b), runsOfUser), newBench(b, config(b), runs)
+		compare(b, "full", empty, full)
+		b.ReportMetric(benchtest.Millis(full.asking(1000, nil)), "asked-alone-ms")
+		done := make(chan struct{})
+		var janitor sync.WaitGroup
+		janitor.Go(func() {
+			defer close(done)
+			full.retain(b)
+		})
+		b.ReportMetric(benchtest.Millis(full.asking(0, done)), "asked-ms")
+		janitor.Wait()
+		compare(b, "trimmed", empty, full)
 	}
 }
 
@@ -149,7 +141,7 @@ func (f bench) retain(b *testing.B) {
 	b.ReportMetric(float64(removed)/time.Since(start).Seconds(), "removed/s")
 	b.ReportMetric(time.Since(start).Seconds(), "retain-s")
 	for _, n := range []int{50, 99, 100} {
-		b.ReportMetric(float64(percentile(took, n).Microseconds())/1000, fmt.Sprintf("batch-p%d-ms", n))
+		b.ReportMetric(benchtest.Millis(benchtest.Percentile(took, n)), fmt.Sprintf("batch-p%d-ms", n))
 	}
 }
 
@@ -161,7 +153,7 @@ func (f bench) asking(count int, done <-chan struct{}) time.Duration {
 	for done != nil || len(took) < count {
 		select {
 		case <-done:
-			return percentile(took, 99)
+			return benchtest.Percentile(took, 99)
 		default:
 		}
 		start := time.Now()
@@ -172,7 +164,7 @@ func (f bench) asking(count int, done <-chan struct{}) time.Duration {
 		}
 		took = append(took, time.Since(start))
 	}
-	return percentile(took, 99)
+	return benchtest.Percentile(took, 99)
 }
 
 // compare reports how long reads take in one store, of what they take in
@@ -204,16 +196,8 @@ func compare(b *testing.B, name string, empty, full bench) {
 				took[k] = append(took[k], time.Since(start))
 			}
 		}
-		b.ReportMetric(float64(percentile(took[1], 50))/float64(percentile(took[0], 50)), name+"-"+what+"/empty")
+		b.ReportMetric(float64(benchtest.Percentile(took[1], 50))/float64(benchtest.Percentile(took[0], 50)), name+"-"+what+"/empty")
 	}
 }
 
 func (f bench) user(i int) storage.Caller { return user(fmt.Sprint("user", i%f.users)) }
-
-func percentile(took []time.Duration, n int) time.Duration {
-	if len(took) == 0 {
-		return 0
-	}
-	slices.Sort(took)
-	return took[min(len(took)*n/100, len(took)-1)]
-}
