@@ -32,7 +32,7 @@ var chapters = []chapter{
 			{"SQLite", pick{"Append", "store=sqlite", "runs/s"}},
 			{"PostgreSQL", pick{"Append", "store=postgres", "runs/s"}},
 		}},
-		{"ask-clients", "nl2ql from question to the end of the stream", "ms", "clients", asked(askBase)},
+		{"ask-clients", "nl2ql, question to end of stream, 100,000 rows", "ms", "clients", asked(askBase)},
 		{"conversation", "Conversations read by REST", "reads/s", "clients", []series{
 			{"Parley, SQLite", pick{"ConversationRead", "store=sqlite", "reads/s"}},
 			{"Parley, PostgreSQL", pick{"ConversationRead", "store=postgres", "reads/s"}},
@@ -40,14 +40,14 @@ var chapters = []chapter{
 		}},
 	}},
 	{"Rows", []growth{
-		{"ask-rows", "nl2ql from question to the end of the stream, one client", "ms", "rows", asked("datasets=1 clients=1")},
+		{"ask-rows", "nl2ql, question to end of stream, one client", "ms", "rows", asked("datasets=1 clients=1")},
 		{"csv", "CSV to dataset", "s", "rows", []series{
 			{"Parley", pick{"CSV", "", "s/ingest"}},
 			{"DuckDB, CSV to Parquet", pick{"CSV", "", "s/duckdb"}},
 		}},
 	}},
 	{"Datasets in a namespace", []growth{
-		{"ask-datasets", "nl2ql from question to the end of the stream, one client, 100,000 rows", "ms", "datasets", asked("rows=100000 clients=1")},
+		{"ask-datasets", "nl2ql, question to end of stream, one client, 100,000 rows", "ms", "datasets", asked("rows=100000 clients=1")},
 	}},
 	{"Events in the log", []growth{
 		{"log-append", "Runs of four events written, 32 clients", "runs/s", "events", []series{
