@@ -189,6 +189,9 @@ func TestBenchmarksAreThere(t *testing.T) {
 	}
 	for _, c := range chapters {
 		for _, g := range c.growths {
+			if len(g.series) > 4 {
+				t.Errorf("%s: more lines than colours", g.title)
+			}
 			for _, s := range g.series {
 				if !known[s.benchmark] {
 					t.Errorf("%s: no benchmark %s", g.title, s.benchmark)

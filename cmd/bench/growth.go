@@ -60,6 +60,10 @@ var chapters = []chapter{
 			{"task, PostgreSQL", pick{"Log", "store=postgres", "task-µs"}},
 			{"stream, PostgreSQL", pick{"Log", "store=postgres", "events-µs"}},
 		}},
+		{"log-conversations", "A list of conversations read", "µs", "events", []series{
+			{"SQLite", pick{"Log", "store=sqlite", "conversations-µs"}},
+			{"PostgreSQL", pick{"Log", "store=postgres", "conversations-µs"}},
+		}},
 	}},
 	{"Idle streams", []growth{
 		{"idle", "Memory of an open stream", "KiB", "streams", []series{
