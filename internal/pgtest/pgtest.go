@@ -15,6 +15,8 @@ import (
 	"time"
 
 	_ "github.com/lib/pq" // the driver behind sql.Open("postgres", …)
+
+	"parley/internal/benchtest"
 )
 
 // databaseTimeout bounds making or dropping one database, on a busy machine.
@@ -49,6 +51,11 @@ func URL(t testing.TB) string {
 	return srv.url(name)
 }
 
+// asItComes are settings that take back what makes tests fast.
+var asItComes = []string{
+	"fsync=on", "synchronous_commit=on", "full_page_writes=on", "wal_level=replica", "max_wal_size=1GB", "autovacuum=on", "shared_buffers=128MB",
+}
+
 // shared is the server of this process. It keeps the cluster's lifeline
 // reachable for as long as the process lives.
 var shared = sync.OnceValues(func() (*server, error) {
@@ -58,6 +65,9 @@ var shared = sync.OnceValues(func() (*server, error) {
 	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
+	}
+	if benchtest.Full() {
+		return startCluster(bin, asItComes...)
 	}
 	return startCluster(bin)
 })

@@ -152,3 +152,29 @@ func open(t *testing.T, rawURL string) *sql.DB {
 	})
 	return db
 }
+
+// TestDurable has the cluster of a full benchmark keep what is committed.
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	bin, err := findBinaries()
+	if err != nil {
+		t.Skip(err)
+	}
+	for want, settings := range map[string][]string{"on on on": asItComes, "off off off": nil} {
+		srv, err := startCluster(bin, settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = srv.lifeline.Close() })
+		db, err := sql.Open("postgres", srv.admin.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		var got string
+		err = db.QueryRowContext(t.Context(), `SELECT concat_ws(' ', current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'))`).Scan(&got)
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v", settings, got, err)
+		}
+	}
+}
