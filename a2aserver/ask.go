@@ -69,6 +69,7 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 			return
 		}
 		t := h.follow(caller, runID, 0)
+		t.contextID = asked.ConversationID
 		defer t.close()
 		tick := time.NewTicker(h.KeepAlive)
 		defer tick.Stop()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"parley/storage"
 )
 
@@ -183,10 +185,17 @@ type feedTail struct {
 	// of a task among them.
 	head   *storage.Event
 	headed bool
-	// at is the number of the last event that was read.
+	// at is the number of the last event that was read, and last is that event,
+	// without an artifact, if it was read here.
 	at    int64
+	last  storage.Event
 	page  []storage.Event
 	woken chan struct{}
+	// contextID is that of the run's task; "" for those who need not be told that
+	// the run was deleted.
+	contextID string
+	// away is since when the log cannot be read; zero while it can.
+	away time.Time
 }
 
 var _ tail = (*feedTail)(nil)
@@ -228,6 +237,9 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		case err == nil && t.headed && event.Kind == storage.EventTask:
 			continue
 		case !errors.Is(err, errTick):
+			if t.last = event; event.Kind == storage.EventArtifact {
+				t.last.Body = nil // which may be large
+			}
 			return event, err
 		}
 		if err := t.wait(ctx, tick); err != nil {
@@ -246,7 +258,30 @@ func (t *feedTail) ready(ctx context.Context) (storage.Event, error) {
 	case haveAll:
 		return storage.Event{}, io.EOF
 	case seeLog:
-		return t.logged(ctx)
+		return t.inTime(ctx)
+	}
+	return storage.Event{}, errTick
+}
+
+// logTimeout is how long a look at the log may take: less than readers go without a
+// sign of life.
+const logTimeout = 10 * time.Second
+
+// inTime is logged for a log that may be away: then there is nothing yet, until a
+// run would have ended.
+func (t *feedTail) inTime(ctx context.Context) (storage.Event, error) {
+	look, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	event, err := t.logged(look)
+	if ctx.Err() != nil || !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		t.away = time.Time{}
+		return event, err
+	}
+	switch {
+	case t.away.IsZero():
+		t.away = time.Now()
+	case time.Since(t.away) > t.host.RunTimeout:
+		return event, err
 	}
 	return storage.Event{}, errTick
 }
@@ -284,7 +319,7 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	if len(t.page) == 0 {
 		var err error
 		if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
-			return storage.Event{}, unlessDeleted(err)
+			return t.unlessDeleted(err)
 		}
 	}
 	if len(t.page) > 0 {
@@ -299,7 +334,7 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	task, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, false)
 	switch {
 	case err != nil:
-		return storage.Event{}, unlessDeleted(err)
+		return t.unlessDeleted(err)
 	case !task.Open && task.LastEvent <= t.at:
 		return storage.Event{}, io.EOF
 	case task.LastEvent > t.at:
@@ -313,7 +348,7 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
 	kept, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, true)
 	if err != nil {
-		return storage.Event{}, unlessDeleted(err)
+		return t.unlessDeleted(err)
 	}
 	task, err := toTask(kept)
 	if err != nil {
@@ -323,17 +358,45 @@ func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
 	return encode(kept.LastEvent, task)
 }
 
-func unlessDeleted(err error) error {
-	if errors.Is(err, storage.ErrNotFound) {
-		return io.EOF
+// unlessDeleted is the end where the run is no longer there. Deleting a run cancels
+// it, which is told to whoever has seen no end.
+func (t *feedTail) unlessDeleted(err error) (storage.Event, error) {
+	if !errors.Is(err, storage.ErrNotFound) {
+		return storage.Event{}, fmt.Errorf("follow a run: %w", err)
 	}
-	return fmt.Errorf("follow a run: %w", err)
+	if t.contextID == "" || ends(t.last) {
+		return storage.Event{}, io.EOF
+	}
+	t.at++
+	task := a2a.TaskInfo{TaskID: a2a.TaskID(t.feed.runID), ContextID: t.contextID}
+	return encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
+}
+
+// ends reports whether an event is the last one of its task.
+func ends(event storage.Event) bool {
+	if len(event.Body) == 0 {
+		return false
+	}
+	switch event, _ := decode(event); event := event.(type) {
+	case *a2a.TaskStatusUpdateEvent:
+		return event.Status.State.Terminal()
+	case *a2a.Task:
+		return event.Status.State.Terminal()
+	}
+	return false
 }
 
 // wait returns when there may be something new.
 func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time) error {
+	var due <-chan time.Time
+	if !t.away.IsZero() {
+		timer := time.NewTimer(pollEvery)
+		defer timer.Stop()
+		due = timer.C
+	}
 	select {
 	case <-t.woken:
+	case <-due:
 	case <-tick:
 		return errTick
 	case <-ctx.Done():

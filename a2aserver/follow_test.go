@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -35,8 +37,8 @@ func bodies(t *testing.T, events tail) (all []string) {
 	}
 }
 
-// A run that is deleted while it works has ended for all who follow it: with its
-// cancellation where it was stopped first, as REST does, and simply otherwise.
+// A run that is deleted while it works has ended for all who follow it, with its
+// cancellation, whether it was stopped first, as REST does, or not.
 func TestDeletedRunEnds(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -48,6 +50,7 @@ func TestDeletedRunEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			events := h.follow(alice, asked.RunID, 0)
+			events.contextID = asked.ConversationID
 			for range 2 {
 				if _, err := events.next(t.Context(), nil); err != nil {
 					t.Fatal(err)
@@ -66,12 +69,8 @@ func TestDeletedRunEnds(t *testing.T) {
 				// read the log at once.
 				h.feeds.find(asked.RunID).worker().stop(errCanceled)
 			}
-			got := bodies(t, events)
-			if last := got[len(got)-1]; last != "EOF" {
+			if got := bodies(t, events); len(got) != 2 || !strings.Contains(got[0], "TASK_STATE_CANCELED") || got[1] != "EOF" {
 				t.Errorf("stopped %v: the stream ended with %v", stopped, got)
-			}
-			if stopped != strings.Contains(got[0], "TASK_STATE_CANCELED") {
-				t.Errorf("stopped %v: %v", stopped, got)
 			}
 			if err := h.Stop(t.Context(), alice, asked.RunID); err == nil {
 				t.Error("a run that is gone was stopped")
@@ -176,4 +175,106 @@ func TestLostNotifications(t *testing.T) {
 			tail.close()
 		}
 	})
+}
+
+// Whoever follows a run on another host than its own is told of its end once, though
+// the run is deleted as soon as it has one.
+func TestDeletedElsewhere(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	works, deaf := newHost(t, store, waiting), newHost(t, deafLog{store}, waiting)
+	for _, seen := range []bool{false, true} {
+		asked, err := works.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// From after the task, so that nothing read tells of the context.
+		events := deaf.follow(alice, asked.RunID, 2)
+		events.contextID = asked.ConversationID
+		eventually(t, "the run works", func() bool {
+			task, err := store.Task(t.Context(), alice, "", asked.RunID, false)
+			return err == nil && task.LastEvent == 2
+		})
+		if err := works.Stop(t.Context(), alice, asked.RunID); err != nil {
+			t.Fatal(err)
+		}
+		if seen {
+			if event, err := events.next(t.Context(), nil); err != nil || !ends(event) {
+				t.Fatalf("%s, %v", event.Body, err)
+			}
+		}
+		if err := store.DeleteRun(t.Context(), alice, asked.RunID); err != nil {
+			t.Fatal(err)
+		}
+		got := bodies(t, events)
+		if seen && len(got) != 1 || !seen && (len(got) != 2 || !strings.Contains(got[0], "TASK_STATE_CANCELED") || !strings.Contains(got[0], asked.ConversationID)) || got[len(got)-1] != "EOF" {
+			t.Errorf("end seen %v: %v", seen, got)
+		}
+	}
+}
+
+// awayLog is a log whose events cannot be read while it is away.
+type awayLog struct {
+	*sqlstore.Store
+	away atomic.Bool
+	// looked is told of each look.
+	looked chan struct{}
+}
+
+func (l *awayLog) Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error) {
+	if l.away.Load() {
+		select {
+		case l.looked <- struct{}{}:
+		default:
+		}
+		return nil, storage.ErrUnavailable
+	}
+	return l.Store.Events(ctx, caller, runID, after)
+}
+
+// Whoever follows a run waits for a log that is away, with signs of life meanwhile,
+// and then gets the rest.
+func TestFollowWaitsForTheLog(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	step := make(chan struct{})
+	works := newHost(t, store, resumable(3, func(ctx context.Context, _ int) {
+		select {
+		case <-step:
+		case <-ctx.Done():
+		}
+	}))
+	log := &awayLog{Store: store, looked: make(chan struct{})}
+	other := newHost(t, log, fourEvents)
+	asked, err := works.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := other.follow(alice, asked.RunID, 0)
+	defer events.close()
+	step <- struct{}{}
+	if event, err := events.next(t.Context(), nil); err != nil || event.Number != 1 {
+		t.Fatalf("%+v, %v", event, err)
+	}
+	log.away.Store(true)
+	if _, err := events.next(t.Context(), passed); !errors.Is(err, errTick) {
+		t.Errorf("while the log is away: %v, want a sign of life", err)
+	}
+	go func() {
+		for range 2 {
+			<-log.looked
+			step <- struct{}{}
+		}
+		log.away.Store(false)
+	}()
+	for number := int64(2); number <= 3; number++ {
+		if event, err := events.next(t.Context(), nil); err != nil || event.Number != number {
+			t.Fatalf("event %d: %+v, %v", number, event, err)
+		}
+	}
+	if _, err := events.next(t.Context(), nil); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v", err)
+	}
 }

@@ -193,6 +193,7 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	}
 	// From before it begins: what it says first is then at hand.
 	t := s.host.tail(r.asking.Caller, s.host.feeds.rejoin(r.feed), 0)
+	t.contextID = r.asking.ConversationID
 	if err := r.begun(ctx); err != nil {
 		t.close()
 		return nil, err
@@ -239,7 +240,9 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	case after > kept.LastEvent:
 		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
 	case after >= 0:
-		return s.host.follow(who, kept.RunID, after), nil
+		t := s.host.follow(who, kept.RunID, after)
+		t.contextID = kept.ConversationID
+		return t, nil
 	}
 	task, err := toTask(kept)
 	if err != nil {
@@ -250,7 +253,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 		return nil, err
 	}
 	t := s.host.follow(who, kept.RunID, kept.LastEvent)
-	t.head = &head
+	t.head, t.contextID = &head, kept.ConversationID
 	return t, nil
 }
 
