@@ -43,7 +43,7 @@ func (q *query) tablesOf() []*table {
 			add(c.column.table)
 		}
 	}
-	for _, c := range q.groups {
+	for _, c := range append(slices.Clone(q.groups), q.within...) {
 		add(c.table)
 	}
 	add(q.groupTable)
@@ -186,7 +186,11 @@ func (b *builder) selectFrom(q *query) (string, bool) {
 		}
 		out.WriteString(word + b.having(h))
 	}
-	out.WriteString(b.ordering(q))
+	if len(q.within) > 0 {
+		out.WriteString(b.firstOfEach(q))
+	} else {
+		out.WriteString(b.ordering(q))
+	}
 	return out.String(), true
 }
 
@@ -223,6 +227,10 @@ func (i item) label() string {
 		return "average count"
 	case i.agg == "share", i.agg == "change":
 		return i.agg + " in percent"
+	case i.agg == "max" && i.column.kind == kindDate:
+		return "latest " + i.column.name
+	case i.agg == "min" && i.column.kind == kindDate:
+		return "earliest " + i.column.name
 	}
 	return names[i.agg] + " " + i.column.name
 }

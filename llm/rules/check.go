@@ -37,7 +37,7 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 	case err != nil:
 		return x, fmt.Errorf("try a query out: %w", err)
 	}
-	if !empty(got) || rd.mayBeNone {
+	if !empty(got) || rd.mayBeNone || rd.least(got) {
 		x.confidence *= rd.shape(got)
 		return x, nil
 	}
@@ -66,6 +66,12 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 	}
 	x.confidence *= 0.6
 	return x, nil
+}
+
+// least reports whether the one figure that was asked for is the least or greatest
+// of some, which may be zero.
+func (r *reader) least(rows llm.Rows) bool {
+	return !r.solo() && len(r.q.items) == 1 && wordIs(r.q.items[0].agg, "min", "max") && len(rows.Rows) == 1 && !strings.Contains(string(rows.Rows[0]), "null")
 }
 
 // empty reports whether a result says nothing: no rows, no value, or none

@@ -45,6 +45,9 @@ func (r *reader) weighLeftovers() {
 			r.doubt(0.05)
 			continue
 		}
+		if !r.solo() && (wordIs(t.lower, "same", "before", "after", "between") || wordIs(r.lower(0), "did", "do", "does") && wordIs(t.lower, "more", "less", "fewer")) {
+			r.doubt(0.3)
+		}
 		if n++; n <= 2 {
 			r.doubt(0.2)
 		}
@@ -195,7 +198,7 @@ var quietWords = set(`want know like need see let say said kind sort available
 	currently per listed present ascending descending order sorted sort
 	fly flies sail sails carry carries own owns earn earns earned sell sells buy buys visit visits attend attends teach teaches study studies join joins
 	perform performs travel travels drive drives ride rides serve serves run runs lead leads sing sings offer offers hire hires land lands depart departs
-	arrive arrives wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
+	arrive arrives through wrote won gave held ran led lost sold bought spent met paid began drove flew grew kept left sent sat stood taught wore`)
 
 // confidence says how sure the reading is.
 func (r *reader) confidence() float64 {

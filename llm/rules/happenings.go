@@ -102,5 +102,37 @@ func (h *happening) worth(at int) item {
 	return item{agg: "sum", column: h.money, at: at}
 }
 
+// amount is what each happening tells of how much it was, where one column does;
+// nil where none or several do.
+func (r *reader) amount(h *happening) *column {
+	if h.money != nil || h.quantity != nil {
+		return h.money
+	}
+	var only *column
+	for _, c := range h.table.columns {
+		if c.kind != kindNumber || r.joins.refs[c] || isKeyName(c) || c.years() {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = c
+	}
+	return only
+}
+
+// amountSaid is the amount of what a link names in the singular, as in "the total
+// harvest"; nil where it names no happening so.
+func (r *reader) amountSaid(k *link) *column {
+	if k == nil || r.solo() || r.isTable(k) == nil || l(k) != 1 || r.tokens[k.from].lemma != r.tokens[k.from].lower {
+		return nil
+	}
+	h := r.asHappening(r.isTable(k))
+	if h == nil || h.money != nil || h.quantity != nil {
+		return nil
+	}
+	return r.amount(h)
+}
+
 // times is how often it happened.
 func (h *happening) times(at int) item { return item{agg: "count", table: h.table, at: at} }

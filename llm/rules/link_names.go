@@ -66,7 +66,7 @@ func (l *linker) linkNames(from, to int, at func(int, int) *link) {
 				score = 0.95
 			}
 			score = max(score, c.called(words))
-			if len(words) > 1 && l.swallows(words, c) {
+			if len(words) > 1 && l.swallows(words, c) || l.unsaidBirth(words, c) {
 				continue
 			}
 			if counts && len(c.words) == 1 && exactWords[c.words[0]] && !l.ofOne(from, from+1) {
@@ -131,6 +131,22 @@ func (l *linker) ofOne(from, to int) bool {
 	return to+2 < len(l.tokens) && wordIs(l.tokens[to+1].lower, "the", "this", "that", "a") && l.tokens[to+2].lemma == l.tokens[to+2].lower
 }
 
+// unsaidBirth reports whether a plain word for a time would stand for a column of
+// births, of which the question does not speak: "per year".
+func (l *linker) unsaidBirth(words []string, c *column) bool {
+	return len(l.tables) > 1 && len(words) == 1 && wordIs(words[0], "year", "date", "month", "day") && tellsBirth(c) && !saysBirth(l.tokens)
+}
+
+// tellsBirth reports whether a column is about births.
+func tellsBirth(c *column) bool {
+	return slices.ContainsFunc(c.words, func(w string) bool { return wordIs(w, "birth", "born", "birthday") })
+}
+
+// saysBirth reports whether a question speaks of births, or of how old someone is.
+func saysBirth(tokens []token) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool { return wordIs(t.lemma, "birth", "born", "birthday", "birthdate", "old", "young") })
+}
+
 // swallows reports whether words name a table that the column does not: "the
 // head of the town" is no column of a city.
 func (l *linker) swallows(words []string, c *column) bool {
@@ -158,11 +174,14 @@ func (c *column) match(words []string) float64 {
 			all = all && (slices.Contains(c.hints, w) || takingWords[w] && slices.ContainsFunc(c.hints, func(h string) bool { return takingWords[h] }))
 		}
 		if all && !stopWords[words[0]] {
-			score = 0.55
+			score = describedScore
 		}
 	}
 	return score
 }
+
+// describedScore is how well words name a column whose description alone has them.
+const describedScore = 0.55
 
 // nameScore says how well words stand for a name: all of them must be in it, and
 // the more of it they cover the better.

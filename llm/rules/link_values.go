@@ -161,7 +161,7 @@ func bent(t *table, word token) []valueMatch {
 	forms := placesOf(word.lower)
 	if word.lemma != word.lower {
 		forms = append([]string{word.lemma}, forms...)
-	} else if len(word.lower) > 3 {
+	} else if len(word.lower) >= 3 {
 		forms = append(forms, word.lower+"s")
 	}
 	if m := gendered(t, word.lower); m != nil {

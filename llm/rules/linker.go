@@ -82,9 +82,37 @@ func (l *linker) links() []*link {
 	}
 	all := make([]*link, 0, len(found))
 	for _, k := range found {
-		all = append(all, k)
+		if !k.onlyDescribed() || !slices.ContainsFunc(k.within(found), (*link).says) {
+			all = append(all, k)
+		}
 	}
 	return choose(all, len(l.tokens))
+}
+
+// onlyDescribed reports whether several words are a link only because the
+// description of a column has them all.
+func (k *link) onlyDescribed() bool {
+	return l(k) > 1 && len(k.tables)+len(k.values) == 0 && !slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.score > describedScore })
+}
+
+// within gives the links to fewer of the same words.
+func (k *link) within(found map[[2]int]*link) []*link {
+	var parts []*link
+	for from := k.from; from < k.to; from++ {
+		for to := from + 1; to <= k.to; to++ {
+			if part := found[[2]int{from, to}]; part != nil && part != k {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// says reports whether a link stands for a value as it is, or for a name.
+func (k *link) says() bool {
+	return slices.ContainsFunc(k.values, func(m valueMatch) bool { return m.exact }) ||
+		slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.score >= 0.75 }) ||
+		slices.ContainsFunc(k.tables, func(m tableMatch) bool { return m.score >= 0.75 })
 }
 
 // choose takes links by weight that do not overlap.

@@ -43,7 +43,7 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 			return nil, t, nil
 		}
 	}
-	if piece := phrase(r.tokens, end, pieceWords); piece > 0 && !r.solo() {
+	if piece := phrase(r.tokens, end, pieceWords+"? left?"); !r.solo() && (piece > end || r.lower(end) == "in") {
 		// "less than 10 pieces in stock"
 		if k := r.linkFrom(piece, set("in on of left the")); k != nil && r.isTable(k) == nil {
 			if col := r.measureOf(k); col != nil && numericColumn(col) {
@@ -83,8 +83,14 @@ func (r *reader) compared(i, end int, c comparator, n float64) (*column, *table,
 			return col, nil, before
 		}
 	}
+	if when := r.whenSaid(); when != nil && yearLike(n) && wordIs(c.hint, "year", "") {
+		return when, nil, nil
+	}
 	if c.hint != "" && !(c.hint == "year" && !yearLike(n)) {
 		if col := r.hinted(c.hint, measurable); col != nil {
+			if c.hint == "age" && tellsBirth(col) && !yearLike(n) && !r.solo() {
+				return nil, nil, nil // how old someone is today is not known
+			}
 			if c.hint == "speed" && !slices.Contains(col.words, "speed") {
 				r.flip = true // the faster, the less time
 			}

@@ -137,11 +137,15 @@ func (r *reader) columnOf(k *link, fits func(*column) bool) *column {
 	}
 	var best *column
 	bestScore := 0.0
+	called := !r.solo() && slices.ContainsFunc(k.columns, func(m columnMatch) bool { return m.score >= 0.97 && (fits == nil || fits(m.column)) })
 	for _, m := range k.columns {
 		if fits != nil && !fits(m.column) {
 			continue
 		}
 		score := m.score
+		if called && score <= 0.8 {
+			score -= 0.3 // another is called just that
+		}
 		t := m.column.table
 		if t == adjacent {
 			score += 0.3
@@ -237,36 +241,43 @@ func measurable(c *column) bool { return numericColumn(c) || c.kind == kindDate 
 // first.
 func (r *reader) hinted(hint string, fits func(*column) bool) *column {
 	for _, pass := range []bool{true, false} {
+		var tables []*table
+		for _, t := range r.likely() {
+			if r.named(t) == pass && (pass || r.beside(t)) {
+				tables = append(tables, t)
+			}
+		}
 		for _, w := range hintColumns[hint] {
-			for _, t := range r.likely() {
-				if r.named(t) != pass || !pass && !r.beside(t) {
-					continue
-				}
+			for _, t := range tables {
 				for _, c := range t.columns {
+					if r.unsaidBirth(hint, c) {
+						continue
+					}
 					if (fits == nil || fits(c)) && (slices.Contains(c.words, w) || slices.Contains(c.hints, w) && pass) {
 						return c
 					}
 				}
 			}
 		}
-	}
-	if hint != "year" && hint != "date" {
-		return nil
-	}
-	// A date is one, whatever it is called.
-	for _, pass := range []bool{true, false} {
-		for _, t := range r.likely() {
-			if r.named(t) != pass || !pass && !r.beside(t) {
-				continue
-			}
+		if hint != "year" && hint != "date" {
+			continue
+		}
+		// A date is one, whatever it is called.
+		for _, t := range tables {
 			for _, c := range t.columns {
-				if c.kind == kindDate && (fits == nil || fits(c)) {
+				if c.kind == kindDate && (fits == nil || fits(c)) && !r.unsaidBirth(hint, c) {
 					return c
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// unsaidBirth reports whether a column tells births, of which a question that asks
+// when things happened does not speak.
+func (r *reader) unsaidBirth(hint string, c *column) bool {
+	return !r.solo() && (hint == "year" || hint == "date") && tellsBirth(c) && !saysBirth(r.tokens)
 }
 
 // named reports whether the question names a table, by itself or with a column.

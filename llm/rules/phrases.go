@@ -17,6 +17,9 @@ var ordinals = map[string]int{
 // phrase matches some words at a token: alternatives are separated by |, and a
 // word that ends in ? may be missing. It gives the token after the match, or -1.
 func phrase(tokens []token, at int, pattern string) int {
+	if at < 0 {
+		return -1
+	}
 	for _, part := range strings.Fields(pattern) {
 		optional := strings.HasSuffix(part, "?")
 		part = strings.TrimSuffix(part, "?")
@@ -103,7 +106,7 @@ type superlative struct {
 var superlatives = map[string]superlative{
 	"most": {true, ""}, "highest": {true, ""}, "largest": {true, ""}, "greatest": {true, ""}, "biggest": {true, ""},
 	"maximum": {true, ""}, "max": {true, ""}, "top": {true, ""}, "best": {true, ""}, "peak": {true, ""},
-	"least": {false, ""}, "fewest": {false, ""}, "lowest": {false, ""}, "smallest": {false, ""}, "minimum": {false, ""},
+	"least": {false, ""}, "bottom": {false, ""}, "fewest": {false, ""}, "lowest": {false, ""}, "smallest": {false, ""}, "minimum": {false, ""},
 	"min": {false, ""}, "worst": {false, ""}, "minimal": {false, ""}, "maximal": {true, ""},
 	"oldest": {true, "age"}, "youngest": {false, "age"}, "longest": {true, "length"}, "shortest": {false, "length"},
 	"tallest": {true, "height"}, "heaviest": {true, "weight"}, "lightest": {false, "weight"}, "fastest": {true, "speed"},

@@ -10,11 +10,13 @@ type query struct {
 	// rows of one are.
 	groups     []*column
 	groupTable *table
-	having     []having
-	orders     []order
-	limit      int
-	offset     int
-	distinct   bool
+	// within are what the first rows by the order are given of each.
+	within   []*column
+	having   []having
+	orders   []order
+	limit    int
+	offset   int
+	distinct bool
 	// absent are tables of which no row may belong to the row.
 	absent []absence
 	// both says that conditions on one column hold for different rows.
@@ -62,6 +64,8 @@ type cond struct {
 	link     *link
 	// exact says that the values were named in full.
 	exact bool
+	// each says that several values were named with "and".
+	each bool
 	// orNull says that rows without a value meet it too.
 	orNull bool
 }

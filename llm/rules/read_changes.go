@@ -83,6 +83,10 @@ func (r *reader) changing() (item, int) {
 			}
 			return item{agg: agg, column: r.measureOf(k)}, k.to
 		}
+		if c := r.amountSaid(k); c != nil {
+			r.takeLink(k)
+			return item{agg: "sum", column: c}, k.to // "did we harvest more"
+		}
 		if t := r.isTable(k); t != nil && r.asHappening(t) != nil {
 			r.takeLink(k)
 			if end := r.find("number of"); end > 0 {

@@ -50,19 +50,20 @@ func dateAt(tokens []token, i int) (d date, end int, ok bool) {
 		d.year = n
 		at = next + 1
 	}
-	if bare && d.day == 0 && d.year == 0 && (i == 0 || !wordIs(tokens[i-1].lower, "in", "of", "during", "by", "or", "and")) {
+	if bare && d.day == 0 && d.year == 0 && (i == 0 || !wordIs(tokens[i-1].lower, "in", "of", "during", "by", "or", "and", "between", "from", "since", "until")) {
 		return date{}, i, false
 	}
 	return d, at, true
 }
 
-// readDates reads dates that name their month as conditions.
+// readDates reads dates as conditions.
 func (r *reader) readDates() {
+	r.readSpans()
 	for i := 0; i < len(r.tokens); i++ {
 		if r.taken(i) || r.tokens[i].quote != 0 {
 			continue
 		}
-		d, end, ok := dateAt(r.tokens, i)
+		d, end, ok := r.dayAt(i)
 		if !ok || slices.Contains(r.used[i:end], true) {
 			continue
 		}
@@ -139,12 +140,33 @@ func (r *reader) dateColumn(d date, i int) *column {
 			return c
 		}
 	}
+	if c := r.whenSaid(); c != nil {
+		return c
+	}
 	for _, t := range r.likely() {
 		for _, c := range t.columns {
-			if c.kind == kindDate {
+			if c.kind == kindDate && !r.unsaidBirth("date", c) {
 				return c
 			}
 		}
+	}
+	return nil
+}
+
+// whenSaid is the date that the question itself tells: that of its verb, else of
+// the one figure that it names; nil when it tells none.
+func (r *reader) whenSaid() *column {
+	switch {
+	case r.when != nil || r.solo():
+		return r.when
+	case r.event != nil:
+		return dateOf(r.event)
+	}
+	if h := r.happeningOf(nil); h != nil && r.verbAfter(0, tradeVerbs) >= 0 {
+		return dateOf(h.table) // "customers who bought toys in 2025"
+	}
+	if c := r.measureDate(); c != nil && !r.unsaidBirth("date", c) {
+		return c
 	}
 	return nil
 }

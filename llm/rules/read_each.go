@@ -4,6 +4,9 @@ package rules
 // day on average" and "the average revenue per month": a total over how many there
 // are.
 func (r *reader) readEach(i int) bool {
+	if r.readPiecesEach(i) {
+		return true
+	}
 	figure, k := r.figureOfEach(i)
 	if k == nil {
 		return false
@@ -58,4 +61,23 @@ func (r *reader) figureOfEach(i int) (item, *link) {
 		return item{}, nil
 	}
 	return item{agg: "sum", column: r.measureOf(k)}, k
+}
+
+// readPiecesEach reads "the average number of items per order", where a column
+// tells the pieces.
+func (r *reader) readPiecesEach(i int) bool {
+	end := phrase(r.tokens, i, "average|mean number|count of "+pieceWords)
+	if end < 0 || r.q.groupTable == nil {
+		return false
+	}
+	h := r.asHappening(r.q.groupTable)
+	if h == nil || h.quantity == nil {
+		return false
+	}
+	r.q.main, r.q.groupTable = h.table, nil
+	r.q.items = append(r.q.items, item{agg: "avg", column: h.quantity, at: i})
+	r.takeAll(i, end)
+	r.chosen = true
+	r.note("the average " + h.quantity.name)
+	return true
 }

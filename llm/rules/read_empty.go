@@ -20,6 +20,10 @@ func (r *reader) readEmpty() {
 		if end < 0 {
 			end = phrase(r.tokens, i, "no|zero|without any?")
 		}
+		some := false
+		if end < 0 && phrase(r.tokens, i-1, "have|has|had|with a|an|any|some") > 0 {
+			op, end, some = ">", i+1, true // "loans that have a fine"
+		}
 		if end < 0 && wordIs(r.lower(i-1), "is", "are", "still", "currently", "have", "was", "were", "left") {
 			op, end = ">", phrase(r.tokens, i, "still|currently? left? in")
 		}
@@ -31,7 +35,7 @@ func (r *reader) readEmpty() {
 			continue
 		}
 		c := r.columnOf(k, func(c *column) bool {
-			return c.kind == kindNumber && c.integers && !r.joins.refs[c] && !isKeyName(c) && !c.years()
+			return c.kind == kindNumber && (c.integers || some) && !r.joins.refs[c] && !isKeyName(c) && !c.years()
 		})
 		if c == nil || r.isTable(k) != nil || columnScore(k, c) < 0.75 || !r.endsClause(k.to) {
 			continue

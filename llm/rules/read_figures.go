@@ -11,11 +11,19 @@ func (r *reader) readFigures() {
 		if r.taken(i) {
 			continue
 		}
+		if end := phrase(r.tokens, i, "how often"); end > 0 && !r.solo() {
+			r.take(i, end)
+			r.q.items = append(r.q.items, item{agg: "count", at: i})
+			continue
+		}
 		if end := phrase(r.tokens, i, "how many|may"); end > 0 {
 			r.readCount(i, end)
 			continue
 		}
 		if end := phrase(r.tokens, i, "total? number|count|numbers|amount of"); end > 0 && !r.isColumn(end-2) && (r.linkAt(i) == nil || r.linkAt(i).from == i && r.linkAt(i).to == i+1) {
+			if k := r.linkAt(i - 1); k != nil && !r.solo() && r.lower(i) == "number" && (r.isValueOnly(k) || weakLink(k)) {
+				r.doubt(0.5) // "the phone number of": what no column tells
+			}
 			r.readCount(i, end)
 			continue
 		}
@@ -62,7 +70,7 @@ func (r *reader) readCount(i, end int) {
 		return
 	}
 	distinct := false
-	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other", "combined") && r.linkAt(end) == nil {
+	for wordIs(r.lower(end), "different", "distinct", "unique", "the", "all", "total", "of", "kinds", "kind", "types", "type", "other", "combined", "their", "its") && r.linkAt(end) == nil {
 		distinct = distinct || wordIs(r.lower(end), "different", "distinct", "unique", "kinds", "types", "kind", "type")
 		end++
 	}
@@ -72,10 +80,15 @@ func (r *reader) readCount(i, end int) {
 	}
 	k := r.linkFrom(end, nil)
 	if k == nil {
-		r.q.items = append(r.q.items, item{agg: "count", at: i})
+		counted := item{agg: "count", at: i}
+		if r.when != nil && r.when.table.holdsPeople() && wordIs(r.lower(end), "people", "persons") {
+			r.take(end, end+1) // "how many people joined"
+			counted.table = r.when.table
+		}
+		r.q.items = append(r.q.items, counted)
 		return
 	}
-	if next := r.linkFrom(k.to, nil); !r.solo() && next != nil && next.from == k.to && r.isTable(next) != nil && r.isValueOnly(k) {
+	if next := r.countedAfter(k); next != nil {
 		k = next // "returned orders": a condition on what is counted
 	}
 	if next := r.linkFrom(k.to, nil); next != nil && len(next.values) == 0 && r.compound(k, next) {
@@ -97,6 +110,9 @@ func (r *reader) readCount(i, end int) {
 		r.q.items = append(r.q.items, item{agg: "count", table: t, at: i})
 		if r.q.main == nil {
 			r.q.main = t
+		}
+		if wordIs(r.lower(k.from-1), "their", "its") {
+			r.groupWhose(i, t)
 		}
 		if distinct {
 			// Different breeds that dogs are of are counted among dogs.
@@ -125,12 +141,38 @@ func (r *reader) readCount(i, end int) {
 		// "how many customers signed up": the rows are counted, not their dates.
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", table: c.table, at: i})
+		r.when = c
 	case c != nil:
 		r.takeLink(k)
 		r.q.items = append(r.q.items, item{agg: "count", column: c, distinct: distinct || len(r.tables) > 1, at: i})
 	default:
 		r.q.items = append(r.q.items, item{agg: "count", at: i})
 	}
+}
+
+// groupWhose counts rows for each of those that are named before a token: "riders
+// and the number of their rentals".
+func (r *reader) groupWhose(i int, t *table) {
+	if r.solo() || len(r.q.groups) > 0 || r.q.groupTable != nil {
+		return
+	}
+	for _, m := range r.spoken {
+		if m.link.to <= i && m.table != t && r.refersTo(t, m.table) {
+			r.q.groupTable = m.table
+			return
+		}
+	}
+}
+
+// countedAfter is the table that follows a value, or a list of some, which are
+// conditions on what is counted: "cancelled and returned orders".
+func (r *reader) countedAfter(k *link) *link {
+	for k != nil && !r.solo() && r.isValueOnly(k) {
+		if k = r.linkFrom(k.to, set("and or ,")); k != nil && r.isTable(k) != nil {
+			return k
+		}
+	}
+	return nil
 }
 
 // isColumn reports whether a word is the very name of a column of figures: a word
@@ -175,6 +217,9 @@ func (r *reader) readAggregates(i int) {
 		return
 	}
 	c := r.columnOf(k, func(c *column) bool { return numericColumn(c) && !r.bareKey(k, c) })
+	if amount := r.amountSaid(k); amount != nil {
+		c = amount // "the total harvest"
+	}
 	if c == nil {
 		return
 	}

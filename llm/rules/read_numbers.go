@@ -134,6 +134,9 @@ func (r *reader) numberColumn(i, end int, n float64) (*column, *link) {
 			return c, after
 		}
 	}
+	if when := r.whenSaid(); when != nil && yearLike(n) {
+		return when, nil
+	}
 	if yearLike(n) {
 		if c := r.hinted("year", measurable); c != nil {
 			return c, nil

@@ -19,11 +19,14 @@ func (r *reader) readPeriods() {
 		end := phrase(r.tokens, i, "for|in|of|during? each|every|per|by the? day|week|month|quarter|year")
 		asked := end < 0 && !r.solo()
 		if asked {
-			end = phrase(r.tokens, i, "which|what day|week|month|quarter|year")
+			end = max(phrase(r.tokens, i, "which|what day|week|month|quarter|year"), phrase(r.tokens, i, "best|worst|top day|week|month|quarter|year"))
 		}
 		span := r.lower(end - 1)
 		if adjective := spanAdjectives[r.lower(i)]; end < 0 && adjective != "" && !r.solo() {
 			asked, span, end = false, adjective, i+1
+		}
+		if next := phrase(r.tokens, i, "and|, per|by? day|week|month|quarter|year"); end < 0 && next > 0 && r.groupedBefore(i) {
+			asked, span, end = false, r.lower(next-1), next
 		}
 		if end < 0 || r.taken(i) || r.taken(end-1) {
 			continue
@@ -43,10 +46,23 @@ func (r *reader) readPeriods() {
 		if asked {
 			r.q.items = append(r.q.items, item{column: by, at: i})
 		}
-		r.take(i, end)
+		r.take(end-1, end)
+		if !wordIs(r.lower(i), "best", "worst", "top") {
+			r.take(i, end)
+		}
 		r.note("for each " + span + " of " + c.name)
+		if !asked {
+			r.groupMore(end)
+		}
 		return
 	}
+}
+
+// groupedBefore reports whether a list of groups stands before a token: "per
+// category and year".
+func (r *reader) groupedBefore(i int) bool {
+	k := r.linkAt(i - 1)
+	return k != nil && !r.solo() && wordIs(r.lower(k.from-1), "per", "by", "each", "every")
 }
 
 // spanAdjectives are how spans of time are spoken of before a figure.

@@ -62,7 +62,33 @@ func (r *reader) readSelection() {
 			r.q.items = append(r.q.items, item{column: c, at: k.from, link: k})
 		}
 	}
+	r.readWithTheir()
 	slices.SortStableFunc(r.q.items, func(a, b item) int { return a.at - b.at })
+}
+
+// readWithTheir reads "customers with their cities" and "employees with their
+// department": both are shown.
+func (r *reader) readWithTheir() {
+	if r.solo() || r.q.aggregated() || len(r.q.orders)+len(r.q.having) > 0 || len(r.spoken) == 0 || len(r.q.items) > 1 || r.q.star {
+		return
+	}
+	main := r.spoken[0]
+	for _, k := range r.links {
+		at := k.from - 1
+		if k.from <= main.link.to || !wordIs(r.lower(at), "their", "its") || r.lower(at-1) != "with" || main.link.to != at-1 || !r.endsClause(k.to) {
+			continue
+		}
+		c := r.columnOf(k, nil)
+		if t := r.isTable(k); t != nil && t != main.table {
+			c = nameColumn(t)
+		}
+		if c == nil || nameColumn(main.table) == nil || c == nameColumn(main.table) {
+			return
+		}
+		r.q.main = main.table
+		r.q.items = []item{{column: nameColumn(main.table), at: main.link.from}, {column: c, at: k.from}}
+		return
+	}
 }
 
 // sameColumn reports whether two columns are the same, or one refers to the

@@ -12,12 +12,27 @@ func (r *reader) readSorting() {
 			end = i + 1
 		case phrase(r.tokens, i, "in the? ascending|descending|increasing|decreasing|alphabetical|alphabetic|chronological|lexicographical|reverse order?") > 0:
 			end = i + 1
+		case r.listsBy(i):
+			end = i
 		default:
 			continue
+		}
+		if wordIs(r.lower(i), "sorted", "arranged") {
+			r.take(i, i+1)
 		}
 		r.readSortKey(i, end)
 		return
 	}
+}
+
+// listsBy reports whether rows are listed by a figure from a token on: "list the
+// products by price".
+func (r *reader) listsBy(i int) bool {
+	if r.solo() || r.lower(i) != "by" || r.linkAt(i) != nil || !wordIs(r.lower(0), "list", "show", "display", "give") {
+		return false
+	}
+	rows, k := r.linkAt(i-1), r.linkFrom(i+1, set("the their"))
+	return rows != nil && k != nil && (r.isTable(rows) != nil || r.isValueOnly(rows)) && r.isMeasure(k) && r.isTable(k) == nil && r.endsClause(k.to)
 }
 
 // isSortNoun reports whether a word such as "order" is what the data holds and not
@@ -28,7 +43,7 @@ func (r *reader) isSortNoun(i int) bool {
 	}
 	k := r.linkAt(i)
 	switch {
-	case k == nil:
+	case k == nil || wordIs(r.lower(i), "sorted", "arranged") && r.lower(i+1) == "by":
 		return false
 	case !wordIs(r.lower(i), "order", "sort"):
 		return true
@@ -121,12 +136,13 @@ func (r *reader) readGroups() {
 				continue
 			}
 		}
-		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && (r.linkAt(i-1) != nil || wordIs(r.lower(i-1), "rate", "rates") || r.tokens[i-1].isNumber && !r.solo()) && (wordIs(r.lower(i-1), "rate", "rates") || r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.find("how many") >= 0 && !r.solo() || r.countsAll(r.linkAt(i-1))) {
+		if r.lower(i) == "by" && !r.taken(i) && r.linkAt(i) == nil && i > 0 && (r.linkAt(i-1) != nil || wordIs(r.lower(i-1), "rate", "rates") || r.tokens[i-1].isNumber && !r.solo()) && (wordIs(r.lower(i-1), "rate", "rates") || r.find("average|mean|total|sum|number|count|maximum|minimum") >= 0 || r.isMeasure(r.linkAt(i-1)) || r.find("how many") >= 0 && !r.solo() || r.countsAll(r.linkAt(i-1)) || r.tokens[i-1].isNumber && r.countsAll(r.linkAt(0))) {
 			// "average salary by gender"
 			k := r.linkFrom(i+1, set("the"))
 			if c := r.columnOf(k, nil); c != nil && c.kind == kindText && len(k.values) == 0 && r.isTable(k) == nil {
 				r.take(i, i+1)
 				r.groupBy(k)
+				r.groupMore(k.to)
 				r.sums = true
 				continue
 			}
@@ -145,7 +161,22 @@ func (r *reader) readGroups() {
 		}
 		r.take(i, i+1)
 		r.groupBy(k)
+		r.groupMore(k.to)
 		r.sums = r.sums || r.lower(i) == "per"
+	}
+}
+
+// groupMore reads what else there are groups of after a token: "and channel".
+func (r *reader) groupMore(i int) {
+	for !r.solo() && wordIs(r.lower(i), "and", ",") {
+		k := r.linkFrom(i+1, set("per by each every"))
+		c := r.columnOf(k, nil)
+		if c == nil || !r.endsClause(k.to) || r.isValueOnly(k) || r.isTable(k) == nil && (c.kind != kindText || columnScore(k, c) < 0.75) {
+			return
+		}
+		r.take(i, k.from)
+		r.groupBy(k)
+		i = k.to
 	}
 }
 
@@ -179,6 +210,9 @@ func (r *reader) groupBy(k *link) {
 		return
 	}
 	if c := r.columnOf(k, nil); c != nil {
+		if !r.solo() && c.kind == kindNumber && !c.integers && !r.joins.refs[c] {
+			r.doubt(0.5) // "kilos per square metre" is a ratio
+		}
 		r.q.groups = append(r.q.groups, c)
 		r.takeLink(k)
 		r.note("for each " + c.name)

@@ -20,7 +20,7 @@ func (r *reader) readSuperlatives() {
 				s.desc = !s.desc
 			}
 		}
-		if r.lower(i-1) == "at" {
+		if r.lower(i-1) == "at" || r.lower(i) == "bottom" && r.solo() {
 			continue
 		}
 		r.readSuperlative(i, s)
@@ -62,7 +62,7 @@ func (r *reader) readSuperlative(i int, s superlative) {
 		limit = longRanking
 	}
 	w := r.lower(i)
-	if wordIs(w, "top", "best") && r.readRanking(from, to, s, limit) {
+	if wordIs(w, "top", "best", "bottom", "worst") && r.readRanking(from, to, s, limit) {
 		return
 	}
 	if wordIs(w, "most", "least") {
@@ -321,7 +321,7 @@ func (r *reader) addSuperlative(i item, desc bool, limit, from, to int) {
 	if i.agg == "" && i.column != nil && r.overGroups(i.column, from, to) {
 		i.agg = "sum"
 	}
-	shown := i.column != nil && i.agg == "" && r.zones.asked[from]
+	shown := i.column != nil && i.agg == "" && r.zones.asked[from] && !r.asksWho()
 	r.q.orders = append(r.q.orders, order{item: i, desc: desc, shown: shown})
 	r.q.limit = limit
 	name := "their number"

@@ -5,7 +5,7 @@ import "slices"
 // How trade is spoken of. Verbs of pieces ask how many changed hands, verbs of
 // money for how much.
 const (
-	tradeVerbs = "sold|sell|sells|selling|bought|buy|buys|buying|purchased|purchase|purchases|ordered|order"
+	tradeVerbs = "sold|sell|sells|selling|bought|buy|buys|buying|purchased|purchase|purchases|ordered|order|borrowed|borrow|borrows|lent|lend|rented|rent|rents|booked"
 	moneyVerbs = "spent|spend|spends|spending|paid|pays|pay|earned|earns|earn|makes|made|make|generates|generate|generated|brings|bring|brought"
 	takings    = "money|revenue|revenues|sales|turnover|income"
 	pieceWords = "units|pieces|items|copies|articles|goods"
@@ -64,7 +64,11 @@ func (r *reader) readJustBest(i int) bool {
 	if next := r.linkAfter(k); next != nil && r.isValueOnly(k) && r.isTable(next) != nil {
 		k = next // "top 5 garden products"
 	}
-	ends := i+1 >= len(r.tokens) || r.tokens[i+1].mark || wordIs(r.lower(i+1), "in", "of")
+	next := i + 1
+	if r.taken(next) && periods[r.lower(next)] != nil {
+		next++ // "our best month"
+	}
+	ends := next >= len(r.tokens) || r.tokens[next].mark || wordIs(r.lower(next), "in", "of", "ever")
 	if k == nil && !(ends && r.q.byPeriod()) {
 		return false
 	}
@@ -248,6 +252,9 @@ func (r *reader) readHowMuch(i int) bool {
 	if end < 0 {
 		return false
 	}
+	if r.readHowMuchDone(i, end) {
+		return true
+	}
 	verb := r.verbAfter(end, moneyVerbs+"|"+tradeVerbs)
 	h := r.happeningOf(nil)
 	if verb < 0 || h == nil || h.money == nil {
@@ -261,6 +268,25 @@ func (r *reader) readHowMuch(i int) bool {
 	r.chosen, r.event = true, h.table
 	r.note("the total " + h.money.name)
 	return true
+}
+
+// readHowMuchDone reads "how much did we harvest", where the table of what happened
+// has that name and tells one amount.
+func (r *reader) readHowMuchDone(i, end int) bool {
+	for _, m := range r.spoken {
+		c := r.amountSaid(m.link)
+		if m.link.from < end || c == nil || !r.free(m.link) {
+			continue
+		}
+		r.q.main = c.table
+		r.q.items = append(r.q.items, item{agg: "sum", column: c, at: i})
+		r.takeAll(i, end)
+		r.takeLink(m.link)
+		r.chosen, r.event = true, c.table
+		r.note("the total " + c.name)
+		return true
+	}
+	return false
 }
 
 // verbAfter is where one of some verbs stands after a token, in its sentence; -1

@@ -35,6 +35,7 @@ func (r *reader) readValues() {
 			} else {
 				i := len(r.q.conds) - 1
 				r.q.conds[i].texts = append(r.q.conds[i].texts, texts...)
+				r.q.conds[i].each = r.joinedWith(previous, k) == "and"
 				previous, last = k, &r.q.conds[i]
 				continue
 			}

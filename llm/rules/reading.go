@@ -35,6 +35,8 @@ type reader struct {
 	raw string
 	// event is the table of what happened, where the question is about that.
 	event *table
+	// when is the date that a verb of the question tells: "who joined in 2020".
+	when *column
 	// mayBeNone says that it is an answer when there is nothing.
 	mayBeNone bool
 	// part is where, from 1, the part is spoken of that a share is asked of.
@@ -65,12 +67,17 @@ func (r *reader) read() {
 	r.findTables()
 	r.findZones()
 	r.readSorting()
+	r.readNew()
 	r.readPeriods()
 	r.readGroups()
 	r.readEmpty()
 	r.readShares()
 	r.readChanges()
-	r.readTrade()
+	r.readDone()
+	r.readLatest()
+	if !r.chosen {
+		r.readTrade()
+	}
 	if !r.chosen {
 		r.readAbsence()
 	}

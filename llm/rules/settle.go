@@ -14,6 +14,7 @@ func (r *reader) settle() {
 	}
 	r.settleSuperlatives()
 	r.settleShare()
+	r.settleWho()
 	r.settleItems()
 	r.settleAbsence()
 	r.settlePresence()
@@ -194,6 +195,9 @@ func (r *reader) settlePresence() {
 			!r.joins.manyOf(q.main, m.table) {
 			continue
 		}
+		if r.lower(m.link.from-1) == "on" && wordIs(r.lower(m.link.from-2), "is", "are") {
+			r.doubt(0.5) // "on loan" is now, and not at any time
+		}
 		q.absent = append(q.absent, absence{table: m.table, at: m.link.from, present: true})
 		used = append(used, m.table)
 		r.note("with some " + join(m.table.words))
@@ -207,6 +211,7 @@ func (r *reader) settleNegations() {
 	if q.main == nil {
 		return
 	}
+	r.settleButNot()
 	for i := 0; i < len(q.conds); i++ {
 		c := q.conds[i]
 		if !c.negated || c.column.table == q.main || !r.joins.manyOf(q.main, c.column.table) {
@@ -218,7 +223,7 @@ func (r *reader) settleNegations() {
 		for n, o := range q.conds {
 			switch {
 			case n == i:
-			case o.column.table == c.column.table && !o.negated && r.sameSentence(o.at, c.at):
+			case o.column.table == c.column.table && !o.negated && r.sameSentence(o.at, c.at) && (r.solo() || o.column != c.column || o.op != "in"):
 				a.conds = append(a.conds, o)
 			default:
 				rest = append(rest, o)
@@ -227,6 +232,23 @@ func (r *reader) settleNegations() {
 		q.conds = rest
 		q.absent = append(q.absent, a)
 		i = -1
+	}
+}
+
+// settleButNot reads "in 2024 but not in 2025" of what happened to things: there
+// are rows of the one, and none of the other.
+func (r *reader) settleButNot() {
+	q := r.q
+	for n, c := range q.conds {
+		if c.op != "<>" || c.sub != "" || !r.related(c.column) || !slices.ContainsFunc(q.conds, func(o cond) bool { return o.column == c.column && o.op == "=" }) {
+			continue
+		}
+		c.op = "="
+		q.conds = slices.Delete(q.conds, n, n+1)
+		q.absent = append(q.absent, absence{table: c.column.table, at: len(r.tokens), conds: []cond{c}})
+		q.distinct = !q.aggregated()
+		r.mayBeNone = true
+		return
 	}
 }
 

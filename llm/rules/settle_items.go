@@ -35,6 +35,7 @@ func (r *reader) settleItems() {
 			r.doubt(0.5) // the name of what was named is no answer
 		}
 	}
+	r.settleEach()
 	r.settleSums()
 	r.settleTotals()
 	r.settlePeriods()
@@ -59,6 +60,9 @@ func (r *reader) settleItems() {
 		}
 	}
 	if !figures && len(q.having) == 0 && !q.ordersByFigure() {
+		if !r.settleWithin() && q.byPeriod() {
+			r.doubt(0.5) // nothing is given for the spans of time
+		}
 		q.groups, q.groupTable = nil, nil
 		return
 	}
@@ -67,7 +71,7 @@ func (r *reader) settleItems() {
 			q.items = append([]item{{column: c}}, q.items...)
 		}
 	}
-	for _, g := range q.groups {
+	for _, g := range slices.Backward(q.groups) {
 		if figures && !slices.ContainsFunc(q.items, func(i item) bool { return i.agg == "" && sameColumn(r.joins, i.column, g) }) {
 			q.items = append([]item{{column: g}}, q.items...)
 		}
@@ -83,6 +87,19 @@ func (r *reader) settleItems() {
 		if len(q.having) > 0 && !slices.ContainsFunc(q.items, func(i item) bool { return i.agg == "" }) {
 			q.groupTable = q.main
 		}
+	}
+}
+
+// settleEach gives the average of each where it is asked for of several: "the
+// average wage of men and women".
+func (r *reader) settleEach() {
+	q := r.q
+	if r.solo() || len(q.groups) > 0 || q.groupTable != nil || len(q.items) == 0 || slices.ContainsFunc(q.items, func(i item) bool { return i.agg != "avg" && i.agg != "median" }) {
+		return
+	}
+	if i := slices.IndexFunc(q.conds, func(c cond) bool { return c.each && c.op == "in" && !c.negated && c.or == 0 }); i >= 0 {
+		q.groups = append(q.groups, q.conds[i].column)
+		r.note("for each " + q.conds[i].column.name)
 	}
 }
 

@@ -89,6 +89,9 @@ var synonyms = groups(
 	"independence independent",
 	"goal goals scored",
 	"expectancy expected",
+	"loan borrow",
+	"rental rent",
+	"booking booked",
 )
 
 func groups(lines ...string) map[string]map[string]bool {
@@ -121,4 +124,5 @@ var shortForms = map[string]string{
 	"perc": "percentage", "dob": "birth", "abbrev": "abbreviation", "max": "maximum",
 	"min": "minimum", "pts": "points", "nat": "nationality", "mfr": "manufacturer", "yr": "year", "sec": "second", "attn": "attendance",
 	"ppl": "people", "emp": "employee", "cust": "customer", "prod": "product", "std": "standard", "temp": "temperature",
+	"kg": "kilogram", "kilo": "kilogram", "km": "kilometer",
 }

@@ -54,7 +54,7 @@ func alike(asked, named string) float64 {
 	switch {
 	case asked == named:
 		return 1
-	case shortForms[named] == asked || shortForms[asked] == named:
+	case shortForms[named] == asked || shortForms[asked] == named || shortForms[asked] != "" && shortForms[asked] == shortForms[named]:
 		return 0.95
 	case exactWords[asked] || exactWords[named]:
 		return 0
