@@ -18,8 +18,8 @@
 //   - how sure that is: doubts.go, and check.go, which tries a query out where
 //     that is cheap.
 //
-// plan.go, search.go and answer.go do the other jobs; explain.go says how a
-// question was read.
+// plan.go, follow.go, search.go and answer.go do the other jobs; explain.go says
+// how a question was read.
 //
 // No rule knows a dataset. The same question over the same data is read the same
 // way every time, and nothing here runs a query but to learn what a dataset holds

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"parley/llm"
@@ -15,10 +14,13 @@ func (r *Rules) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 	if question == "" {
 		return llm.Plan{}, llm.Unanswerable("The question is empty.")
 	}
-	if n := len(task.Earlier); n > 0 {
-		if full, ok := follow(task.Earlier[n-1].Question, question); ok {
+	if before := lastAsked(task.Earlier); before != "" {
+		if full, ok := follow(before, question); ok {
 			return llm.Plan{Steps: []string{full}, Reasoning: "Read with the question before it as: " + full}, nil
 		}
+	}
+	if phrase(tokenize(question), 0, "and? how|which|who many|much? of them|those|these") > 0 {
+		return llm.Plan{}, llm.Unanswerable("It is not clear what is pointed at. Ask in full, with the name of what you mean.")
 	}
 	steps := parts(question)
 	if len(steps) == 1 {
@@ -119,88 +121,4 @@ func leans(part string) bool {
 		return true
 	}
 	return !asks || words < 3
-}
-
-// follow writes out a question that leans on the one before: "and in Berlin?",
-// "what about 2020?".
-func follow(before, now string) (string, bool) {
-	tokens := tokenize(now)
-	rest := now
-	found := false
-	lower := strings.ToLower(strings.TrimSpace(now))
-	for _, start := range []string{"and what about ", "what about ", "how about ", "and how about ", "and for ", "and in ", "and ", "same for ", "the same for "} {
-		if strings.HasPrefix(lower, start) && len(lower) == len(strings.TrimSpace(now)) {
-			keep := ""
-			if fields := strings.Fields(start); wordIs(fields[len(fields)-1], "in", "for") {
-				keep = fields[len(fields)-1] + " "
-			}
-			rest, found = keep+strings.TrimSpace(now)[len(start):], true
-			break
-		}
-	}
-	if !found || len(tokens) == 0 {
-		return "", false
-	}
-	if t := tokenize(rest); len(t) > 0 && asking[t[0].lower] {
-		return strings.TrimSpace(rest), true
-	}
-	return swap(before, strings.TrimRight(strings.TrimSpace(rest), "?!. ")), true
-}
-
-// swap puts new words in the place of those of their kind in a question; at its
-// end when there are none.
-func swap(question, words string) string {
-	old, fresh := tokenize(question), tokenize(words)
-	question = strings.TrimRight(strings.TrimSpace(question), "?!. ")
-	var content []token
-	for _, t := range fresh {
-		if !t.mark && !stopWords[t.lower] {
-			content = append(content, t)
-		}
-	}
-	if len(content) == 0 {
-		return question + " " + words + "?"
-	}
-	isYear := len(content) == 1 && content[0].isNumber
-	match := func(t token) bool {
-		if isYear {
-			return t.isNumber && len(t.lower) == len(content[0].lower)
-		}
-		return t.capital && !t.isNumber
-	}
-	// The last run of words of the same kind, not counting the first word.
-	end := -1
-	for i := len(old) - 1; i > 0; i-- {
-		if match(old[i]) {
-			end = i
-			break
-		}
-	}
-	if end < 0 {
-		if wordIs(fresh[0].lower, "in", "for", "at", "of", "from", "by", "on", "with") {
-			return question + " " + words + "?"
-		}
-		return question + " for " + words + "?"
-	}
-	start := end
-	for start > 1 && match(old[start-1]) {
-		start--
-	}
-	var run []string
-	for _, t := range old[start : end+1] {
-		run = append(run, t.text)
-	}
-	i := strings.LastIndex(question, run[0])
-	j := strings.LastIndex(question, run[len(run)-1])
-	if i < 0 || j < i {
-		return question + " " + words + "?"
-	}
-	var texts []string
-	for _, t := range fresh {
-		texts = append(texts, t.text)
-	}
-	if len(fresh) > 0 && slices.Contains([]string{"in", "for", "at", "of", "from", "by", "on", "with"}, fresh[0].lower) {
-		texts = texts[1:]
-	}
-	return question[:i] + strings.Join(texts, " ") + question[j+len(run[len(run)-1]):] + "?"
 }
