@@ -58,8 +58,10 @@ func (r *Rules) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, 
 		best := readings[0]
 		return llm.Query{SQL: best.sql, Reasoning: best.reasoning, Confidence: best.confidence}, nil
 	}
-	if q, ok := searchFor(tokens, passages); ok && len(task.Failed) == 0 {
-		return q, nil
+	if len(task.Failed) == 0 {
+		if q, ok, err := searchFor(ctx, task.Data, tokens, plain, passages); ok || err != nil {
+			return q, err
+		}
 	}
 	return llm.Query{}, notUnderstood(readings, tokens, plain, len(task.Failed) > 0)
 }
