@@ -196,7 +196,45 @@ func newcomersQuestions() map[string][][]any {
 		"How much is the Brass Desk Lamp?":                   {{desk}},
 		"What is the average order value?":                   {{tally(all, amount)[0][1].(float64) / float64(len(sample.Orders()))}},
 		"What is the average number of orders per customer?": {{float64(len(sample.Orders())) / float64(len(tally(customer, one)))}},
+		"How many customers bought toys in 2025?":            {{len(tally(when(customer, both(toy, in2025)), one))}},
+		"What is the revenue by country in 2024?":            tally(when(country, func(o demoOrder) bool { return year(o) == "2024" }), amount),
+		"How often was the Brass Desk Lamp ordered?":         figures(tally(when(all, func(o demoOrder) bool { return product(o) == "Brass Desk Lamp" }), one)),
+		"How many orders were placed after June 2025?":       figures(tally(when(all, func(o demoOrder) bool { return month(o) > "2025-06" }), one)),
+		"How many orders in the first quarter of 2025?":      figures(tally(when(all, func(o demoOrder) bool { return in2025(o) && month(o) < "2025-04" }), one)),
+		"How many cancelled and returned orders are there?":  figures(tally(when(all, func(o demoOrder) bool { return returned(o) || cancelled(o) }), one)),
+		"What was our best year?":                            keys(tally(year, amount)[:1]),
+		"Who ordered most recently?":                         {{customer(newest()), newest().OrderedAt}},
+		"When was the last order?":                           {{newest().OrderedAt}},
+		"Number of new customers per year":                   newCustomers(),
+		"Which products have less than 10 in stock?":         productsThat(func(p sample.Product) bool { return p.Stock < 10 }),
+		"Which products are in the kitchen category?":        productsThat(func(p sample.Product) bool { return p.Category == "Kitchen" }),
 	}
+}
+
+// newest is the order that was placed last.
+func newest() demoOrder {
+	return slices.MaxFunc(demoOrders(), func(a, b demoOrder) int { return strings.Compare(a.OrderedAt, b.OrderedAt) })
+}
+
+// newCustomers counts those who signed up, by year.
+func newCustomers() (rows [][]any) {
+	counts := map[string]int{}
+	for _, c := range sample.Customers() {
+		counts[c.SignedUpOn[:len("2025")]]++
+	}
+	for year, n := range counts {
+		rows = append(rows, []any{year, n})
+	}
+	return rows
+}
+
+func productsThat(fits func(sample.Product) bool) (names [][]any) {
+	for _, p := range sample.Products() {
+		if fits(p) {
+			names = append(names, []any{p.Name})
+		}
+	}
+	return names
 }
 
 // when gives a key to the orders that meet a condition, and none to the others.
