@@ -20,12 +20,12 @@ func phrase(tokens []token, at int, pattern string) int {
 	if at < 0 {
 		return -1
 	}
-	for _, part := range strings.Fields(pattern) {
+	for part := range strings.FieldsSeq(pattern) {
 		optional := strings.HasSuffix(part, "?")
 		part = strings.TrimSuffix(part, "?")
 		ok := false
 		if at < len(tokens) {
-			for _, w := range strings.Split(part, "|") {
+			for w := range strings.SplitSeq(part, "|") {
 				if tokens[at].lower == w {
 					ok = true
 					break
