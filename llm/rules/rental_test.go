@@ -67,6 +67,7 @@ func TestAllWordsCount(t *testing.T) {
 		"Which bikes are in the cargo kind?":                 "Moss Hauler",
 		"Which bikes have less than 5 in reserve?":           "Blue Racer;Red Racer",
 		"What is the most expensive bike of each kind?":      "Cargo,Moss Hauler,80.0;Road,Blue Racer,50.0",
+		"latest rental per bike":                             "Blue Racer,5,2023-11-30;Moss Hauler,4,2023-05-20;Red Racer,3,2023-02-10",
 		"Rentals per year and source":                        "2022,desk,1;2022,web,1;2023,desk,1;2023,web,2",
 		"How many web and desk rentals are there?":           "5",
 		"rentals in 2023 by source":                          "desk,1;web,2",

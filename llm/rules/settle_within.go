@@ -13,14 +13,15 @@ func (r *reader) settleWithin() bool {
 	if r.solo() || len(q.orders) != 1 || q.limit == 0 || q.offset > 0 || q.orders[0].item.column == nil {
 		return false
 	}
-	keys := slices.Clone(q.groups)
+	keys, within := slices.Clone(q.groups), slices.Clone(q.groups)
 	if q.groupTable != nil && q.groupTable != q.main {
-		keys = append(keys, nameColumn(q.groupTable))
+		// Two may have the same name.
+		keys, within = append(keys, nameColumn(q.groupTable)), append(within, keyColumn(q.groupTable))
 	}
-	if len(keys) == 0 || slices.Contains(keys, nil) {
+	if len(keys) == 0 || slices.Contains(keys, nil) || slices.Contains(within, nil) {
 		return false
 	}
-	q.within, q.groups, q.groupTable = keys, nil, nil
+	q.within, q.groups, q.groupTable = within, nil, nil
 	for _, c := range append(slices.Clone(keys), q.orders[0].item.column) {
 		if slices.ContainsFunc(q.items, func(i item) bool { return i.agg == "" && i.column == c }) {
 			continue
