@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"parley/llm"
@@ -123,17 +125,13 @@ func tableAnswer(columns []string, rows [][]string, truncated bool, cite string)
 
 // cells are the values of a result as texts that are safe in Markdown.
 func cells(rows llm.Rows) (columns []string, values [][]string) {
-	columns, values = cellsRaw(rows)
-	for _, row := range values {
-		for i := range row {
-			row[i] = plainCell(row[i])
-		}
-	}
-	return columns, values
+	return texts(rows, func(value json.RawMessage) string { return plainCell(shortNumber(value)) })
 }
 
 // cellsRaw are the values of a result as texts.
-func cellsRaw(rows llm.Rows) (columns []string, values [][]string) {
+func cellsRaw(rows llm.Rows) (columns []string, values [][]string) { return texts(rows, jsonText) }
+
+func texts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {
 			columns = append(columns, c)
@@ -146,11 +144,25 @@ func cellsRaw(rows llm.Rows) (columns []string, values [][]string) {
 		}
 		texts := make([]string, len(columns))
 		for i, c := range columns {
-			texts[i] = jsonText(row[c])
+			texts[i] = text(row[c])
 		}
 		values = append(values, texts)
 	}
 	return columns, values
+}
+
+// shortNumber is jsonText with figures as people write them. The rows have all of
+// their digits.
+func shortNumber(value json.RawMessage) string {
+	var n float64
+	_, decimals, _ := strings.Cut(string(value), ".")
+	switch {
+	case len(decimals) <= 4 || json.Unmarshal(value, &n) != nil:
+		return jsonText(value)
+	case math.Abs(n) >= 1:
+		return strconv.FormatFloat(math.Round(n*100)/100, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(n, 'g', 4, 64)
 }
 
 // jsonText is a JSON value as text; null is none.
@@ -203,7 +215,19 @@ func passagesAnswer(columns []string, rows [][]string, cite string) string {
 			break
 		}
 		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s, passage %s",
-			plain(row[at["text"]], maxPassage), plainCell(row[at["document"]]), plainCell(row[at["passage"]]))
+			quoted(row[at["text"]]), plainCell(row[at["document"]]), plainCell(row[at["passage"]]))
 	}
 	return b.String()
+}
+
+// quoted is a passage on one line, with its heading, where it begins with one, in
+// bold.
+func quoted(text string) string {
+	marks := len(text) - len(strings.TrimLeft(text, "#"))
+	heading, rest, _ := strings.Cut(text[marks:], "\n")
+	heading = strings.TrimSpace(heading)
+	if marks == 0 || heading == "" {
+		return plain(text, maxPassage)
+	}
+	return strings.TrimSpace("**" + plainCell(heading) + "** " + plain(strings.TrimSpace(rest), maxPassage))
 }

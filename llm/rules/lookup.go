@@ -105,7 +105,7 @@ func openPhrases(tokens []token, links []*link) []openPhrase {
 					words = nil
 					break
 				}
-				content = content || !taken[i] && !stopWords[tokens[i].lower]
+				content = content || !taken[i] && !stopWords[tokens[i].lower] && !asksForFigure(tokens[i])
 				words = append(words, strings.ToLower(tokens[i].text))
 			}
 			if len(words) == length && content && !stopWords[words[0]] && !stopWords[words[length-1]] && !quietWords[words[0]] {
@@ -114,4 +114,12 @@ func openPhrases(tokens []token, links []*link) []openPhrase {
 		}
 	}
 	return all
+}
+
+// asksForFigure reports whether a word is much more likely to say what is asked for
+// than to be a value: "average", "highest".
+func asksForFigure(t token) bool {
+	_, greatest := superlatives[t.lower]
+	_, one := aggregates[t.lower]
+	return (greatest || one) && !t.capital && t.quote == 0
 }

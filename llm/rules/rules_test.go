@@ -44,7 +44,7 @@ func ask(tb testing.TB, d *duck, datasets []llm.Dataset, question string) string
 	if err != nil {
 		tb.Fatalf("%s\n%s\n%v", question, q.SQL, err)
 	}
-	_, cells := cells(rows)
+	_, cells := cellsRaw(rows)
 	var lines []string
 	for _, row := range cells {
 		lines = append(lines, strings.Join(row, ","))
