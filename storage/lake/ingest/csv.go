@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"parley/storage"
 )
@@ -47,12 +49,6 @@ func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, cand
 	if err != nil {
 		return nil, err
 	}
-	if whole.wrong == nil && whole.unsure() {
-		scanner.exact = true
-		if whole, err = scanner.scanFile(ctx, path, offset, func(int64, int64) {}); err != nil {
-			return nil, err
-		}
-	}
 	if p := whole.wrong; p != nil {
 		return nil, refuse("%s: %s", place(name, lines+p.line+1, p.column), p.reason)
 	}
@@ -60,12 +56,9 @@ func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, cand
 	file := &csvFile{path: path, separator: separator, header: true, names: names, found: make([]*family, len(names))}
 	t := &table{name: name, rows: whole.rows, read: file.read, columns: make([]storage.Column, len(names))}
 	for i := range names {
-		f, wrong := whole.tallies[i].resolve()
-		if wrong != nil {
-			return nil, refuse("%s: %s is not %s", place(name, lines+wrong.row+1, names[i]), quote(wrong.value), wrong.family.what)
-		}
-		file.found[i] = f
-		t.columns[i] = storage.Column{Name: names[i], Type: csvType(&whole.tallies[i], f)}
+		seen := whole.columns[i].seen
+		file.found[i] = familyOf(seen)
+		t.columns[i] = storage.Column{Name: names[i], Type: csvType(seen, file.found[i])}
 	}
 	// DuckDB's reader is strict about line ends and has its own mind about
 	// blank lines and quotes out of place.
@@ -86,18 +79,9 @@ func endsAlike(header []byte, rows *csvBlock) bool {
 	return rows.paired == 0
 }
 
-func (b *csvBlock) unsure() bool {
-	for i := range b.tallies {
-		if b.tallies[i].unsure() {
-			return true
-		}
-	}
-	return false
-}
-
-func csvType(t *tally, f *family) string {
+func csvType(seen kindSet, f *family) string {
 	switch {
-	case t.total() == 0:
+	case seen == 0:
 		return typeNull
 	case f == nil:
 		return typeVarchar
@@ -146,6 +130,21 @@ func place(name string, line int64, column string) string {
 	}
 	return fmt.Sprintf("%s, line %d, column %s", name, line, quote(column))
 }
+
+// excerpt is as much of a value as a message shows.
+func excerpt(value []byte) string {
+	const most = 60
+	if len(value) <= most {
+		return string(value)
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(value[cut]) {
+		cut--
+	}
+	return string(value[:cut]) + "…"
+}
+
+func quote(s string) string { return strconv.Quote(s) }
 
 // measure notes how large the file is that DuckDB will read.
 func (t *table) measure(path string) error {

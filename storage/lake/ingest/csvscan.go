@@ -15,22 +15,20 @@ const maxRecord = 2_000_000
 // several: by itself it would take sixteen times the longest row.
 const csvBuffer = 2*maxRecord + 100_000
 
-// csvScanner proves and tallies records of CSV: fields separated by one
-// character, quoted with " where they hold it, line ends or quotes, a quote
-// within quotes doubled.
+// csvScanner proves records of CSV, and learns the kinds of their values: fields
+// separated by one character, quoted with " where they hold it, line ends or
+// quotes, a quote within quotes doubled.
 type csvScanner struct {
 	separator byte
 	names     []string
 	stop      [256]bool
-	// exact makes it look at every value, plainly text or not.
-	exact bool
 	// copyTo, unless nil, gets the records in a form that leaves no questions.
 	copyTo io.Writer
 }
 
 // csvBlock is what a scanner found in a run of records. Lines count from 0.
 type csvBlock struct {
-	tallies []tally
+	columns []csvColumn
 	rows    int64
 	lines   int64
 	// bare counts line ends of LF alone, paired those of CR LF.
@@ -39,6 +37,13 @@ type csvBlock struct {
 	// stray says that a quote stands in a field that is not quoted.
 	stray bool
 	wrong *csvProblem
+}
+
+// csvColumn is the kinds of values that a column has. Last is the latest: values
+// of a column are mostly alike.
+type csvColumn struct {
+	seen kindSet
+	last kind
 }
 
 // csvProblem is a rule that a record breaks.
@@ -56,7 +61,7 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 	return s
 }
 
-func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{tallies: make([]tally, len(s.names))} }
+func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]csvColumn, len(s.names))} }
 
 // scan reads whole records and gives how many bytes they have. With final, the
 // end of buf is the end of the file.
@@ -167,7 +172,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			last = true
 		}
 		if column < len(s.names) && len(value) > 0 {
-			s.look(&b.tallies[column], line, value)
+			b.columns[column].look(value)
 		}
 		if s.copyTo != nil {
 			s.copyField(column, buf[start:pos], stray)
@@ -216,20 +221,16 @@ func (s *csvScanner) nextStop(buf []byte, pos int) int {
 	return pos
 }
 
-// look tallies a value. A column that is plainly text is looked at now and then.
-func (s *csvScanner) look(t *tally, line int64, value []byte) {
-	switch {
-	case t.count[t.last] == 0:
-	case t.last >= kindCode:
-		if !s.exact && t.count[t.last] >= 256 && (t.skipped+t.count[t.last])&63 != 0 {
-			t.skipped++
-			return
-		}
-	case stillIs(t.last, value):
-		t.count[t.last]++
+// look notes a value's kind. Once there is text, the column is text whatever
+// follows.
+func (c *csvColumn) look(value []byte) {
+	if c.last == kindText {
 		return
 	}
-	t.add(classify(value), line, value)
+	if !stillIs(c.last, value) {
+		c.last = classify(value)
+	}
+	c.seen.add(c.last)
 }
 
 // closingQuote gives where the quote that opens buf is closed, and the lines
@@ -269,8 +270,8 @@ func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem 
 
 // merge adds the block that follows.
 func (b *csvBlock) merge(next *csvBlock) {
-	for i := range b.tallies {
-		b.tallies[i].merge(&next.tallies[i], b.lines)
+	for i := range b.columns {
+		b.columns[i].seen |= next.columns[i].seen
 	}
 	if next.wrong != nil && b.wrong == nil {
 		next.wrong.line += b.lines

@@ -1,6 +1,6 @@
 // Package ingest turns files and rows that people bring into immutable Parquet
-// files, strictly: a source is taken whole or refused whole, with the line, the
-// column and the reason in words for a person.
+// files, strictly: a source is taken whole or, where it cannot be read, refused
+// whole, with the line and the reason in words for a person.
 //
 // It reads every source twice. A first pass in Go decides the format, checks
 // each byte and row, and learns from all rows, never from a sample, what types
@@ -23,6 +23,10 @@
 //   - The session's TimeZone must be UTC: instants that became text depend on it.
 //
 // # Types
+//
+// A column has the narrowest type that holds all its values, and is text where
+// no other does, be it for a single value of millions, wherever it stands.
+// Digits that a number would not give back, such as 007, are text.
 //
 // Columns have one of: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, DATE,
 // TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP WITH TIME ZONE, BLOB, JSON, NULL, a

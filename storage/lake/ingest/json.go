@@ -44,7 +44,9 @@ type jsonFile struct {
 
 type jsonColumn struct {
 	name string
-	tally
+	seen kindSet
+	// elements are the kinds of the values inside lists.
+	elements kindSet
 	// attempt is the last reading of a row that had the column.
 	attempt int64
 }
@@ -72,11 +74,7 @@ func (r *run) checkJSON(ctx context.Context, path, name string) (*table, error) 
 	t := &table{name: name, rows: f.rows}
 	for i := range f.columns {
 		c := &f.columns[i]
-		typ, err := f.resolve(c)
-		if err != nil {
-			return nil, err
-		}
-		t.columns = append(t.columns, storage.Column{Name: c.name, Type: typ})
+		t.columns = append(t.columns, storage.Column{Name: c.name, Type: c.typ()})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", name)
@@ -284,26 +282,15 @@ func (f *jsonFile) addColumn(key []byte) (int, error) {
 	return len(f.columns) - 1, nil
 }
 
-// commit counts the values of a row that is whole.
+// commit notes the values of a row that is whole.
 func (f *jsonFile) commit(row []byte) error {
 	if !utf8.Valid(row) {
 		return f.wrong("it is not UTF-8 text; save the file as UTF-8")
 	}
-	at := f.line
-	if f.array || f.anonymous {
-		at = f.rows
-	}
 	for _, m := range f.pending {
 		c := &f.columns[m.column]
-		c.add(m.value.kind, at, m.value.raw)
-		if m.value.kind == kindList {
-			if c.elements == nil {
-				c.elements = &tally{}
-			}
-			for _, k := range m.value.elements {
-				c.elements.count[k]++
-			}
-		}
+		c.seen.add(m.value.kind)
+		c.elements |= m.value.elements
 	}
 	ends := int64(bytes.Count(row, []byte{'\n'}))
 	f.lines = f.lines && ends == 0

@@ -27,9 +27,8 @@ type jsonScanner struct {
 type jsonValue struct {
 	kind kind
 	null bool
-	raw  []byte
 	// elements are the kinds of a list's scalars.
-	elements []kind
+	elements kindSet
 }
 
 func (s *jsonScanner) skip() {
@@ -110,19 +109,18 @@ func (s *jsonScanner) value(depth int) (jsonValue, error) {
 	if err != nil {
 		return jsonValue{}, err
 	}
-	start := s.pos
 	switch {
 	case c == '{':
 		err := s.object(func([]byte) error {
 			_, err := s.value(depth + 1)
 			return err
 		})
-		return jsonValue{kind: kindNested, raw: s.buf[start:s.pos]}, err
+		return jsonValue{kind: kindNested}, err
 	case c == '[':
 		return s.list(depth)
 	case c == '"':
 		raw, err := s.text()
-		return jsonValue{kind: stringKind(raw), raw: raw}, err
+		return jsonValue{kind: stringKind(raw)}, err
 	case c == '-' || isDigit(c):
 		return s.number()
 	}
@@ -133,7 +131,7 @@ func (s *jsonScanner) value(depth int) (jsonValue, error) {
 		got := s.buf[s.pos:min(len(s.buf), s.pos+len(word))]
 		if string(got) == word {
 			s.pos += len(word)
-			return jsonValue{kind: kindBool, null: c == 'n', raw: got}, nil
+			return jsonValue{kind: kindBool, null: c == 'n'}, nil
 		}
 		if len(got) < len(word) && string(got) == word[:len(got)] {
 			return jsonValue{}, errPartial
@@ -143,7 +141,6 @@ func (s *jsonScanner) value(depth int) (jsonValue, error) {
 }
 
 func (s *jsonScanner) list(depth int) (jsonValue, error) {
-	start := s.pos
 	v := jsonValue{kind: kindList}
 	s.pos++
 	for first := true; ; first = false {
@@ -153,7 +150,6 @@ func (s *jsonScanner) list(depth int) (jsonValue, error) {
 		}
 		if c == ']' {
 			s.pos++
-			v.raw = s.buf[start:s.pos]
 			return v, nil
 		}
 		if !first {
@@ -176,7 +172,7 @@ func (s *jsonScanner) list(depth int) (jsonValue, error) {
 		case element.kind == kindList || element.kind == kindNested:
 			v.kind = kindNested
 		case !element.null:
-			v.elements = append(v.elements, element.kind)
+			v.elements.add(element.kind)
 		}
 	}
 }
@@ -214,8 +210,7 @@ func (s *jsonScanner) number() (jsonValue, error) {
 		return jsonValue{}, s.unexpected("a number")
 	}
 	s.pos = i
-	raw := s.buf[start:i]
-	return jsonValue{kind: classifyNumber(raw), raw: raw}, nil
+	return jsonValue{kind: classifyNumber(s.buf[start:i])}, nil
 }
 
 // text reads a string and gives what stands between its quotes.

@@ -7,35 +7,26 @@ import (
 	"parley/storage"
 )
 
-// resolve gives a column's type. Only dates and times can be mistaken: other
-// values of different types in one key are how JSON is, and become text.
-func (f *jsonFile) resolve(c *jsonColumn) (string, error) {
-	total := c.total()
+// typ gives a column's type.
+func (c *jsonColumn) typ() string {
+	lists := setOf(kindList)
 	switch {
-	case total == 0:
-		return typeNull, nil
-	case c.count[kindList] == total && c.elements.total() == 0:
-		return typeEmptyList, nil
-	case c.count[kindList] == total:
-		if of, _ := c.elements.resolve(); of != nil && !of.temporal() {
-			return of.typ + "[]", nil
+	case c.seen == 0:
+		return typeNull
+	case c.seen == lists && c.elements == 0:
+		return typeEmptyList
+	case c.seen == lists:
+		if of := familyOf(c.elements); of != nil && !of.temporal() {
+			return of.typ + "[]"
 		}
-		return typeVarchar + "[]", nil
-	case c.sum(kindList, kindNested) == total:
-		return typeJSON, nil
+		return typeVarchar + "[]"
+	case c.seen.within(setOf(kindList, kindNested)):
+		return typeJSON
 	}
-	of, wrong := c.tally.resolve()
-	if wrong != nil && wrong.family.temporal() && c.count[kindText] > 0 {
-		return "", refuse("%s, column %s: %s is not %s", f.at(wrong.row), quote(c.name), quote(wrong.value), wrong.family.what)
+	if of := familyOf(c.seen); of != nil {
+		return of.typ
 	}
-	if of == nil {
-		return typeVarchar, nil
-	}
-	return of.typ, nil
-}
-
-func (f *family) temporal() bool {
-	return f.typ == typeDate || f.typ == typeTime || f.typ == typeTimestamp || f.typ == typeInstant
+	return typeVarchar
 }
 
 // readJSON gives the SQL that reads a JSON file with the types that are wanted.

@@ -18,8 +18,6 @@ const (
 	kindFloat
 	// kindSpecial is NaN or an infinity: a number only among numbers.
 	kindSpecial
-	// kindID is digits that a number would not give back: 007, +49, 40 digits.
-	kindID
 	kindDate
 	// Dates with the year last: the day is first, the month is first, or both
 	// readings are possible.
@@ -33,16 +31,33 @@ const (
 	// every object.
 	kindList
 	kindNested
-	// kindCode is text with letters and digits, such as 12345-R.
-	kindCode
+	// kindText is all else, also digits that a number would not give back: 007,
+	// +49, 40 digits.
 	kindText
 	kinds
 )
 
+// kindSet is the kinds that some values have.
+type kindSet uint32
+
+func setOf(kinds ...kind) (s kindSet) {
+	for _, k := range kinds {
+		s.add(k)
+	}
+	return s
+}
+
+func (s *kindSet) add(k kind) { *s |= 1 << k }
+
+// within reports whether no kind is outside another set.
+func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
+
+// meets reports whether some kind is in another set too.
+func (s kindSet) meets(other kindSet) bool { return s&other != 0 }
+
 // classify gives the kind of a text value that is not empty. Whatever it calls a
 // number, date or time, DuckDB reads as such, to the same value.
-func classify(value []byte) kind {
-	b := value
+func classify(b []byte) kind {
 	// Blanks around a number or a date carry nothing; in text they stay.
 	if b[0] == ' ' || b[len(b)-1] == ' ' {
 		b = bytes.Trim(b, " ")
@@ -52,37 +67,33 @@ func classify(value []byte) kind {
 	}
 	switch c := b[0]; {
 	case c >= '0' && c <= '9':
-		return classifyDigits(b, value)
+		return classifyDigits(b)
 	case c == '-' || c == '.':
 		if k := classifyNumber(b); k != kindText {
 			return k
 		}
 		if c == '-' {
-			return special(b[1:], value)
-		}
-	case c == '+':
-		if k := classifyNumber(b[1:]); k == kindInt || k == kindBig || k == kindFloat || k == kindID {
-			return kindID
+			return special(b[1:])
 		}
 	case c == 't' || c == 'T' || c == 'f' || c == 'F':
 		if equalFold(b, "true") || equalFold(b, "false") {
 			return kindBool
 		}
 	case c == 'n' || c == 'N' || c == 'i' || c == 'I':
-		return special(b, value)
+		return special(b)
 	}
-	return textKind(value)
+	return kindText
 }
 
-func special(b, value []byte) kind {
+func special(b []byte) kind {
 	if equalFold(b, "nan") || equalFold(b, "inf") || equalFold(b, "infinity") {
 		return kindSpecial
 	}
-	return textKind(value)
+	return kindText
 }
 
 // classifyDigits is for values that start with a digit.
-func classifyDigits(b, value []byte) kind {
+func classifyDigits(b []byte) kind {
 	n := 1
 	for n < len(b) && isDigit(b[n]) {
 		n++
@@ -105,11 +116,9 @@ func classifyDigits(b, value []byte) kind {
 		}
 	}
 	if c := b[n]; c == '.' || c == 'e' || c == 'E' {
-		if k := classifyNumber(b); k != kindText {
-			return k
-		}
+		return classifyNumber(b)
 	}
-	return textKind(value)
+	return kindText
 }
 
 // classifyNumber knows whole numbers and fractions with an optional minus;
@@ -148,11 +157,11 @@ func classifyNumber(b []byte) kind {
 		// Too large or too small for a double would become infinity or zero.
 		f, err := strconv.ParseFloat(string(b), 64)
 		if err != nil || math.IsInf(f, 0) || (f == 0 && bytes.ContainsAny(digits[:i], "123456789")) {
-			return kindID
+			return kindText
 		}
 	}
 	if whole > 1 && digits[0] == '0' {
-		return kindID
+		return kindText
 	}
 	return kindFloat
 }
@@ -172,32 +181,16 @@ func exponent(b []byte) bool {
 func wholeNumber(b, digits []byte) kind {
 	switch {
 	case len(digits) > 1 && digits[0] == '0':
-		return kindID
+		return kindText
 	case len(digits) <= 18:
 		return kindInt
 	case len(digits) > 38:
-		return kindID
+		return kindText
 	}
 	if _, err := strconv.ParseInt(string(b), 10, 64); err != nil {
 		return kindBig
 	}
 	return kindInt
-}
-
-func textKind(b []byte) kind {
-	letter, digit := false, false
-	for _, c := range b[:min(len(b), 64)] {
-		switch {
-		case isDigit(c):
-			digit = true
-		case c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80:
-			letter = true
-		}
-	}
-	if letter && digit {
-		return kindCode
-	}
-	return kindText
 }
 
 func isDigit(c byte) bool { return c-'0' < 10 }

@@ -1,0 +1,64 @@
+package ingest
+
+// Names of types, as columns carry them.
+const (
+	typeBoolean     = "BOOLEAN"
+	typeBigint      = "BIGINT"
+	typeWhole       = "DECIMAL(38,0)"
+	typeDouble      = "DOUBLE"
+	typeVarchar     = "VARCHAR"
+	typeDate        = "DATE"
+	typeTime        = "TIME"
+	typeTimestamp   = "TIMESTAMP"
+	typeInstant     = "TIMESTAMP WITH TIME ZONE"
+	typeJSON        = "JSON"
+	typeTimestampNS = "TIMESTAMP_NS"
+	typeBlob        = "BLOB"
+	// typeNull is a column without a value so far: whatever comes decides.
+	typeNull = "NULL"
+	// typeEmptyList is a column of nothing but empty JSON lists. It never
+	// leaves this package: it joins any list, and alone becomes JSON.
+	typeEmptyList = "[]"
+)
+
+// family is a set of kinds that one type holds.
+type family struct {
+	typ   string
+	kinds kindSet
+	// need is kinds without one of which the others are not this type.
+	need kindSet
+	// layout is how strptime reads a date that is not ISO's.
+	layout string
+}
+
+// families are in order: the first that holds all values is the type.
+var families = []family{
+	{typ: typeBoolean, kinds: setOf(kindBool)},
+	{typ: typeBigint, kinds: setOf(kindInt)},
+	{typ: typeWhole, kinds: setOf(kindInt, kindBig)},
+	{typ: typeDouble, kinds: setOf(kindInt, kindFloat, kindSpecial), need: setOf(kindInt, kindFloat)},
+	{typ: typeDate, kinds: setOf(kindDate)},
+	{typ: typeTimestamp, kinds: setOf(kindDate, kindTimestamp)},
+	{typ: typeInstant, kinds: setOf(kindInstant)},
+	{typ: typeDate, kinds: setOf(kindDayFirst, kindEitherFirst), need: setOf(kindDayFirst), layout: "%d/%m/%Y"},
+	{typ: typeDate, kinds: setOf(kindMonthFirst, kindEitherFirst), need: setOf(kindMonthFirst), layout: "%m/%d/%Y"},
+	{typ: typeTime, kinds: setOf(kindTime)},
+}
+
+// familyOf gives the family that holds all values of a column with these kinds,
+// nil when they are text; without values, it is any. A single value that fits no other makes them text,
+// however many there are and wherever it stands: what a column becomes depends
+// on which values it has and on nothing else.
+func familyOf(seen kindSet) *family {
+	for i := range families {
+		f := &families[i]
+		if seen.within(f.kinds) && (f.need == 0 || seen.meets(f.need)) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *family) temporal() bool {
+	return f.typ == typeDate || f.typ == typeTime || f.typ == typeTimestamp || f.typ == typeInstant
+}
