@@ -22,6 +22,9 @@ type Config struct {
 	BaseURL string
 }
 
+// connections are those to models, that nobody else closes.
+var connections = http.DefaultTransport.(*http.Transport).Clone()
+
 // Open prepares a model for asking. It checks the whole of cfg, and calls no
 // one: a wrong key or an unknown model shows with the first question. The
 // error is [ErrNoKey] where the provider needs a key and cfg has none. ctx
@@ -48,7 +51,7 @@ func Open(ctx context.Context, cfg Config) (*Model, error) {
 		model:    spec.Model,
 		key:      key,
 		sendKey:  p.bearer && key != "",
-		next:     http.DefaultTransport,
+		next:     connections,
 	}}
 	chat, err := p.open(target{model: spec.Model, key: key, baseURL: base, client: client})
 	if err != nil {
