@@ -44,6 +44,9 @@ func (f *feeds) rejoin(left *feed) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left.users++
+	if f.live[left.runID] == nil {
+		f.live[left.runID] = left
+	}
 	return left
 }
 

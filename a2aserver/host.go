@@ -113,6 +113,7 @@ var (
 	errStopping = errors.New("the host is stopping")
 	errTooLong  = errors.New("the run took too long")
 	errLogAway  = errors.New("an event could not be kept for now")
+	errNotBegun = errors.New("the run did not begin in time")
 )
 
 // New makes a Host. It takes up what others left when Start is called.

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -190,4 +191,51 @@ func TestPanicInProjection(t *testing.T) {
 	if got := numbers(t, h, asked.RunID); got != 1 {
 		t.Errorf("%d events, want the failure alone", got)
 	}
+}
+
+// lateLog keeps what it is told once it is let.
+type lateLog struct {
+	*sqlstore.Store
+	told chan func()
+}
+
+func newLateLog(t *testing.T, store *sqlstore.Store) (log lateLog, let gate) {
+	log, let = lateLog{store, make(chan func(), 100)}, make(gate)
+	go func() {
+		let.wait(t.Context())
+		for {
+			select {
+			case keep := <-log.told:
+				keep()
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return log, let
+}
+
+func (l lateLog) Append(change storage.TaskChange, done func(error)) {
+	l.told <- func() { l.Store.Append(change, done) }
+}
+
+// A run that did not begin in time is not worked on: whoever asked was told to ask
+// again.
+func TestLateBeginning(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		log, let := newLateLog(t, store)
+		h := newHost(t, log, waiting, func(cfg *Config) { cfg.RequestTimeout = 50 * time.Millisecond })
+		ctx, cancel := h.bounded(t.Context())
+		defer cancel()
+		if _, err := h.Ask(ctx, alice, inShop); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("asked: %v", err)
+		}
+		let.open()
+		eventually(t, "the run has failed", func() bool {
+			tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 10})
+			return err == nil && len(tasks) == 1 && tasks[0].State == string(a2a.TaskStateFailed)
+		})
+	})
 }

@@ -105,6 +105,9 @@ func (r *run) begun(ctx context.Context) error {
 	case <-r.started:
 		return r.refused
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			r.stop(errNotBegun) // whoever asked is told to ask again
+		}
 		return ctx.Err()
 	}
 }
@@ -155,6 +158,7 @@ func (r *run) brokeOff(err error) {
 	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
+	<-r.started
 	if r.refused == nil && errors.Is(err, errLogAway) {
 		// It goes on from what the log has, when it answers again: see leaveOrphans.
 		r.host.Logger.Warn("a run waits for the log", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)

@@ -63,7 +63,7 @@ func explain(err error) (code, reason string) {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return codeNotFound, "the namespace is not there, or you may not read it any more"
-	case errors.Is(err, storage.ErrUnavailable):
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrTooMany):
 		return codeUnavailable, wordsOf(err, "the data cannot be reached now; try again soon")
 	case errors.Is(err, errJobTimeout):
 		return codeTimeout, "the language model took too long"

@@ -210,13 +210,18 @@ func (w *Work) search(ctx context.Context, search llm.Search) (storage.QueryResu
 }
 
 // patiently asks for data again while it is away, or busy with others or with the
-// same user's other runs, as long as the agents' patience lasts.
+// same user's other runs, as long as the agents' patience lasts from then on.
 func patiently[T any](ctx context.Context, w *Work, ask func() (T, error)) (T, error) {
-	deadline := time.Now().Add(w.config.Patience)
+	var deadline time.Time
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		answer, err := ask()
-		later := errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrTooMany)
-		if !later || !time.Now().Add(wait).Before(deadline) {
+		if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrTooMany) {
+			return answer, err
+		}
+		if deadline.IsZero() {
+			deadline = time.Now().Add(w.config.Patience)
+		}
+		if !time.Now().Add(wait).Before(deadline) {
 			return answer, err
 		}
 		select {

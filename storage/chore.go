@@ -26,7 +26,7 @@ type Chores interface {
 	EndChore(ctx context.Context, chore Chore) error
 }
 
-// DoChore does a chore, unless somebody is at it or has done it within rest: then
+// DoChore does a chore, unless somebody is at it or has begun it within rest: then
 // it does nothing. Of a process that dies it is left to others after lasts. The
 // context of f ends when the chore is, or may be, another's.
 func DoChore(ctx context.Context, chores Chores, name, holder string, lasts, rest time.Duration, f func(context.Context) error) error {
@@ -37,9 +37,11 @@ func DoChore(ctx context.Context, chores Chores, name, holder string, lasts, res
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	if err = keeping(ctx, chores, chore, lasts, f); err != nil {
 		rest = 0
 	}
+	rest -= time.Since(began)
 	return errors.Join(err, endChore(context.WithoutCancel(ctx), chores, chore, rest))
 }
 

@@ -157,12 +157,14 @@ func shortNumber(value json.RawMessage) string {
 	var n float64
 	_, decimals, _ := strings.Cut(string(value), ".")
 	switch {
-	case len(decimals) <= 4 || json.Unmarshal(value, &n) != nil:
+	case len(decimals) <= 4 || json.Unmarshal(value, &n) != nil, math.Abs(n) >= 1e15, math.Abs(n) < 1e-9:
 		return jsonText(value)
-	case math.Abs(n) >= 1:
-		return strconv.FormatFloat(math.Round(n*100)/100, 'f', -1, 64)
 	}
-	return strconv.FormatFloat(n, 'g', 4, 64)
+	digits := 2
+	if math.Abs(n) < 1 {
+		digits = 3 - int(math.Floor(math.Log10(math.Abs(n))))
+	}
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(n, 'f', digits, 64), "0"), ".")
 }
 
 // jsonText is a JSON value as text; null is none.

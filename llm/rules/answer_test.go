@@ -25,8 +25,8 @@ func TestAnswer(t *testing.T) {
 		want string
 	}{
 		{"a figure", llm.Step{Rows: rowsOf([]string{"count"}, `{"count": 3}`)}, "The count is **3**. [step 1]"},
-		{"a long figure", llm.Step{Rows: rowsOf([]string{"share", "mean", "sum", "version"}, `{"share": 0.0012345678, "mean": -84.4400384985563, "sum": 12.3456, "version": "1.23456"}`)},
-			"The share is **0.001235**, mean is **-84.44**, sum is **12.3456** and version is **1.23456**. [step 1]"},
+		{"a long figure", llm.Step{Rows: rowsOf([]string{"share", "mean", "sum", "version"}, `{"share": 0.0000123456, "mean": -84.4400384985563, "sum": 6.02214076e23, "version": "1.23456"}`)},
+			"The share is **0.00001235**, mean is **-84.44**, sum is **6.02214076e23** and version is **1.23456**. [step 1]"},
 		{"a row", llm.Step{Rows: rowsOf([]string{"name", "age"}, `{"name": "Rex", "age": 3}`)}, "The name is **Rex** and age is **3**. [step 1]"},
 		{"nothing", llm.Step{Rows: rowsOf([]string{"name"})}, "Nothing in the data matches that. [step 1]"},
 		{"values", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "A"}`, `{"name": "B"}`)}, "There are 2 values of name: **A** and **B**. [step 1]"},

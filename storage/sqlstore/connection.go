@@ -53,10 +53,10 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, errors.Join(err, ctx.Err())
 	}
 	conn := &connection{made.(pqConn), l}
-	if _, err := conn.ExecContext(ctx, c.settings, nil); err != nil {
+	if err := l.established(); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if err := l.established(); err != nil {
+	if _, err := conn.ExecContext(ctx, c.settings, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
