@@ -33,7 +33,7 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	if err != nil {
 		return err
 	}
-	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.size("size")}
+	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.size("size"), For: ref}
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -87,22 +87,35 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	if err := s.mayIngest(c, caller, ref); err != nil {
 		return err
 	}
-	file, err := s.Store.UploadByKey(c.Request.Context(), caller, upload.Key)
+	file, err := s.uploadFor(c, caller, ref, upload.Key)
 	if err != nil {
 		return err
 	}
 	if _, err := s.Uploads.Finish(c.Request.Context(), caller, file.SessionID, file.FileID, upload, parts); err != nil {
 		return err
 	}
-	if err := s.ensureDataset(c, caller, ref, patch); err != nil {
-		return err
+	ingestion := storage.NewIngestion{
+		ID: following(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Define: &patch,
 	}
-	ingestion := storage.NewIngestion{ID: following(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}}
-	return s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
+	err = s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
+	if errors.Is(err, storage.ErrConflict) {
+		err = storage.Errorf(storage.ErrConflict, "the upload was finished before, and the dataset that its rows went to has another name now")
+	}
+	return err
+}
+
+// uploadFor finds an upload that was prepared for a dataset, by its key.
+func (s *Server) uploadFor(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
+	file, err := s.Store.UploadByKey(c.Request.Context(), caller, key)
+	if err == nil && key != storage.UploadKey(file.FileID, ref) {
+		err = storage.Invalid(storage.FieldError{Field: "key", Message: "is that of an upload which was not prepared for a dataset of this name"})
+	}
+	return file, err
 }
 
 func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error {
-	if _, err := datasetRef(c, caller); err != nil {
+	ref, err := datasetRef(c, caller)
+	if err != nil {
 		return err
 	}
 	f, err := s.readFields(c)
@@ -113,7 +126,7 @@ func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error
 	if err := f.err(); err != nil {
 		return err
 	}
-	file, err := s.Store.UploadByKey(c.Request.Context(), caller, upload.Key)
+	file, err := s.uploadFor(c, caller, ref, upload.Key)
 	if err != nil {
 		return err
 	}
@@ -121,7 +134,7 @@ func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error
 	if err != nil {
 		return err
 	}
-	if found, _ := session.File(file.FileID); found.UploadID != upload.UploadID || len(session.Files) > 1 {
+	if found, _ := session.File(file.FileID); found.UploadID != upload.UploadID {
 		return storage.ErrNotFound
 	}
 	_, err = s.Uploads.Abort(c.Request.Context(), caller, file.SessionID)

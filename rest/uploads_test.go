@@ -171,6 +171,55 @@ alice POST /query {"username":"self","namespace":"shop","query":"SELECT * FROM o
 	})
 }
 
+// TestUploadStaysWithItsDataset prepares an upload for one dataset and finishes it
+// into others. What is refused changes nothing.
+func TestUploadStaysWithItsDataset(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		var prepared struct {
+			UploadID, Key string
+			PresignedURLs []struct{ URL string }
+		}
+		s.post("alice", "/upload/multipart/self/mp/one/prepare", map[string]any{"filename": "a.csv", "size": 4}, &prepared)
+		etag := s.put(prepared.PresignedURLs[0].URL, "a\n1\n").header.Get("ETag")
+		s.vars["upload"] = fmt.Sprintf(`"uploadId":%q,"key":%q,"parts":[{"partNumber":1,"etag":%q}],"dataDescription":"d"`, prepared.UploadID, prepared.Key, etag)
+		send := func(at string) answer {
+			return s.send("alice", http.MethodPost, "/upload/multipart/self/"+at, "application/json", s.expand("{{upload}}"))
+		}
+		absent := func(dataset string) {
+			t.Helper()
+			if got := s.send("alice", http.MethodGet, "/data/self/"+dataset, "", ""); got.status != http.StatusNotFound {
+				t.Errorf("%s: %d %s", dataset, got.status, got.body)
+			}
+		}
+		s.post("alice", "/upload/multipart/self/mp/two/prepare", map[string]any{"filename": "b.csv", "size": 4}, &prepared)
+		if status := s.post("alice", "/upload/multipart/self/mp/two/abort", map[string]any{"uploadId": prepared.UploadID, "key": prepared.Key}, nil); status != http.StatusOK {
+			t.Errorf("abort: %d", status)
+		}
+		for _, operation := range []string{"mp/two/finish", "other/one/finish", "mp/two/abort"} {
+			got := send(operation)
+			s.checkError(operation, got, http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+			if !strings.Contains(got.body, `"code":"key"`) {
+				t.Errorf("%s: %s", operation, got.body)
+			}
+		}
+		absent("mp/one")
+		absent("mp/two")
+		var started struct{ ID string }
+		got := send("MP/One/finish") // names are compared without regard to case
+		if err := json.Unmarshal([]byte(got.body), &started); err != nil || got.status != http.StatusCreated {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		if got := s.ingested("alice", "/data/self/mp/one", started.ID); got.Status != "completed" {
+			t.Errorf("%+v", got)
+		}
+		s.send("alice", http.MethodPost, "/data/self/mp/one/rename", "text/plain", "three")
+		s.checkError("finished, and renamed since", send("mp/one/finish"), http.StatusConflict, "CONFLICT")
+		absent("mp/one")
+	})
+}
+
 // TestIngestionAskedForAgain starts an ingestion twice under one id: it is one.
 func TestIngestionAskedForAgain(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,9 @@ type NewIngestion struct {
 	Name  string
 	Mode  IngestMode
 	Files []IngestFile
+	// Define is what of the dataset's definition is set with it; the caller's own
+	// dataset is then made when there is none. nil for a dataset as it is.
+	Define *DefinitionPatch
 }
 
 // IngestionJob is an ingestion that was claimed, with all that doing it takes.
@@ -83,7 +86,7 @@ type Ingestions interface {
 	// StartIngestion is for the dataset's owner and editors, with files that
 	// the caller has uploaded: others are ErrInvalid. Done again it changes
 	// nothing; an id that stands for another dataset, mode or other files is
-	// ErrConflict. One too many is ErrTooMany.
+	// ErrConflict. One too many is ErrTooMany. What is refused changes nothing.
 	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
 	// Ingestions lists those of a dataset that the caller may read, newest
 	// first, at most limit that were started before.

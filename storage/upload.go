@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -58,6 +60,21 @@ func (s UploadSession) File(id string) (UploadFile, bool) {
 type NewUpload struct {
 	Filename string
 	Size     int64
+	// For is the dataset that it is meant for; zero for whichever is named later.
+	For DatasetRef
+}
+
+// UploadKey is where the bytes of a file go. One that is meant for a dataset has a
+// key for it alone: no other dataset gives the same.
+func UploadKey(fileID string, meantFor DatasetRef) string {
+	key := "uploads/" + fileID
+	if meantFor == (DatasetRef{}) {
+		return key
+	}
+	// No name has a slash in it.
+	path := NormalUsername(meantFor.Owner) + "/" + strings.ToLower(meantFor.Namespace+"/"+meantFor.Name)
+	sum := sha256.Sum256([]byte(path))
+	return key + "-" + hex.EncodeToString(sum[:16])
 }
 
 // PreparedUpload is a file with the addresses that its parts go to, in order.

@@ -88,7 +88,7 @@ func (u *Uploads) check(wanted []storage.NewUpload) error {
 
 func (u *Uploads) prepareFile(ctx context.Context, caller storage.Caller, want storage.NewUpload) (storage.PreparedUpload, error) {
 	id := newID()
-	upload, err := u.Objects.Begin(ctx, "uploads/"+id)
+	upload, err := u.Objects.Begin(ctx, storage.UploadKey(id, want.For))
 	if err != nil {
 		return storage.PreparedUpload{}, err
 	}

@@ -60,34 +60,39 @@ func encodeFields(schema map[string]string) (sql.NullString, error) {
 
 // CreateDataset implements storage.Datasets.
 func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error {
+	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
+		_, err := s.createDataset(ctx, tx, caller, namespace, name, definition)
+		return err
+	})
+}
+
+func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namespace, name string, definition storage.Definition) (id string, err error) {
 	fields, err := encodeFields(definition.Schema)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
-		if err := mayName(ctx, tx, caller, caller.Username, namespace, name); err != nil {
-			return err
-		}
-		// The update changes nothing: it is what RETURNING needs.
-		var namespaceID string
-		err := tx.GetContext(ctx, &namespaceID, `
+	if err := mayName(ctx, tx, caller, caller.Username, namespace, name); err != nil {
+		return "", err
+	}
+	// The update changes nothing: it is what RETURNING needs.
+	var namespaceID string
+	err = tx.GetContext(ctx, &namespaceID, `
 INSERT INTO namespaces (id, owner, name, created_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (owner, lower(name)) DO UPDATE SET owner = excluded.owner
 RETURNING id`, newID(), caller.Username, namespace, s.millis())
-		if err != nil {
-			return err
-		}
-		id := newID()
-		_, err = exec(ctx, tx, `
+	if err != nil {
+		return "", err
+	}
+	id = newID()
+	_, err = exec(ctx, tx, `
 INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
-			id, namespaceID, name, definition.Description, fields, s.millis())
-		if err != nil {
-			return nameTaken(err, "dataset", name)
-		}
-		return s.addVersion(ctx, tx, id, 1, nil)
-	})
+		id, namespaceID, name, definition.Description, fields, s.millis())
+	if err != nil {
+		return "", nameTaken(err, "dataset", name)
+	}
+	return id, s.addVersion(ctx, tx, id, 1, nil)
 }
 
 // MayCreateDataset implements storage.Datasets.
@@ -147,10 +152,6 @@ func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]
 // UpdateDefinition implements storage.Datasets. Each part is written only when
 // it is set, so that two who set different parts at once both succeed.
 func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
-	fields, err := encodeFields(patch.Schema)
-	if err != nil {
-		return err
-	}
 	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := dataset(ctx, tx, caller, ref)
 		if err != nil {
@@ -159,16 +160,24 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref
 		if found.Role == storage.Viewer {
 			return storage.ErrNotFound
 		}
-		if !patch.SetDescription && !patch.SetSchema {
-			return nil
-		}
-		return execOne(ctx, tx, `
+		return s.updateDefinition(ctx, tx, found.ID, patch)
+	})
+}
+
+func (s *Store) updateDefinition(ctx context.Context, tx *sqlx.Tx, id string, patch storage.DefinitionPatch) error {
+	if !patch.SetDescription && !patch.SetSchema {
+		return nil
+	}
+	fields, err := encodeFields(patch.Schema)
+	if err != nil {
+		return err
+	}
+	return execOne(ctx, tx, `
 UPDATE datasets
 SET description = CASE WHEN $2 THEN $3 ELSE description END,
 	field_descriptions = CASE WHEN $4 THEN $5 ELSE field_descriptions END,
 	updated_at = $6
-WHERE id = $1`, found.ID, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
-	})
+WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
 }
 
 // ClearDataset implements storage.Datasets.

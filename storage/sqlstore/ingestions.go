@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,7 +47,7 @@ func (r ingestionRow) ingestion() storage.Ingestion {
 // StartIngestion implements storage.Ingestions.
 func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error {
 	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editableDataset(ctx, tx, caller, ref)
+		datasetID, err := s.datasetToFill(ctx, tx, caller, ref, ingestion.Define)
 		if err != nil {
 			return err
 		}
@@ -54,8 +55,23 @@ func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref s
 		if err != nil {
 			return err
 		}
-		return s.addIngestion(ctx, tx, caller, found.ID, ingestion, files)
+		return s.addIngestion(ctx, tx, caller, datasetID, ingestion, files)
 	})
+}
+
+// datasetToFill finds the dataset of an ingestion. Where the ingestion defines it,
+// it is made when there is none, or changed.
+func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, ref storage.DatasetRef, define *storage.DefinitionPatch) (string, error) {
+	found, err := editableDataset(ctx, tx, caller, ref)
+	switch {
+	case define == nil:
+		return found.ID, err
+	case errors.Is(err, sql.ErrNoRows) && ref.Owner == caller.Username:
+		return s.createDataset(ctx, tx, caller, ref.Namespace, ref.Name, define.Definition)
+	case err != nil:
+		return "", err
+	}
+	return found.ID, s.updateDefinition(ctx, tx, found.ID, *define)
 }
 
 // completedUploads finds files that the caller has uploaded.
