@@ -1,6 +1,26 @@
 package rest
 
-import "github.com/gin-gonic/gin"
+import (
+	"net/http/httptest"
+
+	"github.com/gin-gonic/gin"
+)
+
+// RowsForNew is a path that is another's for one name.
+const RowsForNew = rowsForNew
 
 // Routes lists every route, for the tests that hold for all of them.
 func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
+
+// Took gives the route that a request without a body or a token takes, "" for
+// none, and the values of its parameters.
+func (s *Server) Took(method, path string) (string, map[string]string) {
+	c := gin.CreateTestContextOnly(httptest.NewRecorder(), s.engine)
+	c.Request = httptest.NewRequest(method, path, nil)
+	s.engine.HandleContext(c)
+	values := map[string]string{}
+	for _, param := range c.Params {
+		values[param.Key] = param.Value
+	}
+	return c.FullPath(), values
+}

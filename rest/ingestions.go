@@ -97,6 +97,12 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
+// appendRowsToNew is appendRows for what comes by rowsForNew.
+func (s *Server) appendRowsToNew(c *gin.Context, caller storage.Caller) error {
+	c.Params = gin.Params{{Key: "namespace", Value: "new"}, {Key: "datasetName", Value: c.Param("namespace")}}
+	return s.appendRows(c, caller)
+}
+
 // rows reads a list of rows that must be there.
 func (f fields) rows(name string) []json.RawMessage {
 	var rows []json.RawMessage

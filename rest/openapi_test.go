@@ -39,6 +39,8 @@ func route(method, path string) string {
 		method = http.MethodGet
 	}
 	switch {
+	case path == rest.Root+rest.RowsForNew:
+		path = rest.Root + "/ingest/{}/{}"
 	case strings.HasPrefix(path, "/assets/"):
 		path = "/assets/{}"
 	case path != "/":

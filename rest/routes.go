@@ -26,6 +26,10 @@ const (
 	inDataset   = inNamespace + "/:datasetName"
 )
 
+// rowsForNew is where rows go whose namespace is called new: the router takes that
+// for the beginning of another path, and the dataset for its namespace.
+const rowsForNew = "/ingest/new/:namespace"
+
 func (s *Server) routes() {
 	s.public(http.MethodGet, "/healthz", s.getHealth)
 	s.public(http.MethodHead, "/healthz", s.getHealth)
@@ -69,6 +73,7 @@ func (s *Server) routes() {
 	}
 
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.inTurn(s.large, s.appendRows))
+	s.handle(http.MethodPost, rowsForNew, s.inTurn(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", s.startIngestion)
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", s.getAttempts)
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", s.retryIngestion)

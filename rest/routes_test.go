@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,6 +83,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 		"POST /data/:username/:namespace/:datasetName/rename": "mine",
 
 		"POST /ingest/:namespace/:datasetName":                             `{"data":[{"a":1}]}`,
+		"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
 		"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
 		"POST /file-upload/:sessionId/files/:fileId/finish":                `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 		"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
@@ -146,4 +148,71 @@ alice GET /user/tokens`))
 			t.Errorf("a token for another namespace changed things:\n%s\nto\n%s", before, after)
 		}
 	})
+}
+
+// TestNamesThatArePartsOfPaths calls users, namespaces and datasets what paths have
+// in their place: every route is still taken, or the one that stands in for it.
+func TestNamesThatArePartsOfPaths(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	var names []string
+	for _, operation := range s.operations() {
+		_, path, _ := strings.Cut(operation, " ")
+		for part := range strings.SplitSeq(path[1:], "/") {
+			if part != "" && part[0] != ':' && part[0] != '.' && !slices.Contains(names, part) {
+				names = append(names, part, part[:len(part)-1], part+"s")
+			}
+		}
+	}
+	for _, operation := range s.operations() {
+		method, path, _ := strings.Cut(operation, " ")
+		for _, name := range names {
+			for _, called := range [][3]string{{name, "x", "x"}, {"x", name, "x"}, {"x", "x", name}, {name, name, name}} {
+				filled, want := fill(path, called[0], called[1], called[2])
+				route, got := s.rest.Took(method, rest.Root+filled)
+				if route == rest.Root+rest.RowsForNew && strings.HasPrefix(filled, "/ingest/new/") {
+					continue
+				}
+				if route != rest.Root+path || !maps.Equal(got, want) {
+					t.Errorf("%s %s took %q with %v", method, filled, route, got)
+				}
+			}
+		}
+	}
+}
+
+// TestNamespaceCalledNew gives rows to a dataset in a namespace called new.
+func TestNamespaceCalledNew(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	for _, dataset := range []string{"x", "new"} {
+		if got := s.send("alice", http.MethodPost, "/ingest/new/new/"+dataset, "", ""); got.status != http.StatusCreated {
+			t.Errorf("create: %d %s", got.status, got.body)
+		}
+		if got := s.send("alice", http.MethodPost, "/ingest/new/"+dataset, "application/json", `{"data":[{"a":1}]}`); got.body != `{"indexed":1}`+"\n" {
+			t.Errorf("add rows: %d %s", got.status, got.body)
+		}
+		if got := s.send("alice", http.MethodGet, "/data/self/new/"+dataset, "", ""); !strings.Contains(got.body, `"rowCount":1`) {
+			t.Errorf("afterwards: %d %s", got.status, got.body)
+		}
+	}
+	s.checkError("a wrong name", s.send("alice", http.MethodPost, "/ingest/new/-", "application/json", `{"data":[]}`), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+}
+
+// fill puts names into an operation's path, and gives them by the parameters.
+func fill(path, user, namespace, dataset string) (string, map[string]string) {
+	values := map[string]string{}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		name, ok := strings.CutPrefix(part, ":")
+		if !ok {
+			continue
+		}
+		value, named := map[string]string{"username": user, "user": user, "namespace": namespace, "datasetName": dataset}[name]
+		if !named {
+			value = "x"
+		}
+		parts[i], values[name] = value, value
+	}
+	return strings.Join(parts, "/"), values
 }
