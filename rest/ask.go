@@ -32,13 +32,13 @@ type goneRun struct {
 }
 
 // question reads a question, of which the text is in the named field.
-func (f fields) question(caller storage.Caller, text string) storage.Question {
-	return storage.Question{
+func (s *Server) question(f fields, caller storage.Caller, text string) storage.Question {
+	question := storage.Question{
 		Namespace: storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)},
 		Text:      f.checkedText(text, checkQuestion),
-		Provider:  f.optionalText("provider", maxModelName),
-		Model:     f.optionalText("model", maxModelName),
 	}
+	question.Provider, question.Model = s.model(f)
+	return question
 }
 
 func checkQuestion(text string) string {
@@ -69,7 +69,7 @@ func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Qu
 	if err != nil {
 		return storage.Question{}, err
 	}
-	question := f.question(caller, "query")
+	question := s.question(f, caller, "query")
 	question.HelperPrompt = f.optionalText("helperPrompt", maxHelperPrompt)
 	question.Agent = f.agent("agent")
 	if f.has("conversationId") {

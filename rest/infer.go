@@ -19,8 +19,11 @@ const maxSample = 1000
 type Describer interface {
 	// Describe gives a description of a dataset of which some rows are known,
 	// and one for each of its fields, carrying on from the current ones. A model
-	// that is not set is ErrInvalid, one that cannot be asked ErrUnavailable.
+	// that cannot be asked is ErrUnavailable.
 	Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error)
+	// CheckModel returns what is wrong with the fields provider and model of a
+	// request, which may be "": that they name no model that is set.
+	CheckModel(provider, model string) []storage.FieldError
 }
 
 type inferredDescription struct {
@@ -67,11 +70,21 @@ func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
 		f.refuse("sample", "must have a row")
 	}
 	current := f.currentValue()
-	model, provider := f.optionalText("model", maxModelName), f.optionalText("provider", maxModelName)
+	provider, model := s.model(f)
 	if err := f.err(); err != nil {
 		return storage.Definition{}, err
 	}
 	return s.Describer.Describe(c.Request.Context(), sample, current, provider, model)
+}
+
+// model reads which model is to be asked: the default where neither is named.
+func (s *Server) model(f fields) (provider, model string) {
+	before := len(*f.wrong)
+	provider, model = f.optionalText("provider", maxModelName), f.optionalText("model", maxModelName)
+	if len(*f.wrong) == before {
+		*f.wrong = append(*f.wrong, s.Describer.CheckModel(provider, model)...)
+	}
+	return provider, model
 }
 
 // sample reads rows, not too many, that must be there.
@@ -112,13 +125,14 @@ func (s *Server) preview(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	rows := f.sample("data")
+	f.checkKeys("data", rows)
 	patch, err := f.definition()
 	if err != nil {
 		return err
 	}
 	shown, err := s.Lake.Preview(c.Request.Context(), caller, rows, patch.Definition)
 	if err != nil {
-		return err
+		return wrongRows("data", err)
 	}
 	c.PureJSON(http.StatusOK, orEmpty(shown))
 	return nil

@@ -12,15 +12,20 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
+// CheckModel implements rest.Describer.
+func (scriptedDescriber) CheckModel(_, model string) []storage.FieldError {
+	if model != "unset" {
+		return nil
+	}
+	return []storage.FieldError{{Field: "model", Message: "is not set here; there is rules"}}
+}
+
 // scriptedDescriber says how much it was given, but for models that are called
 // unset or down.
 type scriptedDescriber struct{}
 
 func (scriptedDescriber) Describe(_ context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
-	switch model {
-	case "unset":
-		return storage.Definition{}, storage.Errorf(storage.ErrInvalid, "model %q is not set here; there is rules", model)
-	case "down":
+	if model == "down" {
 		return storage.Definition{}, storage.Errorf(storage.ErrUnavailable, "the language model cannot be reached: %s gives no connection", model)
 	}
 	text := fmt.Sprintf("%d rows by %q of %q", len(sample), model, provider)

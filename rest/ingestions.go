@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -81,6 +80,7 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	rows := f.rows("data")
+	f.checkKeys("data", rows)
 	patch, err := f.definition()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 	}
 	if len(rows) > 0 {
 		if err := s.Lake.AppendRows(c.Request.Context(), caller, ref, rows); err != nil {
-			return err
+			return wrongRows("data", err)
 		}
 	}
 	c.PureJSON(http.StatusOK, indexedJSON{Indexed: len(rows)})
@@ -101,23 +101,6 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 func (s *Server) appendRowsToNew(c *gin.Context, caller storage.Caller) error {
 	c.Params = gin.Params{{Key: "namespace", Value: "new"}, {Key: "datasetName", Value: c.Param("namespace")}}
 	return s.appendRows(c, caller)
-}
-
-// rows reads a list of rows that must be there.
-func (f fields) rows(name string) []json.RawMessage {
-	var rows []json.RawMessage
-	switch {
-	case !f.has(name):
-		f.refuse(name, "is required")
-	case json.Unmarshal(f.members[name], &rows) != nil:
-		f.refuse(name, "must be a list of objects")
-	}
-	for i, row := range rows {
-		if row[0] != '{' {
-			f.refuse(fmt.Sprintf("%s[%d]", name, i), "must be an object")
-		}
-	}
-	return rows
 }
 
 // ensureDataset makes one of the caller's own datasets when there is none, and

@@ -72,7 +72,7 @@ func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields
 	if f.has("query") {
 		f.refuse("query", "and naturalLanguageQuery cannot both be given")
 	}
-	question := f.question(caller, "naturalLanguageQuery")
+	question := s.question(f, caller, "naturalLanguageQuery")
 	question.Agent = agentNL2QL
 	dataset := f.dataset()
 	if err := f.err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"parley/llm"
 	"parley/rest"
@@ -22,7 +23,7 @@ var _ rest.Describer = describer{}
 func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
 	jobs, err := d.models.Jobs(provider, model)
 	if err != nil {
-		return storage.Definition{}, unknownModel(provider, model, err)
+		return storage.Definition{}, fmt.Errorf("choose a model: %w", err)
 	}
 	chosen, ok := jobs.(llm.Describer)
 	if !ok {
@@ -46,16 +47,18 @@ func (d describer) Describe(ctx context.Context, sample []json.RawMessage, curre
 	return definition, nil
 }
 
-// unknownModel says which field of a request names a model that is not set, and
-// what there is.
-func unknownModel(provider, model string, err error) error {
-	var wrong []storage.FieldError
-	for _, field := range []struct{ name, text string }{{"model", model}, {"provider", provider}} {
+// CheckModel implements rest.Describer.
+func (d describer) CheckModel(provider, model string) (wrong []storage.FieldError) {
+	if _, err := d.models.Jobs(provider, model); err == nil {
+		return nil
+	}
+	there := strings.Join(d.models.Names(), ", ")
+	for _, field := range []struct{ name, text string }{{"provider", provider}, {"model", model}} {
 		if field.text != "" {
-			wrong = append(wrong, storage.FieldError{Field: field.name, Message: "is not set here"})
+			wrong = append(wrong, storage.FieldError{Field: field.name, Message: fmt.Sprintf("%q is not set here; there is %s", field.text, there)})
 		}
 	}
-	return &storage.Error{Err: storage.ErrInvalid, Message: err.Error(), Fields: wrong}
+	return wrong
 }
 
 // extractor gives who makes rows of texts: the default model, where that can;

@@ -183,7 +183,7 @@ func TestInfer(t *testing.T) {
 		p := serve(t, t.TempDir(), nil)
 		check(t, p, "description", "", `{"description":"Rows with 2 fields: city and n. In a sample of 3 rows: city one of Berlin and Paris; n from 1 to 2."}`)
 		check(t, p, "schema", "", `{"schema":{"city":"Text, one of Berlin and Paris, as far as the sample shows.","n":"how many"}}`)
-		check(t, p, "schema", `,"model":"gpt"`, `{"error_code":"VALIDATION_FAILED","message":"model \"gpt\" is not set here; there is rules","error_message":"","sub_errors":[{"code":"model","message":"model is not set here"}]}`)
+		check(t, p, "schema", `,"model":"gpt"`, `{"error_code":"VALIDATION_FAILED","message":"model \"gpt\" is not set here; there is rules","error_message":"","sub_errors":[{"code":"model","message":"model \"gpt\" is not set here; there is rules"}]}`)
 	})
 	t.Run("model", func(t *testing.T) {
 		t.Parallel()

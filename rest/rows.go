@@ -1,0 +1,163 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"parley/storage"
+)
+
+// maxWrongKeys is how many keys that cannot be columns one answer lists.
+const maxWrongKeys = 20
+
+// rows reads a list of rows that must be there.
+func (f fields) rows(name string) []json.RawMessage {
+	var rows []json.RawMessage
+	switch {
+	case !f.has(name):
+		f.refuse(name, "is required")
+	case json.Unmarshal(f.members[name], &rows) != nil:
+		f.refuse(name, "must be a list of objects")
+	}
+	for i, row := range rows {
+		if row[0] != '{' {
+			f.refuse(fmt.Sprintf("%s[%d]", name, i), "must be an object")
+		}
+	}
+	return rows
+}
+
+// checkKeys refuses the keys of rows that cannot be columns: of each, where it
+// first stands.
+func (f fields) checkKeys(name string, rows []json.RawMessage) {
+	k := rowKeys{known: map[string]int{}, folded: map[string]string{}, refused: map[string]bool{}}
+	for i, row := range rows {
+		if row[0] != '{' {
+			return
+		}
+		at := fmt.Sprintf("%s[%d]", name, i)
+		for key := range keysOf(row) {
+			switch problem := k.check(key, i+1); {
+			case problem == "":
+			case key == "":
+				f.refuse(at, "must not have an empty key")
+			default:
+				// A name shows what NUL would hide.
+				f.refuse(at+"."+strings.ReplaceAll(key, "\x00", `\0`), problem)
+			}
+			if len(k.refused) == maxWrongKeys {
+				return
+			}
+			if len(k.known) > storage.MaxColumns {
+				f.refuse(name, fmt.Sprintf("must have at most %d different keys", storage.MaxColumns))
+				return
+			}
+		}
+	}
+	if len(rows) > 0 && len(k.known)+len(k.refused) == 0 {
+		f.refuse(name, "must have a key in one of its rows")
+	}
+}
+
+// rowKeys are the keys that some rows have.
+type rowKeys struct {
+	known   map[string]int    // the row, from 1, that had a key last
+	folded  map[string]string // as columns are compared
+	refused map[string]bool
+}
+
+// check returns what is wrong with a key of a row, "" when it is right or has been
+// refused before.
+func (k rowKeys) check(key string, row int) string {
+	problem := ""
+	switch last, known := k.known[key]; {
+	case k.refused[key]:
+		return ""
+	case known && last == row:
+		problem = "must not be there twice"
+	case known:
+		k.known[key] = row
+		return ""
+	default:
+		problem = storage.CheckColumnName(key)
+		if other, taken := k.folded[foldASCII(key)]; problem == "" && taken {
+			problem = fmt.Sprintf("must not differ from %q in case alone", cut(other))
+		}
+	}
+	if problem != "" {
+		k.refused[key] = true
+		return problem
+	}
+	k.known[key], k.folded[foldASCII(key)] = row, key
+	return ""
+}
+
+// foldASCII is the form in which the names of columns are compared.
+func foldASCII(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
+// keysOf gives the keys of an object, which is valid JSON, in their order.
+func keysOf(object []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		depth, wanted := 0, false
+		for i := 0; i < len(object); i++ {
+			switch object[i] {
+			case '{', '[':
+				depth++
+				wanted = depth == 1
+			case '}', ']':
+				depth--
+			case ',':
+				wanted = depth == 1
+			case '"':
+				end := endOfString(object, i)
+				if wanted && !yield(unquoted(object[i:end])) {
+					return
+				}
+				i, wanted = end-1, false
+			}
+		}
+	}
+}
+
+// endOfString gives where the string that starts somewhere is over.
+func endOfString(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+func unquoted(text []byte) string {
+	for _, b := range text {
+		if b == '\\' {
+			var key string
+			_ = json.Unmarshal(text, &key) // it is valid
+			return key
+		}
+	}
+	return string(text[1 : len(text)-1])
+}
+
+// wrongRows says of which field it is that the lake refuses rows.
+func wrongRows(name string, err error) error {
+	var said *storage.Error
+	if !errors.As(err, &said) || !errors.Is(said, storage.ErrInvalid) || len(said.Fields) > 0 {
+		return err
+	}
+	return storage.Invalid(storage.FieldError{Field: name, Message: "cannot be stored: " + said.Message})
+}

@@ -1,0 +1,97 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// subErrors are the messages of the sub-errors in an answer.
+func (s *service) subErrors(got answer) []string {
+	s.t.Helper()
+	var body struct {
+		SubErrors []struct{ Code, Message string } `json:"sub_errors"`
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != http.StatusUnprocessableEntity {
+		s.t.Fatalf("%d %.200s", got.status, got.body)
+	}
+	messages := []string{}
+	for _, sub := range body.SubErrors {
+		if !strings.HasPrefix(sub.Message, sub.Code+" ") {
+			s.t.Errorf("%q says %q", sub.Code, sub.Message)
+		}
+		messages = append(messages, sub.Message)
+	}
+	return messages
+}
+
+// TestWrongKeys sends rows whose keys cannot be columns: each is told of, and
+// nothing is made.
+func TestWrongKeys(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	many := func(n int) string {
+		keys := make([]string, n)
+		for i := range keys {
+			keys[i] = fmt.Sprintf(`"k%d":1`, i)
+		}
+		return "{" + strings.Join(keys, ",") + "}"
+	}
+	long := strings.Repeat("x", 257)
+	for rows, want := range map[string][]string{
+		`{"":1},{"__x":2},{"a":[{"":1,"__y":2}]},{"__x":3}`: {"data[0] must not have an empty key", "data[1].__x must not start with __, which is for internal use"},
+		`{"` + long + `":1,"b":"}"}`:                        {"data[0]." + long[:64-len("data[0].")] + "… must be at most 256 characters"},
+		`{"a\u0000":1}`:                                     {`data[0].a\0 must not hold the character NUL`},
+		`{"a":1},{"b":"\",\"A\":","A":2}`:                   {`data[1].A must not differ from "a" in case alone`},
+		`{"a":1,"\u0061":2}`:                                {"data[0].a must not be there twice"},
+		many(2001):                                          {"data must have at most 2000 different keys"},
+		`{},{}`:                                             {"data must have a key in one of its rows"},
+		`{"__a":1},7`:                                       {"data[1] must be an object", "data[0].__a must not start with __, which is for internal use"},
+	} {
+		for _, path := range []string{"/ingest/shop/rows", "/infer/preview"} {
+			got := s.subErrors(s.send("alice", http.MethodPost, path, "application/json", `{"data":[`+rows+`],"dataDescription":1}`))
+			if !slices.Equal(got, append(want, "dataDescription must be a string")) {
+				t.Errorf("%s of %.60s: %q", path, rows, got)
+			}
+		}
+	}
+	wrong := strings.ReplaceAll(many(100), "k", "__")
+	if got := s.subErrors(s.send("alice", http.MethodPost, "/ingest/shop/rows", "application/json", `{"data":[`+wrong+`]}`)); len(got) != 20 {
+		t.Errorf("%d are told of", len(got))
+	}
+	if got := s.send("alice", http.MethodGet, "/data/self/shop/rows", "", ""); got.status != http.StatusNotFound {
+		t.Errorf("a dataset was made: %s", got.body)
+	}
+	for _, rows := range []string{many(2000), `{},{"a":1},{"a":2,"é":1,"É":2}`, ``} {
+		if got := s.send("alice", http.MethodPost, "/infer/preview", "application/json", `{"data":[`+rows+`]}`); got.status != http.StatusOK {
+			t.Errorf("%.60s: %d %.200s", rows, got.status, got.body)
+		}
+	}
+}
+
+// TestWrongModel names models that are not set, and more that is wrong.
+func TestWrongModel(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.create("alice", "shop", "orders")
+	const model = "model is not set here; there is rules"
+	for _, test := range []struct {
+		path, body string
+		want       []string
+	}{
+		{"/query/ask", `"query":"x"`, []string{model}},
+		{"/query/autorag", `"query":"x","agent":"zz"`, []string{model, "agent must be 'assistant' or 'nl2ql'"}},
+		{"/query", `"naturalLanguageQuery":"x","dataset":"-"`, []string{model, "dataset "}},
+		{"/infer/schema", `"sample":1`, []string{"sample must be a list of objects", model}},
+	} {
+		got := s.subErrors(s.send("alice", http.MethodPost, test.path, "application/json", `{"username":"self","namespace":"shop","model":"unset",`+test.body+`}`))
+		if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
+			t.Errorf("%s: %q", test.path, got)
+		}
+	}
+}

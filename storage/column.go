@@ -1,0 +1,30 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxColumns is the most columns of a dataset, maxColumnName the most characters of
+// a column's name.
+const (
+	MaxColumns    = 2_000
+	maxColumnName = 256
+)
+
+// CheckColumnName returns what is wrong with the name of a column, "" when it is
+// right.
+func CheckColumnName(name string) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case strings.HasPrefix(name, "__"):
+		return "must not start with __, which is for internal use"
+	case utf8.RuneCountInString(name) > maxColumnName:
+		return fmt.Sprintf("must be at most %d characters", maxColumnName)
+	case strings.ContainsRune(name, 0):
+		return "must not hold the character NUL"
+	}
+	return ""
+}
