@@ -1,10 +1,13 @@
 package rest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -32,10 +35,6 @@ const maxSubErrors = 100
 
 // maxFieldPath is how many bytes of a field's name it shows.
 const maxFieldPath = 64
-
-// unreadBody is how long the rest of a body that nobody reads is waited for, so
-// that the connection can be used again.
-const unreadBody = 2 * time.Second
 
 // answers says how each kind of error is answered. The first that fits counts;
 // what is not here is a fault of ours.
@@ -89,7 +88,8 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 			err = fmt.Errorf("%w: %w", errClientGone, err)
 		}
 		if c.Request.ContentLength != 0 {
-			// Not every connection can; then the server's own limit has to do.
+			// A body that was not needed is waited for no longer, so that the
+			// connection can be used again. Not every one can; then the server's own limit has to do.
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(unreadBody))
 		}
 		if err != nil {
@@ -114,7 +114,16 @@ func writeError(c *gin.Context, err error) {
 		c.Header("Retry-After", "2")
 	}
 	c.Abort()
-	c.PureJSON(status, body)
+	text := &bytes.Buffer{}
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		panic(err) // strings can be encoded
+	}
+	// The client knows where the answer ends before the connection is done with;
+	// see takeUnread.
+	c.Header("Content-Length", strconv.Itoa(text.Len()))
+	c.Data(status, "application/json; charset=utf-8", text.Bytes())
 }
 
 func toErrorResponse(err error) (int, errorResponse) {
