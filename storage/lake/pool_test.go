@@ -224,6 +224,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestAdviceStaysInside provokes messages in which the engine speaks of its
+// settings, which whoever asks cannot change.
+func TestAdviceStaysInside(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for sql, want := range map[string]string{
+		"SELECT 1" + strings.Repeat("+1", 20_000): "Max expression depth limit of 1000 exceeded.",
+		"SELECT (SELECT id FROM orders)":          "More than one row returned by a subquery used as an expression - scalar subqueries can only return a single row.",
+		"SELECT id FROM orders ORDER BY 'id'":     "ORDER BY non-integer literal has no effect.",
+	} {
+		if _, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables}); err == nil || err.Error() != want {
+			t.Errorf("%.60s: %v", sql, err)
+		}
+	}
+}
+
 // Large tables are read from their files.
 func TestLargeTables(t *testing.T) {
 	t.Parallel()

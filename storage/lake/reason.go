@@ -11,8 +11,14 @@ var (
 	// kindOfError begins DuckDB's messages.
 	kindOfError = regexp.MustCompile(`^(?:TransactionContext Error: )?[A-Z][A-Za-z ]{1,24} Error: `)
 	pathInside  = regexp.MustCompile(`(?:/[\w.@%+-]+){2,}/?|/proc\S*`)
-	// advice is what DuckDB tells whoever runs it, not whoever asks it.
-	advice = regexp.MustCompile(`(?is)\s*(?:\bset \w+\s*=|candidate functions:|possible solutions|see also|launch the database|this error signals|stack trace|use the setting|\n\s*\* ).*$`)
+	// advice is what DuckDB tells whoever runs it, not whoever asks it: from the
+	// sentence that begins it, or that has a setting in it, to the end.
+	advice = regexp.MustCompile(`(?s)(?:([.!])\s+[^.!\n]*|\n\s*[^.!\n]*|\s*)(?:` + settings + `|` + beginnings + `).*$`)
+)
+
+const (
+	settings   = `\bRESET \w+_\w+|\bSET \w+ TO\b|(?i:\bset \w+\s*=)|\bPRAGMA \w+|'\w+' setting\b|(?i:\b(?:try|consider) (?:un)?setting\b)`
+	beginnings = `(?i:candidate functions:|possible solutions|see also|launch the database|this error signals|stack trace|use the setting|\n\s*\* )`
 )
 
 // maxReason is the most bytes of a message that is shown.
@@ -26,7 +32,7 @@ func reason(message string) string {
 	}
 	message = excerpt.ReplaceAllString(message, "")
 	message = kindOfError.ReplaceAllString(message, "")
-	message = advice.ReplaceAllString(message, "")
+	message = advice.ReplaceAllString(message, "$1")
 	message = strings.ReplaceAll(message, "memory.main.", "")
 	message = pathInside.ReplaceAllString(message, "…")
 	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")

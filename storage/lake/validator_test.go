@@ -149,10 +149,18 @@ func TestNamesWithPoints(t *testing.T) {
 func TestReasonIsClean(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
-		"Binder Error: column \"x\" must appear in the GROUP BY clause\n\nLINE 1: select x\n               ^":  `column "x" must appear in the GROUP BY clause`,
-		"IO Error: Cannot open file \"/var/lib/parley/x.parquet\": No such file":                               `Cannot open file "…": No such file`,
-		"Out of Range Error: too big\n\nPossible solutions:\n* Reducing the number of threads (SET threads=X)": "too big",
-		"INTERNAL Error: Attempted to dereference unique_ptr that is NULL!\nThis error signals":                "the query engine cannot run this query",
+		"Binder Error: column \"x\" must appear in the GROUP BY clause\n\nLINE 1: select x\n               ^":                                      `column "x" must appear in the GROUP BY clause`,
+		"IO Error: Cannot open file \"/var/lib/parley/x.parquet\": No such file":                                                                   `Cannot open file "…": No such file`,
+		"Out of Range Error: too big\n\nPossible solutions:\n* Reducing the number of threads (SET threads=X)":                                     "too big",
+		"INTERNAL Error: Attempted to dereference unique_ptr that is NULL!\nThis error signals":                                                    "the query engine cannot run this query",
+		`Parser Error: Max expression depth limit of 1000 exceeded. Use "SET max_expression_depth TO x" to increase the maximum expression depth.`: "Max expression depth limit of 1000 exceeded.",
+		"Binder Error: Pivot column limit of 100000 exceeded. Use SET pivot_limit=X to increase the limit.":                                        "Pivot column limit of 100000 exceeded.",
+		"Invalid Input Error: More than one row returned\n\nUse \"SET scalar_subquery_error_on_multiple_rows=false\" to revert.":                   "More than one row returned",
+		"Binder Error: Old arrow! Write lambda x: x. \nUse SET lambda_syntax='ENABLE_SINGLE_ARROW' to revert.":                                     "Old arrow! Write lambda x: x.",
+		"Out of Memory Error: no room.\nThis limit was set by the 'max_temp_directory_size' setting.\nYou can adjust this":                         "no room.",
+		"IO Error: no room (of 10.5 GB). You can, for example, use PRAGMA max_temp_directory_size='10GiB'":                                         "no room (of 10.5 GB).",
+		"Invalid Input Error: bad JSON! Try setting format='auto'.":                                                                                "bad JSON!",
+		"Conversion Error: Could not convert string 'set the table' to INT32":                                                                      "Could not convert string 'set the table' to INT32",
 		"": "the query engine cannot run this query",
 	} {
 		if got := reason(message); got != want {
