@@ -30,6 +30,9 @@ func parseDataset(text string) (dataRef, error) {
 
 // check looks at the names.
 func (r dataRef) check() error {
+	if problem := storage.CheckUsername(storage.NormalUsername(r.owner)); !r.own() && problem != "" {
+		return errors.New("has the owner " + quoted(r.owner) + ", which " + problem)
+	}
 	if problem := storage.CheckName(r.namespace); problem != "" {
 		return errors.New("has the namespace " + quoted(r.namespace) + ", which " + problem)
 	}

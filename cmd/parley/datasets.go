@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"parley/internal/apiclient"
@@ -42,27 +43,13 @@ func (d *datasetsCmd) Run(ctx context.Context, out output) error {
 	return printData(out, answer)
 }
 
-// findData asks for what is named. Two names are a namespace with its owner or, if
-// there is none, a dataset of the user's own.
+// findData asks for what is named: for the first that there is of what it may be.
 func findData(ctx context.Context, client *apiclient.Client, which string) (answer json.RawMessage, err error) {
 	paths := []string{"/schema/datasets/all"}
-	parts := strings.Split(which, "/")
-	switch {
-	case which == "":
-	case len(parts) == 1:
-		paths = []string{dataRef{storage.Self, parts[0], ""}.path("/schema") + "/datasets"}
-	case len(parts) == 2:
-		paths = []string{dataRef{parts[0], parts[1], ""}.path("/schema") + "/datasets", dataRef{storage.Self, parts[0], parts[1]}.path("/data")}
-	case len(parts) == 3:
-		paths = []string{dataRef{parts[0], parts[1], parts[2]}.path("/data")}
-	}
-	for _, name := range parts[min(len(parts)-1, 1):] {
-		if problem := storage.CheckName(name); which != "" && problem != "" {
-			return nil, wrongSettings{"WHICH has the name " + quoted(name) + ", which " + problem}
+	if which != "" {
+		if paths, err = dataPaths(which); err != nil {
+			return nil, err
 		}
-	}
-	if len(parts) > 3 || which != "" && strings.Contains("/"+which+"/", "//") {
-		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not " + quoted(which)}
 	}
 	for _, path := range paths {
 		err = client.Call(ctx, http.MethodGet, path, nil, &answer)
@@ -74,6 +61,36 @@ func findData(ctx context.Context, client *apiclient.Client, which string) (answ
 		return nil, fmt.Errorf("look for %s: %w", orAll(which), err)
 	}
 	return answer, nil
+}
+
+// dataPaths gives the paths of what a text may name. Two names are a namespace with
+// its owner or, if there is none, a dataset of the user's own.
+func dataPaths(which string) (paths []string, err error) {
+	parts := strings.Split(which, "/")
+	if len(parts) > 3 || slices.Contains(parts, "") {
+		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not " + quoted(which)}
+	}
+	var problem error
+	try := func(ref dataRef, operation, end string) {
+		if err := ref.check(); err == nil {
+			paths = append(paths, ref.path(operation)+end)
+		} else if problem == nil {
+			problem = err
+		}
+	}
+	switch len(parts) {
+	case 1:
+		try(dataRef{storage.Self, parts[0], ""}, "/schema", "/datasets")
+	case 2:
+		try(dataRef{parts[0], parts[1], ""}, "/schema", "/datasets")
+		try(dataRef{storage.Self, parts[0], parts[1]}, "/data", "")
+	case 3:
+		try(dataRef{parts[0], parts[1], parts[2]}, "/data", "")
+	}
+	if len(paths) == 0 {
+		return nil, wrongSettings{"WHICH " + problem.Error()}
+	}
+	return paths, nil
 }
 
 func orAll(which string) string {

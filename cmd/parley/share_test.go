@@ -60,4 +60,8 @@ func TestShare(t *testing.T) {
 	say(exitNotFound, "look for alice/shop", "datasets", "alice/shop")
 	say(exitUsage, "OWNER/NAMESPACE", "datasets", "a/b/c/d")
 	say(exitUsage, "'or ders'", "datasets", "shop/or ders")
+	say(exitUsage, "has the owner 'a b'", "datasets", "a b/c")
+	say(exitUsage, "has the owner 'a b'", "datasets", "a b/c/d")
+	say(exitUsage, "has the owner 'a b'", "ingest", "good.csv", "--dataset", "a b/c/d")
+	say(exitNotFound, "look for a@b.c/shop", "datasets", "a@b.c/shop") // a user's name, and no namespace's
 }
