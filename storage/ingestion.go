@@ -89,7 +89,8 @@ type Ingestions interface {
 	// ErrConflict. One too many is ErrTooMany. What is refused changes nothing.
 	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
 	// Ingestions lists those of a dataset that the caller may read, newest
-	// first, at most limit that were started before.
+	// first, limit that were started before; and more where the last was started in
+	// one millisecond with others, so that its time leads on to all that are left.
 	Ingestions(ctx context.Context, caller Caller, ref DatasetRef, before time.Time, limit int) ([]Ingestion, error)
 	// RetryIngestion starts a failed ingestion again, as a new one with newID,
 	// under the same rule.

@@ -165,17 +165,28 @@ func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref stora
 	AND i.created_at < $4
 ORDER BY i.created_at DESC, i.id DESC
 LIMIT $5`
+	const alike = `SELECT ` + ingestionColumns + fromIngestions + `
+	AND d.id = $3
+	AND i.created_at = $4
+	AND i.id < $5
+ORDER BY i.id DESC`
 	found, err := dataset(ctx, s, caller, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find dataset: %w", classify(err))
 	}
-	var rows []ingestionRow
+	var rows, more []ingestionRow
 	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, found.ID, before.UnixMilli(), limit); err != nil {
 		return nil, fmt.Errorf("list ingestions: %w", classify(err))
 	}
-	ingestions := make([]storage.Ingestion, len(rows))
-	for i, row := range rows {
-		ingestions[i] = row.ingestion()
+	if n := len(rows); n > 0 && n == limit {
+		last := rows[n-1]
+		if err := s.SelectContext(ctx, &more, alike, caller.Username, caller.Restriction, found.ID, last.CreatedAt, last.ID); err != nil {
+			return nil, fmt.Errorf("list ingestions: %w", classify(err))
+		}
+	}
+	var ingestions []storage.Ingestion
+	for _, row := range append(rows, more...) {
+		ingestions = append(ingestions, row.ingestion())
 	}
 	return ingestions, nil
 }

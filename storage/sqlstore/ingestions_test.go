@@ -2,6 +2,8 @@ package sqlstore_test
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,6 +39,45 @@ func (w world) ingestion(id string) storage.Ingestion {
 	}
 	w.t.Fatalf("no ingestion %s in %+v", id, list)
 	return storage.Ingestion{}
+}
+
+// TestIngestionsOfAMillisecond reads pages of ingestions by their times, of which
+// several are the same: none is lost, and none comes twice.
+func TestIngestionsOfAMillisecond(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_900_000_000_000)
+	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db"), Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, store)
+	for _, together := range []int{2, 1, 3, 1} {
+		for range together {
+			w.ingest(1)
+		}
+		at = at.Add(time.Millisecond)
+	}
+	var pages []int
+	seen := map[string]bool{}
+	for before := at; ; {
+		page, err := w.Ingestions(t.Context(), user("alice"), dsRef("alice", "ns", "one"), before, 2)
+		w.must(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, ingestion := range page {
+			seen[ingestion.ID] = true
+			before = ingestion.CreatedAt
+		}
+		pages = append(pages, len(page))
+	}
+	if !slices.Equal(pages, []int{4, 3}) || len(seen) != 7 {
+		t.Errorf("pages of %v, %d in all", pages, len(seen))
+	}
 }
 
 func TestIngestionLife(t *testing.T) {
