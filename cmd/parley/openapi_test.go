@@ -212,7 +212,9 @@ func (d *described) uploadsIntoDatasets(send func(address, text string) object) 
 	parts := []object{send(prepared.PresignedURLs[0].URL, orderFile)}
 	finish := set(object{"uploadId": prepared.UploadID, "key": prepared.Key, "parts": parts})
 	d.call("alice finishDatasetUpload 201", into, finish)
-	d.call("alice finishDatasetUpload 409", param("datasetName", "elsewhere"), finish)
+	d.call("alice finishDatasetUpload 422", param("datasetName", "elsewhere"), finish)
+	d.call("alice renameDataset 200", into, sent("text/plain", "called-otherwise"))
+	d.call("alice finishDatasetUpload 409", into, finish)
 	d.call("alice prepareDatasetUpload 200", into).into(d.t, &prepared)
 	d.call("alice abortDatasetUpload 200", into, set(object{"uploadId": prepared.UploadID, "key": prepared.Key}))
 }
