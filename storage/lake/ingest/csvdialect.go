@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"parley/storage"
 )
 
 // dialectRecords is how many records the separator is chosen by.
@@ -125,8 +127,8 @@ func headerRecord(name string, head []byte, separator byte) (fields []string, si
 			return nil, 0, 0, refuse("%s, line %d: %s", name, lines+1, wrong)
 		}
 		fields = append(fields, field)
-		if len(fields) > maxColumns {
-			return nil, 0, 0, refuse("%s has more than %d columns", name, maxColumns)
+		if len(fields) > storage.MaxColumns {
+			return nil, 0, 0, refuse("%s has more than %d columns", name, storage.MaxColumns)
 		}
 		lines += int64(strings.Count(field, "\n"))
 		pos += width
@@ -198,15 +200,11 @@ func columnNames(source string, fields []string) ([]string, error) {
 
 // checkColumnName refuses names that cannot be columns.
 func checkColumnName(source, name string) error {
-	switch {
-	case strings.HasPrefix(name, "__"):
-		return refuse("%s: the column %s cannot be kept; names that start with __ are for internal use", source, quote(name))
-	case utf8.RuneCountInString(name) > maxColumnName:
-		return refuse("%s: the column name %s is longer than %d characters", source, quote(excerpt([]byte(name))), maxColumnName)
-	case strings.ContainsRune(name, 0):
-		return refuse("%s: the column name %s holds the character NUL", source, quote(name))
-	case !utf8.ValidString(name):
+	if !utf8.ValidString(name) {
 		return refuse("%s: a column name is not UTF-8 text; save the file as UTF-8", source)
+	}
+	if wrong := storage.CheckColumnName(name); wrong != "" {
+		return refuse("%s: the column name %s %s", source, quote(excerpt([]byte(name))), wrong)
 	}
 	return nil
 }

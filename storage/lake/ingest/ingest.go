@@ -20,12 +20,6 @@ const DefaultMaxUnpacked = 10 << 30
 // otherwise.
 const DefaultMaxFileBytes = 512 << 20
 
-// Limits of a table, generous beside any worth asking.
-const (
-	maxColumns    = 2_000
-	maxColumnName = 256
-)
-
 // DB is an open DuckDB: a *sql.DB, *sql.Conn or *sql.Tx. It must be able to read
 // the sources and to write the output folder, and preserve insertion order
 // (which DuckDB does by itself).

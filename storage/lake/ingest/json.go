@@ -273,8 +273,8 @@ func (f *jsonFile) addColumn(key []byte) (int, error) {
 	if other, taken := f.folded[fold(name)]; taken {
 		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(other), quote(name)))
 	}
-	if len(f.columns) == maxColumns {
-		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", maxColumns))
+	if len(f.columns) == storage.MaxColumns {
+		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
 	}
 	f.folded[fold(name)] = name
 	f.index[string(key)] = len(f.columns)

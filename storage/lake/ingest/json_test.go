@@ -118,7 +118,7 @@ func TestJSONRefused(t *testing.T) {
 		{"key twice", "x.json", `[{"a":1,"b":2,"\u0061":3}]`, `x.json, row 1: it has the key "a" twice`},
 		{"keys that differ in case", "x.ndjson", "{\"Id\":1}\n{\"id\":2}", `x.ndjson, line 2: the keys "Id" and "id" differ only in case, and would be one column`},
 		{"empty key", "x.json", `[{"":1}]`, `x.json, row 1: it has an empty key`},
-		{"internal key", "x.json", `[{"a":1,"__metadata":{}}]`, `x.json, row 1: the column "__metadata" cannot be kept; names that start with __ are for internal use`},
+		{"internal key", "x.json", `[{"a":1,"__metadata":{}}]`, `x.json, row 1: the column name "__metadata" must not start with __, which is for internal use`},
 		{"deep", "x.json", `[{"a":` + deep + `}]`, `x.json, row 1: it is not JSON: values are nested more than 64 deep`},
 		{"Latin-1", "x.json", "[{\"a\":\"caf\xe9\"}]", `x.json, row 1: it is not UTF-8 text; save the file as UTF-8`},
 		{"large", "x.json", `[{"a":"` + strings.Repeat("x", 17<<20) + `"}]`, `x.json, row 1: it is longer than 16777216 bytes`},
@@ -147,7 +147,7 @@ func TestRows(t *testing.T) {
 	}
 	bad := l.file("bad", "{\"a\":1}\n{\"__a\":2}\n")
 	_, err := l.run(ingest.Job{Rows: bad.Path})
-	if got, want := refusal(t, err), `row 2: the column "__a" cannot be kept; names that start with __ are for internal use`; got != want {
+	if got, want := refusal(t, err), `row 2: the column name "__a" must not start with __, which is for internal use`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	none := l.file("none", "")

@@ -20,8 +20,8 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	if err != nil {
 		return nil, r.badParquet(ctx, name)
 	}
-	if len(raw) > maxColumns {
-		return nil, refuse("%s has more than %d columns", name, maxColumns)
+	if len(raw) > storage.MaxColumns {
+		return nil, refuse("%s has more than %d columns", name, storage.MaxColumns)
 	}
 	fields := make([]string, len(raw))
 	for i, c := range raw {

@@ -39,8 +39,8 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 			columns[i].Type = typeJSON
 		}
 	}
-	if len(columns) > maxColumns {
-		return nil, refuse("the dataset would have %d columns; the most is %d", len(columns), maxColumns)
+	if len(columns) > storage.MaxColumns {
+		return nil, refuse("the dataset would have %d columns; the most is %d", len(columns), storage.MaxColumns)
 	}
 	return columns, nil
 }
