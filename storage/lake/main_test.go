@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		liar(os.Args[2], honest)
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "wicked" {
+		wicked(os.Args[2])
+		os.Exit(0)
+	}
 	if len(os.Args) == 3 && os.Args[1] == "orphan" {
 		orphan(os.Args[2])
 		os.Exit(0)

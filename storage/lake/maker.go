@@ -1,9 +1,7 @@
 package lake
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -123,16 +121,6 @@ type makeRequest struct {
 	Columns []storage.Column
 }
 
-// makeReply is a line that a process says: how far it is, and in the end what it
-// made, or why not.
-type makeReply struct {
-	Progress *ingest.Progress `json:",omitempty"`
-	Result   *ingest.Result   `json:",omitempty"`
-	// Refused is for the source's owner, Fault for the log.
-	Refused string `json:",omitempty"`
-	Fault   string `json:",omitempty"`
-}
-
 // Ingest does a job. What is wrong with its sources is ErrInvalid. Where too much
 // is to be done already it is ErrTooMany, or ErrUnavailable when that is not the
 // user's.
@@ -198,8 +186,13 @@ func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ing
 	if err != nil {
 		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
 	}
+	// Whoever else has its output keeps nobody waiting.
+	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
 	last, err := converse(in, out, request, progress)
 	_ = in.Close()
+	if !errors.Is(err, io.EOF) {
+		killGroup(cmd.Process.Pid) // it has said its last, or what cannot be
+	}
 	ended := cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
@@ -217,7 +210,7 @@ func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ing
 }
 
 // start starts a process in the best way that the system allows.
-func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader, err error) {
+func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser, err error) {
 	path, args, env := m.config.Command()
 	if err := confineMaker(path, request.reads(), request.OutDir); err != nil {
 		return nil, nil, nil, err
@@ -229,6 +222,8 @@ func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) 
 		cmd.Env = append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...)
 		cmd.SysProcAttr = &way.sys
 		cmd.Stderr = said
+		// Nothing that it leaves behind may keep its end from being seen.
+		cmd.Cancel, cmd.WaitDelay = func() error { killGroup(cmd.Process.Pid); return nil }, time.Second
 		if in, err = cmd.StdinPipe(); err != nil {
 			return nil, nil, nil, err
 		}
@@ -247,27 +242,4 @@ func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) 
 func isNoRoom(fault string) bool {
 	fault = strings.ToLower(fault)
 	return strings.Contains(fault, "no space left on device") || strings.Contains(fault, "disk quota exceeded") || strings.Contains(fault, "file too large")
-}
-
-// converse asks a process and listens until it has said how it ended.
-func converse(in io.Writer, out io.Reader, request makeRequest, progress func(ingest.Progress)) (makeReply, error) {
-	if err := json.NewEncoder(in).Encode(request); err != nil {
-		return makeReply{}, err
-	}
-	lines := json.NewDecoder(bufio.NewReader(out))
-	for {
-		var reply makeReply
-		if err := lines.Decode(&reply); err != nil {
-			return makeReply{}, err
-		}
-		switch {
-		case reply.Progress == nil:
-			if reply.Result == nil && reply.Refused == "" && reply.Fault == "" {
-				return reply, errors.New("it said nothing")
-			}
-			return reply, nil
-		case progress != nil:
-			progress(*reply.Progress)
-		}
-	}
 }

@@ -64,7 +64,7 @@ func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ing
 		table.Files = append(table.Files, file.Path)
 	}
 	result, err := d.Pool.Query(ctx, Query{
-		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(made.Rows), MaxBytes: maxPreview, Timeout: d.Timeout, User: caller.Username,
+		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxPreview, Timeout: d.Timeout, User: caller.Username,
 	})
 	switch {
 	case err != nil:

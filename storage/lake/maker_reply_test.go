@@ -1,0 +1,201 @@
+package lake
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// wickedFile makes a file in a maker's folder and describes it, as an honest maker
+// would.
+func wickedFile(request makeRequest) ingest.File {
+	path := filepath.Join(request.OutDir, "part-0001.parquet")
+	if err := os.WriteFile(path, []byte("rows"), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return ingest.File{Path: path, Rows: 1, Bytes: 4, SHA256: strings.Repeat("0", 64)}
+}
+
+// wickedness is what makers say that a source has taken over. The source's own path
+// is that of a file elsewhere.
+var wickedness = map[string]func(makeRequest, *ingest.Result){
+	"no file":    func(_ makeRequest, r *ingest.Result) { r.Files, r.Rows = nil, 0 },
+	"elsewhere":  func(q makeRequest, r *ingest.Result) { r.Files[0].Path = q.elsewhere() },
+	"no path":    func(_ makeRequest, r *ingest.Result) { r.Files[0].Path = "" },
+	"its folder": func(q makeRequest, r *ingest.Result) { r.Files[0].Path = q.OutDir },
+	"up and away": func(q makeRequest, r *ingest.Result) {
+		r.Files[0].Path = q.OutDir + "/../" + filepath.Base(q.elsewhere())
+	},
+	"a link": func(q makeRequest, r *ingest.Result) {
+		_ = os.Remove(r.Files[0].Path)
+		_ = os.Symlink(q.elsewhere(), r.Files[0].Path) // where the system lets it
+	},
+	"a folder": func(_ makeRequest, r *ingest.Result) {
+		_ = os.Remove(r.Files[0].Path)
+		_ = os.Mkdir(r.Files[0].Path, 0o700)
+	},
+	"gone":      func(_ makeRequest, r *ingest.Result) { _ = os.Remove(r.Files[0].Path) },
+	"a size":    func(_ makeRequest, r *ingest.Result) { r.Files[0].Bytes = 5 },
+	"a hash":    func(_ makeRequest, r *ingest.Result) { r.Files[0].SHA256 = "../x" },
+	"less":      func(_ makeRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = -1, -1 },
+	"most":      func(_ makeRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = 1<<62, 1<<62 },
+	"more rows": func(_ makeRequest, r *ingest.Result) { r.Rows = 2 },
+	"twice":     func(_ makeRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
+	"crowded":   func(_ makeRequest, r *ingest.Result) { r.Files = make([]ingest.File, maxMade+1) },
+	"no column": func(_ makeRequest, r *ingest.Result) { r.Columns = nil },
+	"another":   func(_ makeRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
+	"SQL": func(_ makeRequest, r *ingest.Result) {
+		r.Columns[0].Type = "BIGINT) AS a FROM read_csv('/etc/passwd') --"
+	},
+}
+
+// elsewhere is a file that the server can read, and is not of the maker's folder.
+func (r makeRequest) elsewhere() string { return r.reads()[0] }
+
+// wicked is a maker that a source has taken over.
+func wicked(kind string) {
+	var request makeRequest
+	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
+		return
+	}
+	say := func(reply makeReply) { _ = json.NewEncoder(os.Stdout).Encode(reply) }
+	result := ingest.Result{
+		Files: []ingest.File{wickedFile(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
+	}
+	switch kind {
+	case "honest":
+	case "endless":
+		w := bufio.NewWriter(os.Stdout)
+		for err := error(nil); err == nil; {
+			_, err = w.WriteString(`{"Result":{"Files":[{},{},{},{}`)
+		}
+		return
+	case "nothing":
+		say(makeReply{})
+		return
+	case "noise":
+		fmt.Println("noise")
+		return
+	case "long refusal":
+		say(makeReply{Refused: "\x00" + strings.Repeat("é", maxSaid)})
+		return
+	default:
+		wickedness[kind](request, &result)
+	}
+	say(makeReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
+	say(makeReply{Result: &result})
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	time.Sleep(time.Hour) // it does not go by itself
+}
+
+func wickedMaker(kind string) *Maker {
+	return NewMaker(MakerConfig{Command: func() (string, []string, []string) { return executable(), []string{"wicked", kind}, nil }})
+}
+
+// A job whose maker lies fails, and nothing else does.
+func TestWickedMakers(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"nothing", "noise", "endless"}
+	for kind := range wickedness {
+		kinds = append(kinds, kind)
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			made, err := ingestWith(t, wickedMaker(kind))
+			if !errors.Is(err, errBadMaker) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
+				t.Errorf("believed: %+v, %v", made, err)
+			}
+		})
+	}
+	if made, err := ingestWith(t, wickedMaker("honest")); err != nil || made.Rows != 1 {
+		t.Errorf("one that tells the truth: %+v, %v", made, err)
+	}
+	_, err := ingestWith(t, wickedMaker("long refusal"))
+	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*maxSaid || strings.Contains(err.Error(), "\x00") {
+		t.Errorf("a long reason: %.100v", err)
+	}
+}
+
+// Where the system has no walls, a maker can make links.
+func TestMadeLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := wickedFile(makeRequest{OutDir: dir})
+	if err := checkFile(dir, file); err != nil {
+		t.Error(err)
+	}
+	link := filepath.Join(dir, "link.parquet")
+	if err := os.Symlink(file.Path, link); err != nil {
+		t.Fatal(err)
+	}
+	if file.Path = link; checkFile(dir, file) == nil {
+		t.Error("followed a link")
+	}
+}
+
+func ingestWith(t *testing.T, maker *Maker) (ingest.Result, error) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	if err := os.WriteFile(path, []byte("id\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, Have: []storage.Column{{Name: "id", Type: "BIGINT"}}, OutDir: filepath.Join(dir, "out")})
+}
+
+func TestWickedCompaction(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"no file", "elsewhere", "twice"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.parquet")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := wickedMaker(kind).Compact(t.Context(), Turn{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
+		if !errors.Is(err, errBadMaker) {
+			t.Errorf("%s: believed: %+v, %v", kind, file, err)
+		}
+	}
+}
+
+// A preview shows no file but those that were made for it, and changes none.
+func TestWickedPreview(t *testing.T) {
+	t.Parallel()
+	d := newPreview(t, nil)
+	d.Maker = wickedMaker("elsewhere")
+	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, errBadMaker) {
+		t.Errorf("believed: %s, %v", rows, err)
+	}
+}
+
+func TestIsType(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"BIGINT", "NULL", "DECIMAL(38,0)", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "DOUBLE[3][]", "MAP(VARCHAR, BIGINT[])",
+		`STRUCT(a BIGINT, "b ""(c" STRUCT(d DECIMAL(4,1))[])[]`, "STRUCT(a ENUM('x)', 'it''s'))", "UNION(num BIGINT, str VARCHAR)",
+	} {
+		if !isType(text) {
+			t.Errorf("%s is none", text)
+		}
+	}
+	for _, text := range []string{
+		"", "BIGINT)", "BIGINT, b BIGINT", "BIGINT; DROP TABLE t", "BIGINT -- x", "BIGINT /* x */", "DECIMAL(3", "BIGINT DEFAULT (SELECT 1)",
+		"BIGINT DEFAULT read_text('/etc/passwd')", "STRUCT(a BIGINT))", `STRUCT("a BIGINT)`, "BIGINT\n", "DECIMAL (1)", "MYSTRUCT(a BIGINT)",
+	} {
+		if isType(text) {
+			t.Errorf("%q is one", text)
+		}
+	}
+}
