@@ -129,20 +129,26 @@ const (
 	patience = 10 * time.Minute
 	// patienceEvery is how often it is tried meanwhile.
 	patienceEvery = time.Second
+	// patienceTimes is how often they may go away, each time for so long.
+	patienceTimes = 5
 )
 
-// patiently does something again, now and then, while what it needs is away.
+// patiently does something again, now and then, while what it needs is away: that
+// counts from when it is first missed. A try that lasts longer than patience does
+// had what it needs before, and what it misses has gone away anew.
 func patiently(ctx context.Context, log *slog.Logger, do func() error) error {
-	start := time.Now()
-	for tries := 1; ; tries++ {
+	var since time.Time
+	for times := 0; ; {
+		begun := time.Now()
 		err := do()
-		if !isAway(err) || time.Since(start) > patience {
+		if !isAway(err) {
 			return err
 		}
-		if tries == 1 {
+		if times == 0 || time.Since(begun) > patience {
+			since, times = time.Now(), times+1
 			log.WarnContext(ctx, "an ingestion waits for what is away", "error", err)
 		}
-		if !sleep(ctx, patienceEvery) {
+		if time.Since(since) > patience || times > patienceTimes || !sleep(ctx, patienceEvery) {
 			return err
 		}
 	}
