@@ -93,7 +93,7 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	}
 	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log = store, files, log
 	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
-	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs})
+	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs, Log: log})
 	rows.datasets.Dir = filepath.Join(data, "work")
 	datasets, err := lake.NewDatasets(rows.datasets)
 	if err == nil {

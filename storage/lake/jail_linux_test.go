@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,6 +108,45 @@ func TestMakerJail(t *testing.T) {
 		if data, err := os.ReadFile(path); err != nil || string(data) != treasure {
 			t.Errorf("%s is now %q, %v", path, data, err)
 		}
+	}
+}
+
+// A wall that the system does not allow is missing from the process, and the log says
+// so once.
+func TestMakerLacks(t *testing.T) {
+	t.Parallel()
+	if err := lacksWalls(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rows.ndjson")
+	if err := os.WriteFile(path, []byte("{\"id\":1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	maker := NewMaker(MakerConfig{Memory: frugal, Threads: 1, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	for i := range 2 {
+		done := make(chan error)
+		go func() {
+			runtime.LockOSThread() // for good
+			err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+			if err == nil {
+				err = denySyscalls([]uint32{unix.SYS_LANDLOCK_CREATE_RULESET})
+			}
+			if err == nil {
+				out := filepath.Join(dir, fmt.Sprint(i))
+				err = os.Mkdir(out, 0o700)
+				_, makeErr := maker.make(t.Context(), makeRequest{Memory: frugal, Threads: 1, Rows: path, OutDir: out}, nil)
+				err = errors.Join(err, makeErr)
+			}
+			done <- err
+		}()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Count(said.String(), "level=WARN") != 1 || !strings.Contains(said.String(), "landlock") || strings.Contains(said.String(), "seccomp") {
+		t.Errorf("the log says: %s", said.String())
 	}
 }
 

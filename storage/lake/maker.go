@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,6 +35,8 @@ type MakerConfig struct {
 	// Command says how to run MakerMain in another process: by default this
 	// executable with the arguments "worker" and "make", and no environment.
 	Command func() (path string, args, env []string)
+	// Log gets what an operator should know; nil is for nothing.
+	Log *slog.Logger
 }
 
 // Maker turns sources into files, each job in a process of its own: what a
@@ -41,6 +45,7 @@ type Maker struct {
 	config MakerConfig
 	line   *fair.Line
 	wait   time.Duration
+	warned sync.Once
 }
 
 // Turn says for whom a job is done.
@@ -68,6 +73,9 @@ func NewMaker(config MakerConfig) *Maker {
 	}
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return executable(), []string{"worker", "make"}, nil }
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
 	}
 	if config.Jobs <= 0 {
 		config.Jobs = 4
@@ -212,7 +220,8 @@ func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ing
 // start starts a process in the best way that the system allows.
 func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser, err error) {
 	path, args, env := m.config.Command()
-	if err := confineMaker(path, request.reads(), request.OutDir); err != nil {
+	lacks, err := confineMaker(path, request.reads(), request.OutDir)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	for _, way := range makerAttributes() {
@@ -230,11 +239,24 @@ func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) 
 		if out, err = cmd.StdoutPipe(); err != nil {
 			return nil, nil, nil, err
 		}
-		if err = cmd.Start(); err == nil || !notAllowed(err) {
+		if err = cmd.Start(); err == nil {
+			m.warn(append(lacks, way.lacks...))
+		}
+		if err == nil || !notAllowed(err) {
 			break
 		}
 	}
 	return cmd, in, out, err
+}
+
+// warn says once what walls there are not.
+func (m *Maker) warn(lacks []string) {
+	if len(lacks) > 0 {
+		m.warned.Do(func() {
+			m.config.Log.Warn("makers of files run without some protections that this system does not allow",
+				"missing", strings.Join(lacks, ", "))
+		})
+	}
 }
 
 // isNoRoom reports whether a system's words are those for a disk that is full, or

@@ -30,7 +30,7 @@ func confine(executable string, files []*os.File) (lacks []string, err error) {
 
 // confineMaker is confine for a process that makes files: it reads the given ones,
 // and does what it likes in a folder of its own.
-func confineMaker(executable string, files []string, folder string) error {
+func confineMaker(executable string, files []string, folder string) (lacks []string, err error) {
 	// Of a root's powers it keeps that over the server's files, whoever's they are.
 	// Who is not root has none, and may not give up any.
 	for power := range uintptr(64) {
@@ -38,8 +38,7 @@ func confineMaker(executable string, files []string, folder string) error {
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, power, 0, 0, 0)
 		}
 	}
-	_, err := confineTo(executable, files, folder)
-	return err
+	return confineTo(executable, files, folder)
 }
 
 // confineTo is confine, with a folder that may be "" for none.
@@ -207,11 +206,13 @@ func processAttributes() []attributes {
 // makerAttributes are processAttributes for a process that makes files, which are
 // the server's: so it stays the server's user.
 func makerAttributes() []attributes {
-	ways := processAttributes()
-	for i := range ways {
-		ways[i].sys.Credential = nil
+	base := syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		return []attributes{{sys: base}}
 	}
-	return ways
+	offline := base
+	offline.Cloneflags = syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC
+	return []attributes{{sys: offline}, {sys: base, lacks: []string{"network namespace"}}}
 }
 
 // bound sets the hard limits of the process that calls it: a worker, before it

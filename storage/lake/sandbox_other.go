@@ -15,7 +15,7 @@ func confine(string, []*os.File) ([]string, error) {
 	return []string{"landlock", "seccomp", "memory limit"}, nil
 }
 
-func confineMaker(string, []string, string) error { return nil }
+func confineMaker(string, []string, string) ([]string, error) { return confine("", nil) }
 
 func makerAttributes() []attributes { return processAttributes() }
 
