@@ -84,7 +84,7 @@ func NewMaker(config MakerConfig) *Maker {
 		config.Timeout = time.Hour
 	}
 	return &Maker{config: config, wait: jobWait, line: fair.New(fair.Config{
-		What:   "rows",
+		What:   "files to be made",
 		Places: config.Jobs, PlacesEach: allButOne(config.Jobs),
 		Waiting: jobsWaiting, WaitingEach: userJobsWaiting,
 	})}

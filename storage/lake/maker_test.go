@@ -113,7 +113,7 @@ func TestMakerTurns(t *testing.T) {
 	}
 	flood(2+userJobsWaiting, false)
 	until(t, func() bool { return begun.Load() == 2 && maker.Turns().Waiting == userJobsWaiting })
-	if _, err := maker.Ingest(ctx, Turn{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) {
+	if _, err := maker.Ingest(ctx, Turn{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) || !strings.Contains(err.Error(), "too many files to be made of yours") {
 		t.Errorf("one too many: %v", err)
 	}
 	flood(1, true)
