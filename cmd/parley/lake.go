@@ -91,7 +91,7 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	if err != nil {
 		return nil, err
 	}
-	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log = store, files, log
+	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log, bytes.uploads.Now = store, files, log, store.Now
 	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
 	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs, Log: log})
 	rows.datasets.Dir = filepath.Join(data, "work")

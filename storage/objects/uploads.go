@@ -29,6 +29,9 @@ type UploadsConfig struct {
 	URLLife time.Duration
 	// Stale is how long a session may take.
 	Stale time.Duration
+	// Now is the clock by which the records know how long that is; nil is for the
+	// machine's.
+	Now func() time.Time
 }
 
 // Uploads runs upload sessions: what is expected is in the records, the bytes
@@ -36,7 +39,12 @@ type UploadsConfig struct {
 type Uploads struct{ UploadsConfig }
 
 // NewUploads makes an Uploads.
-func NewUploads(cfg UploadsConfig) *Uploads { return &Uploads{cfg} }
+func NewUploads(cfg UploadsConfig) *Uploads {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Uploads{cfg}
+}
 
 // Prepare begins a session. What is wrong with the files is said of all of them
 // at once.
@@ -255,8 +263,19 @@ func (u *Uploads) AbortStale(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := u.Objects.Sweep(ctx, time.Now().Add(-u.Stale))
+	_, err := u.Objects.Sweep(ctx, u.earliest().Add(-u.Stale))
 	return err
+}
+
+// earliest is the time by whichever clock is behind, the records' or that of this
+// machine, which may have been set: parts have its times, and those of a session
+// that goes on must not look old.
+func (u *Uploads) earliest() time.Time {
+	recorded, here := u.Now(), time.Now()
+	if recorded.Before(here) {
+		return recorded
+	}
+	return here
 }
 
 func (u *Uploads) removeParts(ctx context.Context, session storage.UploadSession) error {

@@ -290,6 +290,10 @@ func classify(err error) error {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
+// Now is the time by the clock that the records go by: PostgreSQL's, or for the
+// embedded database the machine's.
+func (s *Store) Now() time.Time { return s.now() }
+
 func (s *Store) millis() int64 { return s.now().UnixMilli() }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
