@@ -180,6 +180,20 @@ func TestWickedPreview(t *testing.T) {
 	}
 }
 
+// The names that DuckDB has for types of all kinds are such.
+func TestMadeTypes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := parquet(t, dir, "nested", `SELECT 1::UTINYINT AS small, 1::HUGEINT AS huge, 1.25::DECIMAL(9,3) AS price, 'x'::ENUM('x', 'it''s)') AS kind,
+		[{'a': 1, 'B c': 'x', 'select': [1.5], 'é"(': {'d': DATE '2025-01-01'}}] AS deep, MAP {'k': [TIMESTAMPTZ '2025-01-01 00:00:00+00']} AS map,
+		[1, 2]::INTEGER[2] AS pair, {'e': 'x'::ENUM('x', 'y, z')} AS inner_kind, 'b'::BLOB AS blob, uuid() AS id, TIMESTAMP_NS '2025-01-01' AS ns`)
+	made, err := NewMaker(MakerConfig{}).Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: table.Files[0], Name: "nested.parquet"}}, OutDir: filepath.Join(dir, "out")})
+	if err != nil || len(made.Columns) != len(table.Columns) {
+		t.Errorf("made %+v, %v", made.Columns, err)
+	}
+}
+
 func TestIsType(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
