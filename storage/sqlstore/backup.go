@@ -34,7 +34,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	}
 	file := (&url.URL{Scheme: "file", Path: from}).String()
 	// A connection of its own: the store's are not held up.
-	db, err := sqlx.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
+	db, err := sqlx.Open("sqlite", file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		return fmt.Errorf("copy the database: %w", err)
 	}

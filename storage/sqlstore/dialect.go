@@ -70,7 +70,9 @@ var (
 // writers queue here and readers never wait for them. A transaction that has
 // committed survives a loss of power.
 func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err error) {
-	const both = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
+	// Long, for a backup beside a busy server: whoever waits for the writer looks ten
+	// times a second whether it is between two transactions.
+	const both = "_pragma=busy_timeout(60000)&_pragma=foreign_keys(1)"
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, nil, err
