@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,6 +39,13 @@ func TestMain(m *testing.M) {
 	if which := flag.Lookup("test.run"); which.Value.String() == "" {
 		if err := which.Value.Set(raced); err != nil {
 			panic(err)
+		}
+	}
+	// What these tests' own starter has ignored, such as nohup, the programs that they
+	// start would ignore too; what is caught here they do not inherit.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
 	code := m.Run()

@@ -38,10 +38,12 @@ run "$@"
 watcher=$!
 
 wait "$postgres"
-# One that a test has stopped starts again when the test says so.
+# One that a test has stopped, which waits until that is seen here, starts again when
+# the test says so.
 while [ -e "$dir/stopped" ] && [ ! -e "$dir/over" ]; do
+	touch "$dir/down"
 	sleep 0.02
-	[ -e "$dir/stopped" ] || { run "$@"; wait "$postgres"; }
+	[ -e "$dir/stopped" ] || { rm "$dir/down"; run "$@"; wait "$postgres"; }
 done
 kill "$watcher" 2>/dev/null
 end 1

@@ -65,7 +65,13 @@ func (c *Cluster) Stop() {
 	if err != nil {
 		c.t.Fatalf("pgtest: %v", err)
 	}
-	for deadline := time.Now().Add(startTimeout); syscall.Kill(pid, syscall.SIGQUIT) == nil; {
+	down := filepath.Join(c.srv.dir, "down")
+	alive := true
+	for deadline := time.Now().Add(startTimeout); ; {
+		alive = alive && syscall.Kill(pid, syscall.SIGQUIT) == nil // again: one that comes too early is lost
+		if _, err := os.Stat(down); err == nil {
+			return
+		}
 		if time.Now().After(deadline) {
 			c.t.Fatal("pgtest: the cluster does not stop")
 		}
