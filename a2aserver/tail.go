@@ -166,7 +166,9 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 		if event.Number != t.at+1 {
 			return t.whole(ctx)
 		}
-		t.page = t.page[1:]
+		if t.page = t.page[1:]; len(t.page) == 0 {
+			t.page = nil // and with it what was read
+		}
 		t.at = event.Number
 		return event, nil
 	}
