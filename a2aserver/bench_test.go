@@ -80,23 +80,7 @@ func startExpress(b *testing.B) (contender, bool) {
 	}
 	cmd := exec.CommandContext(b.Context(), "node", nodetest.Script(b, packages, "testdata/express/server.mjs"))
 	cmd.Env = append(os.Environ(), "NODE_ENV=production")
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	port, err := bufio.NewReader(stdout).ReadString('\n')
+	port, err := startBeside(b, cmd).ReadString('\n')
 	if err != nil {
 		b.Fatalf("no port of Express: %v", err)
 	}
@@ -266,4 +250,27 @@ func report(b *testing.B, loads map[string][]load) {
 		b.ReportMetric(median(name, first)/median("sdk", first), name+"/sdk-first")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// startBeside starts a process that ends with its standard input, which is closed
+// with the benchmark, and gives what it says.
+func startBeside(b *testing.B, cmd *exec.Cmd) *bufio.Reader {
+	b.Helper()
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	return bufio.NewReader(stdout)
 }

@@ -100,23 +100,7 @@ func startIdleServer(b *testing.B, streams int) string {
 	}
 	cmd := exec.CommandContext(b.Context(), self, "-test.run=^TestIdleServer$")
 	cmd.Env = append(os.Environ(), fmt.Sprint(asIdleServer, "=", streams))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewReader(stdout)
+	lines := startBeside(b, cmd)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
