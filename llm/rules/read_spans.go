@@ -81,7 +81,7 @@ func (r *reader) spanAt(i int) (span, int, bool) {
 	if s, end, ok := r.quarterAt(i); ok {
 		return s, end, true
 	}
-	end := phrase(r.tokens, i, "after|since|before|until|till|through|from|starting|beginning|later|earlier|prior than|from|to|in? the? end|start|beginning? of?")
+	end := phrase(r.tokens, i, "after|since|before|until|till|through|starting|beginning|later|earlier|prior than|from|to|in? the? end|start|beginning? of?")
 	if end < 0 {
 		return span{}, i, false
 	}
