@@ -200,17 +200,6 @@ func (t *translator) translate(text string) (string, error) {
 // parse gives a statement's syntax tree as JSON. Nothing is bound or run.
 func (e *engine) parse(sql string) (string, error) { return e.parser.translate(sql) }
 
-// unparse gives the SQL of a syntax tree.
-func (e *engine) unparse(tree string) (string, error) {
-	t, err := e.translator("SELECT json_deserialize_sql(CAST(? AS JSON))")
-	if err != nil {
-		return "", err
-	}
-	defer duck.Disconnect(&t.conn)
-	defer duck.DestroyPrepare(&t.stmt)
-	return t.translate(tree)
-}
-
 // outcome is a result as far as it was kept.
 type outcome struct {
 	head replyHead

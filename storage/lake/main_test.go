@@ -176,6 +176,8 @@ func (s *setup) rows(t testing.TB, sql string) string {
 type treeParser struct {
 	mu sync.Mutex
 	e  *engine
+	// last are trees of the statements that were parsed last.
+	last map[string][]byte
 }
 
 func newTreeParser(t testing.TB) *treeParser {
@@ -194,11 +196,22 @@ func (p *treeParser) check(sql string, tables []Table) (Checked, error) {
 	if err := checkRequest(sql, tables); err != nil {
 		return Checked{}, err
 	}
-	tree, err := p.e.parse(sql)
-	if err != nil {
-		return Checked{}, err
+	return check(sql, tables, p.parse)
+}
+
+// parse gives a statement's tree. The caller holds the lock.
+func (p *treeParser) parse(sql string) ([]byte, error) {
+	if tree, ok := p.last[sql]; ok {
+		return tree, nil
 	}
-	return Validate([]byte(tree), tables)
+	tree, err := p.e.parse(sql)
+	if len(p.last) > 8 || p.last == nil {
+		p.last = map[string][]byte{}
+	}
+	if err == nil {
+		p.last[sql] = []byte(tree)
+	}
+	return []byte(tree), err
 }
 
 // plainTables are tables for the validator, which needs no files.

@@ -33,7 +33,6 @@ type request struct {
 	Op       op           `json:"op"`
 	Open     *openRequest `json:"open,omitempty"`
 	SQL      string       `json:"sql,omitempty"`
-	Tree     string       `json:"tree,omitempty"`
 	Use      []string     `json:"use,omitempty"`
 	MaxRows  int          `json:"maxRows,omitempty"`
 	MaxBytes int64        `json:"maxBytes,omitempty"`
@@ -88,7 +87,6 @@ type replyHead struct {
 	Tree      string           `json:"tree,omitempty"`
 	Columns   []storage.Column `json:"columns,omitempty"`
 	Truncated bool             `json:"truncated,omitempty"`
-	SQL       string           `json:"sql,omitempty"`
 	Rows      int              `json:"rows,omitempty"`
 }
 

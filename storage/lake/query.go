@@ -81,6 +81,7 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 		case known != nil:
 			checked = *known
 		case p.config.unchecked:
+			checked.sql = q.SQL
 			for _, t := range q.Tables {
 				checked.Tables = append(checked.Tables, t.Name)
 			}
@@ -92,7 +93,7 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 		if !w.hasAll(checked.Tables) {
 			return true, &lackingError{checked}
 		}
-		req := request{Op: opRun, SQL: q.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables, Tree: checked.scored}
+		req := request{Op: opRun, SQL: checked.sql, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
 		return keep, err
 	})
@@ -128,7 +129,7 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
-	result, err := p.tryWith(ctx, q, Checked{Tables: []string{table.Name}})
+	result, err := p.tryWith(ctx, q, Checked{Tables: []string{table.Name}, sql: q.SQL})
 	return result, explain(err, q.Timeout)
 }
 
@@ -156,15 +157,53 @@ func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.C
 
 // check has a statement parsed in the worker and checks its tree here.
 func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
+	keep = true
+	checked, err = check(sql, tables, func(sql string) (tree []byte, err error) {
+		tree, keep, err = w.parse(ctx, sql)
+		return tree, err
+	})
+	return checked, keep, err
+}
+
+// check checks a statement's tree. Where a score is added, DuckDB parses the new
+// text too, and only when its tree is the checked one with the score in it does
+// that text run, else the statement as it is. So what runs has been checked,
+// whatever became of it on the way.
+func check(sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
+	tree, err := parse(sql)
+	if err != nil {
+		return Checked{}, err
+	}
+	checked, err := Validate(tree, tables)
+	if err != nil {
+		return Checked{}, err
+	}
+	checked.sql = sql
+	scored, want := addScore(sql, checked.root, checked.query)
+	checked.root, checked.query = nil, nil
+	if scored == "" {
+		return checked, nil
+	}
+	var f *fault
+	if tree, err = parse(scored); err != nil && !(errors.As(err, &f) && f.Kind == faultQuery) {
+		return Checked{}, err
+	}
+	if err == nil && sameTree(tree, want) {
+		checked.sql = scored
+	}
+	return checked, nil
+}
+
+// parse gives a statement's tree.
+func (w *process) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
 	head, _, err := w.ask(ctx, request{Op: opParse, SQL: sql})
 	if err != nil {
-		return checked, false, err
+		return nil, false, err
 	}
 	if head.Fault != nil {
-		return checked, head.Fault.Kind == faultQuery, head.Fault
+		return nil, head.Fault.Kind == faultQuery, head.Fault
 	}
-	checked, err = Validate([]byte(head.Tree), tables)
-	return checked, true, err
+	return []byte(head.Tree), true, nil
 }
 
 // run has a checked statement run in the worker.
@@ -177,7 +216,7 @@ func (w *process) run(ctx context.Context, req request, timeout time.Duration, t
 	if head.Fault != nil {
 		return result, head.Fault.Kind == faultQuery, head.Fault
 	}
-	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: head.SQL}, true, nil
+	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: req.SQL}, true, nil
 }
 
 // gone reports whether an error means that the worker is no more.

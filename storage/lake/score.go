@@ -2,15 +2,59 @@ package lake
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // addScore gives the rows of a query that matches text their score, where the
-// query does not do so itself: the best of its match(…) as one more column. It
-// reports whether it changed the query. Rows that stand for many have none.
-func addScore(query node) bool {
+// query does not do so itself: the best of its match(…) as one more column. Rows
+// that stand for many have none. It gives the statement's text with the column
+// added and the tree that this text must have, or "" when there is nothing to add.
+//
+// The column is written into the user's own text. DuckDB can write SQL from a
+// tree too, but not all that it writes means what the tree does.
+func addScore(sql string, root, query node) (text string, tree any) {
+	if !scorable(query) {
+		return "", nil
+	}
+	items, _ := query["select_list"].([]any)
+	var matches []any
+	seen := map[string]bool{}
+	for _, part := range []any{query["where_clause"], query["qualify"], items, query["modifiers"]} {
+		collectMatches(part, seen, &matches)
+	}
+	if len(matches) == 0 {
+		return "", nil
+	}
+	tokens := tokenize(sql)
+	calls := make([]string, len(matches))
+	for i, match := range matches {
+		offset, err := strconv.Atoi(fmt.Sprint(match.(map[string]any)["query_location"]))
+		if calls[i] = callAt(sql, tokens, offset); err != nil || calls[i] == "" {
+			return "", nil
+		}
+	}
+	score, scoreText := matches[0], calls[0]
+	if len(matches) > 1 {
+		score, scoreText = call("greatest", matches), "greatest("+strings.Join(calls, ", ")+")"
+	}
+	named := maps.Clone(score.(map[string]any))
+	named["alias"] = scoreColumn
+	scored := maps.Clone(query)
+	scored["select_list"] = append(slices.Clip(items), named)
+	statement := map[string]any{"node": map[string]any(scored), "named_param_map": []any{}}
+	want := maps.Clone(root)
+	want["statements"] = []any{statement}
+	return addItem(sql, tokens, scoreText+" AS "+scoreColumn), unlocated(map[string]any(want))
+}
+
+// scorable reports whether a query's rows can have a score added: each is one of
+// its source, and none is given.
+func scorable(query node) bool {
 	if query["type"] != "SELECT_NODE" || query["having"] != nil || query["aggregate_handling"] != "STANDARD_HANDLING" {
 		return false
 	}
@@ -25,30 +69,38 @@ func addScore(query node) bool {
 		}
 	}
 	modifiers, _ := query["modifiers"].([]any)
-	for _, v := range modifiers {
-		if m, _ := v.(map[string]any); m["type"] == "DISTINCT_MODIFIER" {
-			return false
+	return !slices.ContainsFunc(modifiers, func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["type"] == "DISTINCT_MODIFIER"
+	})
+}
+
+// unlocated gives a copy of a tree without the offsets of its nodes in the text.
+func unlocated(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(v))
+		for key, value := range v {
+			if key != "query_location" {
+				copied[key] = unlocated(value)
+			}
 		}
+		return copied
+	case []any:
+		copied := make([]any, len(v))
+		for i, value := range v {
+			copied[i] = unlocated(value)
+		}
+		return copied
 	}
-	var matches []any
-	seen := map[string]bool{}
-	for _, part := range []any{query["where_clause"], query["qualify"], items, modifiers} {
-		collectMatches(part, seen, &matches)
-	}
-	if len(matches) == 0 {
-		return false
-	}
-	score := matches[0]
-	if len(matches) > 1 {
-		score = call("greatest", matches)
-	}
-	named := map[string]any{}
-	for key, value := range score.(map[string]any) {
-		named[key] = value
-	}
-	named["alias"] = scoreColumn
-	query["select_list"] = append(items, named)
-	return true
+	return v
+}
+
+// sameTree reports whether a statement's tree, as DuckDB writes it, is the one
+// that is wanted, which has no offsets.
+func sameTree(tree []byte, want any) bool {
+	got, err := decodeTree(tree)
+	return err == nil && reflect.DeepEqual(unlocated(got), want)
 }
 
 // eachChild calls f with the expressions inside an expression, without those of
@@ -90,15 +142,10 @@ func aggregated(v any) bool {
 // collectMatches finds the calls of match, each once.
 func collectMatches(v any, seen map[string]bool, found *[]any) {
 	if functionIn(v) == "match" {
-		bare := map[string]any{}
-		for key, value := range v.(map[string]any) {
-			bare[key] = value
-		}
+		bare := maps.Clone(v.(map[string]any))
 		bare["alias"] = ""
-		delete(bare, "query_location")
-		if text, err := json.Marshal(bare); err == nil && !seen[string(text)] {
+		if text, err := json.Marshal(unlocated(bare)); err == nil && !seen[string(text)] {
 			seen[string(text)] = true
-			bare["query_location"] = v.(map[string]any)["query_location"]
 			*found = append(*found, bare)
 		}
 		return

@@ -3,7 +3,7 @@ package lake
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"strings"
 
@@ -14,9 +14,11 @@ import (
 type Checked struct {
 	// Tables are those of the given tables that the statement reads.
 	Tables []string
-	// scored is the tree of the statement with a score added, "" when the
-	// statement runs as it was written.
-	scored string
+	// sql is the text that may run: DuckDB has parsed this very text, and its
+	// tree has been checked.
+	sql string
+	// root is the statement's tree, query the query in it.
+	root, query node
 }
 
 // The most that a statement's tree may be.
@@ -39,16 +41,10 @@ func Validate(tree []byte, tables []Table) (checked Checked, err error) {
 	if len(tree) > maxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
 		return checked, refusal("the query is too long")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(tree))
-	decoder.UseNumber()
-	var whole map[string]any
-	if err := decoder.Decode(&whole); err != nil {
+	root, err := decodeTree(tree)
+	if err != nil {
 		return checked, refusal("the query is nested too deeply or cannot be read")
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return checked, refusal("the query cannot be read")
-	}
-	root := node(whole)
 	c := &checker{tables: make(map[string]Table, len(tables)), used: map[string]bool{}}
 	for _, t := range tables {
 		c.tables[strings.ToLower(t.Name)] = t
@@ -65,20 +61,27 @@ func Validate(tree []byte, tables []Table) (checked Checked, err error) {
 			checked, err = Checked{}, refused
 		}
 	}()
-	statement := c.statement(root)
+	checked.root, checked.query = root, c.statement(root)
 	for _, t := range tables {
 		if c.used[strings.ToLower(t.Name)] {
 			checked.Tables = append(checked.Tables, t.Name)
 		}
 	}
-	if addScore(statement) {
-		scored, err := json.Marshal(root)
-		if err != nil {
-			return Checked{}, fmt.Errorf("write the query's tree: %w", err)
-		}
-		checked.scored = string(scored)
-	}
 	return checked, nil
+}
+
+// decodeTree reads a tree, which is all that there is in the text.
+func decodeTree(tree []byte) (map[string]any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(tree))
+	decoder.UseNumber()
+	var root map[string]any
+	if err := decoder.Decode(&root); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("more than one tree")
+	}
+	return root, nil
 }
 
 // refusal is the reason why a statement does not run.

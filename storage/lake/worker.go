@@ -102,14 +102,7 @@ func (w *worker) handle(req request) (out outcome, err error) {
 		if err := boundCPU(req.CPU); err != nil {
 			return out, fmt.Errorf("limit processor time: %w", err)
 		}
-		if req.Tree != "" {
-			if req.SQL, err = w.engine.unparse(req.Tree); err != nil {
-				return out, fmt.Errorf("write the query from its tree: %w", err)
-			}
-		}
-		out, err = w.engine.run(req)
-		out.head.SQL = req.SQL
-		return out, err
+		return w.engine.run(req)
 	}
 	return out, fmt.Errorf("no such request: %q", req.Op)
 }
