@@ -11,6 +11,9 @@ var functionList string
 // The functions that queries may call, in lower case.
 var (
 	operators, scalars, aggregates, tableFunctions = parseFunctions(functionList)
+	// byName are functions that call an aggregate, whose name is their second
+	// argument.
+	byName = map[string]bool{"aggregate": true, "array_aggr": true, "array_aggregate": true, "list_aggr": true, "list_aggregate": true}
 	// functionNames are those that a person would write, for near misses.
 	functionNames = append(keys(scalars), keys(aggregates)...)
 )

@@ -250,6 +250,23 @@ SELECT system.main.sleep_ms(100000)
 SELECT setseed(0.5)
 SELECT stats(id) FROM orders
 SELECT vector_type(id) FROM orders
+SELECT list_aggregate([1], 'stats')
+SELECT list_aggr([1], 'getenv')
+SELECT array_aggr([1], 'sum_export')
+SELECT array_aggregate([1], 'read_text')
+SELECT aggregate([1], 'checkpoint')
+SELECT aggregate([1], 'MAX ')
+SELECT list_aggregate([1], NULL)
+SELECT list_aggregate([1], 1)
+SELECT list_aggregate([1])
+SELECT list_aggregate([1], lower('SUM'))
+SELECT list_aggregate([1], 'su' || 'm')
+SELECT list_aggregate([1], customer) FROM orders
+SELECT list_aggregate([1], (SELECT 'sum'))
+SELECT list_aggregate(*COLUMNS(*)) FROM (SELECT [1] AS l, 'sum' AS f)
+SELECT list_aggregate(*COLUMNS(*), 'sum') FROM (SELECT [1] AS l, 'stats' AS f)
+SELECT [1].list_aggr('stats')
+SELECT list_transform([[1]], x -> list_aggregate(x, 'stats'))
 SELECT pg_get_viewdef(1)
 SELECT * FROM secrets
 SELECT * FROM SECRETS

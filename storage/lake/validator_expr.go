@@ -139,8 +139,25 @@ func (c *checker) allowedFunction(n node) {
 	if exported, _ := n["export_state"].(bool); exported {
 		c.refuse("EXPORT_STATE is not allowed")
 	}
-	if lower := strings.ToLower(name); !scalars[lower] && !aggregates[lower] && !operators[lower] {
+	lower := strings.ToLower(name)
+	if !scalars[lower] && !aggregates[lower] && !operators[lower] {
 		c.refuse("function `%s` does not exist or is not allowed%s", name, didYouMean(name, functionNames, ""))
+	}
+	if byName[lower] {
+		c.allowedAggregate(name, c.list(n["children"]))
+	}
+}
+
+// allowedAggregate checks the aggregate that a function is told to call: by a
+// text, which nothing before it moves to another place.
+func (c *checker) allowedAggregate(function string, args []any) {
+	unpacked := func(v any) bool { return c.object(v)["type"] == "OPERATOR_UNPACK" }
+	if len(args) < 2 || slices.ContainsFunc(args, unpacked) || c.object(args[1])["class"] != "CONSTANT" {
+		c.refuse("`%s` needs a list and the name of an aggregate, such as 'sum'", function)
+	}
+	name, _ := c.object(c.object(args[1])["value"])["value"].(string)
+	if !aggregates[strings.ToLower(name)] {
+		c.refuse("function `%s` does not exist or is not allowed%s", name, didYouMean(name, keys(aggregates), ""))
 	}
 }
 

@@ -43,6 +43,7 @@ SELECT max(COLUMNS(*)) FROM orders
 SELECT total AS t, t * 2 AS twice FROM orders WHERE t > 1
 SELECT list_transform([1, 2], x -> x + id), [x * 2 FOR x IN [1, 2] IF x > 1] FROM orders
 SELECT list_reduce([1, 2], lambda a, b: a + b)
+SELECT list_aggregate([1, 2], 'SUM'), array_aggregate(['a', 'b'], 'string_agg', '-'), [1, 2].aggregate('max')
 SELECT {'a': 1, 'b': [1, 2]}.b[1], MAP {'x': 1}['x'], struct_pack(a := 1)
 SELECT CAST(total AS DECIMAL(10, 2)), id::VARCHAR, TRY_CAST(customer AS INTEGER), '{"a":1}'::JSON ->> '$.a' FROM orders
 SELECT CASE WHEN total > 5 THEN 'big' ELSE 'small' END AS size, count(*) FROM orders GROUP BY size
@@ -120,6 +121,8 @@ func TestReasons(t *testing.T) {
 		"SELECT FROM WHERE":                                     `syntax error at or near "WHERE" (at character 12)`,
 		"WITH x AS (DELETE FROM orders RETURNING *) SELECT 1":   "only SELECT is allowed in WITH",
 		"SELECT customer.upper() FROM orders":                   "call `upper` without anything before its name",
+		"SELECT list_aggregate([1], 'smu')":                     "function `smu` does not exist or is not allowed; did you mean `sum`?",
+		"SELECT list_aggr([1], lower('SUM'))":                   "`list_aggr` needs a list and the name of an aggregate, such as 'sum'",
 		"SHOW TABLES":                                           "SHOW, DESCRIBE and SUMMARIZE are not allowed; only SELECT is",
 		"SELECT id FROM orders WHERE id = (SELECT oder_id FROM \"order-items.v2\")": "column `oder_id` does not exist in `order-items.v2`; did you mean `order_id`?",
 	} {
@@ -180,6 +183,15 @@ func TestFunctionList(t *testing.T) {
 	out, err := e.run(request{SQL: "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions()", MaxRows: 1e4, MaxBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
+	}
+	named, err := e.run(request{SQL: "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions() WHERE list_contains(parameters, 'function_name')", MaxRows: 1e4, MaxBytes: 1 << 20})
+	if err != nil || len(named.rows) != len(byName) {
+		t.Errorf("functions that take the name of another are %s, %v", named.rows, err)
+	}
+	for _, row := range named.rows {
+		if name := strings.Split(string(row), `"`)[3]; scalars[name] && !byName[name] {
+			t.Errorf("%s takes the name of a function", name)
+		}
 	}
 	known := map[string]bool{"->": true, "grouping": true, "grouping_id": true, "unnest": true}
 	for _, row := range out.rows {
