@@ -107,7 +107,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 	tables := plainTables()
 	for b.Loop() {
-		if _, err := Validate([]byte(tree), tables); err != nil {
+		if _, err := Validate(b.Context(), []byte(tree), tables); err != nil {
 			b.Fatal(err)
 		}
 	}

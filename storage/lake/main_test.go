@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -196,7 +197,7 @@ func (p *treeParser) check(sql string, tables []Table) (Checked, error) {
 	if err := checkRequest(sql, tables); err != nil {
 		return Checked{}, err
 	}
-	return check(sql, tables, p.parse)
+	return check(context.Background(), sql, tables, p.parse)
 }
 
 // parse gives a statement's tree. The caller holds the lock.

@@ -4,16 +4,24 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"parley/storage"
 )
 
-// maxNear is how many near misses a message names.
-const maxNear = 3
+const (
+	// maxNear is how many near misses a message names.
+	maxNear = 3
+	// maxNamed is how many sources of a query a message names.
+	maxNamed = 5
+	// maxCandidates is how many names are compared for near misses.
+	maxCandidates = storage.MaxColumns
+)
 
 // near gives the candidates that someone who wrote name may have meant, the
 // nearest first.
 func near(name string, candidates []string) []string {
-	wanted := comparable(name)
-	if len(wanted) > maxWord {
+	wanted, ok := comparable(name)
+	if !ok {
 		return nil
 	}
 	type option struct {
@@ -21,9 +29,9 @@ func near(name string, candidates []string) []string {
 		distance int
 	}
 	var options []option
-	for _, candidate := range candidates {
-		c := comparable(candidate)
-		if len(c) > maxWord {
+	for _, candidate := range candidates[:min(len(candidates), maxCandidates)] {
+		c, ok := comparable(candidate)
+		if !ok {
 			continue
 		}
 		d := editDistance(wanted, c)
@@ -48,10 +56,16 @@ func near(name string, candidates []string) []string {
 	return names
 }
 
+var joints = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
+
 // comparable gives a name as it is compared: in lower case, with what joins
-// words left out.
-func comparable(name string) []rune {
-	return []rune(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name)))
+// words left out. It is not ok when the name is too long for that.
+func comparable(name string) (runes []rune, ok bool) {
+	if len(name) > 4*maxWord {
+		return nil, false
+	}
+	runes = []rune(joints.Replace(strings.ToLower(name)))
+	return runes, len(runes) <= maxWord
 }
 
 // didYouMean is the end of a message about a name that does not exist: near

@@ -158,7 +158,7 @@ func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.C
 // check has a statement parsed in the worker and checks its tree here.
 func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
 	keep = true
-	checked, err = check(sql, tables, func(sql string) (tree []byte, err error) {
+	checked, err = check(ctx, sql, tables, func(sql string) (tree []byte, err error) {
 		tree, keep, err = w.parse(ctx, sql)
 		return tree, err
 	})
@@ -169,12 +169,12 @@ func (w *process) check(ctx context.Context, sql string, tables []Table) (checke
 // text too, and only when its tree is the checked one with the score in it does
 // that text run, else the statement as it is. So what runs has been checked,
 // whatever became of it on the way.
-func check(sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
+func check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
 	tree, err := parse(sql)
 	if err != nil {
 		return Checked{}, err
 	}
-	checked, err := Validate(tree, tables)
+	checked, err := Validate(ctx, tree, tables)
 	if err != nil {
 		return Checked{}, err
 	}

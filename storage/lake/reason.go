@@ -36,11 +36,17 @@ func reason(message string) string {
 	message = strings.ReplaceAll(message, "memory.main.", "")
 	message = pathInside.ReplaceAllString(message, "…")
 	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
-	if len(message) > maxReason {
-		message = strings.ToValidUTF8(message[:maxReason], "") + "…"
-	}
+	message = shorten(message, maxReason)
 	if message == "" {
 		return "the query engine cannot run this query"
 	}
 	return message
+}
+
+// shorten cuts a text that has more bytes than most, and shows that it did.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

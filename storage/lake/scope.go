@@ -1,33 +1,69 @@
 package lake
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
+
+// columns are the names of something's columns, in order. Whatever has the same
+// ones shares them: they do not change.
+type columns struct {
+	names []string
+	// known has the names in lower case once has was asked.
+	known map[string]struct{}
+}
+
+func (c *columns) len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.names)
+}
+
+// with gives these columns and others.
+func (c *columns) with(others *columns) *columns {
+	if c == nil || others == nil {
+		return cmp.Or(c, others)
+	}
+	return &columns{names: slices.Concat(c.names, others.names)}
+}
+
+// has reports whether there is a column with a name, given in lower case.
+func (c *columns) has(lower string) bool {
+	if c == nil {
+		return false
+	}
+	if c.known == nil {
+		c.known = make(map[string]struct{}, len(c.names))
+		for _, name := range c.names {
+			c.known[strings.ToLower(name)] = struct{}{}
+		}
+	}
+	_, ok := c.known[lower]
+	return ok
+}
 
 // relation is something with columns that a query reads from.
 type relation struct {
 	// name is what the query calls it, table the dataset that it is, if any.
 	name, table string
-	columns     []string
+	columns     *columns
 	// open says that there may be columns that are not known.
 	open bool
 }
 
-func (r relation) has(column string) bool {
-	return slices.ContainsFunc(r.columns, func(c string) bool { return strings.EqualFold(c, column) })
-}
-
-// renamed gives the relation with its first columns called otherwise.
-func (r relation) renamed(aliases []string) relation {
+// renamed gives a relation with its first columns called otherwise.
+func (c *checker) renamed(r relation, aliases []string) relation {
 	if len(aliases) == 0 {
 		return r
 	}
-	columns := slices.Clone(aliases)
-	if len(r.columns) > len(aliases) && !r.open {
-		columns = append(columns, r.columns[len(aliases):]...)
+	names := aliases
+	if rest := r.columns.len() - len(aliases); rest > 0 && !r.open {
+		c.widen(len(aliases), rest)
+		names = slices.Concat(aliases, r.columns.names[len(aliases):])
 	}
-	r.columns = columns
+	r.columns = &columns{names: names}
 	return r
 }
 
@@ -35,6 +71,10 @@ func (r relation) renamed(aliases []string) relation {
 type scope struct {
 	outer     *scope
 	relations []relation
+	// named are the relations by their names in lower case, sets their columns,
+	// each once.
+	named map[string][]relation
+	sets  []*columns
 	// aliases are names that SELECT gives, params those of a lambda.
 	aliases, params map[string]bool
 	// unsure says that names here may mean more than is known.
@@ -44,12 +84,28 @@ type scope struct {
 // unsure gives a scope in which any column may exist.
 func unsure(outer *scope) *scope { return &scope{outer: outer, unsure: true} }
 
-// add adds what a node of FROM reads to the scope, under its alias.
-func (s *scope) add(r relation, n node, columns []string) {
+// add adds what a node of FROM reads to a scope, under its alias.
+func (c *checker) add(s *scope, r relation, n node, aliases []string) {
+	c.countRelation()
 	if alias, _ := n["alias"].(string); alias != "" {
 		r.name = alias
 	}
-	s.relations = append(s.relations, r.renamed(columns))
+	r = c.renamed(r, aliases)
+	s.relations = append(s.relations, r)
+	s.unsure = s.unsure || r.open
+	if s.named == nil {
+		s.named = map[string][]relation{}
+	}
+	key := strings.ToLower(r.name)
+	s.named[key] = append(s.named[key], r)
+	if r.columns != nil && !slices.Contains(s.sets, r.columns) {
+		s.sets = append(s.sets, r.columns)
+	}
+}
+
+// has reports whether some relation has a column, given in lower case.
+func (s *scope) has(lower string) bool {
+	return slices.ContainsFunc(s.sets, func(set *columns) bool { return set.has(lower) })
 }
 
 // valueNames are written like columns and are functions.
@@ -67,26 +123,21 @@ func (c *checker) resolve(names []string, s *scope) {
 	if len(names) == 1 && valueNames[first] {
 		return
 	}
-	var qualifier *relation
+	var qualified []relation
 	for at := s; at != nil; at = at.outer {
-		if at.unsure || at.aliases[first] || at.params[first] {
+		if at.unsure || at.aliases[first] || at.params[first] || at.has(first) {
 			return
 		}
-		for i, r := range at.relations {
-			switch {
-			case r.open || r.has(first):
+		for _, r := range at.named[first] {
+			if len(names) == 1 || r.columns.has(strings.ToLower(names[1])) {
 				return
-			case !strings.EqualFold(r.name, first):
-			case len(names) == 1 || r.has(names[1]):
-				return
-			case qualifier == nil:
-				qualifier = &at.relations[i]
 			}
+			qualified = append(qualified, r)
 		}
 	}
 	switch {
-	case qualifier != nil:
-		c.unknownColumn(names[1], []relation{*qualifier})
+	case len(qualified) > 0:
+		c.unknownColumn(names[1], qualified[:1])
 	case len(names) == 1:
 		c.unknownColumn(names[0], s.nearest())
 	case len(names) == 2:
@@ -96,14 +147,10 @@ func (c *checker) resolve(names []string, s *scope) {
 
 // resolveRelation refuses name.* of what is surely not in FROM.
 func (c *checker) resolveRelation(name string, s *scope) {
+	lower := strings.ToLower(name)
 	for at := s; at != nil; at = at.outer {
-		if at.unsure {
+		if at.unsure || len(at.named[lower]) > 0 || at.has(lower) {
 			return
-		}
-		for _, r := range at.relations {
-			if r.open || strings.EqualFold(r.name, name) || r.has(name) {
-				return
-			}
 		}
 	}
 	c.unknownRelation(name, s)
@@ -123,20 +170,22 @@ func (c *checker) unknownColumn(name string, in []relation) {
 	if len(in) == 0 {
 		c.refuse("column `%s` does not exist: the query reads from no table", name)
 	}
-	var columns, names []string
+	var candidates, names []string
+	seen := map[*columns]bool{}
 	for _, r := range in {
-		columns = append(columns, r.columns...)
-		if r.table != "" {
-			names = append(names, r.table)
-		} else if r.name != "" {
-			names = append(names, r.name)
+		if r.columns != nil && !seen[r.columns] && len(candidates) < maxCandidates {
+			candidates = append(candidates, r.columns.names...)
+		}
+		seen[r.columns] = true
+		if name := cmp.Or(r.table, r.name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	where := ""
-	if len(names) > 0 {
-		where = " in " + quoteAll(slices.Compact(names), " or ")
+	if len(names) > 0 && len(names) <= maxNamed {
+		where = " in " + quoteAll(names, " or ")
 	}
-	c.refuse("column `%s` does not exist%s%s", name, where, didYouMean(name, slices.Compact(columns), "its columns are"))
+	c.refuse("column `%s` does not exist%s%s", name, where, didYouMean(name, slices.Compact(candidates), "its columns are"))
 }
 
 func (c *checker) unknownRelation(name string, s *scope) {
@@ -153,29 +202,46 @@ func (c *checker) unknownRelation(name string, s *scope) {
 // is sure, the result is open.
 func (c *checker) output(items []any, s *scope) relation {
 	var out relation
+	var names []string
 	for _, v := range items {
 		item := c.object(v)
 		alias, _ := item["alias"].(string)
 		switch class := c.text(item["class"]); {
 		case alias != "":
-			out.columns = append(out.columns, alias)
+			names = append(names, alias)
 		case class == "COLUMN_REF":
-			names := c.texts(item["column_names"])
-			out.columns = append(out.columns, names[len(names)-1])
+			path := c.texts(item["column_names"])
+			names = append(names, path[len(path)-1])
 		case class == "STAR" && plainStar(item):
-			relation, _ := item["relation_name"].(string)
-			for _, r := range s.relations {
-				if relation == "" || strings.EqualFold(relation, r.name) {
-					c.widen(out, len(r.columns))
-					out.columns = append(out.columns, r.columns...)
-					out.open = out.open || r.open
+			sources := s.starred(item)
+			width := len(names)
+			for _, r := range sources {
+				c.widen(width, r.columns.len())
+				width += r.columns.len()
+				out.open = out.open || r.open
+			}
+			if len(items) == 1 && len(sources) == 1 {
+				return relation{columns: sources[0].columns, open: out.open}
+			}
+			for _, r := range sources {
+				if r.columns != nil {
+					names = append(names, r.columns.names...)
 				}
 			}
 		default:
 			out.open = true
 		}
 	}
+	out.columns = &columns{names: names}
 	return out
+}
+
+// starred gives the relations whose columns a star stands for.
+func (s *scope) starred(star node) []relation {
+	if name, _ := star["relation_name"].(string); name != "" {
+		return s.named[strings.ToLower(name)]
+	}
+	return s.relations
 }
 
 // plainStar reports whether a star stands for all columns under their names.

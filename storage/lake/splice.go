@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -171,19 +172,14 @@ func insertItem(sql string, at int, before, item string) string {
 // callAt gives the text of the function call that begins at an offset, "" when
 // there is none.
 func callAt(sql string, tokens []token, offset int) string {
-	for i, t := range tokens {
-		if t.start < offset {
-			continue
-		}
-		if t.start > offset || i+1 == len(tokens) || tokens[i+1].word != "(" {
-			return ""
-		}
-		for _, closing := range tokens[i+1:] {
-			if closing.word == ")" && closing.depth == tokens[i+1].depth {
-				return sql[offset:closing.end]
-			}
-		}
+	i, found := slices.BinarySearchFunc(tokens, offset, func(t token, offset int) int { return t.start - offset })
+	if !found || i+1 == len(tokens) || tokens[i+1].word != "(" {
 		return ""
+	}
+	for _, t := range tokens[i+1:] {
+		if t.word == ")" && t.depth == tokens[i+1].depth {
+			return sql[offset:t.end]
+		}
 	}
 	return ""
 }

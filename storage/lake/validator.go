@@ -2,8 +2,10 @@ package lake
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -29,14 +31,18 @@ const (
 	// it together: stars over stars multiply them, here and in DuckDB.
 	maxWidth   = 5_000
 	maxColumns = 50_000
-	maxTree    = 8 << 20
+	// maxRelations is the most tables, queries and names from WITH that a query
+	// reads from, each counted as often as it is written.
+	maxRelations = 1_000
+	maxTree      = 8 << 20
 )
 
 // Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
 // writes it, against what queries may do and the tables that exist for this
 // one. It knows every kind of node that it lets through; the rest is refused.
-// The error is a storage.ErrInvalid with the reason. Nothing is run.
-func Validate(tree []byte, tables []Table) (checked Checked, err error) {
+// The error is a storage.ErrInvalid with the reason, or why ctx ended. Nothing is
+// run.
+func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked, err error) {
 	// A tree takes ten times its length once it is read.
 	if len(tree) > maxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
 		return checked, refusal("the query is too long")
@@ -45,7 +51,7 @@ func Validate(tree []byte, tables []Table) (checked Checked, err error) {
 	if err != nil {
 		return checked, refusal("the query is nested too deeply or cannot be read")
 	}
-	c := &checker{tables: make(map[string]Table, len(tables)), used: map[string]bool{}}
+	c := &checker{ctx: ctx, tables: make(map[string]Table, len(tables)), used: map[string]*columns{}}
 	for _, t := range tables {
 		c.tables[strings.ToLower(t.Name)] = t
 		c.names = append(c.names, t.Name)
@@ -54,16 +60,16 @@ func Validate(tree []byte, tables []Table) (checked Checked, err error) {
 	// is, and only here does that become an error.
 	defer func() {
 		if r := recover(); r != nil {
-			refused, ok := r.(*storage.Error)
+			stopped, ok := r.(stop)
 			if !ok {
 				panic(r)
 			}
-			checked, err = Checked{}, refused
+			checked, err = Checked{}, stopped.why
 		}
 	}()
 	checked.root, checked.query = root, c.statement(root)
 	for _, t := range tables {
-		if c.used[strings.ToLower(t.Name)] {
+		if c.used[strings.ToLower(t.Name)] != nil {
 			checked.Tables = append(checked.Tables, t.Name)
 		}
 	}
@@ -84,38 +90,58 @@ func decodeTree(tree []byte) (map[string]any, error) {
 	return root, nil
 }
 
+// maxRefusal is the most bytes of a reason, in which names from the query stand.
+const maxRefusal = 1_000
+
 // refusal is the reason why a statement does not run.
 func refusal(format string, args ...any) *storage.Error {
-	return storage.Errorf(storage.ErrInvalid, format, args...)
+	return storage.Errorf(storage.ErrInvalid, "%s", shorten(fmt.Sprintf(format, args...), maxRefusal))
 }
+
+// stop is what ends a check from inside.
+type stop struct{ why error }
 
 // node is an object of the tree.
 type node map[string]any
 
 // checker is the state of one check.
 type checker struct {
+	ctx    context.Context
 	tables map[string]Table
 	names  []string
-	used   map[string]bool
-	nodes  int
-	depth  int
-	// columns counts those of everything that the query makes.
-	columns int
+	// used has the columns of the tables that the query uses.
+	used  map[string]*columns
+	nodes int
+	depth int
+	// columns counts those of everything that the query makes, relations what it
+	// reads from.
+	columns, relations int
 }
 
-// widen counts the columns of something that the query makes.
-func (c *checker) widen(r relation, by int) {
-	if c.columns += by; len(r.columns)+by > maxWidth || c.columns > maxColumns {
+// widen counts columns that are added to those of something that the query makes.
+func (c *checker) widen(have, by int) {
+	if c.columns += by; have+by > maxWidth || c.columns > maxColumns {
 		c.refuse("the query makes too many columns; name those that it needs")
 	}
 }
 
-func (c *checker) refuse(format string, args ...any) {
-	panic(refusal(format, args...))
+// countRelation counts something that the query reads from.
+func (c *checker) countRelation() {
+	if c.relations++; c.relations > maxRelations {
+		c.refuse("the query reads from too many tables")
+	}
 }
 
-// enter counts a node, and refuses keys that its kind is not known to have.
+func (c *checker) refuse(format string, args ...any) {
+	panic(stop{refusal(format, args...)})
+}
+
+// enter counts a node, and refuses keys that its kind is not known to have. What
+// is done for one node is little: here the check ends when nobody waits for it.
 func (c *checker) enter(n node, keys ...string) {
+	if c.ctx.Err() != nil {
+		panic(stop{context.Cause(c.ctx)})
+	}
 	if c.nodes++; c.nodes > maxNodes {
 		c.refuse("the query is too long")
 	}

@@ -11,13 +11,13 @@ func (c *checker) from(v any, s *scope, with *cte) {
 		c.ref(n)
 	case "BASE_TABLE":
 		c.ref(n, "schema_name", "table_name", "column_name_alias", "catalog_name", "at_clause")
-		s.add(c.baseTable(n, with), n, c.texts(n["column_name_alias"]))
+		c.add(s, c.baseTable(n, with), n, c.texts(n["column_name_alias"]))
 	case "SUBQUERY":
 		c.ref(n, "subquery", "column_name_alias")
 		// What stands before it is in sight for a lateral one.
 		rel := c.query(c.wrapped(n["subquery"]), with, s)
 		rel.name = ""
-		s.add(rel, n, c.texts(n["column_name_alias"]))
+		c.add(s, rel, n, c.texts(n["column_name_alias"]))
 	case "JOIN":
 		c.join(n, s, with)
 	case "TABLE_FUNCTION":
@@ -27,7 +27,7 @@ func (c *checker) from(v any, s *scope, with *cte) {
 		for _, row := range c.list(n["values"]) {
 			c.exprs(row, s, with)
 		}
-		s.add(relation{open: true}, n, c.texts(n["expected_names"]))
+		c.add(s, relation{open: true}, n, c.texts(n["expected_names"]))
 	case "PIVOT":
 		c.pivot(n, s, with)
 	case "SHOW_REF":
@@ -69,12 +69,20 @@ func (c *checker) baseTable(n node, with *cte) relation {
 	if len(table.Columns) == 0 {
 		c.refuse("`%s` is empty: it has no columns yet", table.Name)
 	}
-	c.used[strings.ToLower(name)] = true
-	rel := relation{name: name, table: table.Name}
-	for _, column := range table.Columns {
-		rel.columns = append(rel.columns, column.Name)
+	return relation{name: name, table: table.Name, columns: c.columnsOf(table)}
+}
+
+// columnsOf gives the columns of a table that the query uses, the same each time.
+func (c *checker) columnsOf(table Table) *columns {
+	key := strings.ToLower(table.Name)
+	if c.used[key] == nil {
+		names := make([]string, len(table.Columns))
+		for i, column := range table.Columns {
+			names[i] = column.Name
+		}
+		c.used[key] = &columns{names: names}
 	}
-	return rel
+	return c.used[key]
 }
 
 func (c *checker) join(n node, s *scope, with *cte) {
@@ -98,7 +106,7 @@ func (c *checker) tableFunction(n node, s *scope, with *cte) {
 		c.refuse("function `%s` is not allowed in FROM%s", name, didYouMean(name, keys(tableFunctions), ""))
 	}
 	c.functionParts(f, s, with)
-	s.add(relation{name: name, open: true}, n, c.texts(n["column_name_alias"]))
+	c.add(s, relation{name: name, open: true}, n, c.texts(n["column_name_alias"]))
 }
 
 func (c *checker) pivot(n node, s *scope, with *cte) {
@@ -122,5 +130,5 @@ func (c *checker) pivot(n node, s *scope, with *cte) {
 			c.optional(entry["star_expr"], unsure(inner), with)
 		}
 	}
-	s.add(relation{open: true}, n, c.texts(n["column_name_alias"]))
+	c.add(s, relation{open: true}, n, c.texts(n["column_name_alias"]))
 }

@@ -53,7 +53,7 @@ func FuzzTree(f *testing.F) {
 	f.Add([]byte(strings.Repeat(`{"a":[`, 6000)))
 	tables := plainTables()
 	f.Fuzz(func(t *testing.T, tree []byte) {
-		checked, err := Validate(tree, tables)
+		checked, err := Validate(t.Context(), tree, tables)
 		if err != nil && err.Error() == "" {
 			t.Error("refused without a reason")
 		}

@@ -60,7 +60,8 @@ func (c *checker) with(n node, with *cte, outer *scope) *cte {
 		for _, key := range c.list(value["key_targets"]) {
 			c.expr(key, unsure(outer), with)
 		}
-		with = &cte{outer: with, name: name, rel: rel.renamed(aliases)}
+		c.countRelation()
+		with = &cte{outer: with, name: name, rel: c.renamed(rel, aliases)}
 	}
 	return with
 }
@@ -85,7 +86,7 @@ func (c *checker) recursion(n node, name string, aliases []string, with *cte, ou
 	}
 	with = c.with(n, with, outer)
 	rel := c.query(c.object(n["left"]), with, outer)
-	inner := &cte{outer: with, name: name, rel: rel.renamed(aliases)}
+	inner := &cte{outer: with, name: name, rel: c.renamed(rel, aliases)}
 	c.query(c.object(n["right"]), inner, outer)
 	for _, key := range c.list(n["key_targets"]) {
 		c.expr(key, unsure(outer), inner)
@@ -104,9 +105,8 @@ func (c *checker) combination(n node, with *cte, outer *scope) relation {
 	switch c.text(n["setop_type"]) {
 	case "UNION", "EXCEPT", "INTERSECT":
 	case "UNION_BY_NAME":
-		c.widen(left, len(right.columns))
-		left.columns = append(left.columns[:len(left.columns):len(left.columns)], right.columns...)
-		left.open = left.open || right.open
+		c.widen(left.columns.len(), right.columns.len())
+		left = relation{columns: left.columns.with(right.columns), open: left.open || right.open}
 	default:
 		c.refuse("the query uses a part of SQL that is not allowed")
 	}

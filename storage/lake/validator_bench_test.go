@@ -1,0 +1,55 @@
+package lake
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/storage"
+)
+
+// wideTable is a table with many columns, for the validator alone.
+func wideTable(columns int) Table {
+	t := Table{Name: "wide", Columns: make([]storage.Column, columns)}
+	for i := range t.Columns {
+		t.Columns[i] = storage.Column{Name: fmt.Sprintf("c%d", i), Type: "BIGINT"}
+	}
+	return t
+}
+
+// wideQuery reads a table under many names, and a column of each, in subqueries
+// of at most 100 names: DuckDB nests joins.
+func wideQuery(columns, relations int) string {
+	var groups []string
+	for first := 0; first < relations; first += 100 {
+		var items, from []string
+		for i := first; i < min(first+100, relations); i++ {
+			items = append(items, fmt.Sprintf("r%d.c%d", i, columns-1-i%2))
+			from = append(from, fmt.Sprintf("wide r%d", i))
+		}
+		groups = append(groups, "(SELECT max("+strings.Join(items, " + ")+") FROM "+strings.Join(from, ", ")+")")
+	}
+	return "SELECT " + strings.Join(groups, ", ")
+}
+
+// BenchmarkValidateWide is the check of statements over wide tables and many
+// relations: the time should grow with their sum, not with their product.
+func BenchmarkValidateWide(b *testing.B) {
+	p := newTreeParser(b)
+	for _, columns := range []int{10, 1_000, 10_000} {
+		for _, relations := range []int{1, 10, 100, 500} {
+			b.Run(fmt.Sprintf("columns=%d/relations=%d", columns, relations), func(b *testing.B) {
+				tree, err := p.e.parse(wideQuery(columns, relations))
+				if err != nil {
+					b.Fatal(err)
+				}
+				tables := []Table{wideTable(columns)}
+				for b.Loop() {
+					if _, err := Validate(b.Context(), []byte(tree), tables); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
