@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"parley/storage"
 )
 
 // hostileNames are identifiers that become SQL where something writes them
@@ -253,5 +255,41 @@ func TestHostileNamesRun(t *testing.T) {
 				t.Errorf("%s gives %s", place(position, name), got)
 			}
 		}
+	}
+}
+
+// Names of columns, of fields and of tables come from files and users, and are
+// written into SQL of ours: they are names there too.
+func TestHostileNamesInFiles(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.exposed = true })
+	var items, want []string
+	var last string
+	seen := map[string]bool{}
+	for i, name := range hostileNames() {
+		if key := strings.ToLower(name); !seen[key] && storage.CheckColumnName(name) == "" {
+			seen[key], last = true, name
+			items = append(items, fmt.Sprintf("{%s: [%d]} AS %s", quoteName(name), i, quoteName(name)))
+			want = append(want, fmt.Sprintf("%s:{%s:[%d]}", appendText(nil, name), appendText(nil, name), i))
+		}
+	}
+	table := parquet(t, s.dir, "names", "SELECT "+strings.Join(items, ", "))
+	for _, rows := range []int64{1, nativeRows + 1} {
+		for _, name := range []string{"1 AS x, * FROM duckdb_settings() --", `a"; DROP TABLE x; --`, last} {
+			table.Name, table.RowCount = name, rows
+			s.tables = []Table{table}
+			if got := s.rows(t, "SELECT * FROM "+quoteName(name)); got != "{"+strings.Join(want, ",")+`,"__metadata":{"score":1.0}}` {
+				t.Errorf("%s has %.500s", name, got)
+			}
+		}
+		// The table, its column and the column's field have one name.
+		if got := s.rows(t, place("SELECT {n}.{n}.{n}[1] > 0 AS a FROM {n} WHERE match('x', 'x')", last)); got != `{"a":true,"__metadata":{"score":1.0}}` {
+			t.Errorf("%s has %s", last, got)
+		}
+	}
+	table.Files, table.Name = nil, "empty"
+	s.tables = []Table{table}
+	if got := s.rows(t, "SELECT * FROM empty"); got != "" {
+		t.Errorf("an empty table has %s", got)
 	}
 }

@@ -131,7 +131,10 @@ func structColumn(t duck.LogicalType) (column, error) {
 		name := duck.StructTypeChildName(t, i)
 		named = named && name != ""
 		names, items = append(names, string(appendText(nil, name))), append(items, item)
-		types = append(types, strings.TrimSpace(name+" "+item.name))
+		if name != "" {
+			name = quoteName(name) + " "
+		}
+		types = append(types, name+item.name)
 	}
 	return column{"STRUCT(" + strings.Join(types, ", ") + ")", func(v duck.Vector) appender {
 		values := make([]appender, len(items))
