@@ -75,6 +75,8 @@ type scope struct {
 	// each once.
 	named map[string][]relation
 	sets  []*columns
+	// found has what was looked for in the sets.
+	found map[string]bool
 	// aliases are names that SELECT gives, params those of a lambda.
 	aliases, params map[string]bool
 	// unsure says that names here may mean more than is known.
@@ -99,13 +101,20 @@ func (c *checker) add(s *scope, r relation, n node, aliases []string) {
 	key := strings.ToLower(r.name)
 	s.named[key] = append(s.named[key], r)
 	if r.columns != nil && !slices.Contains(s.sets, r.columns) {
-		s.sets = append(s.sets, r.columns)
+		s.sets, s.found = append(s.sets, r.columns), nil
 	}
 }
 
 // has reports whether some relation has a column, given in lower case.
 func (s *scope) has(lower string) bool {
-	return slices.ContainsFunc(s.sets, func(set *columns) bool { return set.has(lower) })
+	if found, known := s.found[lower]; known {
+		return found
+	}
+	if s.found == nil {
+		s.found = map[string]bool{}
+	}
+	s.found[lower] = slices.ContainsFunc(s.sets, func(set *columns) bool { return set.has(lower) })
+	return s.found[lower]
 }
 
 // valueNames are written like columns and are functions.

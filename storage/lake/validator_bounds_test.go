@@ -13,7 +13,7 @@ import (
 
 // nestedQuery reads a table under many names in queries nested in each other;
 // the innermost names a column of the outermost again and again.
-func nestedQuery(levels, relations, references int) string {
+func nestedQuery(table string, levels, relations, references int) string {
 	var open strings.Builder
 	for level := range levels {
 		open.WriteString("SELECT (")
@@ -25,7 +25,7 @@ func nestedQuery(levels, relations, references int) string {
 	for level := range levels {
 		from := make([]string, relations)
 		for i := range from {
-			from[i] = fmt.Sprintf("wide b%d", i)
+			from[i] = fmt.Sprintf("%s b%d", table, i)
 		}
 		if level == levels-1 {
 			from[0] = "wide a"
@@ -54,8 +54,9 @@ func TestWideQueriesAreChecked(t *testing.T) {
 		names[i] = fmt.Sprintf("n%d AS (SELECT 1)", i)
 	}
 	for name, c := range map[string]struct{ sql, refusal string }{
-		"references":      {nestedQuery(5, 150, 9_000), ""},
-		"relations":       {nestedQuery(20, 150, 1_000), "the query reads from too many tables"},
+		"references":      {nestedQuery("wide", 5, 150, 9_000), ""},
+		"other columns":   {nestedQuery("(SELECT 1)", 5, 150, 5_000), ""},
+		"relations":       {nestedQuery("wide", 20, 150, 1_000), "the query reads from too many tables"},
 		"names in WITH":   {"WITH " + strings.Join(names, ", ") + " SELECT 1", "the query reads from too many tables"},
 		"uses of WITH":    {"WITH a AS (SELECT * FROM wide) SELECT " + strings.Repeat("(SELECT max(c0) FROM a), ", 900) + "1", ""},
 		"stars":           {"SELECT " + strings.Repeat("(SELECT x.c0 FROM (SELECT *, 1 AS y FROM wide) x), ", 900) + "1", "the query makes too many columns; name those that it needs"},
