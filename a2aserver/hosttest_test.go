@@ -123,13 +123,15 @@ func toShop(text string) *a2a.SendMessageRequest {
 
 func as(t testing.TB, who storage.Caller) context.Context { return auth.WithCaller(t.Context(), who) }
 
-// serveHost serves a host over HTTP; the user is in the X-User header.
+// serveHost serves a host over HTTP; the caller is in the X-User and X-Restriction
+// headers.
 func serveHost(t testing.TB, h *Host) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = h.Call(w, r, storage.Caller{Username: r.Header.Get("X-User")}, strings.Trim(r.URL.Path, "/"), body)
+			who := storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}
+			err = h.Call(w, r, who, strings.Trim(r.URL.Path, "/"), body)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
@@ -157,6 +159,7 @@ func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body stri
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-User", who.Username)
+	request.Header.Set("X-Restriction", who.Restriction)
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}

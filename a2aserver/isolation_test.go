@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,50 @@ func TestOpenTaskIsTheOwners(t *testing.T) {
 	})
 }
 
+// A read-only token cancels what was asked with it, and nothing else that it sees.
+func TestReadOnlyTokenCancels(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reader := readOnly(t, store, "shop")
+		h := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			if yield(working(request), nil) {
+				<-ctx.Done()
+			}
+		}))
+		server := serveHost(t, h)
+		for _, test := range []struct {
+			asker storage.Caller
+			want  string
+		}{{alice, `"code":-31403,"message":"this token is read-only`}, {reader, "TASK_STATE_CANCELED"}} {
+			asked, err := h.Ask(t.Context(), test.asker, inShop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response := postAs(t, server, reader, rpcText("CancelTask", map[string]any{"id": asked.RunID}))
+			text, err := io.ReadAll(response.Body)
+			if err != nil || !strings.Contains(string(text), test.want) {
+				t.Errorf("a run of %+v: %s, %v", test.asker, text, err)
+			}
+		}
+	})
+}
+
+// readOnly gives alice a read-only token for a namespace of hers.
+func readOnly(t *testing.T, store *sqlstore.Store, namespace string) storage.Caller {
+	t.Helper()
+	token := storage.NewToken{
+		Token:      storage.Token{ID: uuid.NewString(), Name: namespace, Access: storage.ReadAccess, ExpiresAt: time.Now().Add(time.Hour)},
+		Hash:       []byte{1},
+		Restricted: true,
+		Scopes:     []storage.Scope{{Owner: "alice", Namespace: namespace}},
+	}
+	if err := store.CreateToken(t.Context(), alice, token); err != nil {
+		t.Fatal(err)
+	}
+	return storage.Caller{Username: "alice", Restriction: token.ID}
+}
+
 // A conversation that a token does not cover is refused in the same words as one
 // that never was.
 func TestAskInConversationNotCovered(t *testing.T) {
@@ -81,20 +126,12 @@ func TestAskInConversationNotCovered(t *testing.T) {
 		if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
 			t.Fatal(err)
 		}
-		token := storage.NewToken{
-			Token:       storage.Token{ID: uuid.NewString(), Name: "other", ExpiresAt: time.Now().Add(time.Hour)},
-			Hash:        []byte{1},
-			Permissions: storage.TokenPermissions{Restricted: true, Scopes: []storage.Scope{{Owner: "alice", Namespace: "other"}}},
-		}
-		if err := store.CreateToken(t.Context(), alice, token); err != nil {
-			t.Fatal(err)
-		}
+		restricted := readOnly(t, store, "other")
 		h := newHost(t, store, fourEvents)
 		asked, err := h.Ask(t.Context(), alice, inShop)
 		if err != nil {
 			t.Fatal(err)
 		}
-		restricted := storage.Caller{Username: "alice", Restriction: token.ID}
 		for _, id := range []string{asked.ConversationID, uuid.NewString()} {
 			question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "other"}, Text: "?", ConversationID: id}
 			_, err := h.Ask(t.Context(), restricted, question)

@@ -323,6 +323,9 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	if err != nil {
 		return nil, err
 	}
+	if !kept.MayCancel {
+		return nil, storage.ErrReadOnlyToken
+	}
 	task, err := s.host.end(ctx, s.agent, who, kept.RunID, runEnd{
 		status: storage.RunFailed,
 		last:   func(task *a2a.Task) a2a.Event { return s.canceled(ctx, who, task) },

@@ -59,11 +59,11 @@ func (s *Server) mayIngest(c *gin.Context, caller storage.Caller, ref storage.Da
 	data, err := s.Store.DatasetData(c.Request.Context(), caller, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound) && ref.Owner == caller.Username:
-		return s.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace, ref.Name)
+		return s.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace)
 	case err != nil:
 		return err
 	}
-	return data.Role.MayEdit()
+	return data.MayEdit()
 }
 
 func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) error {

@@ -213,15 +213,27 @@ alice POST /user/token {}
 alice POST /user/token {"name":"","expires_at":"tomorrow","accessRestrictedTo":[{},7,{"username":"a b","namespace":"..","dataset":""}]}
 alice POST /user/token {"name":7,"expires_at":"2001-01-01T00:00:00Z","accessRestrictedTo":{}}
 alice POST /user/token {"name":"nothing","accessRestrictedTo":[]}
-# A restricted token does what it covers, and cannot make or end tokens.
+alice POST /user/token {"name":"x","access":"admin","accessRestrictedTo":[{"username":"self","namespace":"shop"}]}
+alice POST /user/token {"name":"x","access":7}
+alice POST /user/token {"name":"x","access":"read"}
+alice POST /user/token {"name":"x","accessRestrictedTo":[{"username":"self","namespace":"none"},{"username":"self","namespace":"shop"},{"username":"self","namespace":"shop","dataset":"none"},{"username":"bob","namespace":"shop"}]}
+# A restricted token reads what it covers, and cannot make or end tokens.
 restricted GET /schema/datasets/all
 restricted GET /data/alice/shop/orders
 restricted GET /data/alice/archive/old
-restricted POST /ingest/new/archive/new {}
+restricted DELETE /data/alice/archive/old
+restricted DELETE /data/alice/shop/orders
 restricted POST /ingest/new/shop/new {}
 restricted GET /user/tokens
 restricted POST /user/token {"name":"wider"}
 restricted DELETE /user/token/{dataset-id}
+# With write access it changes what it covers, and does not share it.
+writing POST /ingest/new/archive/new {}
+writing POST /ingest/new/shop/new {}
+writing POST /data/alice/shop/rename market
+alice GET /user/tokens/{writing-id}/permissions
+writing POST /permissions/namespaces/alice/market/shares {"username":"bob","role":"viewer"}
+writing POST /data/alice/market/rename shop
 dataset GET /schema/datasets/all
 dataset POST /ingest/new/shop/other {}
 dataset DELETE /data/alice/shop?deleteDatasets=true
@@ -460,14 +472,15 @@ func (s *service) haveConversation() {
 	}
 }
 
-// haveTokens gives alice two datasets and two restricted tokens: for namespace
-// shop, and for the dataset in it.
+// haveTokens gives alice two datasets and three restricted tokens: two for
+// namespace shop, one of which writes, and one that writes to the dataset in it.
 func (s *service) haveTokens() {
 	s.t.Helper()
 	s.create("alice", "shop", "orders")
 	s.create("alice", "archive", "old")
 	s.makeToken("restricted", "alice", `{"name":"for the shop","accessRestrictedTo":[{"username":"self","namespace":"Shop"}]}`)
-	s.makeToken("dataset", "alice", `{"name":"for the orders","accessRestrictedTo":[{"username":"ALICE","namespace":"shop","dataset":"orders"}]}`)
+	s.makeToken("writing", "alice", `{"name":"for changes to the shop","access":"write","accessRestrictedTo":[{"username":"self","namespace":"shop"}]}`)
+	s.makeToken("dataset", "alice", `{"name":"for the orders","access":"write","accessRestrictedTo":[{"username":"ALICE","namespace":"shop","dataset":"orders"}]}`)
 }
 
 // makeToken has a user make a token; scripts act by its name, and name its id

@@ -66,34 +66,65 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	}
 }
 
+const aGrant = `{"username":"bob","role":"viewer"}`
+
+// bodies are those of operations that need one, aimed at alice's namespace shop.
+var bodies = map[string]string{
+	"POST /permissions/datasets/:username/:namespace/:datasetName/shares":   aGrant,
+	"DELETE /permissions/datasets/:username/:namespace/:datasetName/shares": aGrant,
+	"POST /permissions/namespaces/:username/:namespace/shares":              aGrant,
+	"DELETE /permissions/namespaces/:username/:namespace/shares":            aGrant,
+	"POST /user/token":                                    `{"name":"wider"}`,
+	"POST /data/:username/:namespace/rename":              "mine",
+	"POST /data/:username/:namespace/:datasetName/rename": "mine",
+
+	"POST /ingest/:namespace/:datasetName":                             `{"data":[{"a":1}]}`,
+	"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
+	"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
+	"POST /file-upload/:sessionId/files/:fileId/finish":                `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
+	"POST /file-upload/prepare":                                        `{"filesToUpload":[{"filename":"a.csv","size":1}]}`,
+	"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
+	"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
+	"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
+	"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+	"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
+}
+
+// try sends an operation with a token, aimed at what the service has.
+func (s *service) try(token, operation string) answer {
+	s.t.Helper()
+	method, path, _ := strings.Cut(operation, " ")
+	body, ok := bodies[operation]
+	if !ok {
+		body = "{}"
+	}
+	contentType := "application/json"
+	if !strings.HasPrefix(body, "{") {
+		contentType = "text/plain"
+	}
+	return s.send(token, method, s.at(path), contentType, s.expand(body))
+}
+
+// belongings is what alice has in namespace shop.
+func (s *service) belongings() string {
+	return string(s.play(`
+alice GET /data/alice/shop/orders
+alice GET /permissions/namespaces/alice/shop/shares
+alice GET /permissions/datasets/alice/shop/orders/shares
+alice GET /query/conversations/{conversation}
+alice GET /schema/datasets/all
+alice GET /file-upload/{session}/files
+alice GET /user/tokens`))
+}
+
 // TestRestrictionHoldsInEveryOperation sends every operation there is, aimed at
 // alice's namespace shop, with a token of hers that covers another one. An
 // operation that is added later is sent too: it must answer 403 or 404 as it
 // is, or be named here with the body that it needs, or with what it may show.
 func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 	t.Parallel()
-	const grant = `{"username":"bob","role":"viewer"}`
-	bodies := map[string]string{
-		"POST /permissions/datasets/:username/:namespace/:datasetName/shares":   grant,
-		"DELETE /permissions/datasets/:username/:namespace/:datasetName/shares": grant,
-		"POST /permissions/namespaces/:username/:namespace/shares":              grant,
-		"DELETE /permissions/namespaces/:username/:namespace/shares":            grant,
-		"POST /user/token":                                    `{"name":"wider"}`,
-		"POST /data/:username/:namespace/rename":              "mine",
-		"POST /data/:username/:namespace/:datasetName/rename": "mine",
-
-		"POST /ingest/:namespace/:datasetName":                             `{"data":[{"a":1}]}`,
-		"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
-		"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
-		"POST /file-upload/:sessionId/files/:fileId/finish":                `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
-		"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
-		"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
-		"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
-		"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
-		"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
-		"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
-		"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
-	}
 	// What is not about any namespace: it is for every token, and its own.
 	free := append([]string{
 		"POST /file-upload/prepare", "PUT " + rest.PartPath, "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
@@ -108,28 +139,10 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 		s.haveUpload()
 		s.create("alice", "archive", "old")
 		s.makeToken("dataset", "alice", `{"name":"another"}`)
-		s.makeToken("elsewhere", "alice", `{"name":"elsewhere","accessRestrictedTo":[{"username":"alice","namespace":"archive"}]}`)
-		state := func() string {
-			return string(s.play(`
-alice GET /data/alice/shop/orders
-alice GET /permissions/namespaces/alice/shop/shares
-alice GET /permissions/datasets/alice/shop/orders/shares
-alice GET /query/conversations/{conversation}
-alice GET /schema/datasets/all
-alice GET /user/tokens`))
-		}
-		before := state()
+		s.makeToken("elsewhere", "alice", `{"name":"elsewhere","access":"write","accessRestrictedTo":[{"username":"alice","namespace":"archive"}]}`)
+		before := s.belongings()
 		for _, operation := range s.operations() {
-			method, path, _ := strings.Cut(operation, " ")
-			body, ok := bodies[operation]
-			if !ok {
-				body = "{}"
-			}
-			contentType := "application/json"
-			if !strings.HasPrefix(body, "{") {
-				contentType = "text/plain"
-			}
-			got := s.send("elsewhere", method, s.at(path), contentType, s.expand(body))
+			got := s.try("elsewhere", operation)
 			switch {
 			case slices.Contains(free, operation):
 			case slices.Contains(hosted, operation):
@@ -144,8 +157,60 @@ alice GET /user/tokens`))
 				t.Errorf("%s: a token for another namespace got %d %s", operation, got.status, got.body)
 			}
 		}
-		if after := state(); after != before {
+		if after := s.belongings(); after != before {
 			t.Errorf("a token for another namespace changed things:\n%s\nto\n%s", before, after)
+		}
+	})
+}
+
+// TestReadOnlyTokenInEveryOperation sends every operation there is with a
+// read-only token that covers what it is aimed at. An operation that is added
+// later is sent too: it must answer 403 as it is, or be named here as one that
+// reads.
+func TestReadOnlyTokenInEveryOperation(t *testing.T) {
+	t.Parallel()
+	reads := append([]string{
+		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
+		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
+		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
+		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
+		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
+		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
+		"POST /a2a/:agent", "POST /a2a/:agent/", // where an agent's host decides
+	}, publicOperations...)
+	// Uploads that others have prepared are not found, as with any restricted
+	// token.
+	uploads := []string{
+		"POST /file-upload/:sessionId/files/:fileId/finish", "GET /file-upload/:sessionId/files/:fileId/parts",
+		"GET /file-upload/:sessionId/files", "POST /file-upload/:sessionId/abort",
+		"POST /upload/multipart/:username/:namespace/:datasetName/abort",
+	}
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.haveConversation()
+		s.haveUpload()
+		s.makeToken("dataset", "alice", `{"name":"another"}`)
+		s.makeToken("reader", "alice", `{"name":"reader","accessRestrictedTo":[{"username":"alice","namespace":"shop"}]}`)
+		before := s.belongings()
+		for _, operation := range s.operations() {
+			got := s.try("reader", operation)
+			switch {
+			case operation == "PUT "+rest.PartPath: // by a signed address
+			case slices.Contains(reads, operation):
+				if got.status == http.StatusUnauthorized || got.status == http.StatusForbidden || got.status == http.StatusNotFound || got.status >= 500 {
+					t.Errorf("%s: %d %s", operation, got.status, got.body)
+				}
+			case slices.Contains(uploads, operation):
+				s.checkError(operation, got, http.StatusNotFound, "NOT_FOUND")
+			default:
+				s.checkError(operation, got, http.StatusForbidden, "FORBIDDEN")
+				if !strings.Contains(got.body, "this token is read-only") && !strings.Contains(got.body, "a restricted token cannot") {
+					t.Errorf("%s does not say why: %s", operation, got.body)
+				}
+			}
+		}
+		if after := s.belongings(); after != before {
+			t.Errorf("a read-only token changed things:\n%s\nto\n%s", before, after)
 		}
 	})
 }

@@ -18,10 +18,11 @@ const (
 )
 
 type tokenJSON struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	CreatedAt time.Time `json:"created_at"`
-	ExpiresAt time.Time `json:"expires_at"`
+	ID        string              `json:"id"`
+	Name      string              `json:"name"`
+	Access    storage.TokenAccess `json:"access"`
+	CreatedAt time.Time           `json:"created_at"`
+	ExpiresAt time.Time           `json:"expires_at"`
 }
 
 func toToken(t storage.Token) tokenJSON { return tokenJSON(t) }
@@ -41,8 +42,9 @@ type scopeJSON struct {
 }
 
 type permissionsJSON struct {
-	Restricted  bool        `json:"restricted"`
-	Permissions []scopeJSON `json:"permissions"`
+	Restricted  bool                `json:"restricted"`
+	Access      storage.TokenAccess `json:"access"`
+	Permissions []scopeJSON         `json:"permissions"`
 }
 
 func (s *Server) createToken(c *gin.Context, caller storage.Caller) error {
@@ -57,7 +59,9 @@ func (s *Server) createToken(c *gin.Context, caller storage.Caller) error {
 		return storage.CheckText(name, maxTokenName)
 	})
 	expires := f.future("expires_at", time.Now().Add(defaultTokenLife))
-	permissions := f.permissions("accessRestrictedTo", caller)
+	scopes := f.scopes("accessRestrictedTo", caller)
+	restricted := f.has("accessRestrictedTo")
+	access := f.access("access", restricted)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func (s *Server) createToken(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	token.Name, token.Permissions = name, permissions
+	token.Name, token.Access, token.Restricted, token.Scopes = name, access, restricted, scopes
 	if err := s.Store.CreateToken(c.Request.Context(), caller, token); err != nil {
 		return err
 	}
@@ -94,17 +98,37 @@ func (f fields) future(name string, otherwise time.Time) time.Time {
 	return at
 }
 
-// permissions reads what a token is to be restricted to. An empty list is
-// refused: it may mean nothing or everything.
-func (f fields) permissions(name string, caller storage.Caller) storage.TokenPermissions {
+// access reads what a token may be used for. A restricted one reads unless it is
+// to write; one that is not restricted does all that its user may.
+func (f fields) access(name string, restricted bool) storage.TokenAccess {
 	if !f.has(name) {
-		return storage.TokenPermissions{}
+		if restricted {
+			return storage.ReadAccess
+		}
+		return storage.WriteAccess
+	}
+	return storage.TokenAccess(f.checkedText(name, func(text string) string {
+		switch access := storage.TokenAccess(text); {
+		case access != storage.ReadAccess && access != storage.WriteAccess:
+			return "must be 'read' or 'write'"
+		case access == storage.ReadAccess && !restricted:
+			return "must not be 'read' without accessRestrictedTo"
+		}
+		return ""
+	}))
+}
+
+// scopes reads what a token is to be restricted to. An empty list is refused: it
+// may mean nothing or everything.
+func (f fields) scopes(name string, caller storage.Caller) []storage.Scope {
+	if !f.has(name) {
+		return nil
 	}
 	before := len(*f.wrong)
 	objects := f.objects(name)
 	if n := len(objects); len(*f.wrong) == before && (n == 0 || n > maxTokenScopes) {
 		f.refuse(name, fmt.Sprintf("must have 1 to %d entries; leave it out for a token without restriction", maxTokenScopes))
-		return storage.TokenPermissions{}
+		return nil
 	}
 	scopes := make([]storage.Scope, len(objects))
 	for i, object := range objects {
@@ -117,7 +141,7 @@ func (f fields) permissions(name string, caller storage.Caller) storage.TokenPer
 			scopes[i].Dataset = object.checkedText("dataset", storage.CheckName)
 		}
 	}
-	return storage.TokenPermissions{Restricted: true, Scopes: scopes}
+	return scopes
 }
 
 func (s *Server) getTokens(c *gin.Context, caller storage.Caller) error {
@@ -142,7 +166,9 @@ func (s *Server) getTokenPermissions(c *gin.Context, caller storage.Caller) erro
 	if err != nil {
 		return err
 	}
-	answer := permissionsJSON{Restricted: permissions.Restricted, Permissions: make([]scopeJSON, len(permissions.Scopes))}
+	answer := permissionsJSON{
+		Restricted: permissions.Restricted, Access: permissions.Access, Permissions: make([]scopeJSON, len(permissions.Scopes)),
+	}
 	for i, scope := range permissions.Scopes {
 		answer.Permissions[i] = scopeJSON{Username: scope.Owner, Namespace: scope.Namespace, Dataset: scope.Dataset}
 	}

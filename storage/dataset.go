@@ -90,9 +90,9 @@ type Datasets interface {
 	// CreateDataset makes an empty dataset in the caller's own namespace, and
 	// the namespace if need be. ErrConflict when it exists.
 	CreateDataset(ctx context.Context, caller Caller, namespace, name string, definition Definition) error
-	// MayCreateDataset checks that the caller's token covers the name of a
-	// dataset of the caller's own that is to be made. ErrForbidden when not.
-	MayCreateDataset(ctx context.Context, caller Caller, namespace, name string) error
+	// MayCreateDataset checks that the caller's token may create a dataset in a
+	// namespace of the caller's own. ErrForbidden when not.
+	MayCreateDataset(ctx context.Context, caller Caller, namespace string) error
 	// Dataset is for those who may read it.
 	Dataset(ctx context.Context, caller Caller, ref DatasetRef) (Dataset, error)
 	// Datasets lists those that the caller may read, by owner, namespace and

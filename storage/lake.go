@@ -19,8 +19,8 @@ type DatasetData struct {
 	ID      string
 	Version int64
 	Dataset
-	// Role is what the caller is to the dataset.
-	Role  Role
+	// Access is what the caller may do to the dataset.
+	Access
 	Files []DataFile
 }
 

@@ -15,12 +15,22 @@ const (
 // Grantable reports whether a grant can carry the role.
 func (r Role) Grantable() bool { return r == Viewer || r == Editor }
 
+// Access is what a caller may do to a thing that the caller may see.
+type Access struct {
+	Role Role
+	// Writable is false for a read-only token.
+	Writable bool
+}
+
 // MayEdit is an ErrForbidden for those who may read a dataset and not change it.
-func (r Role) MayEdit() error {
-	if r == Owner || r == Editor {
-		return nil
+func (a Access) MayEdit() error {
+	switch {
+	case a.Role != Owner && a.Role != Editor:
+		return Errorf(ErrForbidden, "only the owner and editors of this dataset may do this")
+	case !a.Writable:
+		return ErrReadOnlyToken
 	}
-	return Errorf(ErrForbidden, "only the owner and editors of this dataset may do this")
+	return nil
 }
 
 // Grant gives a user a role on a namespace or a dataset.
@@ -30,7 +40,8 @@ type Grant struct {
 }
 
 // Shares keeps grants. All of it is for the owner of the thing that is shared:
-// ErrForbidden to those who hold a grant there, ErrNotFound to all others.
+// ErrForbidden to those who hold a grant there, ErrNotFound to all others. A
+// restricted token lists grants and does not change them: ErrForbidden.
 // Lists come by username; sharing again replaces the role; revoking what was
 // not granted is ErrNotFound.
 type Shares interface {

@@ -40,6 +40,8 @@ type Task struct {
 	// LastEvent is the number of the last event.
 	LastEvent int64
 	UpdatedAt time.Time
+	// MayCancel says that the caller's token may end the run; a list leaves it out.
+	MayCancel bool
 	// Artifacts are the events that make up its artifacts, where asked for.
 	Artifacts []Event
 }

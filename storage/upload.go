@@ -124,7 +124,8 @@ func CheckFilename(name string) string {
 }
 
 // Uploads keeps upload sessions. A session is its user's alone; a restricted
-// token sees those that were prepared with it.
+// token sees those that were prepared with it, and a read-only one prepares none:
+// ErrForbidden.
 type Uploads interface {
 	// MayUpload is ErrTooMany for so many files that the caller would be uploading
 	// more than MaxOpenUploads.

@@ -110,6 +110,9 @@ func (d *described) tokensOfOnesOwn() {
 	for _, id := range []string{"createToken", "getTokens", "deleteToken", "getTokenPermissions"} {
 		d.call("narrow " + id + " 403")
 	}
+	for _, id := range []string{"putDefinition", "prepareUpload"} {
+		d.call("narrow " + id + " 403") // it is read-only
+	}
 	for _, id := range []string{"createDataset", "appendRows"} {
 		d.call("narrow "+id+" 403", param("namespace", "elsewhere"))
 	}
@@ -253,6 +256,7 @@ func (d *described) questions() {
 	d.call("narrow askAndWait 200").into(d.t, &mixed)
 	d.call("alice askAndWait 200", set(object{"conversationId": mixed.ConversationID}))
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
+	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
 }
 
 // heldRuns follows runs that go on, by both interfaces, and gives one that was

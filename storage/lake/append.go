@@ -83,7 +83,7 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 		if err != nil {
 			return err
 		}
-		if err := data.Role.MayEdit(); err != nil {
+		if err := data.MayEdit(); err != nil {
 			return err
 		}
 		err = d.addOnce(ctx, data, a, filepath.Join(a.dir, fmt.Sprint("try", try)))

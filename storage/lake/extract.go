@@ -66,7 +66,7 @@ func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 	if !d.extracts(data.Definition) {
 		return nil
 	}
-	if err := data.Role.MayEdit(); err != nil {
+	if err := data.MayEdit(); err != nil {
 		return err
 	}
 	if err := checkFields(data.Definition.Schema); err != nil {

@@ -105,7 +105,7 @@ func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	var pieces []Piece
 	d := &Datasets{DatasetsConfig: DatasetsConfig{
-		Records: oneDataset{data: storage.DatasetData{Role: storage.Owner, Dataset: storage.Dataset{
+		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
 			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
 		}}},
 		Extract: func(_ context.Context, piece Piece) ([]json.RawMessage, error) {

@@ -16,20 +16,26 @@ import (
 // coversNamespace holds when the caller's token covers namespace n whole.
 const coversNamespace = `($2 = '' OR EXISTS (
 	SELECT 1
-	FROM token_scopes s
+	FROM token_targets s
 	WHERE s.token_id = $2
-		AND s.owner = n.owner
-		AND lower(s.namespace) = lower(n.name)
-		AND s.dataset = ''))`
+		AND s.namespace_id = n.id
+		AND s.dataset_id IS NULL))`
 
 // coversDataset holds when the caller's token covers dataset d of namespace n.
 const coversDataset = `($2 = '' OR EXISTS (
 	SELECT 1
-	FROM token_scopes s
+	FROM token_targets s
 	WHERE s.token_id = $2
-		AND s.owner = n.owner
-		AND lower(s.namespace) = lower(n.name)
-		AND (s.dataset = '' OR lower(s.dataset) = lower(d.name))))`
+		AND s.namespace_id = n.id
+		AND (s.dataset_id IS NULL OR s.dataset_id = d.id)))`
+
+// writable holds when the caller's token may change what it covers.
+const writable = `($2 = '' OR EXISTS (
+	SELECT 1
+	FROM tokens k
+	WHERE k.id = $2
+		AND k.owner = $1
+		AND k.access = 'write'))`
 
 // fromDatasets is the datasets d, with their namespace n, current version v and
 // the caller's grants ng and dg, that the caller may read. It ends in a WHERE
@@ -52,13 +58,14 @@ WHERE (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 	AND ` + coversDataset
 )
 
-// datasetRole is what the caller is to a dataset: the stronger of two grants.
-const datasetRole = `
+// datasetAccess is what the caller may do to a dataset: the stronger of two
+// grants counts.
+const datasetAccess = `
 	CASE
 		WHEN n.owner = $1 THEN 'owner'
 		WHEN ng.role = 'editor' OR dg.role = 'editor' THEN 'editor'
 		ELSE 'viewer'
-	END AS role`
+	END AS role, ` + writable + ` AS writable`
 
 // fromNamespaces is the namespaces n that the caller may see: those that are
 // the caller's or shared whole, and those with a dataset that the caller may
@@ -75,14 +82,14 @@ WHERE ((n.owner = $1 OR ng.role IS NOT NULL) AND ` + coversNamespace + `
 			AND (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 			AND ` + coversDataset + `))`
 
-// namespaceRole is what the caller is to a namespace, empty where only single
-// datasets in it are for the caller to read.
-const namespaceRole = `
+// namespaceAccess is what the caller may do to a namespace. The role is empty
+// where only single datasets in it are for the caller to read.
+const namespaceAccess = `
 	CASE
 		WHEN NOT ` + coversNamespace + ` THEN ''
 		WHEN n.owner = $1 THEN 'owner'
 		ELSE COALESCE(ng.role, '')
-	END AS role`
+	END AS role, ` + writable + ` AS writable`
 
 // The candidates of a list: the same rows as without them, found through an
 // index rather than by looking at everyone's.
@@ -142,6 +149,22 @@ WHERE ` + ownRun
 // whose token is not restricted. It says nothing that fromNamespaces does not; it
 // is planned and found many times faster, and most questions are about one's own.
 const ownNamespaceID = `SELECT n.id FROM namespaces n WHERE n.owner = $1 AND lower(n.name) = lower($2)`
+
+// tokenScopes is what token $3 covers of what the caller may see, by the names
+// of now.
+const tokenScopes = `
+SELECT n.owner, n.name AS namespace, COALESCE(d.name, '') AS dataset
+FROM token_targets s
+JOIN namespaces n ON n.id = s.namespace_id
+LEFT JOIN datasets d ON d.id = s.dataset_id
+WHERE s.token_id = $3
+	AND s.namespace_id IN (SELECT n.id` + fromNamespaces + `)
+	AND (s.dataset_id IS NULL OR s.dataset_id IN (SELECT d.id` + fromDatasets + `))
+ORDER BY s.position`
+
+// mayCancel holds for the caller's runs r that the caller's token may end: a
+// read-only one ends what was asked with it.
+const mayCancel = `(` + writable + ` OR r.restriction = $2)`
 
 // conversationBegun is 1 when the caller has a conversation with id $5 that the
 // caller's token covers, 0 when the token does not cover it, and null when there
@@ -347,27 +370,27 @@ WHERE e.run_id = $1
 	AND e.kind = 'artifact'
 ORDER BY e.number`
 
-// namespaceAccess is a namespace as a caller may see it.
-type namespaceAccess struct {
-	ID    string       `db:"id"`
-	Owner string       `db:"owner"`
-	Name  string       `db:"name"`
-	Role  storage.Role `db:"role"`
+// namespaceRow is a namespace as a caller may see it.
+type namespaceRow struct {
+	ID    string `db:"id"`
+	Owner string `db:"owner"`
+	Name  string `db:"name"`
+	storage.Access
 }
 
 // namespace finds a namespace that the caller may see.
-func namespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceAccess, error) {
+func namespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
 	const query = `
-SELECT n.id, n.owner, n.name,` + namespaceRole + fromNamespaces + `
+SELECT n.id, n.owner, n.name,` + namespaceAccess + fromNamespaces + `
 	AND n.owner = $3
 	AND lower(n.name) = lower($4)`
-	var found namespaceAccess
+	var found namespaceRow
 	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Name)
 	return found, err
 }
 
 // ownNamespace finds a namespace for something that only its owner may do.
-func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceAccess, error) {
+func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
 	found, err := namespace(ctx, q, caller, ref)
 	if err != nil {
 		return found, err
@@ -375,30 +398,39 @@ func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref sto
 	return found, ownerOnly(caller, found.Role, "namespace")
 }
 
-// datasetAccess is a dataset as a caller may see it.
-type datasetAccess struct {
-	ID          string       `db:"id"`
-	NamespaceID string       `db:"namespace_id"`
-	Owner       string       `db:"owner"`
-	Namespace   string       `db:"namespace"`
-	Name        string       `db:"name"`
-	Role        storage.Role `db:"role"`
+// writableNamespace is ownNamespace for a change.
+func writableNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
+	found, err := ownNamespace(ctx, q, caller, ref)
+	if err == nil && !found.Writable {
+		err = storage.ErrReadOnlyToken
+	}
+	return found, err
+}
+
+// accessRow is a dataset as a caller may see it.
+type accessRow struct {
+	ID          string `db:"id"`
+	NamespaceID string `db:"namespace_id"`
+	Owner       string `db:"owner"`
+	Namespace   string `db:"namespace"`
+	Name        string `db:"name"`
+	storage.Access
 }
 
 // dataset finds a dataset that the caller may read.
-func dataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+func dataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
 	const query = `
-SELECT d.id, n.id AS namespace_id, n.owner, n.name AS namespace, d.name,` + datasetRole + fromDatasets + `
+SELECT d.id, n.id AS namespace_id, n.owner, n.name AS namespace, d.name,` + datasetAccess + fromDatasets + `
 	AND n.owner = $3
 	AND lower(n.name) = lower($4)
 	AND lower(d.name) = lower($5)`
-	var found datasetAccess
+	var found accessRow
 	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name)
 	return found, err
 }
 
 // ownDataset finds a dataset for something that only its owner may do.
-func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
 	found, err := dataset(ctx, q, caller, ref)
 	if err != nil {
 		return found, err
@@ -406,25 +438,34 @@ func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref stora
 	return found, ownerOnly(caller, found.Role, "dataset")
 }
 
+// writableDataset is ownDataset for a change.
+func writableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
+	found, err := ownDataset(ctx, q, caller, ref)
+	if err == nil && !found.Writable {
+		err = storage.ErrReadOnlyToken
+	}
+	return found, err
+}
+
 // editableDataset finds a dataset for something that its owner and editors may
 // do.
-func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (datasetAccess, error) {
+func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
 	found, err := dataset(ctx, q, caller, ref)
 	if err != nil {
 		return found, err
 	}
-	return found, found.Role.MayEdit()
+	return found, found.MayEdit()
 }
 
 // editableByID checks that the caller may still write to a dataset that was
 // found before.
 func editableByID(ctx context.Context, q queryer, caller storage.Caller, id string) error {
-	const query = `SELECT` + datasetRole + fromDatasets + ` AND d.id = $3`
-	var role storage.Role
-	if err := q.GetContext(ctx, &role, query, caller.Username, caller.Restriction, id); err != nil {
+	const query = `SELECT` + datasetAccess + fromDatasets + ` AND d.id = $3`
+	var found storage.Access
+	if err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, id); err != nil {
 		return err
 	}
-	return role.MayEdit()
+	return found.MayEdit()
 }
 
 func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {
@@ -437,26 +478,45 @@ func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {
 	return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this", thing)
 }
 
-// mayName checks that the caller's token covers a name that is about to be
-// given to one of owner's things; dataset is "" for a namespace.
-func mayName(ctx context.Context, q queryer, caller storage.Caller, owner, namespace, dataset string) error {
+// mayWrite is an ErrForbidden for a caller with a read-only token, for changes to
+// what belongs to no namespace.
+func mayWrite(ctx context.Context, q queryer, caller storage.Caller) error {
 	if !caller.Restricted() {
 		return nil
+	}
+	var may bool
+	if err := q.GetContext(ctx, &may, `SELECT `+writable, caller.Username, caller.Restriction); err != nil {
+		return fmt.Errorf("read token's access: %w", err)
+	}
+	if !may {
+		return storage.ErrReadOnlyToken
+	}
+	return nil
+}
+
+// mayCreateIn checks that the caller's token may create datasets in a namespace
+// of the caller's own. What it does not cover and what does not exist are
+// answered alike.
+func mayCreateIn(ctx context.Context, q queryer, caller storage.Caller, namespace string) error {
+	if !caller.Restricted() {
+		return nil
+	}
+	if err := mayWrite(ctx, q, caller); err != nil {
+		return err
 	}
 	const query = `
 SELECT EXISTS (
 	SELECT 1
-	FROM token_scopes s
-	WHERE s.token_id = $1
-		AND s.owner = $2
-		AND lower(s.namespace) = lower($3)
-		AND (s.dataset = '' OR lower(s.dataset) = lower($4)))`
+	FROM namespaces n
+	WHERE n.owner = $1
+		AND lower(n.name) = lower($3)
+		AND ` + coversNamespace + `)`
 	var covered bool
-	if err := q.GetContext(ctx, &covered, query, caller.Restriction, owner, namespace, dataset); err != nil {
-		return fmt.Errorf("read token's scopes: %w", err)
+	if err := q.GetContext(ctx, &covered, query, caller.Username, caller.Restriction, namespace); err != nil {
+		return fmt.Errorf("read what a token covers: %w", err)
 	}
 	if !covered {
-		return storage.Errorf(storage.ErrForbidden, "this token does not cover that name")
+		return storage.Errorf(storage.ErrForbidden, "this token does not cover that namespace")
 	}
 	return nil
 }

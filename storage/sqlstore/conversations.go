@@ -154,6 +154,9 @@ SELECT `+coversConversation+fromConversations+`
 		if !covered {
 			return storage.Errorf(storage.ErrForbidden, "the conversation holds runs that this token does not cover")
 		}
+		if err := mayWrite(ctx, tx, caller); err != nil {
+			return err
+		}
 		return execOne(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2`, caller.Username, id)
 	})
 }

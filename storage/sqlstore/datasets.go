@@ -71,7 +71,7 @@ func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.C
 	if err != nil {
 		return "", err
 	}
-	if err := mayName(ctx, tx, caller, caller.Username, namespace, name); err != nil {
+	if err := mayCreateIn(ctx, tx, caller, namespace); err != nil {
 		return "", err
 	}
 	// The update changes nothing: it is what RETURNING needs.
@@ -96,8 +96,8 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 }
 
 // MayCreateDataset implements storage.Datasets.
-func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace, name string) error {
-	return mayName(ctx, s, caller, caller.Username, namespace, name)
+func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error {
+	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
 
 // Dataset implements storage.Datasets.
@@ -160,6 +160,9 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref
 		if found.Role == storage.Viewer {
 			return storage.ErrNotFound
 		}
+		if err := found.MayEdit(); err != nil {
+			return err
+		}
 		return s.updateDefinition(ctx, tx, found.ID, patch)
 	})
 }
@@ -205,9 +208,6 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 		if err != nil {
 			return err
 		}
-		if err := mayName(ctx, tx, caller, found.Owner, found.Namespace, name); err != nil {
-			return err
-		}
 		err = execOne(ctx, tx, `UPDATE datasets SET name = $2, updated_at = $3 WHERE id = $1`, found.ID, name, s.millis())
 		return nameTaken(err, "dataset", name)
 	})
@@ -216,7 +216,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 // DeleteDataset implements storage.Datasets.
 func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := ownDataset(ctx, tx, caller, ref)
+		found, err := writableDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}

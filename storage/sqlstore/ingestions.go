@@ -193,12 +193,12 @@ ORDER BY i.id DESC`
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
 func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
-	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.name, i.mode, i.status,`+datasetRole+fromIngestions+` AND i.id = $3`,
+	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.name, i.mode, i.status,`+datasetAccess+fromIngestions+` AND i.id = $3`,
 		caller.Username, caller.Restriction, id)
 	if err != nil {
 		return row, err
 	}
-	return row, row.Role.MayEdit()
+	return row, row.MayEdit()
 }
 
 type ingestionAccess struct {
@@ -206,7 +206,7 @@ type ingestionAccess struct {
 	Name      string                  `db:"name"`
 	Mode      storage.IngestMode      `db:"mode"`
 	Status    storage.IngestionStatus `db:"status"`
-	Role      storage.Role            `db:"role"`
+	storage.Access
 }
 
 // RetryIngestion implements storage.Ingestions.

@@ -28,17 +28,17 @@ type dataRow struct {
 	datasetRow
 	ID      string         `db:"id"`
 	Version int64          `db:"version"`
-	Role    storage.Role   `db:"role"`
 	FileID  sql.NullString `db:"file_id"`
 	Key     sql.NullString `db:"object_key"`
 	Rows    sql.NullInt64  `db:"file_rows"`
 	Bytes   sql.NullInt64  `db:"file_bytes"`
 	SHA256  sql.NullString `db:"sha256"`
+	storage.Access
 }
 
 const dataColumns = `
 	d.id, d.version, n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,
-	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetRole
+	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetAccess
 
 // dataOf gathers the rows of each dataset.
 func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
@@ -49,7 +49,7 @@ func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Role: row.Role, Dataset: d})
+			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Access: row.Access, Dataset: d})
 		}
 		if row.FileID.Valid {
 			last := &all[len(all)-1]

@@ -31,11 +31,8 @@ SELECT n.owner, n.name` + fromNamespaces + `
 // RenameNamespace implements storage.Namespaces.
 func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
 	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := ownNamespace(ctx, tx, caller, ref)
+		found, err := writableNamespace(ctx, tx, caller, ref)
 		if err != nil {
-			return err
-		}
-		if err := mayName(ctx, tx, caller, found.Owner, name, ""); err != nil {
 			return err
 		}
 		err = execOne(ctx, tx, `UPDATE namespaces SET name = $2 WHERE id = $1`, found.ID, name)
@@ -46,7 +43,7 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 // DeleteNamespace implements storage.Namespaces.
 func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
 	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := ownNamespace(ctx, tx, caller, ref)
+		found, err := writableNamespace(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}

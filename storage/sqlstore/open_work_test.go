@@ -125,7 +125,7 @@ func TestOpenUploadsAreBounded(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		token := storage.Caller{Username: "alice", Restriction: uuid.NewString()}
+		token := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
 		w.uploaded(alice, 2)
 		first := w.upload(alice, 2)
 		w.upload(token, storage.MaxOpenUploads-2)

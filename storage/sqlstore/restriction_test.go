@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,16 +14,33 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// restricted gives owner a token for some scopes and the caller it makes.
+// newToken is a restricted token to be created.
+func newToken(access storage.TokenAccess, scopes ...storage.Scope) storage.NewToken {
+	id := uuid.NewString()
+	return storage.NewToken{
+		Token:      storage.Token{ID: id, Name: "test", Access: access, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)},
+		Hash:       []byte(id),
+		Restricted: true,
+		Scopes:     scopes,
+	}
+}
+
+// restricted gives owner a token that writes to some scopes and the caller it
+// makes; readOnly one that reads.
 func (w world) restricted(owner string, scopes ...storage.Scope) storage.Caller {
 	w.t.Helper()
-	id := uuid.NewString()
-	w.must(w.CreateToken(w.t.Context(), user(owner), storage.NewToken{
-		Token:       storage.Token{ID: id, Name: "test", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)},
-		Hash:        []byte(id),
-		Permissions: storage.TokenPermissions{Restricted: true, Scopes: scopes},
-	}))
-	caller, err := w.TokenCaller(w.t.Context(), id, []byte(id))
+	return w.withToken(owner, newToken(storage.WriteAccess, scopes...))
+}
+
+func (w world) readOnly(owner string, scopes ...storage.Scope) storage.Caller {
+	w.t.Helper()
+	return w.withToken(owner, newToken(storage.ReadAccess, scopes...))
+}
+
+func (w world) withToken(owner string, token storage.NewToken) storage.Caller {
+	w.t.Helper()
+	w.must(w.CreateToken(w.t.Context(), user(owner), token))
+	caller, err := w.TokenCaller(w.t.Context(), token.ID, token.Hash)
 	w.must(err)
 	if !caller.Restricted() {
 		w.t.Fatalf("caller of a restricted token is not restricted: %+v", caller)
@@ -42,13 +60,11 @@ func TestRestrictionHidesTheRest(t *testing.T) {
 			scopes               []storage.Scope
 			datasets, namespaces string
 		}{
-			"a namespace":         {[]storage.Scope{{Owner: "alice", Namespace: "NS"}}, "alice/ns/one alice/ns/two", "alice/ns"},
-			"a dataset":           {[]storage.Scope{{Owner: "alice", Namespace: "ns", Dataset: "ONE"}}, "alice/ns/one", "alice/ns"},
-			"a shared namespace":  {[]storage.Scope{{Owner: "bob", Namespace: "ns"}}, "bob/ns/four", "bob/ns"},
-			"two":                 {[]storage.Scope{{Owner: "alice", Namespace: "ns", Dataset: "two"}, {Owner: "alice", Namespace: "other"}}, "alice/ns/two alice/other/three", "alice/ns alice/other"},
-			"nothing that exists": {[]storage.Scope{{Owner: "alice", Namespace: "ns", Dataset: "none"}}, "", ""},
-			"another's, unshared": {[]storage.Scope{{Owner: "carol", Namespace: "ns"}}, "", ""},
-			"nothing":             {nil, "", ""},
+			"a namespace":        {[]storage.Scope{{Owner: "alice", Namespace: "NS"}}, "alice/ns/one alice/ns/two", "alice/ns"},
+			"a dataset":          {[]storage.Scope{{Owner: "alice", Namespace: "ns", Dataset: "ONE"}}, "alice/ns/one", "alice/ns"},
+			"a shared namespace": {[]storage.Scope{{Owner: "bob", Namespace: "ns"}}, "bob/ns/four", "bob/ns"},
+			"two":                {[]storage.Scope{{Owner: "alice", Namespace: "ns", Dataset: "two"}, {Owner: "alice", Namespace: "other"}}, "alice/ns/two alice/other/three", "alice/ns alice/other"},
+			"nothing":            {nil, "", ""},
 		} {
 			caller := w.restricted("alice", test.scopes...)
 			if got := w.visible(caller); got != test.datasets {
@@ -74,21 +90,170 @@ func TestRestrictionHoldsInEveryDoing(t *testing.T) {
 			}
 		}
 
-		// A token for one dataset does what its user may to that dataset, and
-		// nothing to the namespace around it.
+		// A token that writes to one dataset does what its user may to that
+		// dataset, but for sharing it, and nothing to the namespace around it.
 		one := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		for name, do := range doings(w, one) {
-			if strings.HasPrefix(name, "delete dataset") || strings.HasPrefix(name, "revoke dataset") {
+			if name == "delete dataset" {
 				continue
 			}
 			err := do()
-			if strings.Contains(name, "namespace") && name != "list namespace" {
+			shares := strings.HasPrefix(name, "share") || strings.HasPrefix(name, "revoke")
+			if shares || strings.Contains(name, "namespace") && name != "list namespace" {
 				if !errors.Is(err, storage.ErrForbidden) {
 					t.Errorf("token for one dataset, %s: got %v, want forbidden", name, err)
 				}
 			} else if err != nil {
 				t.Errorf("token for one dataset, %s: %v", name, err)
 			}
+		}
+	})
+}
+
+// TestReadOnlyTokenChangesNothing has a token that covers a namespace whole, or a
+// dataset, do everything there: it reads, and is told that it is read-only.
+func TestReadOnlyTokenChangesNothing(t *testing.T) {
+	t.Parallel()
+	reads := []string{"read dataset", "list namespace", "dataset shares", "namespace shares"}
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		whole := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		run := w.ask(whole, "ns", uuid.NewString(), "asked with the token")
+		doings := doings(w, whole)
+		doings["create dataset"] = func() error { return w.CreateDataset(ctx, whole, "ns", "three", storage.Definition{}) }
+		doings["may create dataset"] = func() error { return w.MayCreateDataset(ctx, whole, "ns") }
+		doings["may upload"] = func() error { return w.MayUpload(ctx, whole, 1) }
+		doings["upload"] = func() error {
+			return w.CreateUploadSession(ctx, whole, storage.UploadSession{ID: uuid.NewString()})
+		}
+		doings["commit rows"] = func() error {
+			data, err := w.DatasetData(ctx, alice, dsRef("alice", "ns", "one"))
+			w.must(err)
+			return w.CommitVersion(ctx, storage.VersionChange{Caller: whole, DatasetID: data.ID, Replace: true})
+		}
+		doings["define and ingest"] = func() error {
+			return w.StartIngestion(ctx, whole, dsRef("alice", "ns", "new"), storage.NewIngestion{ID: uuid.NewString(), Define: &storage.DefinitionPatch{}})
+		}
+		doings["delete run"] = func() error { return w.DeleteRun(ctx, whole, run.RunID) }
+		doings["delete conversation"] = func() error { return w.DeleteConversation(ctx, whole, run.ConversationID) }
+		for name, do := range doings {
+			err := do()
+			shares := strings.HasPrefix(name, "share") || strings.HasPrefix(name, "revoke")
+			switch {
+			case slices.Contains(reads, name):
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			case shares && !errors.Is(err, storage.ErrForbidden):
+				t.Errorf("%s: got %v, want forbidden", name, err)
+			case !shares && !errors.Is(err, storage.ErrReadOnlyToken):
+				t.Errorf("%s: got %v, want that the token is read-only", name, err)
+			}
+		}
+		data, err := w.DatasetData(ctx, whole, dsRef("alice", "ns", "one"))
+		if err != nil || data.MayEdit() == nil {
+			t.Errorf("dataset's files: %+v, %v", data, err)
+		}
+		// A viewer is told of the role, as without a token.
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		viewer := w.readOnly("bob", storage.Scope{Owner: "alice", Namespace: "ns"})
+		if err := w.ClearDataset(ctx, viewer, dsRef("alice", "ns", "one")); !errors.Is(err, storage.ErrForbidden) || errors.Is(err, storage.ErrReadOnlyToken) {
+			t.Errorf("a viewer's read-only token: %v", err)
+		}
+	})
+}
+
+// TestReadOnlyTokenCancelsItsOwnRuns and no others that it sees.
+func TestReadOnlyTokenCancelsItsOwnRuns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		scope := storage.Scope{Owner: "alice", Namespace: "ns"}
+		reads, writes := w.readOnly("alice", scope), w.restricted("alice", scope)
+		own := w.ask(reads, "ns", uuid.NewString(), "asked with the token")
+		other := w.ask(user("alice"), "ns", uuid.NewString(), "asked without")
+		for _, test := range []struct {
+			caller storage.Caller
+			run    storage.Asking
+			want   bool
+		}{{reads, own, true}, {reads, other, false}, {writes, own, true}, {writes, other, true}, {user("alice"), own, true}} {
+			task, err := w.Task(t.Context(), test.caller, "", test.run.RunID, false)
+			if err != nil || task.MayCancel != test.want {
+				t.Errorf("%+v, %q: may cancel is %v, %v", test.caller, test.run.Text, task.MayCancel, err)
+			}
+		}
+	})
+}
+
+// TestTokenHoldsToWhatItsNamesMeant renames what tokens cover, and gives the names
+// to other things.
+func TestTokenHoldsToWhatItsNamesMeant(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		ns := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		one := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		expect := func(what, inNamespace, inDataset string) {
+			t.Helper()
+			if got := w.visible(ns); got != inNamespace {
+				t.Errorf("%s: the namespace's token sees %q, want %q", what, got, inNamespace)
+			}
+			if got := w.visible(one); got != inDataset {
+				t.Errorf("%s: the dataset's token sees %q, want %q", what, got, inDataset)
+			}
+		}
+		w.must(w.RenameDataset(ctx, alice, dsRef("alice", "ns", "one"), "first"))
+		w.create("alice", "ns", "one")
+		expect("dataset renamed and replaced", "alice/ns/first alice/ns/one alice/ns/two", "alice/ns/first")
+		w.must(w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "old"))
+		w.create("alice", "ns", "one")
+		expect("namespace renamed and replaced", "alice/old/first alice/old/one alice/old/two", "alice/old/first")
+		permissions, err := w.TokenPermissions(ctx, alice, one.Restriction)
+		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !slices.Equal(permissions.Scopes, []storage.Scope{want}) {
+			t.Errorf("permissions after renaming: %+v, %v", permissions, err)
+		}
+		w.must(w.DeleteDataset(ctx, alice, dsRef("alice", "old", "first")))
+		w.create("alice", "old", "first")
+		expect("dataset deleted and replaced", "alice/old/first alice/old/one alice/old/two", "")
+		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "old"), true))
+		w.create("alice", "old", "first")
+		expect("namespace deleted and replaced", "", "")
+		if err := w.CreateDataset(ctx, ns, "old", "x", storage.Definition{}); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("create in a namespace of the same name: got %v, want forbidden", err)
+		}
+		permissions, err = w.TokenPermissions(ctx, alice, ns.Restriction)
+		if err != nil || !permissions.Restricted || len(permissions.Scopes) > 0 {
+			t.Errorf("permissions after deleting: %+v, %v", permissions, err)
+		}
+	})
+}
+
+// TestTokenScopesMustExist for the user who creates the token, and permissions
+// show no names of what that user may no longer see.
+func TestTokenScopesMustExist(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, bob := t.Context(), user("bob")
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		one := storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"}
+		err := w.CreateToken(ctx, bob, newToken(storage.ReadAccess, one,
+			storage.Scope{Owner: "alice", Namespace: "none"},
+			storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "two"}))
+		var said *storage.Error
+		if !errors.Is(err, storage.ErrInvalid) || !errors.As(err, &said) || len(said.Fields) != 2 || said.Fields[1].Field != "accessRestrictedTo[2]" {
+			t.Errorf("got %v, %+v", err, said)
+		}
+		if list, err := w.Tokens(ctx, bob); err != nil || len(list) > 0 {
+			t.Errorf("tokens: %v, %v", list, err)
+		}
+		token := w.readOnly("bob", one)
+		w.must(w.RevokeDatasetShare(ctx, user("alice"), dsRef("alice", "ns", "one"), "bob"))
+		w.must(w.RenameDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), "secret"))
+		if permissions, err := w.TokenPermissions(ctx, bob, token.Restriction); err != nil || len(permissions.Scopes) > 0 {
+			t.Errorf("permissions on what is no longer shared: %+v, %v", permissions, err)
 		}
 	})
 }
@@ -100,14 +265,16 @@ func TestRestrictionHoldsForNewNames(t *testing.T) {
 		ctx := t.Context()
 		ns := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
 		one := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		w.create("bob", "own", "y")
+		w.must(w.ShareNamespace(ctx, user("bob"), nsRef("bob", "own"), storage.Grant{Username: "alice", Role: storage.Editor}))
+		theirs := w.restricted("alice", storage.Scope{Owner: "bob", Namespace: "own"})
 
 		forbidden := map[string]error{
-			"create under another's name": w.CreateDataset(ctx, w.restricted("alice", storage.Scope{Owner: "bob", Namespace: "own"}), "own", "x", storage.Definition{}),
+			"create under another's name": w.CreateDataset(ctx, theirs, "own", "x", storage.Definition{}),
 			"create elsewhere":            w.CreateDataset(ctx, ns, "other", "x", storage.Definition{}),
 			"create a neighbour":          w.CreateDataset(ctx, one, "ns", "x", storage.Definition{}),
 			"create what exists":          w.CreateDataset(ctx, one, "ns", "two", storage.Definition{}),
-			"rename out of the token":     w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "x"),
-			"rename the namespace":        w.RenameNamespace(ctx, ns, nsRef("alice", "ns"), "other"),
+			"rename the namespace around": w.RenameNamespace(ctx, one, nsRef("alice", "ns"), "other"),
 			"make a wider token":          w.CreateToken(ctx, ns, storage.NewToken{Token: storage.Token{ID: uuid.NewString()}}),
 			"end a token":                 w.DeleteToken(ctx, ns, one.Restriction),
 		}
@@ -117,9 +284,13 @@ func TestRestrictionHoldsForNewNames(t *testing.T) {
 			}
 		}
 		w.must(w.CreateDataset(ctx, ns, "NS", "x", storage.Definition{}))
-		w.must(w.DeleteDataset(ctx, one, dsRef("alice", "ns", "one")))
-		w.must(w.CreateDataset(ctx, one, "ns", "One", storage.Definition{}))
-		if got, want := w.visible(user("alice")), "alice/ns/One alice/ns/two alice/ns/x"; got != want {
+		w.must(w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "first"))
+		w.must(w.RenameNamespace(ctx, ns, nsRef("alice", "ns"), "other"))
+		w.must(w.DeleteDataset(ctx, one, dsRef("alice", "other", "first")))
+		if err := w.CreateDataset(ctx, one, "other", "first", storage.Definition{}); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("create again what a token for one dataset deleted: got %v, want forbidden", err)
+		}
+		if got, want := w.visible(user("alice")), "alice/other/two alice/other/x bob/own/y"; got != want {
 			t.Errorf("in the end: got %q, want %q", got, want)
 		}
 	})

@@ -65,6 +65,9 @@ func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string)
 		if err != nil {
 			return err
 		}
+		if err := mayWrite(ctx, tx, caller); err != nil {
+			return err
+		}
 		// The conversation is held before its run, as everybody does: so nobody
 		// waits in a circle, and who deletes the last run sees that it is.
 		if err := execOne(ctx, tx, holdConversation, caller.Username, found.ConversationID); err != nil {

@@ -40,20 +40,31 @@ ON CONFLICT (dataset_id, username) DO UPDATE SET role = excluded.role`,
 // shared is a thing whose grants are asked for.
 type shared struct {
 	grants
-	owner string
+	owner  string
+	caller storage.Caller
 	// find looks up its id, for its owner.
 	find func(q queryer) (id string, err error)
 }
 
+// findToChange is find for a change of the grants, which no restricted token
+// makes: they would outlive it.
+func (s shared) findToChange(q queryer) (id string, err error) {
+	id, err = s.find(q)
+	if err == nil && s.caller.Restricted() {
+		err = storage.Errorf(storage.ErrForbidden, "a restricted token cannot share, nor end a share")
+	}
+	return id, err
+}
+
 func sharedNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) shared {
-	return shared{namespaceGrants, ref.Owner, func(q queryer) (string, error) {
+	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (string, error) {
 		found, err := ownNamespace(ctx, q, caller, ref)
 		return found.ID, err
 	}}
 }
 
 func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) shared {
-	return shared{datasetGrants, ref.Owner, func(q queryer) (string, error) {
+	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (string, error) {
 		found, err := ownDataset(ctx, q, caller, ref)
 		return found.ID, err
 	}}
@@ -104,7 +115,7 @@ func (s *Store) shares(ctx context.Context, on shared) ([]storage.Grant, error) 
 
 func (s *Store) share(ctx context.Context, on shared, grant storage.Grant) error {
 	return s.inOwnerTx(ctx, "share", on.owner, func(tx *sqlx.Tx) error {
-		id, err := on.find(tx)
+		id, err := on.findToChange(tx)
 		if err != nil {
 			return err
 		}
@@ -115,7 +126,7 @@ func (s *Store) share(ctx context.Context, on shared, grant storage.Grant) error
 
 func (s *Store) revoke(ctx context.Context, on shared, username string) error {
 	return s.inOwnerTx(ctx, "revoke share", on.owner, func(tx *sqlx.Tx) error {
-		id, err := on.find(tx)
+		id, err := on.findToChange(tx)
 		if err != nil {
 			return err
 		}

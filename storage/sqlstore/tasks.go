@@ -83,15 +83,19 @@ func (r eventRow) event() storage.Event {
 // Task implements storage.Tasks.
 func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error) {
 	const query = `
-SELECT ` + taskColumns + fromRuns + `
+SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
 	AND r.id = $3
 	AND ($4 = '' OR r.agent = $4)`
-	var row taskRow
+	var row struct {
+		taskRow
+		MayCancel bool `db:"may_cancel"`
+	}
 	err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, runID, agent)
 	if err != nil {
 		return storage.Task{}, fmt.Errorf("read task: %w", classify(err))
 	}
 	task := row.task()
+	task.MayCancel = row.MayCancel
 	if artifacts {
 		// Events do not change: those up to the task's last are what the task
 		// was read with.

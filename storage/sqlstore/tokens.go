@@ -4,20 +4,29 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
 )
 
+// tokensBatch is how many tokens are looked for with one statement, which is
+// always the same.
+const tokensBatch = 100
+
 type tokenRow struct {
-	ID        string `db:"id"`
-	Name      string `db:"name"`
-	CreatedAt int64  `db:"created_at"`
-	ExpiresAt int64  `db:"expires_at"`
+	ID        string              `db:"id"`
+	Name      string              `db:"name"`
+	Access    storage.TokenAccess `db:"access"`
+	CreatedAt int64               `db:"created_at"`
+	ExpiresAt int64               `db:"expires_at"`
 }
 
 // mayManageTokens keeps a restricted token from making itself a wider one.
@@ -34,18 +43,22 @@ func (s *Store) CreateToken(ctx context.Context, caller storage.Caller, token st
 		return err
 	}
 	return s.inTx(ctx, "create token", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `
-INSERT INTO tokens (id, owner, name, hash, restricted, created_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			token.ID, caller.Username, token.Name, hex.EncodeToString(token.Hash), token.Permissions.Restricted,
+		targets, err := tokenTargets(ctx, tx, caller, token.Scopes)
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO tokens (id, owner, name, hash, restricted, access, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			token.ID, caller.Username, token.Name, hex.EncodeToString(token.Hash), token.Restricted, token.Access,
 			token.CreatedAt.UnixMilli(), token.ExpiresAt.UnixMilli())
 		if err != nil {
 			return err
 		}
-		for i, scope := range token.Permissions.Scopes {
+		for i, target := range targets {
 			_, err := exec(ctx, tx, `
-INSERT INTO token_scopes (token_id, position, owner, namespace, dataset)
-VALUES ($1, $2, $3, $4, $5)`, token.ID, i, scope.Owner, scope.Namespace, scope.Dataset)
+INSERT INTO token_targets (token_id, position, namespace_id, dataset_id)
+VALUES ($1, $2, $3, $4)`, token.ID, i, target.namespaceID, target.datasetID)
 			if err != nil {
 				return err
 			}
@@ -54,13 +67,49 @@ VALUES ($1, $2, $3, $4, $5)`, token.ID, i, scope.Owner, scope.Namespace, scope.D
 	})
 }
 
+// tokenTarget is what a scope means: a namespace, or a dataset in it.
+type tokenTarget struct {
+	namespaceID string
+	datasetID   sql.NullString
+}
+
+// tokenTargets finds what scopes mean now, so that the token does not cover what
+// gets their names later. It lists every scope that means nothing to the caller.
+func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, scopes []storage.Scope) ([]tokenTarget, error) {
+	var wrong []storage.FieldError
+	targets := make([]tokenTarget, len(scopes))
+	for i, scope := range scopes {
+		var err error
+		if targets[i], err = findTarget(ctx, tx, caller, scope); errors.Is(err, sql.ErrNoRows) {
+			wrong = append(wrong, storage.FieldError{
+				Field: fmt.Sprintf("accessRestrictedTo[%d]", i), Message: "is not a namespace or dataset that exists and that you may see",
+			})
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, storage.Invalid(wrong...)
+	}
+	return targets, nil
+}
+
+func findTarget(ctx context.Context, q queryer, caller storage.Caller, scope storage.Scope) (tokenTarget, error) {
+	if scope.Dataset == "" {
+		found, err := namespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
+		return tokenTarget{namespaceID: found.ID}, err
+	}
+	found, err := dataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
+	return tokenTarget{namespaceID: found.NamespaceID, datasetID: sql.NullString{String: found.ID, Valid: true}}, err
+}
+
 // Tokens implements storage.Tokens.
 func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error) {
 	if err := mayManageTokens(caller); err != nil {
 		return nil, err
 	}
 	const query = `
-SELECT id, name, created_at, expires_at
+SELECT id, name, access, created_at, expires_at
 FROM tokens
 WHERE owner = $1
 ORDER BY created_at DESC, id DESC`
@@ -73,6 +122,7 @@ ORDER BY created_at DESC, id DESC`
 		tokens[i] = storage.Token{
 			ID:        row.ID,
 			Name:      row.Name,
+			Access:    row.Access,
 			CreatedAt: fromMillis(row.CreatedAt),
 			ExpiresAt: fromMillis(row.ExpiresAt),
 		}
@@ -86,21 +136,16 @@ func (s *Store) TokenPermissions(ctx context.Context, caller storage.Caller, id 
 	if err := mayManageTokens(caller); err != nil {
 		return permissions, err
 	}
-	err := s.GetContext(ctx, &permissions.Restricted, `
-SELECT restricted
+	err := s.GetContext(ctx, &permissions, `
+SELECT restricted, access
 FROM tokens
 WHERE id = $1
 	AND owner = $2`, id, caller.Username)
 	if err != nil {
 		return permissions, fmt.Errorf("read token: %w", classify(err))
 	}
-	err = s.SelectContext(ctx, &permissions.Scopes, `
-SELECT owner, namespace, dataset
-FROM token_scopes
-WHERE token_id = $1
-ORDER BY position`, id)
-	if err != nil {
-		return permissions, fmt.Errorf("read token's scopes: %w", classify(err))
+	if err := s.SelectContext(ctx, &permissions.Scopes, tokenScopes, caller.Username, "", id); err != nil {
+		return permissions, fmt.Errorf("read what a token covers: %w", classify(err))
 	}
 	return permissions, nil
 }
@@ -133,6 +178,25 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 		caller.Restriction = id
 	}
 	return caller, nil
+}
+
+// RevokedTokens implements storage.Tokens.
+func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
+	revoked := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		revoked[id] = true
+	}
+	for some := range slices.Chunk(ids, tokensBatch) {
+		these, args := in(append(slices.Clone(some), make([]string, tokensBatch-len(some))...))
+		var present []string
+		if err := s.SelectContext(ctx, &present, `SELECT id FROM tokens WHERE id `+these, args...); err != nil {
+			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
+		}
+		for _, id := range present {
+			delete(revoked, id)
+		}
+	}
+	return slices.Collect(maps.Keys(revoked)), nil
 }
 
 // SigningKey implements storage.Tokens.

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestTokenLife(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		ctx, alice, id := t.Context(), user("alice"), uuid.NewString()
 		token := storage.NewToken{
-			Token: storage.Token{ID: id, Name: "mine", CreatedAt: time.UnixMilli(1000).UTC(), ExpiresAt: time.UnixMilli(2000).UTC()},
+			Token: storage.Token{ID: id, Name: "mine", Access: storage.WriteAccess, CreatedAt: time.UnixMilli(1000).UTC(), ExpiresAt: time.UnixMilli(2000).UTC()},
 			Hash:  []byte("hash"),
 		}
 		if err := store.CreateToken(ctx, alice, token); err != nil {
@@ -48,6 +49,91 @@ func TestTokenLife(t *testing.T) {
 			t.Errorf("an ended token: got %v, want not found", err)
 		}
 	})
+}
+
+func TestRevokedTokens(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := world{store, t}
+		var ids, revoked []string
+		for i := range 250 {
+			token := newToken(storage.ReadAccess)
+			if ids = append(ids, token.ID); i%100 == 7 {
+				revoked = append(revoked, token.ID)
+				continue
+			}
+			w.must(w.CreateToken(t.Context(), user("alice"), token))
+		}
+		got, err := w.RevokedTokens(t.Context(), ids)
+		slices.Sort(got)
+		slices.Sort(revoked)
+		if err != nil || !slices.Equal(got, revoked) {
+			t.Errorf("got %v, %v, want %v", got, err, revoked)
+		}
+	})
+}
+
+// TestTokensOfOlderVersions migrates tokens that go by names, and has an older
+// program create one beside.
+func TestTokensOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			w := world{open(t, cfg), t}
+			w.must(w.MigrateTo(ctx, 4))
+			create := func(id string, scopes ...storage.Scope) storage.Caller {
+				w.must(w.Exec(ctx, `
+INSERT INTO tokens (id, owner, name, hash, restricted, created_at, expires_at)
+VALUES ($1, 'alice', 'old', 'ab', TRUE, 1, 2)`, id))
+				for i, scope := range scopes {
+					w.must(w.Exec(ctx, `
+INSERT INTO token_scopes (token_id, position, owner, namespace, dataset)
+VALUES ($1, $2, $3, $4, $5)`, id, i, scope.Owner, scope.Namespace, scope.Dataset))
+				}
+				return storage.Caller{Username: "alice", Restriction: id}
+			}
+			for id, namespace := range map[string]string{"n1": "ns", "n2": "other"} {
+				w.must(w.Exec(ctx, `INSERT INTO namespaces (id, owner, name, created_at) VALUES ($1, 'alice', $2, 1)`, id, namespace))
+			}
+			for id, at := range map[string][2]string{"d1": {"n1", "one"}, "d2": {"n1", "two"}, "d3": {"n2", "one"}} {
+				w.must(w.Exec(ctx, `
+INSERT INTO datasets (id, namespace_id, name, version, created_at, updated_at)
+VALUES ($1, $2, $3, 1, 1, 1)`, id, at[0], at[1]))
+				w.must(w.Exec(ctx, `
+INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
+VALUES ($1, 1, '[]', 0, 0, 1)`, id))
+			}
+			whole := create("t1", storage.Scope{Owner: "alice", Namespace: "NS"})
+			single := create("t2", storage.Scope{Owner: "alice", Namespace: "other", Dataset: "ONE"}, storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "Two"})
+			gone := create("t3", storage.Scope{Owner: "alice", Namespace: "none"}, storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "three"})
+			w.must(w.Migrate(ctx))
+			beside := create("t4", storage.Scope{Owner: "alice", Namespace: "ns"})
+			w.create("alice", "none", "one")
+			w.create("alice", "ns", "three")
+
+			for _, test := range []struct {
+				caller storage.Caller
+				want   string
+			}{
+				{whole, "alice/ns/one alice/ns/three alice/ns/two"},
+				{single, "alice/ns/two alice/other/one"},
+				{gone, ""},
+				{beside, ""},
+			} {
+				if got := w.visible(test.caller); got != test.want {
+					t.Errorf("token %s sees %q, want %q", test.caller.Restriction, got, test.want)
+				}
+			}
+			// They keep writing, as they were made to, and share no longer.
+			w.must(w.ClearDataset(ctx, single, dsRef("alice", "ns", "two")))
+			err := w.ShareNamespace(ctx, whole, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer})
+			if !errors.Is(err, storage.ErrForbidden) {
+				t.Errorf("share: got %v, want forbidden", err)
+			}
+		})
+	}
 }
 
 func TestSigningKeyIsOne(t *testing.T) {

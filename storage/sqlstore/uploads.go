@@ -53,15 +53,18 @@ func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
 
 // MayUpload implements storage.Uploads.
 func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
-	if err := mayUpload(ctx, s, caller.Username, files); err != nil {
+	if err := mayUpload(ctx, s, caller, files); err != nil {
 		return fmt.Errorf("count uploads: %w", classify(err))
 	}
 	return nil
 }
 
-func mayUpload(ctx context.Context, q queryer, user string, files int) error {
+func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int) error {
+	if err := mayWrite(ctx, q, caller); err != nil {
+		return err
+	}
 	var open int
-	if err := q.GetContext(ctx, &open, `SELECT COUNT(*)`+openUploads, user); err != nil {
+	if err := q.GetContext(ctx, &open, `SELECT COUNT(*)`+openUploads, caller.Username); err != nil {
 		return err
 	}
 	if open+files > storage.MaxOpenUploads {
@@ -74,7 +77,7 @@ func mayUpload(ctx context.Context, q queryer, user string, files int) error {
 // CreateUploadSession implements storage.Uploads.
 func (s *Store) CreateUploadSession(ctx context.Context, caller storage.Caller, session storage.UploadSession) error {
 	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *sqlx.Tx) error {
-		if err := mayUpload(ctx, tx, caller.Username, len(session.Files)); err != nil {
+		if err := mayUpload(ctx, tx, caller, len(session.Files)); err != nil {
 			return err
 		}
 		_, err := exec(ctx, tx, `
