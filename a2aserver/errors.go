@@ -147,6 +147,9 @@ func infoMetadata(err *a2a.Error) map[string]string {
 
 // fail gives the answer to an error, and logs it when it is not the client's.
 func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpcError {
+	if cause := context.Cause(ctx); errors.Is(cause, storage.ErrUnauthorized) {
+		err = cause // the token ended during the request
+	}
 	failure := toRPCError(err)
 	if failure.Code != codeInternal {
 		return failure
@@ -168,7 +171,7 @@ func willPass(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-func clientGone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+func clientGone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
 // guard makes an error of a panic of whoever defers it.
 func guard(err *error) {

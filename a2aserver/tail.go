@@ -71,6 +71,9 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		return head, nil
 	}
 	for {
+		if err := ctx.Err(); err != nil {
+			return storage.Event{}, err
+		}
 		event, err := t.ready(ctx)
 		switch {
 		case err == nil && t.headed && event.Kind == storage.EventTask:

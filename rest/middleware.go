@@ -54,7 +54,7 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			}
 			m.answered(knownMethod(c.Request.Method), route, status, took, isStream(c.Writer.Header()))
 			level := logLevel(route, status)
-			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) {
+			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) && !errors.Is(err, storage.ErrUnauthorized) {
 				level = slog.LevelError // an answer that we broke off
 			}
 			if !s.Log.Enabled(ctx, level) {

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
 
+	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/rest/page"
 	"parley/storage"
@@ -25,7 +26,9 @@ import (
 
 // Authenticator says whom a token speaks for, and makes users' own tokens.
 type Authenticator interface {
-	Authenticate(ctx context.Context, token string) (storage.Caller, error)
+	Session(ctx context.Context, token string) (auth.Session, error)
+	// EndRequests ends the requests of a token that was revoked.
+	EndRequests(tokenID string)
 	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
 }
 

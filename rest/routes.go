@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -153,12 +154,19 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
 	defer cancel()
-	caller, err := s.Auth.Authenticate(ctx, token)
+	session, err := s.Auth.Session(ctx, token)
 	if err != nil {
 		return err
 	}
-	c.Set(userKey, caller.Username)
-	return operation(c, caller)
+	c.Set(userKey, session.Caller.Username)
+	valid, release := session.Context(c.Request.Context())
+	defer release()
+	c.Request = c.Request.WithContext(valid)
+	err = operation(c, session.Caller)
+	if cause := context.Cause(valid); err != nil && errors.Is(cause, storage.ErrUnauthorized) {
+		return cause
+	}
+	return err
 }
 
 // public routes what needs no token.

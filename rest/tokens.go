@@ -181,5 +181,9 @@ func (s *Server) deleteToken(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.DeleteToken(c.Request.Context(), caller, id)
+	if err := s.Store.DeleteToken(c.Request.Context(), caller, id); err != nil {
+		return err
+	}
+	s.Auth.EndRequests(id)
+	return nil
 }

@@ -2,10 +2,10 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"parley/storage"
@@ -46,6 +46,8 @@ type Authenticator struct {
 	verified      cache
 	usernameClaim string
 	now           func() time.Time
+	open          openRequests
+	stop          func()
 }
 
 // New makes an Authenticator, which must be closed. It neither waits for an
@@ -59,12 +61,20 @@ func New(cfg Config) (*Authenticator, error) {
 		return nil, errors.New("auth: the store of users' own tokens is missing")
 	}
 	cfg = cfg.withDefaults()
-	return &Authenticator{
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &Authenticator{
 		authority:     newAuthority(cfg),
 		own:           newOwnTokens(cfg.Tokens, cfg.Now),
 		usernameClaim: cfg.UsernameClaim,
 		now:           cfg.Now,
-	}, nil
+	}
+	var polling sync.WaitGroup
+	polling.Go(func() { a.pollRevocations(ctx) })
+	a.stop = func() {
+		cancel()
+		polling.Wait()
+	}
+	return a, nil
 }
 
 // Authenticate gives the caller that a token's text speaks for. A token that
@@ -73,19 +83,8 @@ func New(cfg Config) (*Authenticator, error) {
 // storage.Error with words for the client, while the error's own text adds the
 // cause, for the log alone. A failure of the store comes back as it is.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (storage.Caller, error) {
-	hash := sha256.Sum256([]byte(token))
-	found, ok := a.verified.get(hash, a.authority.keys(), a.now())
-	if !ok {
-		var err error
-		if found, err = a.verify(ctx, token); err != nil {
-			return storage.Caller{}, err
-		}
-		a.verified.put(hash, found)
-	}
-	if found.ownID != "" {
-		return a.own.caller(ctx, found.ownID, hash[:])
-	}
-	return storage.Caller{Username: found.username}, nil
+	session, err := a.Session(ctx, token)
+	return session.Caller, err
 }
 
 // verify finds out all that a token's text can tell.
@@ -113,4 +112,7 @@ func (a *Authenticator) verify(ctx context.Context, token string) (verified, err
 }
 
 // Close ends the work in the background. It can be called again.
-func (a *Authenticator) Close() { a.authority.close() }
+func (a *Authenticator) Close() {
+	a.stop()
+	a.authority.close()
+}

@@ -23,6 +23,8 @@ type Tokens interface {
 	// TokenCaller gives whom a token speaks for, ErrNotFound when it was
 	// revoked.
 	TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error)
+	// RevokedTokens gives those of some tokens, by id, that were revoked.
+	RevokedTokens(ctx context.Context, ids []string) ([]string, error)
 	// SigningKey gives the key of users' own tokens, always the same.
 	SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error)
 }

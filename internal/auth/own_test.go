@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,12 @@ func (s *tokenStore) TokenCaller(_ context.Context, id string, hash []byte) (sto
 		return storage.Caller{}, storage.ErrNotFound
 	}
 	return caller, nil
+}
+
+func (s *tokenStore) RevokedTokens(_ context.Context, ids []string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(ids, func(id string) bool { _, ok := s.callers[id]; return ok }), s.failure
 }
 
 func (s *tokenStore) create(token storage.NewToken, caller storage.Caller) {
