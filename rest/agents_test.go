@@ -28,9 +28,10 @@ type scriptedAgents struct {
 	follow func(ctx context.Context, runID string, yield func(storage.Progress, error) bool)
 
 	mu sync.Mutex
-	// asked is what was asked last.
-	asked storage.Question
-	lines map[string][]storage.Progress
+	// asked is what was asked last, stopped the last run that was.
+	asked   storage.Question
+	stopped string
+	lines   map[string][]storage.Progress
 }
 
 // linesFor is what an agent has to say to a question.
@@ -122,6 +123,9 @@ func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, questio
 }
 
 func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID string) error {
+	a.mu.Lock()
+	a.stopped = runID
+	a.mu.Unlock()
 	_, err := a.store.Task(ctx, caller, "", runID, false)
 	return err
 }

@@ -215,6 +215,25 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	})
 }
 
+// TestReadOnlyTokenStopsNoRun has tokens delete a run that goes on: it is ended
+// only by one that may delete it.
+func TestReadOnlyTokenStopsNoRun(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.haveConversation()
+	for _, test := range []struct {
+		access  string
+		status  int
+		stopped string
+	}{{"read", http.StatusForbidden, ""}, {"write", http.StatusNoContent, s.vars["running"]}} {
+		s.makeToken(test.access, "alice", `{"name":"x","access":"`+test.access+`","accessRestrictedTo":[{"username":"alice","namespace":"shop"}]}`)
+		got := s.send(test.access, "DELETE", "/query/runs/"+s.vars["running"], "", "")
+		if got.status != test.status || s.agents.stopped != test.stopped {
+			t.Errorf("%s: %d %s, stopped %q", test.access, got.status, got.body, s.agents.stopped)
+		}
+	}
+}
+
 // TestNamesThatArePartsOfPaths calls users, namespaces and datasets what paths have
 // in their place: every route is still taken, or the one that stands in for it.
 func TestNamesThatArePartsOfPaths(t *testing.T) {

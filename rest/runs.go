@@ -59,12 +59,12 @@ func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	// A restricted token may not be one that deletes: there, a run that goes on ends
-	// with the deletion, as in deleteConversation.
-	if !caller.Restricted() {
-		if err := s.Agents.Stop(c.Request.Context(), caller, id); err != nil {
-			return err
-		}
+	// Before the run is stopped: a token that may not delete it must not end it.
+	if err := s.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
+		return err
+	}
+	if err := s.Agents.Stop(c.Request.Context(), caller, id); err != nil {
+		return err
 	}
 	if err := s.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
 		return err

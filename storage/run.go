@@ -49,6 +49,9 @@ type RunOutcome struct {
 // namespaces that it covers whole, and those that were asked with it.
 type Runs interface {
 	Run(ctx context.Context, caller Caller, id string) (Run, error)
+	// MayDeleteRun says what DeleteRun would, for what is done before. ErrForbidden
+	// for a read-only token.
+	MayDeleteRun(ctx context.Context, caller Caller, id string) error
 	// DeleteRun removes a run and, with its last run, its conversation.
 	DeleteRun(ctx context.Context, caller Caller, id string) error
 }

@@ -58,14 +58,27 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 	return row, err
 }
 
+// MayDeleteRun implements storage.Runs.
+func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
+	if _, err := deletableRun(ctx, s, caller, id); err != nil {
+		return fmt.Errorf("find run to delete: %w", classify(err))
+	}
+	return nil
+}
+
+func deletableRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
+	found, err := readRun(ctx, q, caller, id)
+	if err != nil {
+		return found, err
+	}
+	return found, mayWrite(ctx, q, caller)
+}
+
 // DeleteRun implements storage.Runs.
 func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
-		found, err := readRun(ctx, tx, caller, id)
+		found, err := deletableRun(ctx, tx, caller, id)
 		if err != nil {
-			return err
-		}
-		if err := mayWrite(ctx, tx, caller); err != nil {
 			return err
 		}
 		// The conversation is held before its run, as everybody does: so nobody
