@@ -33,8 +33,14 @@ func TestRevokingEndsStreams(t *testing.T) {
 				for _, path := range []string{"/query/ask", "/query/autorag", "/query/runs/" + s.vars["running"] + "/resume"} {
 					name := fmt.Sprint(path, restriction, " revoked ", where)
 					s.makeToken("open", "alice", `{"name":"open"`+restriction+`}`)
+					revoked := make(chan struct{})
 					go func() {
-						<-following
+						defer close(revoked)
+						select {
+						case <-following:
+						case <-t.Context().Done(): // the test has failed
+							return
+						}
 						got := replica.send("alice", "DELETE", "/user/token/"+s.vars["open-id"], "", "")
 						if got.status != http.StatusOK {
 							t.Errorf("%s: revoke: %d %s", name, got.status, got.body)
@@ -54,11 +60,12 @@ func TestRevokingEndsStreams(t *testing.T) {
 					_ = response.Body.Close()
 					if path == "/query/autorag" {
 						if response.StatusCode != http.StatusUnauthorized || !strings.Contains(string(text), "the token has been revoked") {
-							t.Errorf("%s: %d %s", name, response.StatusCode, text)
+							t.Fatalf("%s: %d %s", name, response.StatusCode, text)
 						}
 					} else if err == nil || !strings.Contains(string(text), "run-started") {
-						t.Errorf("%s: the stream was not broken off: %s", name, text)
+						t.Fatalf("%s: the stream was not broken off: %s", name, text)
 					}
+					<-revoked
 				}
 			}
 		}
