@@ -12,8 +12,8 @@ import (
 // maxMarkdown bounds an answer, in bytes.
 const maxMarkdown = 64 << 10
 
-// Answer implements [Jobs]. The Markdown has no HTML, no link to an address that
-// is not in the data, and no reference to a step that there is not.
+// Answer implements [Jobs]. The Markdown has no HTML, no image, no link to an
+// address that does not stand by itself in the data, and no reference to a step that there is not.
 func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 	asked := task.Task
 	asked.Datasets = nil // the rows are what counts
@@ -34,10 +34,11 @@ func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 			return fmt.Errorf("it is longer than %d bytes: be much briefer", maxMarkdown)
 		}
 		text = citeOnly(text, len(task.Steps))
-		known := linksIn(task.Steps)
-		if answer.Markdown = known.sanitize(text); len(known.used) > 0 {
-			answer.Markdown = known.stored(ctx, task).sanitize(text)
+		safe, used := linksIn(task.Steps).sanitizeLinks(text)
+		if len(used) > 0 {
+			safe = storedLinks(ctx, task, used).sanitize(text)
 		}
+		answer.Markdown = safe
 		return nil
 	})
 	answer.Usage = usage

@@ -10,19 +10,24 @@ import (
 
 // links are the addresses that may stand in a text.
 type links struct {
-	hosts, addresses map[string]bool
-	// used notes those that were let stand.
-	used map[string]bool
+	addresses map[string]bool
+	// hosts may stand in a query.
+	hosts map[string]bool
 }
 
-func newLinks() links {
-	return links{hosts: map[string]bool{}, addresses: map[string]bool{}, used: map[string]bool{}}
-}
+func newLinks() links { return links{addresses: map[string]bool{}, hosts: map[string]bool{}} }
+
+// notInAddress are the characters that end an address in data, for a class of a
+// regular expression. Programs disagree about them in addresses, too.
+const notInAddress = `\s<>"'` + "`" + `\\^{|}\[\]\x00-\x1f`
 
 var (
 	// goodAddress is what a link may be: nothing that programs read in different
 	// ways, such as a user before the host.
-	goodAddress = regexp.MustCompile("^(?i)https?://([a-z0-9.-]+)(?::[0-9]{1,5})?([/?#][^\\s<>\"'`\\\\^{|}\\x00-\\x1f]*)?$")
+	goodAddress = regexp.MustCompile(`^(?i)https?://([a-z0-9.-]+)(?::[0-9]{1,5})?(?:[/?#][^` + notInAddress + `]*)?$`)
+	// addressInData matches an address that stands by itself in a text of the data.
+	addressInData = regexp.MustCompile(`(?i)(?:^|[` + notInAddress + `(,;])(https?://[^` + notInAddress + `]+)`)
+	nextAddress   = regexp.MustCompile(`(?i)[,;]https?://`)
 	// leads matches what Markdown and HTML make a link or an image of. Two colons are
 	// a cast in SQL.
 	leads    = regexp.MustCompile(`(?i)\]\(|\]:(?:[^:]|$)|//\[|<[a-z][^>]*\b(?:src|href|srcset|style|action|data)\s*=`)
@@ -46,10 +51,13 @@ func linksIn(steps []Step) links {
 // knownLinks gives the addresses that the asker has written.
 func knownLinks(task Task) links {
 	known := newLinks()
-	known.addText(task.Question)
-	known.addText(task.Hints)
+	texts := []string{task.Question, task.Hints}
 	for _, turn := range task.Earlier {
-		known.addText(turn.Question)
+		texts = append(texts, turn.Question)
+	}
+	for _, text := range texts {
+		known.addText(text)
+		known.addHosts(text)
 	}
 	return known
 }
@@ -57,9 +65,6 @@ func knownLinks(task Task) links {
 func (l links) addValue(value any) {
 	switch v := value.(type) {
 	case string:
-		if v = strings.TrimSpace(v); goodAddress.MatchString(v) {
-			l.addresses[v] = true // with parentheses and commas
-		}
 		l.addText(v)
 	case []any:
 		for _, item := range v {
@@ -72,16 +77,32 @@ func (l links) addValue(value any) {
 	}
 }
 
-// addText takes the addresses in a text, and the names of hosts that stand alone.
+// addText takes the addresses that stand by themselves in a text: as they are, and
+// without the punctuation of a sentence around them. A part of one is none.
 func (l links) addText(text string) {
+	for _, found := range addressInData.FindAllStringSubmatch(text, -1) {
+		address := found[1]
+		for address != "" {
+			next := nextAddress.FindStringIndex(address)
+			one, rest := address, ""
+			if next != nil {
+				one, rest = address[:next[0]], address[next[0]+1:]
+			}
+			l.addresses[one] = true
+			one = strings.TrimRight(one, ".,;:!?*_~")
+			l.addresses[one] = true
+			l.addresses[strings.TrimRight(one, ".,;:!?*_~)")] = true
+			address = rest
+		}
+	}
+}
+
+// addHosts takes the hosts of the addresses in a text, and those that stand alone.
+func (l links) addHosts(text string) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n<>()[]\"'`,;|", r) }) {
 		word = strings.TrimRight(word, ".,;:!?*_~")
-		if at := strings.Index(strings.ToLower(word), "http"); at > 0 && strings.Contains(word, "://") {
-			word = word[at:]
-		}
 		if found := goodAddress.FindStringSubmatch(word); found != nil {
 			l.hosts[normalHost(found[1])] = true
-			l.addresses[word] = true
 		} else if host, _, _ := strings.Cut(word, "/"); bareHost.MatchString(host) {
 			l.hosts[normalHost(host)] = true
 		}
@@ -89,29 +110,6 @@ func (l links) addText(text string) {
 }
 
 func normalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
-
-// allows reports whether an address may be linked to, or shown as an image. One
-// that is known only by its host may have nothing behind it, where rows could be
-// carried along.
-func (l links) allows(address string, image bool) bool {
-	found := goodAddress.FindStringSubmatch(address)
-	if found == nil {
-		return false
-	}
-	allowed := l.addresses[address]
-	if !allowed && !image {
-		bare := strings.TrimSuffix(address, "/")
-		allowed = l.addresses[bare] || l.addresses[bare+"/"] || isRoot(found) && l.hosts[normalHost(found[1])]
-	}
-	if allowed && l.used != nil {
-		l.used[address] = true
-	}
-	return allowed
-}
-
-// isRoot reports whether an address, as goodAddress finds it, is no more than a
-// host.
-func isRoot(found []string) bool { return found[2] == "" || found[2] == "/" }
 
 // checkQuery refuses a query that leads somewhere when it is shown as Markdown:
 // one that holds a link, or an address whose host the asker has not written. The

@@ -3,30 +3,46 @@ package llm
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // A model reads rows that others may have written, and may do as they say: put
 // into its answer a link, or an image that is fetched without a click, whose
-// address carries rows to somebody else. So an answer keeps a link or an image
-// only to an address that the data holds whole, or a link to no more than a host
-// that is there. All else that a reader's program could follow becomes plain text.
+// address carries rows to somebody else. So an answer has no images, and keeps a
+// link only to an address that stands by itself in the data, a few for each host: a
+// model that could choose among many, or shorten one, could spell with them. All
+// else that a reader's program could follow becomes plain text.
 //
 // Nothing is left as it is for being code: what is code is a question that
 // Markdown's readers answer in different ways.
 
-// maxAddress bounds an address that is understood, in bytes.
-const maxAddress = 2 << 10
-
-// removed stands where an address was.
-const removed = "‹address removed›"
+const (
+	// maxAddress bounds an address that is understood, in bytes.
+	maxAddress = 2 << 10
+	// maxLinks is how many different addresses a text may have, and maxHostLinks
+	// how many of one host.
+	maxLinks     = 10
+	maxHostLinks = 3
+	// removed stands where an address was.
+	removed = "‹address removed›"
+	// firstKept is the private character that stands for the first address that is
+	// kept, while a text is being read.
+	firstKept = '\U000F0000'
+)
 
 var (
-	// addressInText matches an address the way readers find them in plain text.
-	// Backslashes that Markdown would drop do not hide one.
-	addressInText = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.\-]*:\\*/\\*/|\bwww\\*\.)[^\s<>()\[\]|]*`)
-	scripts       = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
-	entity        = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
+	// addressStarts is how an address begins. Backslashes that Markdown would drop do
+	// not hide one.
+	addressStarts = `[a-z][a-z0-9+.\-]*:\\*/\\*/|\bwww\\*\.`
+	addressInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `)[^\s<>()\[\]|]*`)
+	// linkInText matches what readers' programs make a link of in plain text: up to a
+	// space, for they disagree about marks. Some need no scheme.
+	linkInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp):|\\*/\\*/[\pL\pN][^\s/<]*\.[\pL\pN]|` +
+		`(?:[\pL\pN_-]+\\*\.)+(?:[a-z]{2}|app|biz|cloud|com|dev|edu|gov|info|name|net|online|org|pro|shop|site|top|xyz)(?::[0-9]+)?[/?#][^\s<])[^\s<]*`)
+	linkEnd = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
+	scripts = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
+	entity  = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
 
 // Plain gives a text that leads nowhere when it is shown as Markdown: without
@@ -35,29 +51,29 @@ func Plain(text string) string { return links{}.sanitize(text) }
 
 // sanitize gives Markdown that leads nowhere else.
 func (l links) sanitize(text string) string {
+	safe, _ := l.sanitizeLinks(text)
+	return safe
+}
+
+// sanitizeLinks is sanitize, and gives the addresses that are left.
+func (l links) sanitizeLinks(text string) (string, []string) {
 	// What is taken out may bring together what was apart: the result must be one
 	// in which nothing is left to do.
 	for range 8 {
-		safe := l.pass(text)
+		s := sanitizer{known: l, text: decodeEntities(text)}
+		safe := s.pass()
 		if safe == text {
-			return text
+			return text, s.kept
 		}
 		text = safe
 	}
-	return strings.NewReplacer("[", "", "]", "", "<", "< ", "&", "", "://", "", "www.", "").Replace(text)
+	return strings.NewReplacer("[", "", "]", "", "<", "< ", "&", "", "//", "", "www.", "", "mailto:", "", "xmpp:", "").Replace(text), nil
 }
 
-func (l links) pass(text string) string {
-	s := sanitizer{known: l, text: decodeEntities(text)}
-	s.run()
-	safe := addressInText.ReplaceAllStringFunc(string(s.out), l.replaceAddress)
-	return scripts.ReplaceAllString(safe, "$1")
-}
-
-// dropInvisible drops characters that turn or hide what is read.
+// dropInvisible drops characters that turn or hide what is read, and private ones.
 func dropInvisible(r rune) rune {
 	switch {
-	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff, r == 0xad:
+	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff, r == 0xad, r >= firstKept:
 		return -1
 	}
 	return r
@@ -69,21 +85,14 @@ func decodeEntities(text string) string {
 	return strings.Map(dropInvisible, clean(entity.ReplaceAllStringFunc(text, html.UnescapeString)))
 }
 
-// replaceAddress keeps an address that stands in text, or replaces it.
-func (l links) replaceAddress(found string) string {
-	address := strings.TrimRight(found, ".,;:!?*_~\"'`|")
-	if l.allows(address, false) {
-		return found
-	}
-	return removed + found[len(address):]
-}
-
 // sanitizer goes through Markdown once.
 type sanitizer struct {
 	known links
-	text  string
-	at    int
-	out   []byte
+	// kept are the addresses that may stay. In out, a character stands for each.
+	kept []string
+	text string
+	at   int
+	out  []byte
 	// open are the brackets that may begin a link.
 	open []bracket
 }
@@ -94,6 +103,85 @@ type bracket struct {
 	image bool
 }
 
+func (s *sanitizer) pass() string {
+	s.run()
+	safe := scripts.ReplaceAllString(s.replaceLinks(string(s.out)), "$1")
+	for i, address := range s.kept {
+		safe = strings.ReplaceAll(safe, string(firstKept+rune(i)), address)
+	}
+	return safe
+}
+
+// keep gives what stands for an address that may stay.
+func (s *sanitizer) keep(address string) (string, bool) {
+	i := slices.Index(s.kept, address)
+	if i < 0 {
+		if !s.allows(address) {
+			return "", false
+		}
+		i = len(s.kept)
+		s.kept = append(s.kept, address)
+	}
+	return string(firstKept + rune(i)), true
+}
+
+// allows reports whether one more address may stay.
+func (s *sanitizer) allows(address string) bool {
+	if !s.known.addresses[address] || len(s.kept) == maxLinks {
+		return false
+	}
+	found := goodAddress.FindStringSubmatch(address)
+	if found == nil {
+		return false
+	}
+	same := 0
+	for _, kept := range s.kept {
+		if normalHost(goodAddress.FindStringSubmatch(kept)[1]) == normalHost(found[1]) {
+			same++
+		}
+	}
+	return same < maxHostLinks
+}
+
+// replaceLinks keeps or replaces the addresses that stand in text, the text of a
+// link among it.
+func (s *sanitizer) replaceLinks(text string) string {
+	var out strings.Builder
+	last := 0
+	for _, end := range linkEnd.FindAllStringIndex(text, -1) {
+		out.WriteString(linkInText.ReplaceAllStringFunc(text[last:end[0]], s.replaceLink) + text[end[0]:end[1]])
+		last = end[1]
+	}
+	return out.String() + linkInText.ReplaceAllStringFunc(text[last:], s.replaceLink)
+}
+
+// Marks that may follow an address in a sentence. Readers' programs leave the first
+// ones out of a link that they find.
+const (
+	outsideMarks = ".,:!?*_~)"
+	marks        = outsideMarks + ";\"'`|]>"
+)
+
+// replaceLink keeps an address that stands in text, with the marks behind it, or
+// replaces it.
+func (s *sanitizer) replaceLink(found string) string {
+	least := strings.TrimRight(found, marks)
+	for end := len(found); end >= max(len(least), len(found)-maxTail); end-- {
+		kept, ok := s.keep(found[:end])
+		switch tail := found[end:]; {
+		case !ok:
+		case strings.Trim(tail, outsideMarks) == "" && len(tail) <= 3:
+			return kept + tail
+		default:
+			return kept + " " + tail
+		}
+	}
+	return removed + found[len(least):]
+}
+
+// maxTail is how many marks behind an address are told from it.
+const maxTail = 8
+
 func (s *sanitizer) run() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
@@ -101,6 +189,9 @@ func (s *sanitizer) run() {
 			s.copy(2)
 		case c == '[':
 			image := len(s.out) > 0 && s.out[len(s.out)-1] == '!'
+			if image { // whatever it is, it is no image with a space
+				s.out = append(s.out, ' ')
+			}
 			s.open = append(s.open, bracket{len(s.out), image})
 			s.copy(1)
 		case c == ']':
@@ -133,11 +224,7 @@ func (s *sanitizer) close() {
 	case strings.HasPrefix(rest, "("):
 		s.inline(opened, found, rest[1:])
 	case strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "::"):
-		// Any definition may be used by an image. Two colons are a cast in SQL.
-		if address, _, ok := destination(rest[1:]); ok && s.known.allows(address, true) {
-			s.copy(2)
-			return
-		}
+		// No definition stays: an image may use it. Two colons are a cast in SQL.
 		s.out = append(s.out, `]\:`...)
 		s.at += 2
 	default:
@@ -152,19 +239,23 @@ func (s *sanitizer) inline(opened bracket, found bool, rest string) {
 	if ok {
 		end = endOfLink(after)
 	}
+	kept, allowed := "", false
+	if end >= 0 && found && !opened.image {
+		kept, allowed = s.keep(address)
+	}
 	switch {
 	case end < 0 || !found:
 		// No link, or one that we do not understand.
 		s.out = append(s.out, `]\(`...)
 		s.at += 2
-	case s.known.allows(address, opened.image):
-		s.out = append(s.out, "]("+address+")"...)
+	case allowed:
+		s.out = append(s.out, "]("+kept+")"...)
 		s.at = len(s.text) - len(after) + end
 	default:
 		start := opened.at
 		label := append([]byte(nil), s.out[opened.at+1:]...)
 		if opened.image {
-			start--
+			start -= len("! ")
 		}
 		s.out = append(s.out[:start], label...)
 		s.at = len(s.text) - len(after) + end
@@ -235,9 +326,12 @@ func endOfLink(after string) int {
 // as a comparison in a plan.
 func (s *sanitizer) angle() {
 	rest := s.text[s.at+1:]
-	if end := strings.IndexByte(rest, '>'); end >= 0 && s.known.allows(rest[:end], false) {
-		s.copy(end + 2)
-		return
+	if end := strings.IndexByte(rest[:min(len(rest), maxAddress)], '>'); end >= 0 {
+		if kept, ok := s.keep(rest[:end]); ok {
+			s.out = append(s.out, "<"+kept+">"...)
+			s.at += end + 2
+			return
+		}
 	}
 	if rest != "" && (rest[0] == '/' || rest[0] == '!' || rest[0] == '?' || isLetter(rest[0])) {
 		s.out = append(s.out, "< "...)

@@ -1,16 +1,17 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var dataLinks = linksIn([]Step{{Rows: Rows{Rows: []json.RawMessage{
 	json.RawMessage(`{"page":"https://good.example/a/b?c=1","site":"bare.example","mail":"eve@mail.example",
-		"list":["see http://list.example:8080/x.","![](https://img.example/cat.png)"],"deep":{"u":"WWW.Upper.Example/x"},"wiki":"https://good.example/x_(y)"}`),
+		"list":["see http://list.example:8080/x. https://list.example/p)q","![](https://img.example/cat.png)"],"deep":{"u":"WWW.Upper.Example/x"},"wiki":"https://good.example/x_(y)"}`),
 }}}})
 
 func TestSanitize(t *testing.T) {
@@ -22,12 +23,13 @@ func TestSanitize(t *testing.T) {
 
 		{"a known link", "[a](https://good.example/a/b?c=1)", "[a](https://good.example/a/b?c=1)"},
 		{"a known link with a title", `[a](https://good.example/a/b?c=1 "title")`, "[a](https://good.example/a/b?c=1)"},
-		{"a known link in angles", "[a](<https://good.example/x_(y)/>)", "[a](https://good.example/x_(y)/)"},
-		{"a known host that stood bare", "[a](https://bare.example)", "[a](https://bare.example)"},
+		{"a known link in angles", "[a](<https://good.example/x_(y)>)", "[a](https://good.example/x_(y))"},
 		{"a known host with a port", "[a](http://list.example:8080/x)", "[a](http://list.example:8080/x)"},
-		{"a known host in capitals", "[a](https://GOOD.example/)", "[a](https://GOOD.example/)"},
-		{"a known address", "See https://good.example/a/b?c=1, <https://good.example>.", "See https://good.example/a/b?c=1, <https://good.example>."},
-		{"a known image", "![cat](https://img.example/cat.png)", "![cat](https://img.example/cat.png)"},
+		{"a known address", "See https://good.example/a/b?c=1, <https://good.example/a/b?c=1>.", "See https://good.example/a/b?c=1, <https://good.example/a/b?c=1>."},
+		{"a known address in parentheses", "(see https://good.example/x_(y)).", "(see https://good.example/x_(y))."},
+		{"a known address as the text of a link", "[https://good.example/x_(y)](https://good.example/x_(y))", "[https://good.example/x_(y)](https://good.example/x_(y))"},
+		{"a known address in bold", "**https://good.example/x_(y)**", "**https://good.example/x_(y)**"},
+		{"a known address in code", "`https://good.example/x_(y)`", "`https://good.example/x_(y) `"},
 		{"parentheses in an address", "[a](https://good.example/x_(y))", "[a](https://good.example/x_(y))"},
 
 		{"a known host with more behind it", "[a](https://good.example/?q=secret), https://good.example/secret.", "a, ‹address removed›."},
@@ -38,7 +40,7 @@ func TestSanitize(t *testing.T) {
 		{"an unknown image", "![x](https://evil.example/p.png?d=1)", "x"},
 		{"an image from a known host", "![x](https://good.example/p.png?d=secret)", "x"},
 		{"an image in a link", "[![x](https://evil.example/p)](https://evil.example)", "x"},
-		{"an image in a known link", "[![x](https://evil.example/p)](https://good.example)", "[x](https://good.example)"},
+		{"an image in a known link", "[![x](https://evil.example/p)](https://good.example/a/b?c=1)", "[x](https://good.example/a/b?c=1)"},
 		{"nested brackets", "[a [b] c](https://evil.example)", "a [b] c"},
 		{"a host of mail", "[a](https://mail.example)", "a"},
 		{"a subdomain", "[a](https://good.example.evil.example)", "a"},
@@ -51,18 +53,18 @@ func TestSanitize(t *testing.T) {
 		{"javascript, hidden", "[a](java&#115;cript&colon;alert(1)) [b](JaVaScRiPt:x)", "a b"},
 		{"data", "[a](data:text/html;base64,AAAA)", "a"},
 		{"an entity in the address", "[a](&#104;ttps://evil.example)", "a"},
-		{"entities of entities", "[a](&amp;#104;ttps://evil.example) https&amp;amp;#58;//evil.example", "a ‹address removed›"},
-		{"an entity put together", "https&#5[](x)8;//evil.example", "‹address removed›"},
+		{"entities of entities", "[a](&amp;#104;ttps://evil.example) https&amp;amp;#58;//evil.example", "a https:‹address removed›"},
+		{"an entity put together", "https&#5[](x)8;//evil.example", "https:‹address removed›"},
 		{"an escaped bracket", `\[a](https://evil.example)`, `\[a]\(‹address removed›)`},
 		{"no end", "[a](https://evil.example", `[a]\(‹address removed›`},
-		{"empty text", "[b][](x)(//evil.example/)", "b"},
+		{"empty text", "[b][](x)(//evil.example/)", `[b]\(‹address removed›)`},
 		{"empty image", "[b]![](x)(javascript:y)", "b"},
 
 		{"a reference", "[a][r]\n\n[r]: https://evil.example/x", "[a][r]\n\n[r]\\: ‹address removed›"},
-		{"a known reference", "[a][r]\n\n[r]: https://good.example/a/b?c=1", "[a][r]\n\n[r]: https://good.example/a/b?c=1"},
-		{"a reference for an image", "![a][r]\n\n[r]: https://good.example/new?d=1", "![a][r]\n\n[r]\\: ‹address removed›"},
-		{"a reference in a quote", "> [r]:\n> <//evil.example>", "> [r]\\:\n> < //evil.example>"},
-		{"a reference without a scheme", "[r]: //evil.example/x\n[r]", "[r]\\: //evil.example/x\n[r]"},
+		{"a known reference", "[a][r]\n\n[r]: https://good.example/a/b?c=1", "[a][r]\n\n[r]\\: https://good.example/a/b?c=1"},
+		{"a reference for an image", "![a][r]\n\n[r]: https://good.example/new?d=1", "! [a][r]\n\n[r]\\: ‹address removed›"},
+		{"a reference in a quote", "> [r]:\n> <//evil.example>", "> [r]\\:\n> < ‹address removed›>"},
+		{"a reference without a scheme", "[r]: //evil.example/x\n[r]", "[r]\\: ‹address removed›\n[r]"},
 
 		{"an autolink", "<https://evil.example/x>", "< ‹address removed›>"},
 		{"a script autolink", "<javascript:alert(1)>", "< javascriptalert(1)>"},
@@ -73,13 +75,37 @@ func TestSanitize(t *testing.T) {
 		{"escaped slashes", `https:\/\/evil.example`, "‹address removed›"},
 		{"a zero width space", "https:\u200b//evil.example", "‹address removed›"},
 		{"two in one", "https://good.example,https://evil.example", "‹address removed›"},
-		{"next to a known link", "[a](https://good.example)https://evil.example", "[a](https://good.example)‹address removed›"},
+		{"next to a known link", "[a](https://good.example/a/b?c=1)https://evil.example", "[a](https://good.example/a/b?c=1)‹address removed›"},
 
 		{"HTML", `<img src="https://evil.example/x"> <b>b</b> <!-- c --> <?x?>`, `< img src="‹address removed›"> < b>b< /b> < !-- c --> < ?x?>`},
 		{"escaped HTML", "&lt;img src=x onerror=y> &amp;lt;b>", "< img src=x onerror=y> < b>"},
-		{"HTML with a known address", `<a href="https://good.example">x</a>`, `< a href="https://good.example">x< /a>`},
+		{"HTML with a known address", `<a href="https://good.example">x</a>`, `< a href="‹address removed›< /a>`},
 		{"a comparison", "where a<b and c <= d", "where a< b and c <= d"},
 		{"HTML in a code span", "`<script>`", "`< script>`"},
+		{"a known image", "![cat](https://img.example/cat.png)", "cat"},
+		{"an image of a reference", "![r] ![a][r] ![](x)", "! [r] ! [a][r] "},
+		{"an image put together", "!&amp;#8203;[https://good.example/x_(y)](https://good.example/a/b?c=1)secret", "‹address removed›"},
+		{"an image in a wiki", "![[https://img.example/cat.png]]", "! [[https://img.example/cat.png ]]"},
+		{"HTML with a known image", `<img src="https://img.example/cat.png"> <svg><image href='https://img.example/cat.png'/></svg>`,
+			`< img src="https://img.example/cat.png "> < svg>< image href='‹address removed›>< /svg>`},
+		{"a beginning", "[a](https://good.example/a) [b](https://good.example/a/b?c=) https://good.example/ <https://good.example>", "a b ‹address removed› < ‹address removed›>"},
+		{"a known address with more behind it", "https://good.example/a/b?c=12 https://good.example/a/b?c=1(2) https://good.example/a/b?c=1[2] https://good.example/a/b?c=1|2",
+			"‹address removed› ‹address removed›) ‹address removed›] ‹address removed›"},
+		{"marks that programs take for a part", "https://img.example/cat.png]]]] https://img.example/cat.png!!!!!", "https://img.example/cat.png ]]]] https://img.example/cat.png !!!!!"},
+		{"a slash more", "[a](https://img.example/cat.png/) [b](http://list.example:8080/x/)", "a b"},
+		{"capitals", "[a](https://GOOD.example/a/b?c=1) [b](HTTPS://good.example/a/b?c=1)", "a b"},
+		{"a percent sign", "[a](https://good.example/a%2Fb?c=1) [b](https://good.example/%61/b?c=1)", "a b"},
+		{"another fragment", "[a](https://good.example/a/b?c=1#secret)", "a"},
+		{"punycode", "[a](https://xn--god-1na.example/a/b?c=1) https://xn--god-1na.example", "a ‹address removed›"},
+		{"a letter that looks alike", "[a](https://gооd.example/a/b?c=1) https://gооd.example/a/b?c=1 ｈttps://evil.example", "a ‹address removed› ｈ‹address removed›"},
+		{"a user in text", "https://good.example@evil.example/ https://a:b@good.example/a/b?c=1", "‹address removed› ‹address removed›"},
+		{"no scheme in text", "See //evil.example/x and evil.com/x?y and evil.com:80/z.", "See ‹address removed› and ‹address removed› and ‹address removed›."},
+		{"mail in text", "mailto:eve@evil.example?body=secret", "‹address removed›"},
+		{"no addresses", "5//2, and/or, a.b.c, orders.total/orders.rows, 1.5/2, e.g./i.e., eve@mail.example", "5//2, and/or, a.b.c, orders.total/orders.rows, 1.5/2, e.g./i.e., eve@mail.example"},
+		{"an address over two lines", "[a](https://good.example/a/\nb?c=1) [a\nb](https://good.example/a/b?c=1)", "[a]\\(‹address removed›\nb?c=1) [a\nb](https://good.example/a/b?c=1)"},
+		{"nested brackets with a known link", "[a [b](https://good.example/a/b?c=1) c](https://evil.example)", "a [b](https://good.example/a/b?c=1) c"},
+		{"an unmatched parenthesis", "[a](<https://list.example/p)q>)", "aq)"},
+		{"private characters", "[a](\U000F0000) <\U000F0000> &#983040;", "a <> "},
 		{"control characters", "a\x00b\x1bc\u202ed", "abcd"},
 	} {
 		got := dataLinks.sanitize(test.in)
@@ -130,49 +156,24 @@ func TestCheckQuery(t *testing.T) {
 	}
 }
 
-// held answers whether it holds addresses, as a lake would.
-type held func(sql string) string
-
-func (h held) Query(_ context.Context, sql string) (Rows, error) {
-	return Rows{Rows: []json.RawMessage{json.RawMessage(h(sql))}}, nil
-}
-
-// An address that a query has put together is in a row, but not in the data.
-func TestStoredLinks(t *testing.T) {
+// Of many addresses of the data a few may stay, so that none can be spelt with.
+func TestSanitizeFewLinks(t *testing.T) {
 	t.Parallel()
-	var asked []string
-	task := AnswerTask{
-		Task: Task{
-			Datasets: []Dataset{
-				{Name: "pages", Columns: []Column{{Name: "n", Type: "BIGINT"}, {Name: `a "b"`, Type: "VARCHAR"}, {Name: "c", Type: "VARCHAR[]"}}},
-				{Name: "numbers", Columns: []Column{{Name: "n", Type: "BIGINT"}}},
-				{Name: "others", Columns: []Column{{Name: "c", Type: "VARCHAR"}}},
-			},
-			Data: held(func(sql string) string {
-				asked = append(asked, sql)
-				return `{"a0":false,"a1":true,"a2":true,"a3":null}`
-			}),
-		},
-		Steps: []Step{{Query: "SELECT * FROM Pages, numbers", Rows: Rows{Rows: []json.RawMessage{
-			json.RawMessage(`{"u":"http://a.example/made","v":"http://a.example/there","w":"B.example","x":"http://c.example/"}`)}}}},
+	known, text, want := newLinks(), "", ""
+	for _, host := range []string{"a", "b", "c", "d"} {
+		for i := range 5 {
+			address := fmt.Sprintf("https://%s.example/%d", host, i)
+			known.addText(address)
+			text += fmt.Sprintf("[x](%s) <%s> %s\n", address, address, address)
+			if i < 3 && host != "d" || i < 1 {
+				want += fmt.Sprintf("[x](%s) <%s> %s\n", address, address, address)
+			} else {
+				want += "x < ‹address removed›> ‹address removed›\n"
+			}
+		}
 	}
-	known := linksIn(task.Steps)
-	text := known.sanitize("![x](http://a.example/made) [y](http://a.example/there/) http://b.example http://c.example/ http://d.example/")
-	if want := "![x](http://a.example/made) [y](http://a.example/there/) http://b.example http://c.example/ ‹address removed›"; text != want {
-		t.Errorf("%s, want %s", text, want)
-	}
-	if got, want := known.stored(t.Context(), task).sanitize(text), "x [y](http://a.example/there/) http://b.example ‹address removed› ‹address removed›"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	want := `SELECT bool_or(contains(texts, 'http://a.example/made')) AS a0, bool_or(contains(texts, 'http://a.example/there')) AS a1, ` +
-		`bool_or(contains(lower(texts), 'b.example')) AS a2, bool_or(contains(lower(texts), 'c.example')) AS a3 ` +
-		`FROM (SELECT concat_ws(' ', CAST("a ""b""" AS VARCHAR), CAST("c" AS VARCHAR)) AS texts FROM "pages")`
-	if len(asked) != 1 || asked[0] != want {
-		t.Errorf("asked %q, want %s", asked, want)
-	}
-	task.Data = nil
-	if got := known.stored(t.Context(), task).sanitize(text); strings.Contains(got, "http") {
-		t.Errorf("without data: %s", got)
+	if got := known.sanitize(text); got != want {
+		t.Errorf("%s, want\n%s", got, want)
 	}
 }
 
@@ -189,22 +190,28 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := dataLinks.sanitize(text)
+		got, kept := dataLinks.sanitizeLinks(text)
+		for _, address := range kept {
+			if !dataLinks.addresses[address] {
+				t.Errorf("%q became %q, with %q", text, got, address)
+			}
+		}
 		plain := escapes.ReplaceAllString(got, "__")
 		for _, found := range inlineLink.FindAllStringSubmatch(plain, -1) {
-			if !dataLinks.allows(found[1], false) && !strings.Contains(found[1], "(") {
+			if !slices.Contains(kept, found[1]) && !strings.Contains(found[1], "(") {
 				t.Errorf("%q became %q, with a link to %q", text, got, found[1])
 			}
 		}
 		for _, tag := range tagStart.FindAllString(plain, -1) {
-			if !dataLinks.allows(strings.Trim(tag, "<>"), false) {
+			if !slices.Contains(kept, strings.Trim(tag, "<>")) {
 				t.Errorf("%q became %q, with HTML", text, got)
 			}
 		}
-		for _, address := range addressInText.FindAllString(got, -1) {
-			if dataLinks.replaceAddress(address) != address {
-				t.Errorf("%q became %q, with %q", text, got, address)
-			}
+		if strings.Contains(got, "![") {
+			t.Errorf("%q became %q, with an image", text, got)
+		}
+		if again := dataLinks.sanitize(got); again != got && len(kept) > 0 {
+			t.Errorf("%q became %q, and then %q", text, got, again)
 		}
 	})
 }

@@ -4,25 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-const (
-	// maxStored is how many addresses of one answer are looked for in the data.
-	maxStored  = 50
-	storedTime = 15 * time.Second
-)
+// storedTime bounds the search for addresses in the data.
+const storedTime = 15 * time.Second
 
-// stored gives those of the addresses in use that the data holds as they are. That
-// a row of a result has one proves nothing: a model that obeys the data can write
-// a query that puts one together, with other rows in it.
-func (l links) stored(ctx context.Context, task AnswerTask) links {
+// storedLinks gives those of some addresses that the data holds as they are. That a
+// row of a result has one proves nothing: a model that obeys the data can write a
+// query that puts one together, with other rows in it, or cuts one short.
+func storedLinks(ctx context.Context, task AnswerTask, used []string) links {
 	kept := newLinks()
-	used := slices.Sorted(maps.Keys(l.used))
-	used = used[:min(len(used), maxStored)]
 	if len(used) == 0 || task.Data == nil {
 		return kept
 	}
@@ -57,10 +52,10 @@ func lookedUp(d Dataset, steps []Step) bool {
 	})
 }
 
-// storedQuery asks which of some addresses a dataset holds; "" when it has no
-// texts. One that is no more than a host is there when the host is.
+// storedQuery asks which of some addresses stand by themselves in a text of a
+// dataset, as links.addText finds them; "" when it has no texts.
 func storedQuery(d Dataset, addresses []string) string {
-	var texts, found []string
+	var texts, near, found []string
 	for _, c := range d.Columns {
 		if strings.Contains(c.Type, "VARCHAR") || strings.Contains(c.Type, "JSON") {
 			texts = append(texts, fmt.Sprintf("CAST(%s AS VARCHAR)", quoteName(c.Name)))
@@ -70,11 +65,12 @@ func storedQuery(d Dataset, addresses []string) string {
 		return ""
 	}
 	for i, address := range addresses {
-		held, wanted := "texts", strings.TrimSuffix(address, "/")
-		if parts := goodAddress.FindStringSubmatch(address); parts != nil && isRoot(parts) {
-			held, wanted = "lower(texts)", normalHost(parts[1])
-		}
-		found = append(found, fmt.Sprintf("bool_or(contains(%s, '%s')) AS a%d", held, strings.ReplaceAll(wanted, "'", "''"), i))
+		alone := `(^|[` + notInAddress + `(,;])` + regexp.QuoteMeta(address) + `[.,;:!?*_~)]*($|[` + notInAddress + `]|[,;]https?://)`
+		near = append(near, fmt.Sprintf("contains(texts, %s)", quoteText(address)))
+		found = append(found, fmt.Sprintf("bool_or(regexp_matches(texts, %s)) AS a%d", quoteText(alone), i))
 	}
-	return fmt.Sprintf("SELECT %s FROM (SELECT concat_ws(' ', %s) AS texts FROM %s)", strings.Join(found, ", "), strings.Join(texts, ", "), quoteName(d.Name))
+	return fmt.Sprintf("SELECT %s FROM (SELECT concat_ws(' ', %s) AS texts FROM %s) WHERE %s",
+		strings.Join(found, ", "), strings.Join(texts, ", "), quoteName(d.Name), strings.Join(near, " OR "))
 }
+
+func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
