@@ -17,6 +17,8 @@ const (
 	tries = 2
 	// noQuery begins what is shown in place of a query that cannot be written.
 	noQuery = "-- no query: "
+	// noPassages says that a search has found nothing.
+	noPassages = "Nothing in the documents matches that."
 
 	defaultPassages = 10
 	maxPassages     = 100
@@ -89,7 +91,7 @@ func (w *Work) run(ctx context.Context, found *Found) error {
 	}
 	found.Rows = rowsOf(result)
 	if found.Search != nil && len(found.Rows.Rows) == 0 {
-		found.Failure = "Nothing in the documents matches that."
+		found.Failure = noPassages
 		found.Reasoning = found.Failure
 	}
 	return nil

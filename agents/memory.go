@@ -15,6 +15,8 @@ import (
 const (
 	maxTurns  = 5
 	maxMemory = 8 << 10
+	// maxRead is how many turns are read to find maxTurns that were answered.
+	maxRead = 4 * maxTurns
 	// maxRemembered is for one text.
 	maxRemembered = 2 << 10
 )
@@ -22,7 +24,7 @@ const (
 // Recall gives the jobs that follow what was asked before in the conversation.
 func (w *Work) Recall(ctx context.Context) error {
 	turns, err := patiently(ctx, w, func() ([]storage.Turn, error) {
-		return w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxTurns)
+		return w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxRead)
 	})
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
@@ -31,9 +33,10 @@ func (w *Work) Recall(ctx context.Context) error {
 	return nil
 }
 
-// remember gives turns within the bounds. The latest come first where not all
-// fit, and of a turn its question and queries, which say more than its answer
-// about what comes next.
+// remember gives the turns that were answered, within the bounds. The latest come
+// first where not all fit, and of a turn its question and queries, which say more
+// than its answer about what comes next. What was not answered is as if it had not
+// been asked: nobody goes on from it.
 func remember(turns []storage.Turn) []llm.Turn {
 	left := maxMemory
 	take := func(text string) string {
@@ -41,11 +44,10 @@ func remember(turns []storage.Turn) []llm.Turn {
 		left -= len(text)
 		return text
 	}
-	turns = turns[max(len(turns)-maxTurns, 0):]
 	var kept []llm.Turn
 	for _, turn := range slices.Backward(turns) {
 		var result result
-		if json.Unmarshal(turn.Result, &result) != nil {
+		if json.Unmarshal(turn.Result, &result) != nil || !slices.ContainsFunc(result.Steps, resultStep.answered) {
 			continue
 		}
 		t := llm.Turn{Question: take(turn.Question)}
@@ -58,8 +60,16 @@ func remember(turns []storage.Turn) []llm.Turn {
 		if left < 0 {
 			break
 		}
-		kept = append(kept, t)
+		if kept = append(kept, t); len(kept) == maxTurns {
+			break
+		}
 	}
 	slices.Reverse(kept)
 	return kept
+}
+
+// answered reports whether a step found something out; no rows of a query are an
+// answer.
+func (s resultStep) answered() bool {
+	return !strings.HasPrefix(s.Query, noQuery) && s.Reasoning != noPassages
 }

@@ -100,7 +100,7 @@ func (j jobs) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, erro
 type memory struct{ *Script }
 
 func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Turn, error) {
-	if caller.Username != "ann" || conversation != ContextID || limit != 5 {
+	if caller.Username != "ann" || conversation != ContextID || limit != 20 {
 		return nil, errors.New("turns of another conversation")
 	}
 	return m.Turns, nil

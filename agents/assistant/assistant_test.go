@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -167,6 +168,31 @@ func TestMemory(t *testing.T) {
 	kept := s.Planned.Earlier
 	if len(kept) < 3 || len(kept) > 5 || size > 8<<10 || kept[len(kept)-1].Question != "question 6" || kept[0].Question > kept[1].Question {
 		t.Errorf("%d turns of %d bytes are remembered", len(kept), size)
+	}
+}
+
+// A turn that found nothing out is as if it had not been asked, however many there
+// are; one of which a step did, or whose query gave no rows, is remembered.
+func TestMemoryOfFailures(t *testing.T) {
+	t.Parallel()
+	s := script("Find who bought most")
+	turn := func(question, steps string) {
+		s.Turns = append(s.Turns, storage.Turn{Question: question, Result: json.RawMessage(`{"response":"…","steps":[` + steps + `]}`)})
+	}
+	turn("answered", `{"query":"SELECT 1","data":[]}`)
+	turn("in part", `{"query":"-- no query: not there"},{"query":"SELECT 2"}`)
+	for range 8 {
+		turn("not understood", `{"query":"-- no query: Not understood","reasoning":"Not understood"}`)
+	}
+	turn("not in the documents", `{"query":"SELECT 3","reasoning":"Nothing in the documents matches that.","data":[]}`)
+	turn("without steps", "")
+	s.Run(t, newExecutor(s.Config()), nil)
+	var questions []string
+	for _, turn := range s.Planned.Earlier {
+		questions = append(questions, turn.Question)
+	}
+	if want := []string{"answered", "in part"}; !slices.Equal(questions, want) {
+		t.Errorf("remembered %q, want %q", questions, want)
 	}
 }
 
