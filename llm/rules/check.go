@@ -64,8 +64,30 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 			return x, nil
 		}
 	}
-	x.confidence *= 0.6
+	if !rd.q.sure() {
+		x.confidence *= 0.6
+	}
 	return x, nil
+}
+
+// sure reports whether a query is plain and its conditions name what they are about
+// in full, so that it is an answer when nothing meets them.
+func (q *query) sure() bool {
+	counts := len(q.items) == 1 && q.items[0].agg == "count" && len(q.groups) == 0
+	if len(q.having) > 0 || len(q.absent) > 0 || q.both || q.position != nil || !counts && len(q.tablesOf()) > 2 {
+		return false
+	}
+	return !slices.ContainsFunc(q.conds, func(c cond) bool {
+		switch c.op {
+		case "in":
+			return !c.exact
+		case "<", "<=", ">", ">=", "between":
+			return c.column.kind == kindText
+		case "=":
+			return c.column.kind != kindDate // a number may be meant otherwise
+		}
+		return c.op != "year" && c.op != "sql"
+	})
 }
 
 // least reports whether the one figure that was asked for is the least or greatest
@@ -152,8 +174,8 @@ type another struct {
 	note  string
 }
 
-// others are readings that leave out a condition, or take it to be about another
-// column.
+// others are readings that take a condition to be about another column. None leaves
+// one out: what nobody meets is nothing, and not something else.
 func (r *reader) others() []another {
 	var all []another
 	for i, c := range r.q.conds {
@@ -167,16 +189,6 @@ func (r *reader) others() []another {
 			q := r.q.clone()
 			q.conds[i].column, q.conds[i].texts = m.column, m.texts()
 			all = append(all, another{q, 0.85, "Nothing has that " + c.column.name + "; read as " + m.column.name + "."})
-		}
-	}
-	for i, c := range r.q.conds {
-		if c.exact {
-			continue
-		}
-		q := r.q.clone()
-		q.conds = slices.Delete(q.conds, i, i+1)
-		if len(q.conds) > 0 || q.position != nil || len(q.orders) > 0 {
-			all = append(all, another{q, 0.65, "The condition on " + c.column.name + " was left out, as nothing meets it."})
 		}
 	}
 	return all

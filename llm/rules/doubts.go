@@ -178,17 +178,54 @@ func (r *reader) mixedDoubt() float64 {
 
 func (r *reader) doubt(share float64) { r.doubts = append(r.doubts, share) }
 
-// left are the words that say something and were not understood.
+// left are the words that say something and were not understood: a query that
+// does without them answers another question.
 func (r *reader) left() []string {
 	var words []string
+	thing := ""
 	for i, t := range r.tokens {
-		if r.taken(i) || t.mark || stopWords[t.lower] || stopWords[t.lemma] || quietWords[t.lower] {
+		if r.taken(i) || t.mark || !r.says(i) || r.raw != "" && r.linkAt(i) != nil {
+			continue
+		}
+		// The rows of a table that has no name of its own are called by some word.
+		if r.nameless() && !firmWords[t.lower] && !t.capital && !t.isNumber && !spanWords[t.lemma] && !wordIs(r.lower(i-1), "by", "per", "each") && (thing == "" || thing == t.lemma) {
+			thing = t.lemma
 			continue
 		}
 		words = append(words, t.text)
 	}
 	return words
 }
+
+// says reports whether a word says something about what is asked for.
+func (r *reader) says(i int) bool {
+	t := r.tokens[i]
+	switch {
+	case firmWords[t.lower]:
+		return r.raw == ""
+	case states[t.lower] && wordIs(r.lower(i-1), "is", "are", "was", "were", "been", "not"):
+		return true // "were paid"
+	case looseWords[t.lower], strings.HasSuffix(t.lower, "ed") && r.lower(i+1) == "by", i == 0 && wordIs(r.lower(1), "the", "all", "me"):
+		return false // "report the names"
+	}
+	return !stopWords[t.lower] && !stopWords[t.lemma] && !quietWords[t.lower]
+}
+
+// nameless reports whether the rows of the only table are called by no name of
+// their own.
+func (r *reader) nameless() bool {
+	return r.solo() && (len(r.tables[0].name) <= 2 || wordIs(strings.ToLower(r.tables[0].name), "data", "table", "sheet", "sheet1", "rows"))
+}
+
+var (
+	// firmWords change what is asked for, wherever they stand.
+	firmWords = set("not no never without except neither nor than next previous last")
+	spanWords = set("day week month quarter year today yesterday tomorrow")
+	// looseWords are words that people put in without meaning more by them.
+	looseWords = set("total only either each every other across compute calculate called titled shared born most least both same")
+	// states are quiet words that tell some things from others.
+	states = set("paid sold sent lost kept won")
+)
 
 // quietWords are verbs and the like that tables rarely have a word for.
 var quietWords = set(`want know like need see let say said kind sort available

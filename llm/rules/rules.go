@@ -54,11 +54,11 @@ func (r *Rules) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, 
 		return llm.Query{}, err
 	}
 	readings = slices.DeleteFunc(readings, func(x reading) bool { return tried(task.Failed, x.sql) })
-	if len(readings) > 0 && readings[0].confidence >= r.threshold {
+	if len(readings) > 0 && readings[0].confidence >= r.threshold && len(readings[0].left) == 0 {
 		best := readings[0]
 		return llm.Query{SQL: best.sql, Reasoning: best.reasoning, Confidence: best.confidence}, nil
 	}
-	if len(task.Failed) == 0 {
+	if len(task.Failed) == 0 && !asksToCount(tokens) {
 		if q, ok, err := searchFor(ctx, task.Data, tokens, plain, passages); ok || err != nil {
 			return q, err
 		}

@@ -71,6 +71,30 @@ func sendsBack(tokens []token, i int) bool {
 // fromToday are words that tell a time from today, which no text knows.
 var fromToday = set("today tomorrow yesterday tonight")
 
+// asksToCount reports whether a question asks for a count, a sum or a trend. A text
+// that has its words is no answer to it. "How many days" asks for a measure, which a
+// text may tell.
+func asksToCount(tokens []token) bool {
+	for i, t := range tokens {
+		many := phrase(tokens, i, "how many|often")
+		switch {
+		case many > 0 && (many == len(tokens) || !units[tokens[many].lemma]):
+			return true
+		case figureWords[t.lemma], i == 0 && t.lower == "count":
+			return true
+		case phrase(tokens, i, "number|count of") > 0, phrase(tokens, i, "over time") > 0,
+			phrase(tokens, i, "by|per|each|every day|week|month|quarter|year") > 0:
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	figureWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased")
+	units       = set("euro dollar pound cent percent second minute hour day week month year bar degree gram kilo kilogram meter kilometer mile liter")
+)
+
 // speaksOf reports whether passages have most of the words that say what a
 // question is about: all of them where it asks for figures, which texts seldom
 // tell, and fewer where the dataset is said to be about one of them. A word that is

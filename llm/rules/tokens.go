@@ -62,7 +62,9 @@ func scan(text string, add func(t token, at int)) {
 			i = end
 		case unicode.IsLetter(r) || unicode.IsMark(r):
 			end := wordEnd(text, i)
-			add(word(text[i:end]), i)
+			if t := word(text[i:end]); t.lower != "" { // marks alone fold to nothing
+				add(t, i)
+			}
 			i = possessiveEnd(text, end)
 		case strings.ContainsRune(",.;:?!()/-–—&+%#$£€", r):
 			add(token{text: text[i : i+size], lower: string(r), mark: true}, i)
