@@ -21,19 +21,37 @@ type evalClient struct {
 
 var _ eval.Asker = (*evalClient)(nil)
 
-// Ask implements eval.Asker by SendMessage. Only what keeps a server from being
-// asked at all stops the questions.
+// Ask implements eval.Asker by SendMessage, for the questions before it too. Only
+// what keeps a server from being asked at all stops the questions.
 func (c *evalClient) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
-	asked := apiclient.NewQuestion(question.Question, space.Name)
+	conversation := ""
+	for _, before := range question.After {
+		task, err := c.send(ctx, space, before, conversation)
+		if err != nil {
+			return eval.Reply{}, err
+		}
+		conversation = task.ContextID
+	}
+	task, err := c.send(ctx, space, question.Question, conversation)
+	if err != nil {
+		return eval.Reply{}, err
+	}
+	return c.reply(task)
+}
+
+// send asks in a conversation, or in a new one.
+func (c *evalClient) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
+	asked := apiclient.NewQuestion(text, space.Name)
+	asked.ContextID = conversation
 	task, err := c.Agent(c.agent).Send(ctx, asked)
 	var refused *apiclient.RPCError
 	if errors.As(err, &refused) {
-		return eval.Reply{}, fmt.Errorf("the agent refused the question: %w", err)
+		return nil, fmt.Errorf("the agent refused the question: %w", err)
 	}
 	if err != nil {
-		return eval.Reply{}, fmt.Errorf("%w: %w", eval.ErrStop, err)
+		return nil, fmt.Errorf("%w: %w", eval.ErrStop, err)
 	}
-	return c.reply(task)
+	return task, nil
 }
 
 // reply reads the rows that a task has come to.

@@ -50,6 +50,8 @@ const (
 type Question struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
+	// After are the questions that are asked before it, in the same conversation.
+	After []string `json:"after"`
 	// Answer is rows of values: texts, json.Number, booleans and nil.
 	Answer [][]any `json:"answer"`
 	Match  string  `json:"match"`
