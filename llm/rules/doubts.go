@@ -205,8 +205,9 @@ func (r *reader) says(i int) bool {
 		return r.raw == ""
 	case states[t.lower] && wordIs(r.lower(i-1), "is", "are", "was", "were", "been", "not"):
 		return true // "were paid"
-	case looseWords[t.lower], strings.HasSuffix(t.lower, "ed") && r.lower(i+1) == "by", i == 0 && wordIs(r.lower(1), "the", "all", "me"):
-		return false // "report the names"
+	case looseWords[t.lower], strings.HasSuffix(t.lower, "ed") && r.lower(i+1) == "by", i == 0 && wordIs(r.lower(1), "the", "all", "me"),
+		t.lemma == "member" && r.taken(i-1):
+		return false // "report the names", "faculty members"
 	}
 	return !stopWords[t.lower] && !stopWords[t.lemma] && !quietWords[t.lower]
 }
@@ -222,9 +223,9 @@ var (
 	firmWords = set("not no never without except neither nor than next previous last")
 	spanWords = set("day week month quarter year today yesterday tomorrow")
 	// looseWords are words that people put in without meaning more by them.
-	looseWords = set("total only either each every other across compute calculate called titled shared born most least both same")
+	looseWords = set("total only either each every other across compute calculate called titled shared born most least both same involved money word")
 	// states are quiet words that tell some things from others.
-	states = set("paid sold sent lost kept won")
+	states = set("paid sent lost kept")
 )
 
 // quietWords are verbs and the like that tables rarely have a word for.
