@@ -48,7 +48,7 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 	err = server.serve(ctx, out, serving{
 		anyPort: d.Listen == "",
 		ready: func(ctx context.Context, url string) error {
-			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate()}
+			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
 			if err := prepareDemo(ctx, folder, &screen, newProgress(out.stderr)); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ type demoScreen struct {
 	Alice, Bob string // their tokens
 	Program    string // what to type for parley
 	Folder     string // what becomes of the data
+	Models     string // the language models, "" for none
 }
 
 //go:embed demo.txt
