@@ -23,9 +23,9 @@ var benchmarks = []benchmark{
 	{"storage/sqlstore", "Append", "4000x"},
 	{"storage/sqlstore", "Log", "1x"},
 	{"storage/lake/ingest", "CSV", "1x"},
-	{"cmd/parley", "IdleServe", "1x"},
-	{"cmd/parley", "Ask", "3x"},
-	{"cmd/parley", "Flood", "3x"},
+	{"cmd/parley/e2e/server", "IdleServe", "1x"},
+	{"cmd/parley/e2e/server", "Ask", "3x"},
+	{"cmd/parley/e2e/server", "Flood", "3x"},
 }
 
 // choose gives the benchmarks whose names match.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
 var (
@@ -23,9 +24,9 @@ var (
 // TestDocumentedLinks follows every link within the documents.
 func TestDocumentedLinks(t *testing.T) {
 	t.Parallel()
-	texts := documents(t)
+	texts := e2etest.Documents(t)
 	for path, text := range texts {
-		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		for _, found := range link.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
 			target := found[1] + found[2]
 			if strings.Contains(target, "://") {
 				continue
@@ -47,7 +48,7 @@ func TestDocumentedLinks(t *testing.T) {
 
 // anchors gives the names by which a text's headings can be linked to.
 func anchors(text string) (names []string) {
-	for _, found := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+	for _, found := range heading.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
 		names = append(names, strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
@@ -71,8 +72,8 @@ func TestDocumentedWords(t *testing.T) {
 			flags["--"+flag.Name] = true
 		}
 	}
-	for path, text := range documents(t) {
-		for _, found := range code.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+	for path, text := range e2etest.Documents(t) {
+		for _, found := range code.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
 			words := strings.Fields(found[1])
 			switch {
 			case len(words) > 1 && words[0] == "parley" && unicode.IsLower(rune(words[1][0])):
@@ -89,27 +90,11 @@ func TestDocumentedWords(t *testing.T) {
 				}
 			}
 		}
-		for _, found := range fence.FindAllStringSubmatch(text, -1) {
+		for _, found := range e2etest.Fence.FindAllStringSubmatch(text, -1) {
 			if found[1] == "json" && !json.Valid([]byte(found[2])) {
 				t.Errorf("%s: this is not JSON:\n%s", path, found[2])
 			}
 		}
-	}
-}
-
-// TestDocumentedPolicy holds what docs/security.md says of the page to what it
-// comes with.
-func TestDocumentedPolicy(t *testing.T) {
-	t.Parallel()
-	p := serve(t, t.TempDir(), nil)
-	response, err := http.Get(p.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-	policy := response.Header.Get("Content-Security-Policy")
-	if policy == "" || !strings.Contains(readFile(t, "../../docs/security.md"), "\n"+policy+"\n") {
-		t.Errorf("the page comes with %q", policy)
 	}
 }
 
@@ -122,7 +107,7 @@ func checkBenchmark(t *testing.T, words []string) {
 		t.Fatal(err)
 	}
 	is := regexp.MustCompile(`(?m)^func Benchmark\w*` + name)
-	if !slices.ContainsFunc(files, func(file string) bool { return is.MatchString(readFile(t, file)) }) {
+	if !slices.ContainsFunc(files, func(file string) bool { return is.MatchString(e2etest.ReadFile(t, file)) }) {
 		t.Errorf("%s has no benchmark %q", dir, name)
 	}
 }
@@ -131,7 +116,7 @@ func checkBenchmark(t *testing.T, words []string) {
 // are: each is in a row, with its variable.
 func TestDocumentsListEverySetting(t *testing.T) {
 	t.Parallel()
-	texts := documents(t)
+	texts := e2etest.Documents(t)
 	var rows []string
 	for _, path := range []string{"docs/running.md", "docs/eval.md", "docs/cli.md"} {
 		rows = append(rows, strings.Split(texts[path], "\n")...)

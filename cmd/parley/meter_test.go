@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,56 +59,4 @@ func TestMeter(t *testing.T) {
 			t.Errorf("%d is %q, want %q", bytes, got, want)
 		}
 	}
-}
-
-// TestIngestOnTerminal watches the bar, and stops it with Ctrl-C.
-func TestIngestOnTerminal(t *testing.T) {
-	t.Parallel()
-	i := newIngester(t)
-	i.write("big.csv", bigCSV(bigRows))
-	i.parts.holdAllPartsBut(2)
-	s := onScreen(t, command(t, i.dir, i.env, ingestBig...))
-	s.sees("sending big.csv [======")
-	s.sees("of 20.0 MiB")
-	s.types(ctrlC)
-	s.sees("\r\x1b[K")
-	s.sees("the same command again goes on")
-	if code := s.ends(); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	i.parts.drop()
-	i.parts.forget()
-	s = onScreen(t, command(t, i.dir, i.env, ingestBig...))
-	s.sees("were there already")
-	s.sees("price   DOUBLE")
-	if code := s.ends(); code != exitOK {
-		t.Errorf("exit code %d", code)
-	}
-}
-
-// TestIngestStopsWhileWaiting interrupts the wait for an ingestion: the same command
-// waits for the same one.
-func TestIngestStopsWhileWaiting(t *testing.T) {
-	t.Parallel()
-	i := newIngester(t)
-	i.write("big.csv", bigCSV(bigRows))
-	i.gate.hold(isAttempts)
-	cmd := command(t, i.dir, i.env, ingestBig...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, func() bool {
-		_, held := i.gate.now()
-		return held > 0
-	})
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	i.gate.drop()
-	i.gate.forget()
-	i.goesOn()
 }

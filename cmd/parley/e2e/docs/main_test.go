@@ -1,0 +1,11 @@
+// Package docs tests what the documents say against the program.
+package docs
+
+import (
+	"os"
+	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+func TestMain(m *testing.M) { os.Exit(e2etest.Main(m)) }

@@ -1,0 +1,264 @@
+package e2etest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Client is a user of a running server.
+type Client struct {
+	*Process
+	Token string
+}
+
+// Ask sends JSON and reads the JSON that comes back.
+func (c Client) Ask(method, path string, body, into any) int {
+	c.T.Helper()
+	text := []byte("{}")
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			c.T.Fatal(err)
+		}
+	}
+	status, answer := c.Call(c.Token, method, "/api/v1"+path, string(text))
+	if into != nil {
+		if err := json.Unmarshal([]byte(answer), into); err != nil {
+			c.T.Fatalf("%s %s: %d %s", method, path, status, answer)
+		}
+	}
+	return status
+}
+
+// Object is a JSON object.
+type Object map[string]any
+
+// uploaded is a file that was uploaded.
+type uploaded struct{ SessionID, FileID string }
+
+// Upload sends a file in its parts.
+func (c Client) Upload(name string, size int64, content io.Reader) uploaded {
+	c.T.Helper()
+	var session struct {
+		SessionID string
+		Files     []struct {
+			FileID, UploadID, Key string
+			PresignedURLs         []struct {
+				URL      string
+				PartSize int64
+			}
+		}
+	}
+	c.Ask("POST", "/file-upload/prepare", Object{"filesToUpload": []Object{{"filename": name, "size": size}}}, &session)
+	file := session.Files[0]
+	var parts []Object
+	for i, part := range file.PresignedURLs {
+		request, err := http.NewRequestWithContext(c.T.Context(), http.MethodPut, part.URL, io.LimitReader(content, part.PartSize))
+		if err != nil {
+			c.T.Fatal(err)
+		}
+		request.ContentLength = part.PartSize
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			c.T.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			c.T.Fatalf("part %d: %d", i+1, response.StatusCode)
+		}
+		parts = append(parts, Object{"partNumber": i + 1, "etag": response.Header.Get("ETag")})
+	}
+	status := c.Ask("POST", "/file-upload/"+session.SessionID+"/files/"+file.FileID+"/finish",
+		Object{"uploadId": file.UploadID, "key": file.Key, "parts": parts}, nil)
+	if status != http.StatusOK {
+		c.T.Fatalf("finish: %d", status)
+	}
+	return uploaded{session.SessionID, file.FileID}
+}
+
+// Ingestion is one as it is listed.
+type Ingestion struct {
+	ID, Status, StatusMessage string
+	ProcessedRows             int64
+}
+
+// Ingest has an uploaded file ingested into a dataset, and gives the id of the
+// ingestion.
+func (c Client) Ingest(dataset string, file uploaded) string {
+	c.T.Helper()
+	var started struct{ ID string }
+	c.Ask("POST", "/data/self/"+dataset+"/ingest", Object{"files": []Object{{"sessionId": file.SessionID, "fileId": file.FileID}}}, &started)
+	return started.ID
+}
+
+// Ingestions lists the ingestions of a dataset.
+func (c Client) Ingestions(dataset string) []Ingestion {
+	c.T.Helper()
+	var list struct{ Data []Ingestion }
+	c.Ask("GET", "/data/self/"+dataset+"/ingest/attempts?pageSize=100", nil, &list)
+	return list.Data
+}
+
+// Settled waits until no ingestion of a dataset is under way.
+func (c Client) Settled(dataset string) []Ingestion {
+	c.T.Helper()
+	var list []Ingestion
+	Eventually(c.T, func() bool {
+		list = c.Ingestions(dataset)
+		return !slices.ContainsFunc(list, func(i Ingestion) bool { return i.Status == "pending" || i.Status == "processing" })
+	})
+	return list
+}
+
+// Count gives how many rows a dataset has when it is asked, not told.
+func (c Client) Count(dataset string) int64 {
+	c.T.Helper()
+	namespace, name, _ := strings.Cut(dataset, "/")
+	var answer struct{ Data []struct{ N int64 } }
+	if status := c.Ask("POST", "/query", Object{"username": "self", "namespace": namespace, "query": "SELECT count(*) AS n FROM " + name}, &answer); status != http.StatusOK {
+		return 0
+	}
+	return answer.Data[0].N
+}
+
+// CSV is a table with so many rows.
+func CSV(rows int) string {
+	var text strings.Builder
+	text.WriteString("id,name,total\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "%d,name %d,%d.5\n", i, i%10, i)
+	}
+	return text.String()
+}
+
+// EnvNumber reads a number from the environment.
+func EnvNumber(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// PeakMemory is the most memory that the server has had, in bytes.
+func (p *Process) PeakMemory() int64 {
+	p.T.Helper()
+	return PeakMemory(p.T, p.Cmd.Process.Pid)
+}
+
+// PeakMemory is the most memory that a process has had, in bytes.
+func PeakMemory(t testing.TB, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Skip("the kernel does not say")
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}
+
+// Metrics reads the metrics of a server: their values by name and labels.
+func (c Client) Metrics() map[string]float64 {
+	c.T.Helper()
+	_, text := c.Call("", http.MethodGet, "/metrics", "")
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(line, "#") || !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			c.T.Fatalf("%q: %v", line, err)
+		}
+		values[name] = n
+	}
+	return values
+}
+
+// Answered asks the assistant something and gives the id of the task.
+func (c Client) Answered() string {
+	c.T.Helper()
+	var answer struct{ RunID string }
+	c.Ask("POST", "/query/autorag", Object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}, &answer)
+	if answer.RunID == "" {
+		c.T.Fatal("no answer")
+	}
+	return answer.RunID
+}
+
+// ReadFile gives the text of a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Attempt is a request about somebody's things. {agent}, {task} and {context}
+// stand for names and ids of theirs, {namespace} and {owner} for where they asked.
+type Attempt struct {
+	Name, Method, Path, Body, Last string
+}
+
+// RPCAttempt is an attempt over A2A.
+func RPCAttempt(name, method, params string) Attempt {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
+	return Attempt{Name: name, Method: "POST", Path: "/a2a/{agent}", Body: body}
+}
+
+// Message is the parameters of a question over A2A, with other members of the
+// message.
+func Message(members string) string {
+	return `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"How many orders are there?"}],` + members + `}}`
+}
+
+// Asked is a run of somebody's.
+type Asked struct{ Agent, Task, Context string }
+
+// SendMessage asks over A2A and waits for the answer, which it gives as it came.
+func (c Client) SendMessage(agent, params string) (Asked, string) {
+	c.T.Helper()
+	a := RPCAttempt("", "SendMessage", params)
+	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, a.Body)
+	var read struct {
+		Result struct {
+			Task struct {
+				ID, ContextID string
+				Status        struct{ State string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(answer), &read); err != nil || read.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
+		c.T.Fatalf("%s: %v %s", agent, err, answer)
+	}
+	return Asked{agent, read.Result.Task.ID, read.Result.Task.ContextID}, answer
+}
+
+// NewDataset creates a dataset with two rows.
+func (c Client) NewDataset(namespace, name string) {
+	c.T.Helper()
+	if status := c.Ask("POST", "/ingest/new/"+namespace+"/"+name, nil, nil); status != http.StatusCreated {
+		c.T.Fatalf("new dataset: %d", status)
+	}
+	if status := c.Ask("POST", "/ingest/"+namespace+"/"+name, Object{"data": []Object{{"id": 1, "town": "Rome"}, {"id": 2, "town": "Berlin"}}}, nil); status != http.StatusOK {
+		c.T.Fatalf("rows: %d", status)
+	}
+}

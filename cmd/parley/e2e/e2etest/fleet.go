@@ -1,0 +1,97 @@
+package e2etest
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+	_ "github.com/lib/pq"
+	_ "modernc.org/sqlite"
+
+	"parley/internal/pgtest"
+	"parley/internal/s3test"
+)
+
+// Fleet is several servers on one database and one bucket.
+type Fleet struct {
+	T       testing.TB
+	Cluster *pgtest.Cluster
+	Env     []string
+	args    []string
+	dirs    []string
+	Now     []atomic.Pointer[Process]
+	Token   string
+
+	mu   sync.Mutex
+	Logs []*SyncBuffer
+}
+
+// FleetSecret signs the tokens of a fleet.
+const FleetSecret = "a shared secret, known to all the servers of a fleet"
+
+// StartFleet starts so many servers.
+func StartFleet(t *testing.T, count int, args ...string) *Fleet {
+	t.Helper()
+	cluster := pgtest.Private(t)
+	endpoint, access, secret := s3test.Server(t)
+	r := &Fleet{T: t, Cluster: cluster, args: args, Now: make([]atomic.Pointer[Process], count), Env: []string{
+		"PARLEY_DATABASE_URL=" + cluster.URL(),
+		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
+		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
+		"PARLEY_AUTH_SECRET=" + FleetSecret,
+	}}
+	for i := range count {
+		r.dirs = append(r.dirs, t.TempDir())
+		r.Start(i)
+	}
+	r.Token = r.Any().Token("alice")
+	return r
+}
+
+// Start starts a server, or one in the place of one that has ended.
+func (r *Fleet) Start(i int) {
+	r.T.Helper()
+	p := Serve(r.T, r.dirs[i], r.Env, r.args...)
+	r.mu.Lock()
+	r.Logs = append(r.Logs, p.Log)
+	r.mu.Unlock()
+	r.Now[i].Store(p)
+}
+
+// Any gives one of the servers, by chance.
+func (r *Fleet) Any() *Process { return r.Now[rand.IntN(len(r.Now))].Load() }
+
+// ClockFile names the file that says by how much a process's clock is off.
+const ClockFile = "RUN_WITH_CLOCK"
+
+// Heartbeats waits until every host has shown that it lives, so many times.
+func Heartbeats(t *testing.T, driver, source string, count int) {
+	t.Helper()
+	db, err := sqlx.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	type lease struct {
+		Name  string `db:"name"`
+		Until int64  `db:"expires_at"`
+	}
+	last, beats := map[string]int64{}, map[string]int{}
+	Eventually(t, func() bool {
+		var leases []lease
+		if err := db.Select(&leases, `SELECT name, expires_at FROM leases WHERE name LIKE 'host/%'`); err != nil {
+			t.Fatal(err)
+		}
+		all := len(leases) > 0
+		for _, l := range leases {
+			if was, seen := last[l.Name]; seen && was != l.Until {
+				beats[l.Name]++
+			}
+			last[l.Name] = l.Until
+			all = all && beats[l.Name] >= count
+		}
+		return all
+	})
+}

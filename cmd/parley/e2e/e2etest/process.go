@@ -1,0 +1,240 @@
+// Package e2etest is what the end-to-end tests share: it builds the program,
+// starts it as a process and uses it as clients do, and stands in for the models
+// that it asks. What is tested is left to the packages beside it.
+package e2etest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/internal/auth"
+)
+
+// FileLimit is the variable that says how large the files may be that the program
+// writes, in bytes.
+const FileLimit = "RUN_WITH_FILE_LIMIT"
+
+// Main runs the tests of a package, and gives the exit code.
+func Main(m *testing.M) int {
+	flag.Parse()
+	if which := flag.Lookup("test.run"); which.Value.String() == "" {
+		if err := which.Value.Set(raced); err != nil {
+			panic(err)
+		}
+	}
+	// What these tests' own starter has ignored, such as nohup, the programs that they
+	// start would ignore too; what is caught here they do not inherit.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+	return m.Run()
+}
+
+// Command is the program, to be run in an empty folder with no settings but
+// those given.
+func Command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), Program(t), args...)
+	cmd.Dir = dir
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "PARLEY_") && !strings.HasPrefix(setting, "LANGFUSE_") && !strings.HasPrefix(setting, "OTEL_") {
+			cmd.Env = append(cmd.Env, setting)
+		}
+	}
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// Result is how a run of the program ended.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// RunCommand runs the program to its end.
+func RunCommand(t testing.TB, dir string, env []string, args ...string) Result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := Command(t, dir, env, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return Result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// Process is a running server.
+type Process struct {
+	T   testing.TB
+	Cmd *exec.Cmd
+	URL string
+	Dir string
+	Env []string
+	Log *SyncBuffer
+	// More is what came on standard output after the ready line.
+	More SyncBuffer
+	Done chan error
+}
+
+// SyncBuffer is a log that is read while it is written.
+type SyncBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *SyncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *SyncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// Serve starts a server on a port of its own and waits until it is ready.
+func Serve(t testing.TB, dir string, env []string, args ...string) *Process {
+	t.Helper()
+	return Start(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// Start starts the program and waits until it says where it can be asked.
+func Start(t testing.TB, dir string, env []string, args ...string) *Process {
+	t.Helper()
+	p := &Process{T: t, Dir: dir, Env: env, Log: &SyncBuffer{}, Done: make(chan error, 1)}
+	p.Cmd = Command(t, dir, env, args...)
+	p.Cmd.Stderr = p.Log
+	stdout, err := p.Cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(stdout)
+	line, err := reader.ReadString('\n')
+	url, ready := strings.CutPrefix(strings.TrimSpace(line), "Parley is ready at ")
+	if err != nil || !ready {
+		_ = p.Cmd.Wait()
+		t.Fatalf("not ready: %q, %v\n%s", line, err, p.Log)
+	}
+	p.URL = url
+	go func() {
+		_, _ = io.Copy(&p.More, reader)
+		p.Done <- p.Cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = p.Cmd.Process.Kill()
+		if t.Failed() {
+			t.Logf("log of the server:\n%s", p.Log)
+		}
+	})
+	return p
+}
+
+// Signal sends the server a signal.
+func (p *Process) Signal(s syscall.Signal) {
+	p.T.Helper()
+	if err := p.Cmd.Process.Signal(s); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// Wait gives the code with which the server exits.
+func (p *Process) Wait() int {
+	p.T.Helper()
+	select {
+	case <-p.Done:
+		return p.Cmd.ProcessState.ExitCode()
+	case <-time.After(time.Minute):
+		p.T.Fatalf("the server does not stop:\n%s", p.Log)
+		return -1
+	}
+}
+
+// Token makes a token: by the server's local key, where it has one in the usual
+// place, else as the program does.
+func (p *Process) Token(user string, args ...string) string {
+	p.T.Helper()
+	data := filepath.Join(p.Dir, "parley-data")
+	if len(args) == 0 && Exists(data, auth.LocalKeyFile) {
+		made, err := localToken(data, user)
+		if err != nil {
+			p.T.Fatalf("token: %v", err)
+		}
+		return made
+	}
+	made := RunCommand(p.T, p.Dir, p.Env, append([]string{"token", user}, args...)...)
+	if made.Code != ExitOK || strings.Count(made.Stdout, ".") != 2 {
+		p.T.Fatalf("token: %+v", made)
+	}
+	return strings.TrimSpace(made.Stdout)
+}
+
+// Call sends a request and gives the status and the body.
+func (p *Process) Call(token, method, path, body string) (int, string) {
+	p.T.Helper()
+	return p.send(token, method, path, strings.NewReader(body))
+}
+
+func (p *Process) send(token, method, path string, body io.Reader) (int, string) {
+	p.T.Helper()
+	status, text, err := p.Try(token, method, path, body)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return status, text
+}
+
+// Try is send for requests that may fail.
+func (p *Process) Try(token, method, path string, body io.Reader) (int, string, error) {
+	ctx, cancel := context.WithTimeout(p.T.Context(), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, p.URL+path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// Exists reports whether a file is in a folder.
+func Exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// localToken signs a token with the key in a data folder.
+func localToken(data, user string) (string, error) {
+	key, err := auth.LoadLocalKey(data)
+	if err != nil {
+		return "", err
+	}
+	return auth.Sign(auth.Config{LocalKey: key}, user, time.Hour)
+}

@@ -1,0 +1,162 @@
+package e2etest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Shop starts a server on which alice has three orders, two of them in Berlin.
+func Shop(t *testing.T) Client {
+	t.Helper()
+	p := Serve(t, t.TempDir(), nil)
+	c := Client{p, p.Token("alice")}
+	status := c.Ask("POST", "/ingest/shop/orders", Object{"data": []Object{
+		{"item": "apple", "city": "Berlin", "price": 1.5},
+		{"item": "pear", "city": "Paris", "price": 2},
+		{"item": "fig", "city": "Berlin", "price": 3},
+	}}, nil)
+	if status != http.StatusOK {
+		t.Fatalf("ingest: %d", status)
+	}
+	return c
+}
+
+// Hold stops the processes that run queries: a question stays unanswered until
+// they are let go, or until it is canceled.
+func (c Client) Hold() (letGo func()) {
+	c.T.Helper()
+	var workers []int
+	// One that a canceled question used may be on its way out.
+	Eventually(c.T, func() bool {
+		if got := c.Count("shop/orders"); got != 3 { // and now there is such a process
+			c.T.Fatalf("%d orders", got)
+		}
+		workers = Children(c.T, c.Cmd.Process.Pid)
+		return len(workers) > 0
+	})
+	for _, pid := range workers {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			c.T.Fatalf("stop a worker: %v", err)
+		}
+	}
+	letGo = func() {
+		for _, pid := range workers {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // those of canceled questions are gone
+		}
+	}
+	c.T.Cleanup(letGo)
+	return letGo
+}
+
+// Children lists the processes that a process has started.
+func Children(t testing.TB, parent int) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(files) == 0 {
+		t.Skip("the kernel does not say which processes there are")
+	}
+	var found []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		// The name, in parentheses, may hold anything; state and parent follow.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// shopRows are the datasets of the tests: alice's orders and customers.
+var shopRows = map[string]string{
+	"orders": `{"data":[
+		{"id":1,"customer":"Ada","city":"Berlin","amount":10.5,"day":"2025-01-03"},
+		{"id":2,"customer":"Bo","city":"Paris","amount":20,"day":"2025-02-04"},
+		{"id":3,"customer":"Ada","city":"Berlin","amount":30,"day":"2025-02-05"},
+		{"id":4,"customer":"Cy","city":"Rome <b>","amount":9007199254740993,"day":null}],
+		"dataDescription":"Orders of a shop","schemaDefinition":{"amount":"in euros"}}`,
+	"customers": `{"data":[{"name":"Ada","since":2019},{"name":"Bo","since":2021},{"name":"Cy","since":2023}]}`,
+}
+
+// ShopServer is a server with alice's namespace shop.
+type ShopServer struct {
+	*Process
+	Alice string
+}
+
+// ServeShop starts a server, on which alice has orders and customers.
+func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
+	t.Helper()
+	s := ShopServer{Process: Serve(t, t.TempDir(), env, args...)}
+	s.Alice = s.Token("alice")
+	for _, name := range []string{"customers", "orders"} {
+		if status, text := s.Post(s.Alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
+			t.Fatalf("ingest %s: %d %s", name, status, text)
+		}
+	}
+	return s
+}
+
+// Open sends JSON and gives the answer to be read.
+func (p *Process) Open(ctx context.Context, token, path, body string, header ...string) *http.Response {
+	p.T.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+path, strings.NewReader(body))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	p.T.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// Post is Open for an answer that is read whole.
+func (p *Process) Post(token, path, body string, header ...string) (int, string) {
+	p.T.Helper()
+	response := p.Open(p.T.Context(), token, path, body, header...)
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// A2ABody is a JSON-RPC request that asks a question, in a conversation when
+// one is named.
+func A2ABody(method, question, contextID string) string {
+	message := map[string]any{
+		"messageId": "m-1", "role": "ROLE_USER", "parts": []any{map[string]any{"text": question}}, "metadata": map[string]any{"namespace": "shop"},
+	}
+	if contextID != "" {
+		message["contextId"] = contextID
+	}
+	return ToJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]any{"message": message}})
+}
+
+// Field gives the first value of a field in a text that holds JSON.
+func Field(text, name string) string {
+	_, rest, _ := strings.Cut(text, `"`+name+`":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}

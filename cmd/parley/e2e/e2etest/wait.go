@@ -1,0 +1,42 @@
+package e2etest
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"parley/internal/pgtest"
+)
+
+// EachDatabase runs a test with no settings, and with those for PostgreSQL.
+func EachDatabase(t *testing.T, test func(t *testing.T, env []string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, nil)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, []string{"PARLEY_DATABASE_URL=" + pgtest.URL(t)})
+	})
+}
+
+// Eventually waits until something holds, at most a minute.
+func Eventually(t testing.TB, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what was waited for did not come")
+		}
+	}
+}
+
+// Lacking fails a test in CI for want of something, and skips it elsewhere.
+func Lacking(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if ci, err := strconv.ParseBool(os.Getenv("CI")); err == nil && ci {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}

@@ -1,0 +1,295 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// chromium is the one browser of the tests; each test has a context of its own in
+// it, with its own storage.
+var chromium struct {
+	once  sync.Once
+	ctx   context.Context
+	close func()
+	err   error
+}
+
+func startChromium() {
+	dir, err := os.MkdirTemp("", "parley-chromium-")
+	if err != nil {
+		chromium.err = err
+		return
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.Env("TMPDIR=" + dir),
+	}
+	for _, flag := range []string{
+		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update",
+		"disable-sync", "disable-dev-shm-usage", "disable-background-timer-throttling", "disable-renderer-backgrounding", "hide-scrollbars",
+	} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	chromium.ctx, chromium.close = ctx, func() {
+		end()
+		endAllocator()
+		_ = os.RemoveAll(dir)
+	}
+	chromium.err = chromedp.Do(ctx)
+}
+
+// closeChromium ends the browser, if it was started.
+func closeChromium() {
+	chromium.once.Do(func() {})
+	if chromium.close != nil {
+		chromium.close()
+	}
+}
+
+// tab is a page that a test uses as a person would.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	// known are the origins that may be asked for something.
+	known []string
+
+	mu sync.Mutex
+	// wrong is what the browser complained of, unheard what failed to load.
+	wrong, unheard []string
+	// origins are those that something was asked of.
+	origins []string
+	// mayFail allows requests to fail, in a test in which they must.
+	mayFail bool
+}
+
+// strict has the page itself tell of what its policy refused.
+const strict = `addEventListener('securitypolicyviolation', (e) => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI))`
+
+// browse opens an address in a browser of its own. When the test ends, nothing
+// may have gone wrong in it, and nobody but the server, and the others that are
+// named, been asked for anything.
+func browse(t *testing.T, address string, others ...string) *tab {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		e2etest.Lacking(t, "the tests of the page need chromium: %v", err)
+	}
+	chromium.once.Do(startChromium)
+	if chromium.err != nil {
+		e2etest.Lacking(t, "the tests of the page need chromium: %v", chromium.err)
+	}
+	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &tab{t: t, ctx: ctx, known: append(others, u.Scheme+"://"+u.Host)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			b.dump()
+		}
+		cancel()
+		b.check()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	console, requests := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	go b.hear(console)
+	go b.watch(requests)
+	call(b, network.Enable, network.EnableParams{})
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: strict})
+	b.do(chromedp.EmulateViewport(1200, 850), chromedp.Navigate(address))
+	return b
+}
+
+// call sends the browser a command.
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// hear collects what the browser says.
+func (b *tab) hear(console iter.Seq2[chromedp.ConsoleMessage, error]) {
+	for message, err := range console {
+		if err != nil {
+			return // the test has ended
+		}
+		b.mu.Lock()
+		if message.Source == "network" {
+			b.unheard = append(b.unheard, message.String())
+		} else if message.IsException() || message.Type == "error" || message.Type == "warning" {
+			b.wrong = append(b.wrong, message.String())
+		}
+		b.mu.Unlock()
+	}
+}
+
+// watch collects whom the page asks.
+func (b *tab) watch(requests iter.Seq2[network.EventRequestWillBeSent, error]) {
+	for request, err := range requests {
+		if err != nil {
+			return
+		}
+		if u, err := url.Parse(request.Request.URL); err == nil && u.Host != "" {
+			b.mu.Lock()
+			b.origins = append(b.origins, u.Scheme+"://"+u.Host)
+			b.mu.Unlock()
+		}
+	}
+}
+
+func (b *tab) check() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.wrong) > 0 {
+		b.t.Errorf("the browser complained: %q", b.wrong)
+	}
+	if len(b.unheard) > 0 && !b.mayFail {
+		b.t.Errorf("requests failed: %q", b.unheard)
+	}
+	others := slices.DeleteFunc(slices.Compact(b.origins), func(origin string) bool { return slices.Contains(b.known, origin) })
+	if len(others) > 0 {
+		b.t.Errorf("others were asked: %q", others)
+	}
+}
+
+// dump keeps what a test that failed saw.
+func (b *tab) dump() {
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.hash + '\n' + document.body.innerText`))
+	if err != nil {
+		return
+	}
+	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		return
+	}
+	b.t.Logf("the page shows:\n%s", text)
+	if dir := os.Getenv("PAGE_SHOTS"); dir != "" {
+		_ = os.WriteFile(filepath.Join(dir, "failed-"+strings.ReplaceAll(b.t.Name(), "/", "-")+".png"), shot, 0o600)
+	}
+}
+
+// do runs actions, which must work within a minute.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// get evaluates an expression in the page.
+func get[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// named is a way to find a thing by the words that people, or screen readers, see
+// on it.
+func named(words string) string {
+	quoted := `"` + words + `"`
+	return `//*[(self::button or self::a or self::summary or self::label or self::select) and (normalize-space(.)=` + quoted + ` or @aria-label=` + quoted + `)]`
+}
+
+// press clicks on what has a name.
+func (b *tab) press(words string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.Search(named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+}
+
+// pressIn clicks on what has a name within what an XPath finds.
+func (b *tab) pressIn(within, words string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.Search(within+named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+}
+
+// last gives the XPath of the last thing of a kind, such as "article.turn".
+func (b *tab) last(kind string) string {
+	element, class, _ := strings.Cut(kind, ".")
+	return `(//` + element + `[contains(concat(" ", @class, " "), " ` + class + ` ")])[last()]`
+}
+
+// write types a text into a field, in the place of what is there.
+func (b *tab) write(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.Focus(chromedp.CSS(selector), chromedp.NodeVisible))
+	b.is(fmt.Sprintf(`document.querySelector(%s).select() === undefined`, e2etest.ToJSON(selector)))
+	b.do(chromedp.KeyEvent("\b"), chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// is waits until a condition holds in the page.
+func (b *tab) is(condition string) {
+	b.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		// A page that is just being loaded has nothing to evaluate in.
+		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!(`+condition+`)`))
+		if err == nil && holds {
+			return
+		}
+		if b.ctx.Err() != nil || time.Now().After(deadline) {
+			b.t.Fatalf("never: %s (%v)", condition, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// sees waits until a thing that a selector finds shows some words.
+func (b *tab) sees(selector, words string) {
+	b.t.Helper()
+	b.is(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.textContent.includes(%s))`, e2etest.ToJSON(selector), e2etest.ToJSON(words)))
+}
+
+// count gives how many things a selector finds.
+func (b *tab) count(selector string) int {
+	b.t.Helper()
+	return get[int](b, fmt.Sprintf(`document.querySelectorAll(%s).length`, e2etest.ToJSON(selector)))
+}
+
+// signIn pastes a token.
+func (b *tab) signIn(token string) {
+	b.t.Helper()
+	b.write("#token", token)
+	b.press("Sign in")
+	b.is(`document.querySelector('.console')`)
+}
+
+// asks asks a question of an agent and waits for the end of its run.
+func (b *tab) asks(agent, question string) {
+	b.t.Helper()
+	before := b.count("article.turn")
+	b.press(agent)
+	b.write("#question", question)
+	b.press("Ask")
+	b.is(fmt.Sprintf(`document.querySelectorAll('article.turn').length > %d && [...document.querySelectorAll('article.turn')].at(-1).dataset.state !== 'working'`, before))
+}

@@ -1,0 +1,15 @@
+// Package page tests the page in a browser, as people use it.
+package page
+
+import (
+	"os"
+	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+func TestMain(m *testing.M) {
+	code := e2etest.Main(m)
+	closeChromium()
+	os.Exit(code)
+}

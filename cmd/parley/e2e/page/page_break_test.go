@@ -1,0 +1,155 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// halting is a model that says nothing from its second query on, until it is let
+// go.
+func halting(t *testing.T) (model *e2etest.StandinModel, letGo func()) {
+	t.Helper()
+	gate := make(chan struct{})
+	letGo = sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(letGo)
+	model = e2etest.NewProvider(t, "ollama", nil)
+	lines := map[string]string{
+		e2etest.PlanJob:   e2etest.Plans("", "In two steps.", "Count the orders", "Find the cities").Says,
+		e2etest.AnswerJob: "**Four** orders, in three cities. [step 1] [step 2]",
+	}
+	model.Does(func(w http.ResponseWriter, r *http.Request, q e2etest.Prompt) {
+		switch {
+		case q.Job != e2etest.QueryJob:
+			model.Say(w, q, lines[q.Job])
+		case !strings.Contains(q.Text, "Find the cities"):
+			model.Say(w, q, e2etest.Queries("", "", "SELECT count(*) AS n FROM orders").Says)
+		default:
+			select {
+			case <-gate:
+				model.Say(w, q, e2etest.Queries("", "", "SELECT city, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1").Says)
+			case <-r.Context().Done():
+			}
+		}
+	})
+	return model, letGo
+}
+
+// again starts the program once more where another one was killed: in its folder,
+// at its address.
+func again(p *e2etest.Process) *e2etest.Process {
+	p.T.Helper()
+	return e2etest.Serve(p.T, p.Dir, p.Env, "--listen", strings.TrimPrefix(p.URL, "http://"))
+}
+
+func kill(p *e2etest.Process) {
+	p.T.Helper()
+	p.Signal(syscall.SIGKILL)
+	p.Wait()
+}
+
+// begun has a page ask what the model halts at.
+func begun(t *testing.T) (e2etest.Client, *tab, func()) {
+	t.Helper()
+	model, letGo := halting(t)
+	c, b := counter(t, model.Env()...)
+	b.mayFail = true
+	b.signIn(c.Token)
+	b.press("assistant")
+	b.write("#question", "How many orders, and where?")
+	b.press("Ask")
+	b.sees(".step", "Count the orders")
+	b.sees("[role=status]", "Find the cities")
+	return c, b, letGo
+}
+
+// caughtUp sees the run come to its end, with nothing left out and nothing twice.
+func (b *tab) caughtUp() {
+	b.t.Helper()
+	b.sees(".answer", "Four orders, in three cities.")
+	b.is(`document.querySelector('article.turn').dataset.state === 'completed'`)
+	if got := b.count(".step"); got != 2 {
+		b.t.Errorf("%d steps", got)
+	}
+	b.is(`document.querySelectorAll('.chart .bar').length === 3`)
+	if got := b.count("article.turn"); got != 1 {
+		b.t.Errorf("%d turns", got)
+	}
+}
+
+// TestPageServerGoesAway kills the server in the middle of a run, and starts it
+// again.
+func TestPageServerGoesAway(t *testing.T) {
+	t.Parallel()
+	c, b, letGo := begun(t)
+	kill(c.Process)
+	b.sees("[role=status]", "Reconnecting")
+	again(c.Process)
+	b.sees("[role=status]", "Find the cities")
+	letGo()
+	b.caughtUp()
+}
+
+// TestPageRunEndsMeanwhile has the run end while the page cannot see it.
+func TestPageRunEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	c, b, letGo := begun(t)
+	kill(c.Process)
+	b.sees("[role=status]", "Reconnecting")
+	elsewhere := e2etest.Serve(t, c.Dir, c.Env)
+	letGo()
+	run := get[string](b, `document.querySelector('article.turn').dataset.run`)
+	e2etest.Eventually(t, func() bool {
+		_, body := elsewhere.Call(c.Token, "GET", "/api/v1/query/runs/"+run, "")
+		return strings.Contains(body, `"completed"`)
+	})
+	kill(elsewhere)
+	again(c.Process)
+	b.caughtUp()
+}
+
+// TestPageAsksServerThatIsAway sends the question once the server is there.
+func TestPageAsksServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	model, letGo := halting(t)
+	letGo()
+	c, b := counter(t, model.Env()...)
+	b.mayFail = true
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	kill(c.Process)
+	b.press("assistant")
+	b.write("#question", "How many orders, and where?")
+	b.press("Ask")
+	b.sees("[role=status]", "Reconnecting")
+	again(c.Process)
+	b.caughtUp()
+}
+
+// TestPageCancels ends a run that is being worked on.
+func TestPageCancels(t *testing.T) {
+	t.Parallel()
+	_, b, _ := begun(t)
+	b.press("Cancel")
+	b.sees("[role=status]", "Canceled.")
+	b.is(`document.querySelector('article.turn').dataset.state === 'canceled'`)
+	b.sees(".step", "Count the orders")
+}
+
+// TestPageOpensRunThatGoesOn follows a run that was asked before the page was
+// loaded.
+func TestPageOpensRunThatGoesOn(t *testing.T) {
+	t.Parallel()
+	c, b, letGo := begun(t)
+	where := get[string](b, "location.href")
+	other := browse(t, where)
+	other.signIn(c.Token)
+	other.sees("[role=status]", "Find the cities")
+	letGo()
+	other.caughtUp()
+	b.caughtUp()
+}

@@ -1,0 +1,102 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// gallery fills a server with what looks good on a picture.
+func gallery(c e2etest.Client) {
+	c.T.Helper()
+	cities := []string{"Berlin", "Paris", "Berlin", "Lisbon", "Oslo", "Vienna", "Paris", "Berlin", "Porto", "Gdańsk", "Lisbon", "Berlin", "Vienna"}
+	products := []string{"Garden chair", "Teapot", "Wool blanket", "Oak table", "Reading lamp"}
+	var orders []e2etest.Object
+	for i := range 420 {
+		day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i*730/420)
+		amount := math.Round((18+float64(i*37%113)*1.7+20*math.Sin(float64(i)/40))*100) / 100
+		orders = append(orders, e2etest.Object{"id": i + 1, "day": day.Format(time.DateOnly), "month": day.Format("2006-01") + "-01",
+			"city": cities[(i+i*i/50)%len(cities)], "product": products[i*7%len(products)], "amount": amount})
+	}
+	status := c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": orders, "dataDescription": "What customers have ordered, one row for each order.",
+		"schemaDefinition": e2etest.Object{"amount": "What was paid, in euros", "city": "Where it was sent to"}}, nil)
+	if status != http.StatusOK {
+		c.T.Fatalf("ingest: %d", status)
+	}
+	c.Ask("POST", "/ingest/shop/products", e2etest.Object{"data": []e2etest.Object{{"name": "Teapot", "price": 32.5, "stock": 14}, {"name": "Oak table", "price": 480, "stock": 3}}}, nil)
+}
+
+// TestPageShots takes pictures for people to look at, into the folder PAGE_SHOTS.
+func TestPageShots(t *testing.T) {
+	dir := os.Getenv("PAGE_SHOTS")
+	if dir == "" {
+		t.Skip("PAGE_SHOTS names no folder")
+	}
+	p := e2etest.Serve(t, t.TempDir(), nil)
+	c := e2etest.Client{Process: p, Token: p.Token("alice")}
+	gallery(c)
+	b := browse(t, p.URL)
+	shoot := func(name string, width, height int64, dark bool) {
+		scheme := "light"
+		if dark {
+			scheme = "dark"
+		}
+		features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		b.do(chromedp.EmulateViewport(width, height), chromedp.Sleep(400*time.Millisecond))
+		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := func(name string) {
+		shoot(name+"-light", 1200, 850, false)
+		shoot(name+"-dark", 1200, 850, true)
+		shoot(name+"-phone", 360, 740, false)
+		shoot(name+"-light", 1200, 850, false)
+	}
+	all("sign-in")
+	b.signIn(c.Token)
+	b.sees(".welcome", "What would you like to know?")
+	b.sees(".suggestions", "How many")
+	all("welcome")
+	b.asks("assistant", "How many orders are there per city?")
+	b.do(chromedp.Blur(chromedp.CSS("#question")))
+	all("assistant")
+	b.asks("nl2ql", "What is the average amount of orders for each month?")
+	all("line")
+	b.asks("nl2ql", "Show all orders with an amount above 150")
+	all("rows")
+	b.press("Good answer")
+	b.sees(".feedback", "Thank you")
+	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data", p.URL)))
+	b.sees(".dataset", "What was paid")
+	all("data")
+	b.press("Describe orders")
+	shoot("describe", 1200, 850, false)
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.press("Share orders")
+	b.sees(".shares", "Nobody else")
+	shoot("share", 1200, 850, false)
+	shoot("share-phone", 360, 740, true)
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.do(chromedp.EmulateViewport(1200, 850))
+	b.do(chromedp.Click(".data > header .primary"))
+	shoot("upload", 1200, 850, false)
+	b.do(chromedp.KeyEvent("\x1b"))
+	shoot("phone-menu-closed", 360, 740, false)
+	b.press("Menu")
+	shoot("phone-menu", 360, 740, false)
+}

@@ -1,0 +1,11 @@
+// Package replicas tests several servers on one database.
+package replicas
+
+import (
+	"os"
+	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+func TestMain(m *testing.M) { os.Exit(e2etest.Main(m)) }

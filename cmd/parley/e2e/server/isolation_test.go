@@ -1,0 +1,207 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/golden"
+)
+
+func withLast(a e2etest.Attempt, last string) e2etest.Attempt {
+	a.Last = last
+	return a
+}
+
+// onTask are all the ways to reach a task over A2A.
+var onTask = []e2etest.Attempt{
+	e2etest.RPCAttempt("get", "GetTask", `{"id":"{task}"}`),
+	e2etest.RPCAttempt("get a part", "GetTask", `{"id":"{task}","historyLength":0}`),
+	e2etest.RPCAttempt("cancel", "CancelTask", `{"id":"{task}"}`),
+	e2etest.RPCAttempt("subscribe", "SubscribeToTask", `{"id":"{task}"}`),
+	withLast(e2etest.RPCAttempt("subscribe from the start", "SubscribeToTask", `{"id":"{task}"}`), "0"),
+	withLast(e2etest.RPCAttempt("subscribe from the middle", "SubscribeToTask", `{"id":"{task}"}`), "2"),
+	withLast(e2etest.RPCAttempt("subscribe beyond", "SubscribeToTask", `{"id":"{task}"}`), "99"),
+	e2etest.RPCAttempt("send", "SendMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
+	e2etest.RPCAttempt("send in the context", "SendMessage", e2etest.Message(`"taskId":"{task}","contextId":"{context}","metadata":{"namespace":"mine"}`)),
+	e2etest.RPCAttempt("stream", "SendStreamingMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
+	e2etest.RPCAttempt("push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
+}
+
+// onRun are all the ways to reach a run or its conversation by REST, and a
+// context by A2A.
+var onRun = []e2etest.Attempt{
+	{Name: "read run", Method: "GET", Path: "/query/runs/{task}"},
+	{Name: "resume", Method: "POST", Path: "/query/runs/{task}/resume"},
+	{Name: "rate", Method: "POST", Path: "/query/runs/{task}/feedback", Body: `{"thumbsUp":false,"comment":"mine"}`},
+	{Name: "delete run", Method: "DELETE", Path: "/query/runs/{task}"},
+	{Name: "read conversation", Method: "GET", Path: "/query/conversations/{context}"},
+	{Name: "delete conversation", Method: "DELETE", Path: "/query/conversations/{context}"},
+	{Name: "ask in conversation", Method: "POST", Path: "/query/ask", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
+	{Name: "ask and wait in conversation", Method: "POST", Path: "/query/autorag", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
+	e2etest.RPCAttempt("list context", "ListTasks", `{"contextId":"{context}","includeArtifacts":true}`),
+}
+
+// onNamespace are the ways to ask about a namespace.
+var onNamespace = []e2etest.Attempt{
+	{Name: "ask", Method: "POST", Path: "/query/ask", Body: `{"username":"alice","namespace":"{namespace}","query":"How many?"}`},
+	{Name: "ask and wait", Method: "POST", Path: "/query/autorag", Body: `{"username":"alice","namespace":"{namespace}","query":"How many?"}`},
+	{Name: "query in words", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","naturalLanguageQuery":"How many?"}`},
+	{Name: "query", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","query":"SELECT count(*) FROM orders"}`},
+	{Name: "list conversations", Method: "GET", Path: "/query/conversations?username=alice&namespace={namespace}"},
+	e2etest.RPCAttempt("send", "SendMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
+	e2etest.RPCAttempt("send by name", "SendMessage", e2etest.Message(`"metadata":{"namespace":"{namespace}","username":"alice"}`)),
+	e2etest.RPCAttempt("stream", "SendStreamingMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
+	e2etest.RPCAttempt("stream in a context", "SendStreamingMessage", e2etest.Message(`"contextId":"{context}","metadata":{"namespace":"alice/{namespace}"}`)),
+}
+
+// try sends an attempt and gives all of the answer that does not differ from one
+// request to the next.
+func try(a e2etest.Attempt, c e2etest.Client, names map[string]string) string {
+	c.T.Helper()
+	fill := func(text string) string {
+		for name, value := range names {
+			text = strings.ReplaceAll(text, "{"+name+"}", value)
+		}
+		return text
+	}
+	request, err := http.NewRequestWithContext(c.T.Context(), a.Method, c.URL+"/api/v1"+fill(a.Path), strings.NewReader(fill(a.Body)))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.Token)
+	request.Header.Set("Content-Type", "application/json")
+	if a.Last != "" {
+		request.Header.Set("Last-Event-ID", a.Last)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	var headers []string
+	for name, values := range response.Header {
+		if name != "Date" && name != "X-Request-Id" {
+			headers = append(headers, fmt.Sprint(name, values))
+		}
+	}
+	slices.Sort(headers)
+	return fmt.Sprintf("%d %v\n%s", response.StatusCode, headers, golden.Scrub(text))
+}
+
+func namesOf(a e2etest.Asked, namespace string) map[string]string {
+	return map[string]string{"agent": a.Agent, "task": a.Task, "context": a.Context, "namespace": namespace}
+}
+
+// unknown is a run that never was.
+func unknown(agent string) e2etest.Asked {
+	return e2etest.Asked{Agent: agent, Task: uuid.Must(uuid.NewV7()).String(), Context: uuid.Must(uuid.NewV7()).String()}
+}
+
+// belongings is all that a user can read of some runs.
+func belongings(c e2etest.Client, runs []e2etest.Asked) string {
+	var all strings.Builder
+	for _, run := range runs {
+		for _, a := range []e2etest.Attempt{
+			e2etest.RPCAttempt("", "GetTask", `{"id":"{task}"}`),
+			withLast(e2etest.RPCAttempt("", "SubscribeToTask", `{"id":"{task}"}`), "0"),
+			e2etest.RPCAttempt("", "ListTasks", `{"includeArtifacts":true}`),
+			{Method: "GET", Path: "/query/runs/{task}"},
+			{Method: "GET", Path: "/query/conversations/{context}"},
+			{Method: "GET", Path: "/query/conversations"},
+		} {
+			fmt.Fprintln(&all, try(a, c, namesOf(run, "shop")))
+		}
+	}
+	return all.String()
+}
+
+// TestIsolation has others try everything on somebody's runs: they are answered
+// as if there were no such thing, and nothing happens to it.
+func TestIsolation(t *testing.T) {
+	t.Parallel()
+	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
+		p := e2etest.Serve(t, t.TempDir(), env, "--log-level", "warn")
+		alice, bob := e2etest.Client{Process: p, Token: p.Token("alice")}, e2etest.Client{Process: p, Token: p.Token("bob")}
+		alice.NewDataset("shop", "orders")
+		alice.NewDataset("mine", "things")
+		bob.NewDataset("mine", "orders")
+		var made struct{ Token string }
+		alice.Ask("POST", "/user/token", e2etest.Object{"name": "other", "accessRestrictedTo": []e2etest.Object{{"username": "self", "namespace": "mine"}}}, &made)
+		restricted := e2etest.Client{Process: p, Token: made.Token}
+
+		var runs []e2etest.Asked
+		for _, agent := range []string{"nl2ql", "assistant"} {
+			run, _ := alice.SendMessage(agent, e2etest.Message(`"metadata":{"namespace":"shop"}`))
+			runs = append(runs, run)
+		}
+		if status := alice.Ask("POST", "/query/runs/"+runs[0].Task+"/feedback", e2etest.Object{"thumbsUp": true}, nil); status != http.StatusNoContent {
+			t.Fatalf("feedback: %d", status)
+		}
+		before := belongings(alice, runs)
+
+		compare := func(who string, c e2etest.Client, attempts []e2etest.Attempt, real, never map[string]string) {
+			t.Helper()
+			for _, a := range attempts {
+				want := try(a, c, never)
+				if got := try(a, c, real); got != want {
+					t.Errorf("%s, %s, %s: got\n%s\nand for what never was\n%s", who, real["agent"], a.Name, got, want)
+				}
+				if strings.HasPrefix(want, "2") && a.Method == "DELETE" || strings.Contains(want, `"steps"`) {
+					t.Errorf("%s, %s: an answer: %s", who, a.Name, want)
+				}
+			}
+		}
+		for _, run := range runs {
+			never := unknown(run.Agent)
+			compare("another user", bob, onTask, namesOf(run, "shop"), namesOf(never, "shop"))
+			compare("another user", bob, onRun, namesOf(run, "shop"), namesOf(never, "shop"))
+			compare("another user", bob, onNamespace, namesOf(run, "shop"), namesOf(never, "none"))
+			compare("a token for elsewhere", restricted, onTask, namesOf(run, "shop"), namesOf(never, "shop"))
+			compare("a token for elsewhere", restricted, onRun, namesOf(run, "shop"), namesOf(never, "shop"))
+			compare("a token for elsewhere", restricted, onNamespace[:len(onNamespace)-1], namesOf(run, "shop"), namesOf(never, "none"))
+		}
+		// Nor is a task that of another agent.
+		crossed := e2etest.Asked{Agent: "assistant", Task: runs[0].Task, Context: runs[0].Context}
+		compare("its owner", alice, onTask, namesOf(crossed, "shop"), namesOf(unknown("assistant"), "shop"))
+
+		for _, agent := range []string{"nl2ql", "assistant"} {
+			card := e2etest.RPCAttempt("", "GetExtendedAgentCard", `{}`)
+			if got := try(card, bob, map[string]string{"agent": agent}); strings.Contains(got, "alice") || !strings.Contains(got, "bob/mine") {
+				t.Errorf("bob's card of %s: %s", agent, got)
+			}
+			if got := try(card, restricted, map[string]string{"agent": agent}); strings.Contains(got, "shop") || !strings.Contains(got, "alice/mine") {
+				t.Errorf("a restricted token's card of %s: %s", agent, got)
+			}
+		}
+		// The same context means another conversation.
+		for _, run := range runs {
+			in := `"metadata":{"namespace":"mine"},"contextId":"`
+			_, want := bob.SendMessage(run.Agent, e2etest.Message(in+uuid.NewString()+`"`))
+			got, answer := bob.SendMessage(run.Agent, e2etest.Message(in+run.Context+`"`))
+			if string(golden.Scrub([]byte(answer))) != string(golden.Scrub([]byte(want))) || got.Context != run.Context {
+				t.Errorf("%s: in somebody's context\n%s\nin a new one\n%s", run.Agent, answer, want)
+			}
+			var conversation struct{ Turns []struct{ RunID string } }
+			if bob.Ask("GET", "/query/conversations/"+run.Context, nil, &conversation); len(conversation.Turns) != 1 || conversation.Turns[0].RunID != got.Task {
+				t.Errorf("%s: bob's conversation: %+v", run.Agent, conversation)
+			}
+			if status := bob.Ask("DELETE", "/query/conversations/"+run.Context, nil, nil); status != http.StatusNoContent {
+				t.Errorf("bob deletes his own: %d", status)
+			}
+		}
+		if after := belongings(alice, runs); after != before {
+			t.Errorf("was\n%s\nis\n%s", before, after)
+		}
+	})
+}

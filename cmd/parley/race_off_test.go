@@ -1,7 +1,0 @@
-//go:build !race
-
-package main
-
-const raceDetector = false
-
-const raced = ""

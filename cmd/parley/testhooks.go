@@ -1,0 +1,52 @@
+//go:build parleytest && unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// The end-to-end tests build the program with this file. Two variables of the
+// environment, which no other build reads, then change what a process cannot
+// change from outside: its clock, and how large the files are that it may write.
+func init() {
+	if path := os.Getenv("RUN_WITH_CLOCK"); path != "" {
+		now = func() time.Time { return time.Now().Round(0).Add(clockOffset(path)) }
+	}
+	if size := os.Getenv("RUN_WITH_FILE_LIMIT"); size != "" {
+		limitFileSize(size)
+	}
+}
+
+// clockOffset reads by how much the clock is off, at this moment.
+func clockOffset(path string) time.Duration {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	offset, err := time.ParseDuration(string(text))
+	if err != nil {
+		panic(err)
+	}
+	return offset
+}
+
+// limitFileSize sets the soft limit, in bytes.
+func limitFileSize(text string) {
+	var limit syscall.Rlimit
+	size, err := strconv.ParseUint(text, 10, 64)
+	if err == nil {
+		err = syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit)
+	}
+	if err == nil {
+		limit.Cur = size
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+	}
+	if err != nil {
+		panic(fmt.Errorf("limit the size of files: %w", err))
+	}
+}
