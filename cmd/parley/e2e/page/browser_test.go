@@ -233,6 +233,14 @@ func (b *tab) pressIn(within, words string) {
 	b.do(chromedp.Click(chromedp.Search(within+named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
 }
 
+// closes closes the dialog, and waits until it no longer lies over what is pressed
+// next.
+func (b *tab) closes() {
+	b.t.Helper()
+	b.press("Close")
+	b.is(`!document.querySelector('dialog')`)
+}
+
 // last gives the XPath of the last thing of a kind, such as "article.turn".
 func (b *tab) last(kind string) string {
 	element, class, _ := strings.Cut(kind, ".")

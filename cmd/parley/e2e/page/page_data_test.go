@@ -72,7 +72,7 @@ func TestPageUploads(t *testing.T) {
 	b.sees("dialog .hint", "the rows will be added to it")
 	b.press("Upload")
 	b.sees("dialog", "1 row was added to clinic/visits, 4 rows in all")
-	b.press("Close")
+	b.closes()
 	b.press("Data")
 	b.sees(".dataset", "4 rows")
 	b.do(chromedp.Click(chromedp.CSS(".data > header .primary")))
@@ -81,7 +81,7 @@ func TestPageUploads(t *testing.T) {
 	b.press("Upload")
 	b.sees("dialog [role=alert]", "row 2")
 	b.is(`document.querySelector('#dataset').value === 'mended'`)
-	b.press("Close")
+	b.closes()
 
 	b.is(`document.querySelectorAll('.dataset').length === 1`) // none is left of the broken file
 
@@ -130,7 +130,7 @@ func TestPageUploadsParts(t *testing.T) {
 		b.choose(path)
 		b.press("Upload")
 		b.sees("dialog", "20,000 rows are in main/big")
-		b.press("Close")
+		b.closes()
 		b.press("Data")
 		b.sees(".dataset", "20,000 rows")
 		if got := get[string](b, `[...window.troubles].join(' ')`); got != "" {
@@ -199,7 +199,7 @@ func TestPageShares(t *testing.T) {
 	alice.write("#share-user", "bob")
 	alice.pressIn(`//form`, "Share")
 	alice.sees(".shares", "bob")
-	alice.press("Close")
+	alice.closes()
 
 	bob.do(chromedp.Reload())
 	bob.sees(".namespace", "alice/shop")
@@ -230,14 +230,14 @@ func TestPageShares(t *testing.T) {
 	bob.press("Save")
 	bob.sees(".dataset", "What was sold")
 
-	alice.press("Close")
+	alice.closes()
 	alice.press("Share orders")
 	alice.sees(".shares", "bob can edit it by the namespace")
-	alice.press("Close")
+	alice.closes()
 	alice.press("Share")
 	alice.press("Stop sharing with bob")
 	alice.sees(".shares", "Nobody else")
-	alice.press("Close")
+	alice.closes()
 	bob.do(chromedp.Navigate(c.URL+"/"), chromedp.Reload())
 	bob.sees("h1", "Begin with a file")
 
