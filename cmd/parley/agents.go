@@ -29,9 +29,6 @@ const (
 	streamWrite = 15 * time.Second
 	// keepAlive is how often a stream without events shows that it lives.
 	keepAlive = 15 * time.Second
-	// hostLease is how long the runs of a process that has died wait to be taken
-	// over.
-	hostLease = 15 * time.Second
 	// patience is how long the data may be away before a run fails for it: a
 	// restart of the database takes less.
 	patience = 30 * time.Second
@@ -39,6 +36,10 @@ const (
 	// stops.
 	stopTimeout = 10 * time.Second
 )
+
+// hostLease is how long the runs of a process that has died wait to be taken
+// over. Tests shorten it.
+var hostLease = 15 * time.Second
 
 // agentSettings bound what agents do.
 type agentSettings struct {

@@ -10,15 +10,19 @@ import (
 	"time"
 )
 
-// The end-to-end tests build the program with this file. Two variables of the
-// environment, which no other build reads, then change what a process cannot
-// change from outside: its clock, and how large the files are that it may write.
+// The end-to-end tests build the program with this file. Three variables of the
+// environment, which no other build reads, then change what cannot be changed from
+// outside: the clock, how large the files are that the program may write, and how
+// long its runs wait for another process when it has died.
 func init() {
 	if path := os.Getenv("RUN_WITH_CLOCK"); path != "" {
 		now = func() time.Time { return time.Now().Round(0).Add(clockOffset(path)) }
 	}
 	if size := os.Getenv("RUN_WITH_FILE_LIMIT"); size != "" {
 		limitFileSize(size)
+	}
+	if lease := os.Getenv("RUN_WITH_HOST_LEASE"); lease != "" {
+		hostLease = duration(lease)
 	}
 }
 
@@ -28,11 +32,15 @@ func clockOffset(path string) time.Duration {
 	if err != nil {
 		panic(err)
 	}
-	offset, err := time.ParseDuration(string(text))
+	return duration(string(text))
+}
+
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
 	if err != nil {
 		panic(err)
 	}
-	return offset
+	return d
 }
 
 // limitFileSize sets the soft limit, in bytes.

@@ -40,7 +40,7 @@ func StartFleet(t *testing.T, count int, args ...string) *Fleet {
 		"PARLEY_DATABASE_URL=" + cluster.URL(),
 		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + endpoint + "&region=" + s3test.Region + "&path_style=true",
 		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
-		"PARLEY_AUTH_SECRET=" + FleetSecret,
+		"PARLEY_AUTH_SECRET=" + FleetSecret, ShortLease,
 	}}
 	for i := range count {
 		r.dirs = append(r.dirs, t.TempDir())
@@ -62,6 +62,11 @@ func (r *Fleet) Start(i int) {
 
 // Any gives one of the servers, by chance.
 func (r *Fleet) Any() *Process { return r.Now[rand.IntN(len(r.Now))].Load() }
+
+// ShortLease is the setting with which the runs of a process that has died wait
+// less than half as long as usual. It is still long for a busy machine, on which
+// a process that lives must not lose its runs.
+const ShortLease = "RUN_WITH_HOST_LEASE=6s"
 
 // ClockFile names the file that says by how much a process's clock is off.
 const ClockFile = "RUN_WITH_CLOCK"

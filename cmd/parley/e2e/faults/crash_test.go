@@ -42,7 +42,7 @@ func TestCrash(t *testing.T) {
 				if env == nil {
 					testCrash(t, env, test.sqlite)
 				} else {
-					testCrash(t, env, test.postgres)
+					testCrash(t, append(env, e2etest.ShortLease), test.postgres)
 				}
 			})
 		})

@@ -99,7 +99,7 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
 		clock, dir := newClock(t, "0s"), t.TempDir()
-		p := e2etest.Serve(t, dir, append(env, clock.env()))
+		p := e2etest.Serve(t, dir, append(env, clock.env(), e2etest.ShortLease))
 		key, err := auth.LoadLocalKey(filepath.Join(dir, "parley-data"))
 		if err != nil {
 			t.Fatal(err)
