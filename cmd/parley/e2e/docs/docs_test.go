@@ -137,7 +137,7 @@ func programs(t *testing.T, path string) string {
 	if path != "docs/a2a.md" {
 		return dir
 	}
-	return dir + ":" + filepath.Dir(e2etest.BuildCommand(t))
+	return dir + ":" + filepath.Dir(e2etest.A2ACommand(t))
 }
 
 // follow runs a block of commands and looks at what comes of it.

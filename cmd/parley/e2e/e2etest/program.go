@@ -1,6 +1,7 @@
 package e2etest
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -10,9 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 )
+
+// buildTimeout leaves a busy machine some minutes, and the rest of go test's ten to
+// the tests.
+const buildTimeout = 8 * time.Minute
 
 // Root is the folder of the module.
 func Root(t testing.TB) string {
@@ -52,8 +58,7 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 	}
 })
 
-// program builds the program once for each process of tests. Packages are tested
-// side by side: a lock has one of them link it, and the others find it up to date.
+// program builds the program, once for each process of tests.
 var program = sync.OnceValues(func() (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -62,33 +67,46 @@ var program = sync.OnceValues(func() (string, error) {
 	if err := noteSources(root); err != nil {
 		return "", err
 	}
+	flags := []string{"-tags", "parleytest"}
+	if RaceDetector {
+		flags = append(flags, "-race")
+	}
+	return build("parley", root, append(flags, "./cmd/parley")...)
+})
+
+// build builds a program from the module in a folder, and gives its path. Packages
+// are tested side by side: a lock has one of them build it, and the others find it
+// up to date.
+func build(name, module string, args ...string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
 	dir, err := buildFolder(root)
 	if err != nil {
 		return "", err
 	}
-	lock := flock.New(filepath.Join(dir, "lock"))
+	lock := flock.New(filepath.Join(dir, name+".lock"))
 	if err := lock.Lock(); err != nil {
-		return "", fmt.Errorf("lock the folder of the program: %w", err)
+		return "", fmt.Errorf("lock the folder of %s: %w", name, err)
 	}
 	defer func() { _ = lock.Unlock() }()
-	path := filepath.Join(dir, "parley")
-	args := []string{"build", "-tags", "parleytest", "-o", path}
-	if RaceDetector {
-		args = append(args, "-race")
-	}
-	build := exec.Command("go", append(args, "./cmd/parley")...)
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, output)
+	path := filepath.Join(dir, name)
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", path}, args...)...)
+	cmd.Dir = module
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, output)
 	}
 	return path, nil
-})
+}
 
-// buildFolder makes the folder for the program of this source tree.
+// buildFolder makes the folder for the programs of this source tree.
 func buildFolder(root string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		cache = filepath.Join(os.TempDir(), fmt.Sprintf("parley-test-%d", os.Getuid()))
+		return "", fmt.Errorf("find a folder for programs: %w", err)
 	}
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(root)))[:16]
 	if RaceDetector {
@@ -114,3 +132,22 @@ func noteSources(root string) error {
 		return nil
 	})
 }
+
+// A2ACommand is the path of the SDK's command, built in its own module, which has
+// its own dependencies and their sums.
+func A2ACommand(t testing.TB) string {
+	t.Helper()
+	path, err := a2aCommand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var a2aCommand = sync.OnceValues(func() (string, error) {
+	module, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/a2aproject/a2a-go/v2").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the SDK: %w", err)
+	}
+	return build("a2a", strings.TrimSpace(string(module)), "-trimpath", "-buildvcs=false", "./cmd/a2a")
+})

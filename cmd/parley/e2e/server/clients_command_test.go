@@ -19,7 +19,7 @@ import (
 // TestCommand calls both agents with the a2a command of a2a-go.
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	c, path := e2etest.Shop(t), e2etest.BuildCommand(t)
+	c, path := e2etest.Shop(t), e2etest.A2ACommand(t)
 	for _, agent := range agents(c) {
 		t.Run(agent.Name, func(t *testing.T) {
 			a := a2aCommand{t, path, agent.URL, c.Token}
