@@ -25,9 +25,9 @@ const asWorker = "RUN_AS_WORKER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asWorker) {
 	case "query":
-		os.Exit(lake.WorkerMain(os.Stdin, os.Stdout))
+		os.Exit(lake.WorkerMain())
 	case "make":
-		os.Exit(lake.MakerMain(os.Stdin, os.Stdout))
+		os.Exit(lake.MakerMain())
 	}
 	os.Exit(m.Run())
 }

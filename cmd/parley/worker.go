@@ -1,10 +1,6 @@
 package main
 
-import (
-	"os"
-
-	"parley/storage/lake"
-)
+import "parley/storage/lake"
 
 // runWorker takes the place of the command line when the server runs itself
 // again: DuckDB is there and nowhere else, with SQL and files that nobody has
@@ -14,7 +10,7 @@ func runWorker(args []string) (code int, is bool) {
 		return 0, false
 	}
 	if len(args) > 1 && args[1] == "make" {
-		return lake.MakerMain(os.Stdin, os.Stdout), true
+		return lake.MakerMain(), true
 	}
-	return lake.WorkerMain(os.Stdin, os.Stdout), true
+	return lake.WorkerMain(), true
 }

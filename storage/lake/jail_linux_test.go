@@ -47,22 +47,23 @@ var escapes = []struct {
 // jailed tries to escape from where workers run queries, and says how it went.
 func jailed(secret string) {
 	runtime.LockOSThread()
+	server := workerEnd()
 	if err := confineThread(nil); err != nil {
-		fmt.Println("confine:", err)
+		fmt.Fprintln(server, "confine:", err)
 	}
 	for _, e := range escapes {
 		err := e.try(secret)
-		fmt.Printf("%s: %v\n", e.name, errors.Is(err, os.ErrPermission))
+		fmt.Fprintf(server, "%s: %v\n", e.name, errors.Is(err, os.ErrPermission))
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	_, _ = io.Copy(io.Discard, server)
 }
 
 // jailedMaker tries to escape from where files are made, and to do what that takes,
 // and says as a maker would what it should not have been able to do, or should.
 func jailedMaker(secret string) {
 	var request makeRequest
-	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	server := workerEnd()
+	if err := json.NewDecoder(server).Decode(&request); err != nil {
 		return
 	}
 	var wrong []string
@@ -82,7 +83,7 @@ func jailedMaker(secret string) {
 	if err := os.WriteFile(source, nil, 0o600); !errors.Is(err, os.ErrPermission) {
 		wrong = append(wrong, fmt.Sprintf("write over a source: %v", err))
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(makeReply{Fault: "tried: " + strings.Join(wrong, "; ")})
+	_ = json.NewEncoder(server).Encode(makeReply{Fault: "tried: " + strings.Join(wrong, "; ")})
 }
 
 // The walls of a process that makes files.
@@ -180,10 +181,10 @@ func TestJail(t *testing.T) {
 	go func() {
 		runtime.LockOSThread()
 		defer close(p.ended)
-		cmd, err := p.start(launch{path: path, args: []string{"jailed", secret}}, nil)
+		cmd, channel, err := p.start(launch{path: path, args: []string{"jailed", secret}}, nil)
 		started <- err
 		if err == nil {
-			_ = cmd.Wait()
+			_ = channel.wait(cmd, &p.said)
 		}
 	}()
 	if err := <-started; err != nil {

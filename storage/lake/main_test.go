@@ -21,37 +21,39 @@ import (
 // The test binary run again is the worker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "worker" && os.Args[2] == "make" {
-		os.Exit(MakerMain(os.Stdin, os.Stdout))
+		os.Exit(MakerMain())
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(WorkerMain(os.Stdin, os.Stdout))
+		os.Exit(WorkerMain())
 	}
 	if len(os.Args) == 4 && os.Args[1] == "liar" {
 		honest, _ := strconv.Atoi(os.Args[3])
 		liar(os.Args[2], honest)
 		os.Exit(0)
 	}
-	if len(os.Args) == 3 && os.Args[1] == "wicked" {
-		wicked(os.Args[2])
-		os.Exit(0)
-	}
-	if len(os.Args) == 3 && os.Args[1] == "orphan" {
-		orphan(os.Args[2])
-		os.Exit(0)
-	}
-	if len(os.Args) == 3 && os.Args[1] == "jailed" {
-		jailed(os.Args[2])
-		os.Exit(0)
-	}
-	if len(os.Args) == 3 && os.Args[1] == "jailed-maker" {
-		jailedMaker(os.Args[2])
-		os.Exit(0)
+	if len(os.Args) == 3 {
+		if run, ok := processes[os.Args[1]]; ok {
+			run(os.Args[2])
+			os.Exit(0)
+		}
 	}
 	code := m.Run()
 	if dir := plainDir; dir != "" {
 		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
+}
+
+// processes are what else the test binary is when it is run again, with an
+// argument.
+var processes = map[string]func(string){
+	"wicked":            wicked,
+	"orphan":            orphan,
+	"jailed":            jailed,
+	"jailed-maker":      jailedMaker,
+	"descriptors":       listDescriptors,
+	"descriptor-server": descriptorServer,
+	"crash":             crash,
 }
 
 var plainDir string

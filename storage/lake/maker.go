@@ -190,18 +190,18 @@ func (r makeRequest) reads() []string {
 // thread must belong to it alone.
 func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (ingest.Result, error) {
 	var said outcry
-	cmd, in, out, err := m.start(ctx, request, &said)
+	cmd, channel, err := m.start(ctx, request)
 	if err != nil {
 		return ingest.Result{}, fmt.Errorf("start a maker: %w", err)
 	}
-	// Whoever else has its output keeps nobody waiting.
-	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
-	last, err := converse(in, out, request, progress)
-	_ = in.Close()
+	// Another process that has its end of the channel must not delay this.
+	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
+	last, err := converse(channel, request, progress)
+	_ = channel.Close()
 	if !errors.Is(err, io.EOF) {
 		killGroup(cmd.Process.Pid) // it has said its last, or what cannot be
 	}
-	ended := cmd.Wait()
+	ended := channel.wait(cmd, &said)
 	switch {
 	case ctx.Err() != nil:
 		return ingest.Result{}, context.Cause(ctx)
@@ -218,35 +218,31 @@ func (m *Maker) make(ctx context.Context, request makeRequest, progress func(ing
 }
 
 // start starts a process in the best way that the system allows.
-func (m *Maker) start(ctx context.Context, request makeRequest, said io.Writer) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser, err error) {
+func (m *Maker) start(ctx context.Context, request makeRequest) (*exec.Cmd, *channel, error) {
+	channel, err := newChannel()
+	if err != nil {
+		return nil, nil, err
+	}
 	path, args, env := m.config.Command()
+	missing := closeOnExec()
 	lacks, err := confineMaker(path, request.reads(), request.OutDir)
 	if err != nil {
-		return nil, nil, nil, err
+		channel.close()
+		return nil, nil, err
 	}
-	for _, way := range makerAttributes() {
-		cmd = exec.CommandContext(ctx, path, args...)
-		cmd.Args[0] = "parley"
+	missing = append(missing, lacks...)
+	cmd, lacks, err := startIn(makerAttributes(), channel, func() *exec.Cmd {
+		cmd := exec.CommandContext(ctx, path, args...)
 		// The C library keeps for each thread what it was given back.
 		cmd.Env = append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...)
-		cmd.SysProcAttr = &way.sys
-		cmd.Stderr = said
-		// Nothing that it leaves behind may keep its end from being seen.
-		cmd.Cancel, cmd.WaitDelay = func() error { killGroup(cmd.Process.Pid); return nil }, time.Second
-		if in, err = cmd.StdinPipe(); err != nil {
-			return nil, nil, nil, err
-		}
-		if out, err = cmd.StdoutPipe(); err != nil {
-			return nil, nil, nil, err
-		}
-		if err = cmd.Start(); err == nil {
-			m.warn(append(lacks, way.lacks...))
-		}
-		if err == nil || !notAllowed(err) {
-			break
-		}
+		cmd.Cancel = func() error { killGroup(cmd.Process.Pid); return nil }
+		return cmd
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	return cmd, in, out, err
+	m.warn(append(missing, lacks...))
+	return cmd, channel, nil
 }
 
 // warn says once what walls there are not.

@@ -42,11 +42,11 @@ var errBadMaker = errors.New("a maker sent a reply that cannot be")
 
 // converse asks a process and listens until it has said how it ended. What it made
 // is sound; io.EOF is for one that ended without a word.
-func converse(in io.Writer, out io.Reader, request makeRequest, progress func(ingest.Progress)) (makeReply, error) {
-	if err := json.NewEncoder(in).Encode(request); err != nil {
+func converse(worker io.ReadWriter, request makeRequest, progress func(ingest.Progress)) (makeReply, error) {
+	if err := json.NewEncoder(worker).Encode(request); err != nil {
 		return makeReply{}, fmt.Errorf("ask a maker: %w", err)
 	}
-	lines := bufio.NewScanner(out)
+	lines := bufio.NewScanner(worker)
 	lines.Buffer(nil, maxReply)
 	for lines.Scan() {
 		var reply makeReply

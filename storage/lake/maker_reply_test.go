@@ -65,17 +65,18 @@ func (r makeRequest) elsewhere() string { return r.reads()[0] }
 // wicked is a maker that a source has taken over.
 func wicked(kind string) {
 	var request makeRequest
-	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
+	server := workerEnd()
+	if err := json.NewDecoder(server).Decode(&request); err != nil {
 		return
 	}
-	say := func(reply makeReply) { _ = json.NewEncoder(os.Stdout).Encode(reply) }
+	say := func(reply makeReply) { _ = json.NewEncoder(server).Encode(reply) }
 	result := ingest.Result{
 		Files: []ingest.File{wickedFile(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
 	}
 	switch kind {
 	case "honest":
 	case "endless":
-		w := bufio.NewWriter(os.Stdout)
+		w := bufio.NewWriter(server)
 		for err := error(nil); err == nil; {
 			_, err = w.WriteString(`{"Result":{"Files":[{},{},{},{}`)
 		}
@@ -84,7 +85,7 @@ func wicked(kind string) {
 		say(makeReply{})
 		return
 	case "noise":
-		fmt.Println("noise")
+		fmt.Fprintln(server, "noise")
 		return
 	case "long refusal":
 		say(makeReply{Refused: "\x00" + strings.Repeat("é", maxSaid)})
@@ -94,7 +95,7 @@ func wicked(kind string) {
 	}
 	say(makeReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
 	say(makeReply{Result: &result})
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	_, _ = io.Copy(io.Discard, server)
 	time.Sleep(time.Hour) // it does not go by itself
 }
 

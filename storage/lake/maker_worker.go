@@ -20,19 +20,20 @@ import (
 const progressEvery = 200 * time.Millisecond
 
 // MakerMain is what a process for one job runs. It returns the process's exit
-// status when the job is done, or when in ends: then nobody waits for it, and
-// the process must end.
-func MakerMain(in io.Reader, out io.Writer) int {
+// status when the job is done, or when the server closes the channel: then nobody
+// waits for it, and the process must end.
+func MakerMain() int {
+	server := workerEnd()
 	var request makeRequest
-	if err := json.NewDecoder(in).Decode(&request); err != nil {
+	if err := json.NewDecoder(server).Decode(&request); err != nil {
 		return 2
 	}
 	abandoned, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, _ = io.Copy(io.Discard, in)
+		_, _ = io.Copy(io.Discard, server)
 		close(abandoned)
 	}()
-	go func() { done <- answerMake(request, json.NewEncoder(out)) }()
+	go func() { done <- answerMake(request, json.NewEncoder(server)) }()
 	select {
 	case <-abandoned:
 		return 0

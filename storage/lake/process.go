@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // attributes are a way to start a process, and what the system denied it.
@@ -39,14 +38,15 @@ type process struct {
 	uses, replies int
 	in            io.WriteCloser
 	out           *bufio.Reader
-	said          outcry
-	ended         chan struct{}
+	// said is what its Go runtime reported of a crash.
+	said  outcry
+	ended chan struct{}
 	// lacks names the protections that the system did not allow.
 	lacks []string
 }
 
-// outcry keeps the first of what a worker says on its standard error, which is
-// where the cause stands.
+// outcry keeps the first of what a worker reports of a crash, which is where the
+// cause stands.
 type outcry struct {
 	mu  sync.Mutex
 	buf []byte
@@ -98,10 +98,10 @@ func startProcess(ctx context.Context, l launch) (*process, error) {
 		// thread waits for it.
 		runtime.LockOSThread()
 		defer close(p.ended)
-		cmd, err := p.start(l, files)
+		cmd, channel, err := p.start(l, files)
 		started <- err
 		if err == nil {
-			_ = cmd.Wait()
+			_ = channel.wait(cmd, &p.said)
 		}
 	}()
 	if err := <-started; err != nil {
@@ -128,8 +128,7 @@ func handOver(tables []Table) (files []*os.File, renamed []Table, err error) {
 			if err != nil {
 				return files, nil, fmt.Errorf("open table %q: %w", t.Name, err)
 			}
-			// The first that is inherited comes after standard error.
-			paths[i] = inherited(path, 3+len(files))
+			paths[i] = inherited(path, firstFileFD+len(files))
 			files = append(files, f)
 		}
 		t.Files = paths
@@ -138,45 +137,67 @@ func handOver(tables []Table) (files []*os.File, renamed []Table, err error) {
 	return files, renamed, nil
 }
 
-func (p *process) start(l launch, files []*os.File) (*exec.Cmd, error) {
+// start starts a worker in the best way that the system allows. The calling
+// thread must belong to it alone.
+func (p *process) start(l launch, files []*os.File) (*exec.Cmd, *channel, error) {
+	channel, err := newChannel()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.lacks = closeOnExec()
 	ways := processAttributes()
 	if l.open {
 		ways = ways[len(ways)-1:]
 	} else {
-		var err error
-		if p.lacks, err = confine(l.path, files); err != nil {
-			return nil, err
+		lacks, err := confine(l.path, files)
+		if err != nil {
+			channel.close()
+			return nil, nil, err
 		}
+		p.lacks = append(p.lacks, lacks...)
 	}
-	var last error
-	for _, way := range ways {
+	cmd, lacks, err := startIn(ways, channel, func() *exec.Cmd {
 		cmd := exec.Command(l.path, l.args...)
-		cmd.Args[0] = "parley"
 		cmd.Env = append([]string{}, l.env...)
 		cmd.Dir = "/"
-		cmd.SysProcAttr = &way.sys
-		cmd.Stderr = &p.said
 		cmd.ExtraFiles = files
-		// Nothing that a worker leaves behind may keep its end from being seen.
-		cmd.WaitDelay = time.Second
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			return nil, err
+		return cmd
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	p.lacks = append(p.lacks, lacks...)
+	p.pid, p.in, p.out = cmd.Process.Pid, channel, bufio.NewReader(channel)
+	return cmd, channel, nil
+}
+
+// startIn starts a process in the first of some ways that the system allows. Of
+// the server's files it has its ends of the channel, then the command's.
+func startIn(ways []attributes, channel *channel, command func() *exec.Cmd) (cmd *exec.Cmd, lacks []string, err error) {
+	for _, way := range ways {
+		cmd = command()
+		cmd.Args[0] = "parley"
+		cmd.SysProcAttr = &way.sys
+		channel.give(cmd)
+		if err = cmd.Start(); err == nil {
+			channel.started()
+			return cmd, way.lacks, nil
 		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return nil, err
-		}
-		if last = cmd.Start(); last == nil {
-			p.lacks = append(p.lacks, way.lacks...)
-			p.pid, p.in, p.out = cmd.Process.Pid, in, bufio.NewReader(out)
-			return cmd, nil
-		}
-		if !notAllowed(last) {
+		if !notAllowed(err) {
 			break
 		}
 	}
-	return nil, last
+	channel.close()
+	return nil, nil, err
+}
+
+// closeOnExec keeps workers from inheriting what the server was started with,
+// and says so where the system does not allow that.
+func closeOnExec() (lacks []string) {
+	if err := markInherited(); err != nil {
+		return []string{"closed descriptors"}
+	}
+	return nil
 }
 
 // notAllowed reports whether a process did not start because of how it was to.

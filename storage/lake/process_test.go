@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,28 +17,28 @@ import (
 )
 
 // lies are what a worker that is not ours any more might say.
-var lies = map[string]func(){
-	"garbage":  func() { fmt.Print(strings.Repeat("nonsense", 1000)) },
-	"silence":  func() {},
-	"huge":     func() { _, _ = os.Stdout.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
-	"promise":  func() { _, _ = os.Stdout.Write([]byte{0, 0xff, 0xff, 0xff, 'x'}) },
-	"not json": func() { _ = writeFrame(os.Stdout, append(binary.BigEndian.AppendUint32(nil, 3), "{{{"...)) },
-	"no head":  func() { _ = writeFrame(os.Stdout, []byte{0, 0, 9, 9, 1}) },
-	"more rows": func() {
+var lies = map[string]func(io.Writer){
+	"garbage":  func(w io.Writer) { fmt.Fprint(w, strings.Repeat("nonsense", 1000)) },
+	"silence":  func(io.Writer) {},
+	"huge":     func(w io.Writer) { _, _ = w.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
+	"promise":  func(w io.Writer) { _, _ = w.Write([]byte{0, 0xff, 0xff, 0xff, 'x'}) },
+	"not json": func(w io.Writer) { _ = writeFrame(w, append(binary.BigEndian.AppendUint32(nil, 3), "{{{"...)) },
+	"no head":  func(w io.Writer) { _ = writeFrame(w, []byte{0, 0, 9, 9, 1}) },
+	"more rows": func(w io.Writer) {
 		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`{}`), []byte(`{}`)})
-		_ = writeFrame(os.Stdout, payload)
+		_ = writeFrame(w, payload)
 	},
-	"no object": func() {
+	"no object": func(w io.Writer) {
 		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`[1]`)})
-		_ = writeFrame(os.Stdout, payload)
+		_ = writeFrame(w, payload)
 	},
-	"half a row": func() {
+	"half a row": func(w io.Writer) {
 		payload, _ := encodeReply(replyHead{}, [][]byte{[]byte(`{"a":1}`)})
-		_ = writeFrame(os.Stdout, payload[:len(payload)-2])
+		_ = writeFrame(w, payload[:len(payload)-2])
 	},
-	"wrong tree": func() {
+	"wrong tree": func(w io.Writer) {
 		payload, _ := encodeReply(replyHead{Tree: `{"error":false,"statements":[{"node":[]}]}`}, nil)
-		_ = writeFrame(os.Stdout, payload)
+		_ = writeFrame(w, payload)
 	},
 }
 
@@ -47,20 +48,21 @@ const honestTree = `{"error":false,"statements":[{"node":{"type":"SELECT_NODE","
 
 // liar is a worker that answers the first requests well, and then lies.
 func liar(kind string, honest int) {
-	_ = writeFrame(os.Stdout, []byte(`{"race":true}`))
-	in := bufio.NewReader(os.Stdin)
+	server := workerEnd()
+	_ = writeFrame(server, []byte(`{"race":true}`))
+	in := bufio.NewReader(server)
 	for n := 0; ; n++ {
 		if _, err := readFrame(in, maxRequest); err != nil {
 			return
 		}
 		if n < honest {
 			payload, _ := encodeReply(replyHead{Tree: honestTree}, nil)
-			_ = writeFrame(os.Stdout, payload)
+			_ = writeFrame(server, payload)
 			continue
 		}
-		lies[kind]()
+		lies[kind](server)
 		if kind != "silence" {
-			_ = os.Stdout.Close()
+			_ = server.Close()
 		}
 	}
 }

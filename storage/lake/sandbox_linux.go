@@ -3,6 +3,7 @@ package lake
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -270,6 +271,15 @@ func addressSpace(pid int) (uint64, error) {
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// markInherited has every descriptor of this process closed in programs that it
+// starts.
+func markInherited() error {
+	if unix.CloseRange(protocolFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	return markDescriptors()
 }
 
 // inherited is the name of a file that a process has open. Whoever opens it

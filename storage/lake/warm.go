@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// acquire gives a warm worker for the tables, or starts one in the place of one
+// acquire gives a warm worker of the user for the tables, or starts one in the place of one
 // that has fewer of their files, or of the one that has been idle longest.
 func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*process, error) {
-	key := p.key(q.Tables)
+	key := p.key(q.User, q.Tables)
 	for {
 		w, victim := p.pick(key, need)
 		if victim != nil {
@@ -104,7 +104,7 @@ func (p *Pool) retire(w *process) {
 	p.mu.Lock()
 	p.stats.Ended++
 	p.mu.Unlock()
-	p.config.Log.Debug("worker ended", "pid", w.pid, "uses", w.uses, "stderr", w.said.String())
+	p.config.Log.Debug("worker ended", "pid", w.pid, "uses", w.uses, "crash", w.said.String())
 }
 
 // start starts a worker for a query's tables, with the files of those that are
@@ -162,11 +162,13 @@ func (q Query) ready(named []string) (tables []Table, has map[string]bool, relea
 	return tables, has, release
 }
 
-// key names a set of tables at their versions.
-func (p *Pool) key(tables []Table) string {
+// key names a user and a set of tables at their versions. A worker is never for
+// two users: what one leaves behind in DuckDB, the other must not meet.
+func (p *Pool) key(user string, tables []Table) string {
 	sorted := slices.SortedFunc(slices.Values(tables), func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
 	// Encoding what holds strings and numbers alone cannot fail.
+	_ = json.NewEncoder(h).Encode(user)
 	_ = json.NewEncoder(h).Encode(sorted)
 	return hex.EncodeToString(h.Sum(nil))
 }

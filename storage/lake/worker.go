@@ -11,23 +11,24 @@ import (
 	"runtime/debug"
 )
 
-// WorkerMain is what a worker process runs: it answers the requests on in, one
-// after the other. The process ends with in, at once, whatever it is doing; when
-// WorkerMain returns, it is with the status to end with. in and out are the
-// process's standard input and output, and nothing else may use them.
-func WorkerMain(in io.Reader, out io.Writer) int {
+// WorkerMain is what a worker process runs: it answers the server's requests,
+// one after the other. The process ends with the server's end of the channel, at
+// once, whatever it is doing; when WorkerMain returns, it is with the status to
+// end with.
+func WorkerMain() int {
+	server := workerEnd()
 	// What queries hold lives in DuckDB's memory; Go's own is the rows on their
 	// way out.
 	debug.SetMemoryLimit(256 << 20)
 	greeting, err := json.Marshal(hello{Race: raceEnabled})
-	if err != nil || writeFrame(out, greeting) != nil {
+	if err != nil || writeFrame(server, greeting) != nil {
 		return 1
 	}
 	requests := make(chan request)
 	go func() {
 		// Reading goes on while a query runs, so that a worker whose server is
 		// gone ends at once and not with its query.
-		r := bufio.NewReader(in)
+		r := bufio.NewReader(server)
 		for {
 			payload, err := readFrame(r, maxRequest)
 			var req request
@@ -52,7 +53,7 @@ func WorkerMain(in io.Reader, out io.Writer) int {
 		if err != nil {
 			return 3
 		}
-		if err := writeFrame(out, payload); err != nil {
+		if err := writeFrame(server, payload); err != nil {
 			return 4
 		}
 	}
