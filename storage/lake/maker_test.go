@@ -129,6 +129,61 @@ func TestMakerTurns(t *testing.T) {
 	}
 }
 
+// What DuckDB may write to the disk goes by the size of its sources, and by what is
+// free.
+func TestSpillLimit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	small, large := filepath.Join(dir, "small"), filepath.Join(dir, "large")
+	if err := errors.Join(os.WriteFile(small, []byte("x"), 0o600), os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<43)); err != nil {
+		t.Fatal(err)
+	}
+	free, err := freeDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := makeRequest{Memory: frugal, Threads: 1, Sources: []ingest.Source{{Path: small}}, OutDir: dir}
+	if got, err := spillLimit(request); err != nil || got > minSpill+spillRatio {
+		t.Errorf("for a byte: %d, %v", got, err)
+	}
+	request.Sources[0].Path = large
+	// What is free changes meanwhile.
+	if got, err := spillLimit(request); err != nil || got <= 0 || got > free {
+		t.Errorf("for more than the disk has, of which %d are free: %d, %v", free, got, err)
+	}
+	request.Sources[0].Path = small
+	db, err := openMaker(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var set string
+	if err := db.QueryRow("SELECT current_setting('max_temp_directory_size')").Scan(&set); err != nil || set != "1.0 GiB" && free > 4<<30 {
+		t.Errorf("DuckDB has %s, %v", set, err)
+	}
+}
+
+// A file of some kilobytes that decodes to more than a gigabyte is refused, and
+// takes nothing of the disk.
+func TestMakerAmplification(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := parquet(t, dir, "wide", "SELECT repeat('x', 1000000) AS s FROM range(1100)")
+	info, err := os.Stat(table.Files[0])
+	if err != nil || info.Size() > 64<<10 {
+		t.Fatalf("a file of %d bytes, %v", info.Size(), err)
+	}
+	out := filepath.Join(dir, "out")
+	_, err = NewMaker(MakerConfig{}).Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: table.Files[0], Name: "wide.parquet"}}, OutDir: out})
+	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "wide.parquet decodes to too much: 1.0 GiB of values") {
+		t.Error(err)
+	}
+	if left := snapshot(t, out); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
 func until(t *testing.T, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -149,8 +204,8 @@ func TestMakerMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out")}
-	if made, err := NewMaker(MakerConfig{Memory: frugal}).Ingest(t.Context(), Turn{User: "alice"}, job); err == nil {
-		t.Errorf("with little memory alone: %+v", made)
+	if made, err := NewMaker(MakerConfig{Memory: frugal}).Ingest(t.Context(), Turn{User: "alice"}, job); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "more memory") {
+		t.Errorf("with little memory alone: %+v, %v", made, err)
 	}
 	if made, err := NewMaker(MakerConfig{}).Ingest(t.Context(), Turn{User: "alice"}, job); err != nil || made.Rows != 60 {
 		t.Errorf("made %+v, %v", made, err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -55,6 +56,8 @@ func answerMake(request makeRequest, replies *json.Encoder) error {
 	switch {
 	case errors.As(err, &said) && errors.Is(err, storage.ErrInvalid):
 		reply = makeReply{Refused: said.Message}
+	case err != nil && len(request.Files) == 0 && lacksMemory(err):
+		reply = makeReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
 	case err != nil:
 		reply = makeReply{Fault: err.Error()}
 	}
@@ -85,20 +88,43 @@ func doMake(ctx context.Context, request makeRequest, progress func(ingest.Progr
 	allowed := request.Memory
 	request.Memory = min(allowed, frugal)
 	result, err = makeWithin(ctx, request, progress)
-	if err != nil && request.Memory < allowed && newFault(duckMessage(err), faultQuery).Kind == faultMemory {
+	if err != nil && request.Memory < allowed && lacksMemory(err) {
 		request.Memory = allowed
 		result, err = makeWithin(ctx, request, progress)
 	}
 	return result, err
 }
 
-// duckMessage is what DuckDB said.
-func duckMessage(err error) string {
+// lacksMemory reports whether DuckDB needed more memory, or more of the disk in
+// its place, than it may use.
+func lacksMemory(err error) bool {
 	var said *duckdb.Error
-	if errors.As(err, &said) {
-		return said.Msg
+	return errors.As(err, &said) && newFault(said.Msg, faultQuery).Kind == faultMemory
+}
+
+const (
+	// minSpill and spillRatio are what DuckDB may write to the disk for want of
+	// memory: so much, and so many bytes for each of what it reads.
+	minSpill   = 1 << 30
+	spillRatio = 4
+)
+
+// spillLimit is how much of the disk DuckDB may take for want of memory: by the
+// size of what it reads, and at most half of what is free.
+func spillLimit(request makeRequest) (int64, error) {
+	var size int64
+	for _, path := range request.reads() {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, fmt.Errorf("look at a source: %w", err)
+		}
+		size += info.Size()
 	}
-	return ""
+	free, err := freeDisk(request.OutDir)
+	if err != nil {
+		return 0, fmt.Errorf("look at the disk: %w", err)
+	}
+	return min(minSpill+spillRatio*size, free/2), nil
 }
 
 // makeWithin makes files with the memory that the request names.
@@ -120,6 +146,10 @@ func makeWithin(ctx context.Context, request makeRequest, progress func(ingest.P
 // openMaker opens a DuckDB that reads and writes files here, and fetches
 // nothing.
 func openMaker(ctx context.Context, request makeRequest) (*sql.DB, error) {
+	spill, err := spillLimit(request)
+	if err != nil {
+		return nil, err
+	}
 	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
 	if err != nil {
 		return nil, fmt.Errorf("open DuckDB: %w", err)
@@ -130,7 +160,7 @@ func openMaker(ctx context.Context, request makeRequest) (*sql.DB, error) {
 		fmt.Sprintf("SET threads = %d", request.Threads),
 		"SET GLOBAL TimeZone = 'UTC'",
 		"SET temp_directory = " + quoteText(filepath.Join(request.OutDir, ".spill")),
-		"SET max_temp_directory_size = '20GiB'",
+		fmt.Sprintf("SET max_temp_directory_size = '%dB'", spill),
 		"SET lock_configuration = true",
 	} {
 		if _, err := db.ExecContext(ctx, setting); err != nil {

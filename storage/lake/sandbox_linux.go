@@ -273,6 +273,15 @@ func killGroup(pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
+// freeDisk gives how many bytes of a folder's disk this process may still use.
+func freeDisk(folder string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil {
+		return 0, err
+	}
+	return int64(fs.Bavail) * fs.Bsize, nil
+}
+
 // markInherited has every descriptor of this process closed in programs that it
 // starts.
 func markInherited() error {

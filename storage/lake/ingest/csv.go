@@ -153,5 +153,6 @@ func (t *table) measure(path string) error {
 		return fmt.Errorf("look at source: %w", err)
 	}
 	t.bytes = info.Size()
+	t.content, t.decoded = t.bytes, t.bytes
 	return nil
 }

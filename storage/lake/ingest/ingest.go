@@ -12,8 +12,8 @@ import (
 	"parley/storage"
 )
 
-// DefaultMaxUnpacked is how many bytes a gzipped source may unpack to unless
-// the job says otherwise.
+// DefaultMaxUnpacked is how many bytes a gzipped source may unpack to at most
+// unless the job says otherwise; a small one may unpack to less.
 const DefaultMaxUnpacked = 10 << 30
 
 // DefaultMaxFileBytes is about how large a Parquet file gets unless the job says
@@ -140,6 +140,9 @@ type run struct {
 	work     string
 	temps    int
 	progress meter
+	// unpacked is what gzipped sources have unpacked to, read the size of the
+	// sources that have been checked, decoded what their values take.
+	unpacked, read, decoded int64
 }
 
 // table is a source that has been checked.
@@ -149,6 +152,9 @@ type table struct {
 	columns []storage.Column
 	rows    int64
 	bytes   int64
+	// content is how many bytes its values have, decoded what they take in
+	// memory.
+	content, decoded int64
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// Careful asks for the slow and sure way, where there is one.
@@ -180,6 +186,7 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 			return nil, refuse("%s has no rows", t.name)
 		}
 		tables = append(tables, t)
+		r.read, r.decoded = r.read+t.bytes, r.decoded+t.decoded
 	}
 	return tables, nil
 }

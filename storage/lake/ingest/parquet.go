@@ -11,14 +11,17 @@ import (
 // checkParquet reads a Parquet file's columns and brings their types down to the
 // few that columns have. The file's pages are checked when they are read.
 func (r *run) checkParquet(ctx context.Context, path, name string) (*table, error) {
+	t := &table{name: name}
+	if err := t.measure(path); err != nil {
+		return nil, err
+	}
 	from := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", literal(path))
 	raw, err := describeColumns(ctx, r.db, from)
 	if err != nil {
-		return nil, r.badParquet(ctx, name)
+		return nil, r.badParquet(ctx, name, err)
 	}
-	rows, err := fileRows(ctx, r.db, path)
-	if err != nil {
-		return nil, r.badParquet(ctx, name)
+	if t.rows, err = r.checkFooter(ctx, path, name, t.bytes); err != nil {
+		return nil, err
 	}
 	if len(raw) > storage.MaxColumns {
 		return nil, refuse("%s has more than %d columns", name, storage.MaxColumns)
@@ -31,7 +34,6 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &table{name: name, rows: rows}
 	casts := make([]string, len(raw))
 	for i, c := range raw {
 		typ, cast, ok := parquetType(c.Type, identifier(c.Name))
@@ -41,6 +43,14 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
 		casts[i] = cast
 	}
+	decoded, err := r.measureValues(ctx, t, from, casts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkDecoded(name, decoded, t.bytes); err != nil {
+		return nil, err
+	}
+	t.content, t.decoded = int64(decoded), int64(decoded)
 	if err := r.proveParquet(ctx, t, from, casts); err != nil {
 		return nil, err
 	}
@@ -53,9 +63,6 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 			}
 		}
 		return from, exprs
-	}
-	if err := t.measure(path); err != nil {
-		return nil, err
 	}
 	r.progress.checked(t.bytes, t.rows)
 	return t, nil
@@ -71,7 +78,7 @@ func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []s
 	}
 	rows, err := r.db.QueryContext(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+from)
 	if err != nil {
-		return r.badParquet(ctx, t.name)
+		return r.badParquet(ctx, t.name, err)
 	}
 	defer rows.Close()
 	values := make([]int64, len(casts))
@@ -84,8 +91,8 @@ func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []s
 			return fmt.Errorf("count values: %w", err)
 		}
 	}
-	if rows.Err() != nil {
-		return r.badParquet(ctx, t.name)
+	if err := rows.Err(); err != nil {
+		return r.badParquet(ctx, t.name, err)
 	}
 	for i, n := range values {
 		if n == 0 {
@@ -95,9 +102,13 @@ func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []s
 	return nil
 }
 
-func (r *run) badParquet(ctx context.Context, name string) error {
+// badParquet is for a file that DuckDB cannot read, unless it lacked memory.
+func (r *run) badParquet(ctx context.Context, name string, cause error) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if cause != nil && strings.Contains(cause.Error(), "Out of Memory Error") {
+		return fmt.Errorf("read Parquet: %w", cause)
 	}
 	return refuse("%s is damaged, or not a Parquet file that can be read", name)
 }

@@ -40,7 +40,8 @@ func (r *run) unpack(ctx context.Context, path, name string) (string, error) {
 		return "", fmt.Errorf("make file to unpack into: %w", err)
 	}
 	defer out.Close()
-	limited := &io.LimitedReader{R: unzip, N: r.job.MaxUnpacked + 1}
+	limit := min(r.job.MaxUnpacked, decodedLimit(r.progress.now.Total)-r.unpacked)
+	limited := &io.LimitedReader{R: unzip, N: limit + 1}
 	if _, err := io.Copy(onlyWriter{out}, &contextReader{ctx, limited}); err != nil {
 		var corrupt *gzipError
 		switch {
@@ -52,11 +53,12 @@ func (r *run) unpack(ctx context.Context, path, name string) (string, error) {
 		return "", fmt.Errorf("unpack source: %w", err)
 	}
 	if limited.N <= 0 {
-		return "", refuse("%s unpacks to more than %d bytes, the most that is read", name, r.job.MaxUnpacked)
+		return "", refuse("%s unpacks to more than %d bytes, the most that is read", name, limit)
 	}
 	if err := out.Close(); err != nil {
 		return "", fmt.Errorf("unpack source: %w", err)
 	}
+	r.unpacked += limit + 1 - limited.N
 	return unpacked, nil
 }
 

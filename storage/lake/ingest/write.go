@@ -14,8 +14,8 @@ import (
 	"parley/storage"
 )
 
-// A row group holds at most this many rows, and about this many bytes of the
-// source: the writer keeps some of them in memory.
+// A row group holds at most this many rows, and about this many bytes of
+// values: the writer keeps some of them in memory.
 const (
 	groupRows  = 122_880
 	groupBytes = 64 << 20
@@ -85,7 +85,7 @@ func (r *run) write(ctx context.Context, tables []*table, columns []storage.Colu
 	var want, bytes int64
 	for _, t := range tables {
 		want += t.rows
-		bytes += t.bytes
+		bytes += t.content
 	}
 	group := max(2048, min(groupRows, groupBytes/(bytes/want+1)))
 	// What the check allows, DuckDB should read. Where its parallel reader

@@ -1,0 +1,105 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// A small file can stand for very many values: gzip and Parquet repeat a value
+// for next to nothing, and an empty JSON object is a row of all columns. So what
+// a source decodes to is bounded by its size.
+const (
+	// decodedRatio is the most bytes that a byte of the sources may decode to,
+	// unless all of them decode to less than minDecoded.
+	decodedRatio = 200
+	minDecoded   = 1 << 30
+	// maxDecoded is the most bytes that sources may decode to.
+	maxDecoded = 100 << 30
+	// valueBytes is what a value takes, whatever it is.
+	valueBytes = 8
+)
+
+// decodedLimit is how many bytes sources of a size may decode to.
+func decodedLimit(size int64) int64 {
+	return min(max(minDecoded, size*decodedRatio), maxDecoded)
+}
+
+// checkDecoded refuses a source that, with those before it, decodes to too much
+// for their size.
+func (r *run) checkDecoded(name string, decoded float64, size int64) error {
+	decoded, size = decoded+float64(r.decoded), size+r.read
+	limit := decodedLimit(size)
+	if decoded <= float64(limit) {
+		return nil
+	}
+	return refuse("%s decodes to too much: %.1f GiB of values from %d bytes, where at most %.1f GiB are read",
+		name, decoded/(1<<30), size, float64(limit)/(1<<30))
+}
+
+// checkFooter refuses a Parquet file whose footer says that it decodes to too
+// much, before any of it is read. It gives the rows.
+func (r *run) checkFooter(ctx context.Context, path, name string, size int64) (rows int64, err error) {
+	found, err := r.db.QueryContext(ctx, fmt.Sprintf(`
+SELECT CAST(coalesce(sum(rows), 0) AS DOUBLE), CAST(coalesce(sum("values"), 0) AS DOUBLE), CAST(coalesce(sum(bytes), 0) AS DOUBLE)
+FROM (
+	SELECT row_group_id, max(row_group_num_rows) AS rows, sum(greatest(num_values, row_group_num_rows, 0)) AS "values",
+		sum(greatest(total_uncompressed_size, 0)) AS bytes
+	FROM parquet_metadata(%s)
+	GROUP BY row_group_id
+)`, literal(path)))
+	if err != nil {
+		return 0, r.badParquet(ctx, name, err)
+	}
+	defer found.Close()
+	var counted, values, bytes float64
+	for found.Next() {
+		if err := found.Scan(&counted, &values, &bytes); err != nil {
+			return 0, fmt.Errorf("read a footer: %w", err)
+		}
+	}
+	if err := found.Err(); err != nil {
+		return 0, r.badParquet(ctx, name, err)
+	}
+	if rows, err = fileRows(ctx, r.db, path); err != nil || float64(rows) != counted {
+		return 0, r.badParquet(ctx, name, err)
+	}
+	return rows, r.checkDecoded(name, max(values*valueBytes, bytes), size)
+}
+
+// measureValues gives the bytes that the values of a Parquet file take. The
+// footer cannot be believed, and does not count a value that is repeated.
+// Lengths are found without the values, so that this is fast where hashing them
+// would not be.
+func (r *run) measureValues(ctx context.Context, t *table, from string, casts []string) (float64, error) {
+	decoded := float64(t.rows) * float64(len(casts)) * valueBytes
+	var lengths []string
+	for i, c := range t.columns {
+		switch {
+		case c.Type == typeVarchar || c.Type == typeJSON:
+			lengths = append(lengths, fmt.Sprintf("coalesce(sum(strlen(%s)), 0)", casts[i]))
+		case c.Type == typeBlob:
+			lengths = append(lengths, fmt.Sprintf("coalesce(sum(octet_length(%s)), 0)", casts[i]))
+		case isNested(c.Type):
+			lengths = append(lengths, fmt.Sprintf("coalesce(sum(strlen(CAST(%s AS VARCHAR))), 0)", casts[i]))
+		}
+	}
+	if len(lengths) == 0 {
+		return decoded, nil
+	}
+	rows, err := r.db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(%s AS DOUBLE) FROM %s", strings.Join(lengths, " + "), from))
+	if err != nil {
+		return 0, r.badParquet(ctx, t.name, err)
+	}
+	defer rows.Close()
+	var length float64
+	for rows.Next() {
+		if err := rows.Scan(&length); err != nil {
+			return 0, fmt.Errorf("measure values: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, r.badParquet(ctx, t.name, err)
+	}
+	return decoded + length, nil
+}

@@ -1,0 +1,74 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// Files of some kilobytes that stand for gigabytes are refused before they are
+// written anywhere.
+func TestAmplification(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	sparse := `{"k0":1`
+	for i := range 1_000 {
+		sparse += `,"c` + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + `":1`
+	}
+	for name, source := range map[string]ingest.Source{
+		"a number, often":    l.parquet("numbers.parquet", "SELECT "+strings.Repeat("1, ", 149)+"1 FROM range(1000000)"),
+		"a wide text, often": l.parquet("texts.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)"),
+		"binary data":        l.parquet("binary.parquet", "SELECT repeat('x', 1000000)::BLOB AS s FROM range(1100)"),
+		"empty objects":      l.file("sparse.json", sparse+"}\n"+strings.Repeat("{}\n", 300_000)),
+	} {
+		info, err := os.Stat(source.Path)
+		if err != nil || info.Size() > 2<<20 {
+			t.Fatalf("%s: %d bytes, %v", name, info.Size(), err)
+		}
+		out := l.folder()
+		_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, OutDir: out})
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), source.Name+" decodes to too much: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Each is small enough, all together are not.
+	part := l.parquet("part.parquet", "SELECT repeat('x', 1000000) AS s FROM range(600)")
+	if _, err := l.run(ingest.Job{Sources: []ingest.Source{part, part}}); err == nil || !strings.Contains(err.Error(), "decodes to too much: 1.1 GiB") {
+		t.Errorf("two together: %v", err)
+	}
+}
+
+// A footer that says less than the file has is not believed.
+func TestFooterLies(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	const rows = 1_000_003
+	source := l.parquet("honest.parquet", "SELECT 1 AS a, 2 AS b FROM range(1000003)")
+	content, err := os.ReadFile(source.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The footer is in Thrift's compact protocol: numbers are zigzag varints.
+	size := int(binary.LittleEndian.Uint32(content[len(content)-8:]))
+	footer := content[len(content)-8-size:]
+	at := bytes.Index(footer, binary.AppendVarint(nil, rows))
+	if at < 0 {
+		t.Fatal("the footer has no number of rows")
+	}
+	copy(footer[at:], binary.AppendVarint(nil, 20_000)) // as many bytes
+	path := filepath.Join(l.dir, "lie.parquet")
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.run(ingest.Job{Sources: []ingest.Source{{Path: path, Name: "lie.parquet"}}})
+	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("fewer rows: %v", err)
+	}
+}
