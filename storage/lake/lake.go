@@ -39,7 +39,7 @@ type Query struct {
 	// Timeout bounds the work, but not the waiting for a worker; zero stands for
 	// the default.
 	Timeout time.Duration
-	// User is whose query it is: users take turns.
+	// User is whose query it is: users take turns, and share no worker.
 	User string
 }
 
