@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -66,6 +67,9 @@ type part struct {
 // scans them on several cores, and adds what they found in order.
 func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, checked func(bytes, rows int64)) (*csvBlock, error) {
 	ctx, cancel := context.WithCancel(ctx)
+	// The caller reads the same file next, or closes it: nothing may read on.
+	var group sync.WaitGroup
+	defer group.Wait()
 	defer cancel()
 	workers := max(1, min(runtime.GOMAXPROCS(0), 4))
 	// The queue holds parts in order; its size bounds the memory.
@@ -74,7 +78,7 @@ func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, checked fun
 	spare := make(chan []byte, 2*workers+2)
 	readErr := make(chan error, 1)
 
-	go func() {
+	group.Go(func() {
 		defer close(queue)
 		defer close(work)
 		readErr <- cutFile(in, spare, func(p *part) bool {
@@ -90,15 +94,15 @@ func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, checked fun
 			}
 			return true
 		})
-	}()
+	})
 	for range workers {
-		go func() {
+		group.Go(func() {
 			for p := range work {
 				p.found = s.newBlock()
 				p.rest = len(p.buf) - s.scanChecked(p.found, p.buf, p.final)
 				close(p.done)
 			}
-		}()
+		})
 	}
 
 	whole := s.newBlock()

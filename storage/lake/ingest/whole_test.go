@@ -69,6 +69,23 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// A quote out of place early in a file is found while later blocks are read. The
+// scan in sequence still gets every byte, from the first record on.
+func TestStrayQuoteInAnEarlyBlock(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	content := "id,size\n0,5\" pipe\n" + lines(1_500_000, "%d,some length\n")
+	if blocks := len(content) / (4 << 20); blocks < 6 {
+		t.Fatalf("the file has %d blocks", blocks)
+	}
+	file := l.file("x.csv", content)
+	for range 3 {
+		if result := l.mustRun(ingest.Job{Sources: []ingest.Source{file}}); result.Rows != 1_500_001 {
+			t.Fatalf("got %d rows", result.Rows)
+		}
+	}
+}
+
 // Quotes out of place, deep in a file of several blocks, are text; records are
 // then found one by one.
 func TestStrayQuotes(t *testing.T) {
