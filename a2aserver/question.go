@@ -20,9 +20,6 @@ const (
 	helperPromptKey = "helperPrompt"
 )
 
-// self stands for the acting user.
-const self = "self"
-
 // maxSetting is the longest name of a model or provider, and maxPrompt the
 // longest guidance, in bytes.
 const (
@@ -130,7 +127,7 @@ func toNamespace(caller storage.Caller, metadata map[string]any) (storage.Namesp
 		owner, both = named, true
 	}
 	if !both {
-		owner = self
+		owner = storage.Self
 	}
 	ref := storage.NamespaceRef{Owner: actor(caller, owner), Name: name}
 	if storage.CheckUsername(ref.Owner) != "" || storage.CheckName(ref.Name) != "" {
@@ -141,10 +138,10 @@ func toNamespace(caller storage.Caller, metadata map[string]any) (storage.Namesp
 
 // actor gives the user whom a name in a request means.
 func actor(caller storage.Caller, name string) string {
-	if strings.EqualFold(name, self) {
+	if name = storage.NormalUsername(name); name == storage.Self {
 		return caller.Username
 	}
-	return storage.NormalUsername(name)
+	return name
 }
 
 // checkConfig checks how the answer is wanted.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Self stands for the acting user wherever a username is asked for, so nobody
@@ -29,22 +31,29 @@ func CheckName(name string) string {
 }
 
 // NormalUsername gives the form in which usernames are kept and compared: lower
-// case. The few letters beyond ASCII that would become an ASCII one stay as
-// they are, so that nobody passes for somebody else.
+// case, in Unicode's normal form C. The few letters beyond ASCII whose lower case
+// is ASCII stay as they are, so that nobody passes for somebody else. A name that
+// CheckUsername refuses may stay as it is.
 func NormalUsername(name string) string {
-	if !utf8.ValidString(name) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, composesToASCII) {
 		return name
 	}
-	return strings.Map(func(r rune) rune {
+	return norm.NFC.String(strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
 			return lower
 		}
 		return r
-	}, name)
+	}, norm.NFC.String(name)))
 }
 
-// CheckUsername returns what is wrong with a username, "" when it is right.
-// Which users exist is known to the identity provider alone.
+// composesToASCII reports whether a character beyond ASCII has an ASCII one as its
+// normal form: the Kelvin sign and two others.
+func composesToASCII(r rune) bool {
+	return r >= utf8.RuneSelf && norm.NFC.String(string(r))[0] < utf8.RuneSelf
+}
+
+// CheckUsername returns what is wrong with a username in its normal form, "" when
+// it is right. Which users exist is known to the identity provider alone.
 func CheckUsername(name string) string {
 	switch {
 	case name == "":
@@ -57,9 +66,17 @@ func CheckUsername(name string) string {
 		return "must not be 'self', which stands for the acting user"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '/' }):
 		return "must not hold blanks, control characters or '/'"
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, invisible...) }):
+		return "must not hold invisible characters"
+	case !norm.NFC.IsNormalString(name):
+		return "must be in Unicode normal form C"
 	}
 	return ""
 }
+
+// invisible are the characters that names could differ by without looking
+// different, or that change how what follows looks.
+var invisible = []*unicode.RangeTable{unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
 
 // CheckText returns what is wrong with free text of at most limit characters,
 // "" when it is right. Characters are Unicode code points.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"parley/storage"
 )
 
@@ -27,6 +29,9 @@ func TestCheckUsername(t *testing.T) {
 		"alice": true, "alice@example.com": true, "auth0|x": true, "ärzte": true, strings.Repeat("ä", 256): true,
 		"": false, "self": false, "a b": false, "a/b": false, "a\x00": false, "a\x7f": false, "\xff": false,
 		"a\u2028b": false, strings.Repeat("x", 257): false,
+		"a\u200bb": false, "a\u200d": false, "\ufeffa": false, "a\u00adb": false, "\u202ea": false, "a\u2066": false, "a\u061c": false,
+		"a\u034fb": false, "\u3164": false, "a\ufe0f": false, "a\U000e0041": false,
+		"jose\u0301": false, "\u212aate": false, "jos\u00e9": true, "\u4e2d\u6587": true, "h\u0332": true,
 	} {
 		if problem := storage.CheckUsername(name); (problem == "") != valid {
 			t.Errorf("%.20q: %q", name, problem)
@@ -38,9 +43,33 @@ func TestNormalUsername(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"Alice": "alice", "ÄRZTE": "ärzte", "\u212Aate": "\u212Aate", "\u0130da": "\u0130da", "\xff": "\xff", "SELF": "self",
+		"Jose\u0301": "jos\u00e9", "JOS\u00c9": "jos\u00e9", "I\u0307da": "\u0130da", "H\u0331": "\u1e96", "\u212bsa": "\u00e5sa",
 	} {
 		if got := storage.NormalUsername(name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A name has one normal form, however its characters were put together, and it is
+// never another user's name in ASCII.
+func TestNormalUsernameIsOne(t *testing.T) {
+	t.Parallel()
+	for r := rune(0x21); r < 0x3000; r++ {
+		for _, name := range []string{string(r), string(r) + "\u0307", string(r) + "\u0331\u0301"} {
+			normal := storage.NormalUsername(name)
+			if storage.CheckUsername(normal) != "" {
+				continue
+			}
+			if again := storage.NormalUsername(normal); again != normal {
+				t.Errorf("%+q becomes %+q, then %+q", name, normal, again)
+			}
+			if apart := storage.NormalUsername(norm.NFD.String(name)); apart != normal {
+				t.Errorf("%+q becomes %+q, taken apart %+q", name, normal, apart)
+			}
+			if r >= utf8.RuneSelf && normal[0] < utf8.RuneSelf && norm.NFD.String(name)[0] >= utf8.RuneSelf {
+				t.Errorf("%+q becomes %+q", name, normal)
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (r dataRef) check() error {
 func quoted(text string) string { return "'" + text + "'" }
 
 // own reports whether it is the acting user's.
-func (r dataRef) own() bool { return strings.EqualFold(r.owner, storage.Self) }
+func (r dataRef) own() bool { return storage.NormalUsername(r.owner) == storage.Self }
 
 // path is the thing's, behind what is done with it.
 func (r dataRef) path(operation string) string {
