@@ -1,6 +1,9 @@
 // Rows as a file that a spreadsheet opens.
 import { cellText, fieldsOf, isWrittenNumber, type Row } from './rows';
 
+/** A sign that begins a formula, full-width or not, also after blanks; and blanks that spreadsheets take for one. */
+const formula = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/;
+
 /** toCSV writes rows by RFC 4180. A text that a spreadsheet would run as a formula gets a quote before it. */
 export function toCSV(rows: Row[]): string {
   const names = fieldsOf(rows).map((field) => field.name);
@@ -10,6 +13,6 @@ export function toCSV(rows: Row[]): string {
 
 function cell(value: unknown): string {
   let text = cellText(value);
-  if (typeof value !== 'number' && !isWrittenNumber(value) && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+  if (typeof value !== 'number' && !isWrittenNumber(value) && formula.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -48,9 +48,10 @@ describe('a CSV file', () => {
     expect(toCSV([{ a: 'x, "y"\nz', b: null, __metadata: {} }, { a: { k: [1] }, b: true }])).toBe('a,b\r\n"x, ""y""\nz",\r\n"{""k"":[1]}",true\r\n');
   });
   test('holds no formula', () => {
-    const texts = ['=1+1', '+1', '-1x', '@a', '\tx', '\rx', '-2+3'];
+    const texts = ['=1+1', '+1', '-1x', '@a', '\tx', '\rx', '-2+3', '\nx', '＝1+1', '＋1', '－1', '＠a', ' =1+1', '\u00a0\u3000＝1', ' -1'];
     for (const text of texts) expect(toCSV([{ a: text }])).toMatch(/\r\n"?'/);
     expect(toCSV([{ '=a': 1 }])).toBe("'=a\r\n1\r\n");
+    expect(toCSV([{ a: ' x-1', b: 'a=b', c: '1 + 1' }])).toBe('a,b,c\r\n x-1,a=b,1 + 1\r\n');
   });
   test('keeps numbers, written ones too', () => {
     expect(toCSV([{ a: -1, b: '-12345678901234567890', c: '-1.50' }])).toBe('a,b,c\r\n-1,-12345678901234567890,-1.50\r\n');

@@ -54,6 +54,12 @@ describe('a link with a token', () => {
     const p = await page(`#token=${jwt('alice')}`);
     expect([p.user.value, p.address()]).toEqual(['alice', '']);
   });
+  test('names the user as the server does', async () => {
+    const p = await page('');
+    expect(p.usernameOf(jwt('Ann'), '')).toBe('ann');
+    const claims = new TextEncoder().encode(JSON.stringify({ sub: 'Jose\u0301' }));
+    expect(p.usernameOf(`e30.${btoa(String.fromCharCode(...claims))}.x`, '')).toBe('jos\u00e9');
+  });
   test('signs in where the page is open', async () => {
     const p = await page('#/bob/garden');
     p.open(`#token=${jwt('alice')}`);

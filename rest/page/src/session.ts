@@ -24,7 +24,7 @@ export function usernameOf(jwt: string, claim: string): string {
     const claims = JSON.parse(new TextDecoder().decode(bytes));
     const own = claims.iss === 'parley/user-token';
     const name = own ? claims.sub : claim ? claims[claim] : (claims.preferred_username ?? claims.sub);
-    return typeof name === 'string' ? name.trim().toLowerCase() : '';
+    return typeof name === 'string' ? name.trim().toLowerCase().normalize('NFC') : '';
   } catch {
     return '';
   }
