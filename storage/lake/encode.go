@@ -196,6 +196,35 @@ func appendDocument(buf []byte, s string) []byte {
 	return out.Bytes()
 }
 
+// maxNesting is how many levels of arrays and objects a cell may have: clients'
+// parsers refuse what is nested much deeper. One with more is written as text.
+const maxNesting = 100
+
+// nestsDeeper reports whether a JSON value has more than limit levels of arrays
+// and objects.
+func nestsDeeper(value []byte, limit int) bool {
+	if value[0] != '[' && value[0] != '{' {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
+
 // appendScore appends what ends a row: its score, from 0 to 1.
 func appendScore(buf []byte, score float64) []byte {
 	buf = append(buf, `"__metadata":{"score":`...)

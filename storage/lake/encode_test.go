@@ -47,6 +47,28 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// A cell that is nested too deep for clients' parsers is text.
+func TestDeepCells(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	lists := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	quoted := func(json string) string { return string(appendText(nil, json)) }
+	objects := strings.Repeat(`{"a":`, 101) + `"}"` + strings.Repeat("}", 101)
+	brackets := `["` + strings.Repeat("[{", 200) + `\\\"[",[]]`
+	for expression, want := range map[string]string{
+		"'" + lists(100) + "'::JSON":   lists(100),
+		"'" + lists(101) + "'::JSON":   quoted(lists(101)),
+		"'" + objects + "'::JSON":      quoted(objects),
+		"'" + brackets + "'::JSON":     brackets,
+		"['" + lists(99) + "'::JSON]":  "[" + lists(99) + "]",
+		"['" + lists(100) + "'::JSON]": quoted("[" + lists(100) + "]"),
+	} {
+		if got := s.rows(t, "SELECT "+expression+" AS v"); got != `{"v":`+want+`,"__metadata":{"score":1.0}}` {
+			t.Errorf("%s: got %s, want %s", expression, got, want)
+		}
+	}
+}
+
 func TestColumnsOfResults(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)

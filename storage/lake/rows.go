@@ -89,7 +89,12 @@ func (w *rowWriter) append(buf []byte, row uint64) []byte {
 			continue
 		}
 		buf = append(buf, w.keys[i]...)
-		buf = append(value(buf, row), ',')
+		at := len(buf)
+		buf = value(buf, row)
+		if nestsDeeper(buf[at:], maxNesting) {
+			buf = appendText(buf[:at], string(buf[at:]))
+		}
+		buf = append(buf, ',')
 	}
 	return append(appendScore(buf, score), '}')
 }
