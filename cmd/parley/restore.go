@@ -154,6 +154,8 @@ func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 	return err
 }
 
+// unpackFile writes a file with the mode that it has in a data folder, whatever
+// the archive or the umask says.
 func unpackFile(root *os.Root, name string, content io.Reader) error {
 	mode := os.FileMode(0o600)
 	if strings.HasPrefix(name, objectsDir+"/") {
@@ -163,7 +165,10 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(file, content); err == nil {
+	if err = file.Chmod(mode); err == nil {
+		_, err = io.Copy(file, content)
+	}
+	if err == nil {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())

@@ -27,7 +27,8 @@ const (
 const (
 	// minSecret is the least a signing key has to have.
 	minSecret = 32
-	// objectMode lets nobody write to an object, once it is there.
+	// objectMode lets nobody write to an object, once it is there, and processes of
+	// another user read one that they are shown.
 	objectMode = 0o444
 	// defaultStall is how long 64 KiB may take to come in.
 	defaultStall = time.Minute
@@ -162,6 +163,18 @@ func stage(upload Upload) string {
 }
 
 func whole(key string) string { return wholeTree + "/" + key }
+
+// create makes the file that becomes an object. The umask does not count.
+func (f *Folder) create(name string) (*os.File, error) {
+	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(objectMode); err != nil {
+		return nil, errors.Join(err, file.Close(), f.root.Remove(name))
+	}
+	return file, nil
+}
 
 // place moves a finished file to where objects are, safe against power loss.
 func (f *Folder) place(ctx context.Context, from, key string) error {

@@ -79,7 +79,7 @@ func (f *Folder) isCompleted(upload Upload, plan Plan, etag string) bool {
 func (f *Folder) assemble(ctx context.Context, upload Upload, plan Plan, etags []string) (err error) {
 	dir := stage(upload)
 	name := path.Join(dir, assemblyFiles+rand.Text())
-	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
+	file, err := f.create(name)
 	if err != nil {
 		return failed(ctx, err, "make the object %q", upload.Key)
 	}

@@ -40,7 +40,7 @@ func (f *Folder) PutFile(ctx context.Context, key, name string) (Object, error) 
 }
 
 func (f *Folder) write(ctx context.Context, name string, from io.Reader, size int64) error {
-	to, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
+	to, err := f.create(name)
 	if err != nil {
 		return err
 	}
