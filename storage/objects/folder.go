@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -70,10 +72,10 @@ const PartPath = "/objects/parts"
 // Folder is a Store in a folder on disk. What it has said it keeps, it keeps
 // through a loss of power.
 type Folder struct {
-	root  *os.Root
-	cfg   FolderConfig
-	locks locks
-	line  *fair.Line
+	opened atomic.Pointer[os.Root]
+	cfg    FolderConfig
+	locks  locks
+	line   *fair.Line
 }
 
 var _ Store = (*Folder)(nil)
@@ -108,17 +110,49 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the object folder: %w", err)
 	}
-	f := &Folder{root: root, cfg: cfg, line: fair.New(cfg.Turns)}
+	f := &Folder{cfg: cfg, line: fair.New(cfg.Turns)}
+	f.opened.Store(root)
 	for _, tree := range []string{wholeTree, stageTree} {
-		if err := f.mkdirs(tree); err != nil {
+		if err := f.mkdir(".", tree); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the object folder: %w", err), root.Close())
 		}
 	}
 	return f, nil
 }
 
+// root is the folder that is open.
+func (f *Folder) root() *os.Root { return f.opened.Load() }
+
+// inPlace is ErrUnavailable when the folder, or a tree in it, is gone. Neither is
+// made anew: what the records name would be missing in it. One that is back is
+// opened, for the next operation.
+func (f *Folder) inPlace(ctx context.Context) error {
+	there, err := os.Stat(f.cfg.Dir)
+	if err != nil {
+		return failed(ctx, err, "find the object folder")
+	}
+	for _, tree := range []string{wholeTree, stageTree} {
+		if _, err := os.Stat(filepath.Join(f.cfg.Dir, tree)); err != nil {
+			return failed(ctx, err, "find the object folder's %s", tree)
+		}
+	}
+	was := f.root()
+	if opened, err := was.Stat("."); err == nil && os.SameFile(opened, there) {
+		return nil
+	}
+	root, err := os.OpenRoot(f.cfg.Dir)
+	if err != nil {
+		return failed(ctx, err, "open the object folder")
+	}
+	if !f.opened.CompareAndSwap(was, root) {
+		_ = root.Close() // somebody else was faster
+	}
+	// The old one may still be in use, and is closed when it is not.
+	return failed(ctx, errors.New("another folder is in its place now"), "use the object folder")
+}
+
 // Close lets go of the folder. Nothing may be under way.
-func (f *Folder) Close() error { return f.root.Close() }
+func (f *Folder) Close() error { return f.root().Close() }
 
 // Turns says how many parts are coming in, and how many wait for that.
 func (f *Folder) Turns() fair.Stats { return f.line.Stats() }
@@ -134,11 +168,14 @@ func (f *Folder) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := f.inPlace(ctx); err != nil {
+		return err
+	}
 	probe := path.Join(stageTree, "put-"+rand.Text())
-	if err := f.root.WriteFile(probe, nil, 0o600); err != nil {
+	if err := f.root().WriteFile(probe, nil, 0o600); err != nil {
 		return failed(ctx, err, "write to the object folder")
 	}
-	if err := f.root.Remove(probe); err != nil {
+	if err := f.root().Remove(probe); err != nil {
 		return failed(ctx, err, "write to the object folder")
 	}
 	return nil
@@ -166,12 +203,12 @@ func whole(key string) string { return wholeTree + "/" + key }
 
 // create makes the file that becomes an object. The umask does not count.
 func (f *Folder) create(name string) (*os.File, error) {
-	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
+	file, err := f.root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
 	if err != nil {
 		return nil, err
 	}
 	if err := file.Chmod(objectMode); err != nil {
-		return nil, errors.Join(err, file.Close(), f.root.Remove(name))
+		return nil, errors.Join(err, file.Close(), f.root().Remove(name))
 	}
 	return file, nil
 }
@@ -182,7 +219,7 @@ func (f *Folder) place(ctx context.Context, from, key string) error {
 	for {
 		err := f.mkdirs(path.Dir(to))
 		if err == nil {
-			err = f.root.Rename(from, to)
+			err = f.root().Rename(from, to)
 		}
 		if err == nil {
 			// Gone again means deleted again, folder and all.
@@ -193,7 +230,7 @@ func (f *Folder) place(ctx context.Context, from, key string) error {
 			return nil
 		case ctx.Err() != nil:
 			return failed(ctx, err, "put object %q in its place", key)
-		case missing(err) && !blocked(err) && f.exists(from):
+		case missing(err) && !blocked(err) && f.exists(from) && f.exists(wholeTree):
 			// Delete has just removed a folder that had become empty.
 		case blocked(err):
 			return storage.Errorf(storage.ErrConflict, "another object's key is the beginning of %q, or it of theirs", key)
@@ -203,31 +240,40 @@ func (f *Folder) place(ctx context.Context, from, key string) error {
 	}
 }
 
-// mkdirs makes a folder and those above it, safe against power loss.
+// mkdirs makes the folders of a tree, which must be there, down to dir.
 func (f *Folder) mkdirs(dir string) error {
-	if info, err := f.root.Stat(dir); err == nil && info.IsDir() {
+	info, err := f.root().Stat(dir)
+	if err == nil && info.IsDir() {
 		return nil
 	}
-	at := "."
-	for segment := range strings.SplitSeq(dir, "/") {
-		next := path.Join(at, segment)
-		err := f.root.Mkdir(next, 0o700)
-		switch {
-		case err == nil:
-			if err := f.syncDir(at); err != nil {
-				return err
-			}
-		case !errors.Is(err, os.ErrExist):
+	at, below, nested := strings.Cut(dir, "/")
+	if !nested {
+		return err
+	}
+	for segment := range strings.SplitSeq(below, "/") {
+		if err := f.mkdir(at, segment); err != nil {
 			return err
 		}
-		at = next
+		at = path.Join(at, segment)
 	}
 	return nil
 }
 
+// mkdir makes a folder unless it is there, safe against power loss.
+func (f *Folder) mkdir(in, name string) error {
+	err := f.root().Mkdir(path.Join(in, name), 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.syncDir(in)
+}
+
 // syncDir makes the names in a folder safe against power loss.
 func (f *Folder) syncDir(name string) error {
-	dir, err := f.root.Open(name)
+	dir, err := f.root().Open(name)
 	if err != nil {
 		return err
 	}
@@ -243,6 +289,6 @@ func syncNames(dir *os.File) error {
 }
 
 func (f *Folder) exists(name string) bool {
-	_, err := f.root.Lstat(name)
+	_, err := f.root().Lstat(name)
 	return err == nil
 }

@@ -59,7 +59,7 @@ func (f *Folder) completed(upload Upload, plan Plan, parts []Part) (Object, bool
 	if etags == nil || !f.isCompleted(upload, plan, wholeETag(etags)) {
 		return Object{}, false
 	}
-	info, err := f.root.Lstat(whole(upload.Key))
+	info, err := f.root().Lstat(whole(upload.Key))
 	if err != nil {
 		return Object{}, false
 	}
@@ -67,11 +67,11 @@ func (f *Folder) completed(upload Upload, plan Plan, parts []Part) (Object, bool
 }
 
 func (f *Folder) isCompleted(upload Upload, plan Plan, etag string) bool {
-	said, err := f.root.ReadFile(path.Join(stage(upload), doneFile))
+	said, err := f.root().ReadFile(path.Join(stage(upload), doneFile))
 	if err != nil || string(said) != etag {
 		return false
 	}
-	info, err := f.root.Lstat(whole(upload.Key))
+	info, err := f.root().Lstat(whole(upload.Key))
 	return err == nil && info.Size() == plan.Size
 }
 
@@ -85,7 +85,7 @@ func (f *Folder) assemble(ctx context.Context, upload Upload, plan Plan, etags [
 	}
 	defer func() {
 		if err != nil {
-			_ = f.root.Remove(name) // what stays is swept
+			_ = f.root().Remove(name) // what stays is swept
 		}
 	}()
 	err = f.join(ctx, file, upload, plan, etags)
@@ -107,7 +107,7 @@ func (f *Folder) assemble(ctx context.Context, upload Upload, plan Plan, etags [
 	}
 	err = f.place(ctx, name, upload.Key)
 	if err != nil && !f.isCompleted(upload, plan, wholeETag(etags)) {
-		_ = f.root.Remove(path.Join(dir, doneFile)) // more parts may come
+		_ = f.root().Remove(path.Join(dir, doneFile)) // more parts may come
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (f *Folder) join(ctx context.Context, to *os.File, upload Upload, plan Plan
 		number := i + 1
 		from, part, err := f.openPart(stage(upload), number)
 		if missing(err) {
-			return noUpload()
+			return f.noUpload(ctx)
 		}
 		if err != nil {
 			return failed(ctx, err, "read part %d of %q", number, upload.Key)
@@ -143,16 +143,16 @@ func (f *Folder) join(ctx context.Context, to *os.File, upload Upload, plan Plan
 // of it.
 func (f *Folder) writeDone(dir, etag string) error {
 	tmp := path.Join(dir, assemblyFiles+rand.Text())
-	file, err := f.root.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := f.root().OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(file, etag)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = f.root.Rename(tmp, path.Join(dir, doneFile))
+		err = f.root().Rename(tmp, path.Join(dir, doneFile))
 	}
 	if err != nil {
-		_ = f.root.Remove(tmp)
+		_ = f.root().Remove(tmp)
 		return err
 	}
 	return f.syncDir(dir)
@@ -165,14 +165,14 @@ func (f *Folder) clear(upload Upload) {
 	names, _ := f.names(dir)
 	for _, name := range names {
 		if name != doneFile {
-			_ = f.root.Remove(path.Join(dir, name))
+			_ = f.root().Remove(path.Join(dir, name))
 		}
 	}
 }
 
 // names lists a folder, in no order.
 func (f *Folder) names(dir string) ([]string, error) {
-	file, err := f.root.Open(dir)
+	file, err := f.root().Open(dir)
 	if err != nil {
 		return nil, err
 	}

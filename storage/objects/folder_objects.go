@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -26,13 +27,16 @@ func (f *Folder) PutFile(ctx context.Context, key, name string) (Object, error) 
 		return Object{}, err
 	}
 	defer from.Close()
+	if err := f.inPlace(ctx); err != nil {
+		return Object{}, err
+	}
 	tmp := path.Join(stageTree, "put-"+rand.Text())
 	if err := f.write(ctx, tmp, from, size); err != nil {
-		_ = f.root.Remove(tmp) // what stays is swept
+		_ = f.root().Remove(tmp) // what stays is swept
 		return Object{}, failed(ctx, err, "write object %q", key)
 	}
 	if err := f.place(ctx, tmp, key); err != nil {
-		_ = f.root.Remove(tmp)
+		_ = f.root().Remove(tmp)
 		return Object{}, err
 	}
 	object, _, err := f.stat(ctx, key)
@@ -66,9 +70,9 @@ func (f *Folder) open(ctx context.Context, key string) (*os.File, Object, error)
 	if err := ctx.Err(); err != nil {
 		return nil, Object{}, err
 	}
-	file, err := f.root.Open(whole(key))
+	file, err := f.root().Open(whole(key))
 	if missing(err) {
-		return nil, Object{}, notFound(key)
+		return nil, Object{}, cmp.Or(f.inPlace(ctx), notFound(key))
 	}
 	if err != nil {
 		return nil, Object{}, failed(ctx, err, "open object %q", key)
@@ -86,10 +90,10 @@ func (f *Folder) open(ctx context.Context, key string) (*os.File, Object, error)
 
 // stat gives an object, and whether it is there.
 func (f *Folder) stat(ctx context.Context, key string) (Object, bool, error) {
-	info, err := f.root.Lstat(whole(key))
+	info, err := f.root().Lstat(whole(key))
 	switch {
 	case missing(err) || err == nil && !info.Mode().IsRegular():
-		return Object{}, false, notFound(key)
+		return Object{}, false, cmp.Or(f.inPlace(ctx), notFound(key))
 	case err != nil:
 		return Object{}, false, failed(ctx, err, "look at object %q", key)
 	}
@@ -105,7 +109,12 @@ func (f *Folder) Path(ctx context.Context, key string) (string, error) {
 	if _, _, err := f.stat(ctx, key); err != nil {
 		return "", err
 	}
-	return filepath.Join(f.root.Name(), wholeTree, filepath.FromSlash(key)), nil
+	name := filepath.Join(f.cfg.Dir, wholeTree, filepath.FromSlash(key))
+	if _, err := os.Lstat(name); err != nil {
+		// The folder that is open is somewhere else now.
+		return "", failed(ctx, err, "find object %q", key)
+	}
+	return name, nil
 }
 
 // Fetch implements Store.
@@ -133,7 +142,7 @@ func (f *Folder) Delete(ctx context.Context, key string) error {
 		}
 		return err
 	}
-	err = f.root.Remove(whole(key))
+	err = f.root().Remove(whole(key))
 	dir := path.Dir(whole(key))
 	if err == nil {
 		err = f.syncDir(dir)
@@ -142,7 +151,7 @@ func (f *Folder) Delete(ctx context.Context, key string) error {
 		return failed(ctx, err, "delete object %q", key)
 	}
 	// Only empty folders can be removed so.
-	for ; dir != wholeTree && f.root.Remove(dir) == nil; dir = path.Dir(dir) {
+	for ; dir != wholeTree && f.root().Remove(dir) == nil; dir = path.Dir(dir) {
 	}
 	return nil
 }
@@ -153,6 +162,10 @@ func (f *Folder) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 	return func(yield func(Object, error) bool) {
 		if problem := checkPrefix(prefix); problem != "" {
 			yield(Object{}, storage.Errorf(storage.ErrInvalid, "the prefix %s", problem))
+			return
+		}
+		if err := f.inPlace(ctx); err != nil {
+			yield(Object{}, err)
 			return
 		}
 		dir := prefix[:strings.LastIndexByte(prefix, '/')+1]
@@ -199,7 +212,7 @@ func (f *Folder) walk(ctx context.Context, dir, prefix string, yield func(Object
 // keys lists a folder in the order of the keys in it: a folder's, with the slash
 // that they go on with, comes after a file's that goes on with a dash.
 func (f *Folder) keys(dir string) ([]string, error) {
-	file, err := f.root.Open(path.Join(wholeTree, dir))
+	file, err := f.root().Open(path.Join(wholeTree, dir))
 	if err != nil {
 		return nil, ignoreMissing(err)
 	}

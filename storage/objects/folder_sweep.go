@@ -11,6 +11,9 @@ import (
 
 // Sweep implements Store: uploads and files to which nothing has been added since.
 func (f *Folder) Sweep(ctx context.Context, before time.Time) (int, error) {
+	if err := f.inPlace(ctx); err != nil {
+		return 0, err
+	}
 	names, err := f.names(stageTree)
 	if err != nil {
 		return 0, failed(ctx, err, "look for stale uploads")
@@ -32,7 +35,7 @@ func (f *Folder) Sweep(ctx context.Context, before time.Time) (int, error) {
 // sweepOne removes what is stale of one entry of the staging tree, and returns how
 // many unfinished things that were.
 func (f *Folder) sweepOne(ctx context.Context, name string, before time.Time) (int, error) {
-	info, err := f.root.Lstat(name)
+	info, err := f.root().Lstat(name)
 	if err != nil {
 		return 0, ignoreMissing(err)
 	}
@@ -41,7 +44,7 @@ func (f *Folder) sweepOne(ctx context.Context, name string, before time.Time) (i
 	}
 	if strings.HasPrefix(path.Base(name), "gone-") {
 		// Abort, or the process it ran in, did not get to the end.
-		return 0, f.root.RemoveAll(name)
+		return 0, f.root().RemoveAll(name)
 	}
 	unlock, err := f.locks.lock(ctx, name)
 	if err != nil {
@@ -52,7 +55,7 @@ func (f *Folder) sweepOne(ctx context.Context, name string, before time.Time) (i
 }
 
 func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
-	info, err := f.root.Lstat(dir)
+	info, err := f.root().Lstat(dir)
 	if err != nil {
 		return 0, ignoreMissing(err)
 	}
@@ -65,7 +68,7 @@ func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
 	for _, name := range names {
 		done = done || name == doneFile
 		// A part that is coming in slowly changes its file and not the folder.
-		if info, err := f.root.Lstat(path.Join(dir, name)); err == nil && info.ModTime().After(latest) {
+		if info, err := f.root().Lstat(path.Join(dir, name)); err == nil && info.ModTime().After(latest) {
 			latest = info.ModTime()
 		}
 	}
@@ -88,11 +91,11 @@ func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
 
 // sweepFile removes a file that was last written to before the given time.
 func (f *Folder) sweepFile(name string, before time.Time) (int, error) {
-	info, err := f.root.Lstat(name)
+	info, err := f.root().Lstat(name)
 	if err != nil || !info.ModTime().Before(before) {
 		return 0, ignoreMissing(err)
 	}
-	if err := f.root.Remove(name); err != nil {
+	if err := f.root().Remove(name); err != nil {
 		return 0, ignoreMissing(err)
 	}
 	return 1, nil

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"crypto/rand"
@@ -34,8 +35,11 @@ func (f *Folder) Begin(ctx context.Context, key string) (Upload, error) {
 	if err := ctx.Err(); err != nil {
 		return Upload{}, err
 	}
+	if err := f.inPlace(ctx); err != nil {
+		return Upload{}, err
+	}
 	upload := Upload{Key: key, ID: rand.Text()}
-	err := f.root.Mkdir(stage(upload), 0o700)
+	err := f.root().Mkdir(stage(upload), 0o700)
 	if err == nil {
 		err = f.syncDir(stageTree)
 	}
@@ -66,6 +70,11 @@ func checkPart(upload Upload, number int, size int64, ttl time.Duration) error {
 	return nil
 }
 
+// noUpload says that an upload is not there, unless nothing is.
+func (f *Folder) noUpload(ctx context.Context) error {
+	return cmp.Or(f.inPlace(ctx), error(noUpload()))
+}
+
 // receive keeps a part that is coming in, and returns its ETag.
 func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (string, error) {
 	dir := stage(g.upload)
@@ -73,9 +82,9 @@ func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (string, 
 		return "", noUpload()
 	}
 	name := path.Join(dir, incomingFiles+rand.Text())
-	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := f.root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if missing(err) {
-		return "", noUpload()
+		return "", f.noUpload(ctx)
 	}
 	if err != nil {
 		return "", failed(ctx, err, "make a file for part %d of %q", g.number, g.upload.Key)
@@ -85,7 +94,7 @@ func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (string, 
 		err = f.keepPart(ctx, name, dir, g)
 	}
 	if err != nil {
-		_ = f.root.Remove(name) // what stays is swept
+		_ = f.root().Remove(name) // what stays is swept
 		return "", err
 	}
 	return hex.EncodeToString(sum), nil
@@ -116,13 +125,13 @@ func (f *Folder) keepPart(ctx context.Context, name, dir string, g grant) error 
 	if f.exists(path.Join(dir, doneFile)) {
 		return noUpload()
 	}
-	err := f.root.Rename(name, path.Join(dir, fmt.Sprintf(partPattern, g.number)))
+	err := f.root().Rename(name, path.Join(dir, fmt.Sprintf(partPattern, g.number)))
 	if err == nil {
 		err = f.syncDir(dir)
 	}
 	switch {
 	case missing(err):
-		return noUpload()
+		return f.noUpload(ctx)
 	case err != nil:
 		return failed(ctx, err, "keep part %d of %q", g.number, g.upload.Key)
 	}
@@ -131,7 +140,7 @@ func (f *Folder) keepPart(ctx context.Context, name, dir string, g grant) error 
 
 // openPart opens a part at its first byte.
 func (f *Folder) openPart(dir string, number int) (*os.File, storedPart, error) {
-	file, err := f.root.Open(path.Join(dir, fmt.Sprintf(partPattern, number)))
+	file, err := f.root().Open(path.Join(dir, fmt.Sprintf(partPattern, number)))
 	if err != nil {
 		return nil, storedPart{}, err
 	}
@@ -162,7 +171,7 @@ func (f *Folder) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, 
 func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map[int]storedPart, error) {
 	dir := stage(upload)
 	if !f.exists(dir) {
-		return nil, noUpload()
+		return nil, f.noUpload(ctx)
 	}
 	stored := map[int]storedPart{}
 	for number := 1; number <= min(plan.Parts(), MaxParts) && ctx.Err() == nil; number++ {
@@ -191,6 +200,9 @@ func (f *Folder) Abort(ctx context.Context, upload Upload) error {
 		return err
 	}
 	defer unlock()
+	if err := f.inPlace(ctx); err != nil {
+		return err
+	}
 	if err := f.discard(stage(upload)); err != nil {
 		return failed(ctx, err, "abort the upload to %q", upload.Key)
 	}
@@ -201,11 +213,11 @@ func (f *Folder) Abort(ctx context.Context, upload Upload) error {
 // it by name, and then piece by piece.
 func (f *Folder) discard(dir string) error {
 	gone := path.Join(stageTree, "gone-"+rand.Text())
-	if err := f.root.Rename(dir, gone); err != nil {
+	if err := f.root().Rename(dir, gone); err != nil {
 		if missing(err) {
 			return nil
 		}
 		return err
 	}
-	return errors.Join(f.root.RemoveAll(gone), f.syncDir(stageTree))
+	return errors.Join(f.root().RemoveAll(gone), f.syncDir(stageTree))
 }
