@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -28,9 +29,12 @@ func (s *Server) getReady(c *gin.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
-	for _, store := range append([]Pinger{s.Store}, s.Ready...) {
-		if err := store.Ping(ctx); err != nil {
-			return err
+	for _, needed := range []struct {
+		name string
+		Pinger
+	}{{"database", s.Store}, {"object store", s.Objects}} {
+		if err := needed.Ping(ctx); err != nil {
+			return fmt.Errorf("%w: %w", storage.Errorf(storage.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
 		}
 	}
 	c.PureJSON(http.StatusOK, gin.H{"status": "ready"})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,15 +72,23 @@ func TestNotReady(t *testing.T) {
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
 		cfg.Store = brokenStore{cfg.Store, func(context.Context) error { return storage.ErrUnavailable }}
 	})
-	s.checkError("store away", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")
+	got := s.send("-", http.MethodGet, "/readyz", "", "")
+	s.checkError("store away", got, http.StatusServiceUnavailable, "UNAVAILABLE")
+	if !strings.Contains(got.body, "the database cannot be reached now") {
+		t.Errorf("which store is away: %s", got.body)
+	}
 	if got := s.send("-", http.MethodGet, "/healthz", "", ""); got.status != http.StatusOK {
 		t.Errorf("alive: %d", got.status)
 	}
 
 	s = newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Ready = []rest.Pinger{brokenStore{cfg.Store, func(context.Context) error { return storage.ErrUnavailable }}}
+		cfg.Objects = brokenStore{cfg.Store, func(context.Context) error { return fs.ErrNotExist }}
 	})
-	s.checkError("objects away", s.send("-", http.MethodGet, "/readyz", "", ""), http.StatusServiceUnavailable, "UNAVAILABLE")
+	got = s.send("-", http.MethodGet, "/readyz", "", "")
+	s.checkError("objects away", got, http.StatusServiceUnavailable, "UNAVAILABLE")
+	if !strings.Contains(got.body, "the object store cannot be reached now") {
+		t.Errorf("which store is away: %s", got.body)
+	}
 
 	s = newService(t, sqlstoretest.SQLite(t))
 	s.rest.Drain()

@@ -47,9 +47,9 @@ type Config struct {
 	Feedback Feedback
 	// Describer says what rows are.
 	Describer Describer
-	// Ready are what else must answer, besides Store, for the server to want
-	// requests.
-	Ready []Pinger
+	// Objects is the object store. It and Store must answer for the server to be
+	// ready.
+	Objects Pinger
 	// Parts takes a part of an upload, where they come here; nil where they go
 	// elsewhere.
 	Parts func(w http.ResponseWriter, r *http.Request) error

@@ -56,6 +56,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 	s.agents = &scriptedAgents{store: store, lines: map[string][]storage.Progress{}}
 	cfg := rest.Config{
 		Uploads:        plane.uploads,
+		Objects:        plane.folder,
 		Parts:          plane.parts,
 		Lake:           plane.datasets,
 		Agents:         s.agents,

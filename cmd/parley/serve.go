@@ -128,7 +128,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	}
 	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
 	web.Agents, web.RunTimeout, web.WriteTimeout = host, bounds.runTimeout+time.Minute, streamWrite
-	web.Ready = []rest.Pinger{plane.objects}
+	web.Objects = plane.objects
 	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
 	handler, err := rest.New(web.Config)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -147,7 +148,7 @@ func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Tab
 		for _, file := range data.Files {
 			path, here, err := d.Objects.Path(ctx, file.Key)
 			if err != nil {
-				return nil, nil, fmt.Errorf("find a dataset's file: %w", err)
+				return nil, nil, fmt.Errorf("find a dataset's file: %w", lost(err))
 			}
 			if !here {
 				away = true
@@ -160,6 +161,15 @@ func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Tab
 		return tables, newSource(d.Objects, all), nil
 	}
 	return tables, nil, nil
+}
+
+// lost turns ErrNotFound of a file that a dataset names into ErrUnavailable: it has
+// vanished, and nothing that the caller named is missing.
+func lost(err error) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("%w: %s", storage.ErrUnavailable, err)
+	}
+	return err
 }
 
 // commit makes files that were just written part of a dataset, after those that
@@ -216,9 +226,17 @@ func (d *Datasets) RemoveLoose(ctx context.Context) error {
 	}
 }
 
-// workDir makes a folder for one piece of work; done removes it.
+// workDir makes a folder for one piece of work; done removes it. It is
+// ErrUnavailable when the data folder is gone.
 func (d *Datasets) workDir() (dir string, done func(), err error) {
 	dir, err = os.MkdirTemp(d.Dir, "work-")
+	if errors.Is(err, fs.ErrNotExist) {
+		_ = os.Mkdir(d.Dir, 0o700) // and not what it is in
+		dir, err = os.MkdirTemp(d.Dir, "work-")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("make a work folder: %w", err)
 	}

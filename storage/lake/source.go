@@ -31,7 +31,7 @@ func (s objectSource) Hold(ctx context.Context, tables []string) (map[string][]s
 	}
 	paths, release, err := s.objects.Hold(ctx, all)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, lost(err)
 	}
 	files := make(map[string][]string, len(tables))
 	for _, name := range tables {

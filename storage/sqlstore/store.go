@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -61,8 +62,10 @@ type Store struct {
 	// instance tells what this store has told others from what they tell it.
 	instance string
 	url      string
-	// path is the embedded database's file.
+	// path is the embedded database's file, and file what was there when it was
+	// opened.
 	path    string
+	file    os.FileInfo
 	closing func() error
 }
 
@@ -87,6 +90,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.readers = make(chan struct{}, sqliteReaders)
 		s.read, s.write, err = openSQLite(ctx, cfg.Path)
 		s.batches = s.write
+		if err == nil {
+			s.file, err = os.Stat(cfg.Path)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
@@ -104,8 +110,27 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// inPlace is ErrUnavailable when the embedded database's file was removed or
+// replaced: what is written then is lost, though SQLite does not mind.
+func (s *Store) inPlace() error {
+	if s.file == nil {
+		return nil
+	}
+	now, err := os.Stat(s.path)
+	if err == nil && !os.SameFile(now, s.file) {
+		err = errors.New("another file is in its place; restart the server to use that one")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: find the database's file: %w", storage.ErrUnavailable, err)
+	}
+	return nil
+}
+
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	if err := s.read.PingContext(ctx); err != nil {
 		return fmt.Errorf("reach %s: %w", s.dialect.name, classify(err))
 	}
@@ -226,6 +251,9 @@ func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) e
 
 func (s *Store) inTxOnce(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
+	if err := s.inPlace(); err != nil {
+		return fmt.Errorf("%s: %w", attempt, err)
+	}
 	tx, err := s.write.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
