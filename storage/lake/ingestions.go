@@ -67,20 +67,44 @@ type claims struct {
 // claim takes up an ingestion, of a user for whom not too many are done here. done
 // is to be called in the end.
 func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
-	d.claims.mu.Lock()
-	defer d.claims.mu.Unlock()
-	var served []string
-	for user, count := range d.claims.users {
-		if count >= allButOne(d.Ingestions) {
-			served = append(served, user)
+	most := allButOne(d.Ingestions)
+	for {
+		job, err = d.Records.ClaimIngestion(ctx, holder, d.Lease, d.claims.served(most)...)
+		if err != nil {
+			return job, nil, err
+		}
+		if user := job.Caller.Username; d.claims.add(user, most) {
+			return job, func() { d.claims.done(user) }, nil
+		}
+		// Another of the user's was claimed here at the same time.
+		if err := d.Records.ReleaseIngestion(ctx, job); err != nil {
+			return job, nil, err
 		}
 	}
-	job, err = d.Records.ClaimIngestion(ctx, holder, d.Lease, served...)
-	if err != nil {
-		return job, nil, err
+}
+
+// served are the users for whom as many are done as may be.
+func (c *claims) served(most int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var users []string
+	for user, count := range c.users {
+		if count >= most {
+			users = append(users, user)
+		}
 	}
-	d.claims.users[job.Caller.Username]++
-	return job, func() { d.claims.done(job.Caller.Username) }, nil
+	return users
+}
+
+// add counts one more of a user, unless that is too many.
+func (c *claims) add(user string, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users[user] >= most {
+		return false
+	}
+	c.users[user]++
+	return true
 }
 
 func (c *claims) done(user string) {
