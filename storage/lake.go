@@ -59,7 +59,7 @@ type Lake interface {
 	// UnnamedObjects gives those of some objects that no dataset names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddLooseObjects lists objects that are to be written; they are removed
-	// when no version names them that long from now.
+	// when no version names them that long from now. Done again, that counts anew.
 	AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error
 	// LooseObjects lists at most limit that are to be removed within that long
 	// from now; none while somebody copies objects.

@@ -130,10 +130,12 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	defer done()
 	log := d.Log.With("ingestion", job.ID)
 	start := time.Now()
-	err = patiently(ctx, log, func() error { return d.ingest(ctx, job) })
+	retrying := d.retrying(log)
+	err = retrying.ingest(ctx, job, log)
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "ingested", "took", time.Since(start))
+		d.compactAfter(ctx, job)
 	case ctx.Err() != nil:
 		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		err := d.Records.ReleaseIngestion(brief, job)
@@ -141,7 +143,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 		log.InfoContext(ctx, "ingestion stopped, to be taken up again", "released", err == nil)
 	default:
 		log.WarnContext(ctx, "ingestion failed", "error", err, "took", time.Since(start))
-		if err := d.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
+		if err := retrying.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
 			log.ErrorContext(ctx, "record a failed ingestion", "error", err)
 		}
 	}
@@ -157,7 +159,7 @@ const (
 	patienceTimes = 5
 )
 
-// patiently does something again, now and then, while what it needs is away: that
+// patiently does one call again, now and then, while what it needs is away: that
 // counts from when it is first missed. A try that lasts longer than patience does
 // had what it needs before, and what it misses has gone away anew.
 func patiently(ctx context.Context, log *slog.Logger, do func() error) error {
@@ -202,8 +204,13 @@ func reasonOf(err error) string {
 }
 
 // ingest does one ingestion, and shows in the records how far it is.
-func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob) error {
-	dir, done, err := d.workDir()
+func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *slog.Logger) error {
+	var dir string
+	var done func()
+	err := patiently(ctx, log, func() (err error) {
+		dir, done, err = d.workDir()
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -212,14 +219,15 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob) error {
 		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace,
 		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence},
 	}
-	if err := d.renewing(ctx, job, &a); err != nil {
-		return err
-	}
+	return d.renewing(ctx, job, &a)
+}
+
+// compactAfter makes one file of many small ones that ingestions have left.
+func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
 	data, err := d.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
 	if err == nil {
 		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files))
 	}
-	return nil
 }
 
 // renewing adds what an ingestion adds, and keeps the lease on it meanwhile.

@@ -310,7 +310,11 @@ func (s *Store) AddLooseObjects(ctx context.Context, keys []string, lasts time.D
 }
 
 func (s *Store) addLoose(ctx context.Context, tx *sqlx.Tx, key string, due time.Time) error {
-	_, err := exec(ctx, tx, `INSERT INTO loose_objects (object_key, due_at) VALUES ($1, $2)`, key, due.UnixMilli())
+	_, err := exec(ctx, tx, `
+INSERT INTO loose_objects (object_key, due_at)
+VALUES ($1, $2)
+ON CONFLICT (object_key) DO UPDATE
+SET due_at = excluded.due_at`, key, due.UnixMilli())
 	return err
 }
 

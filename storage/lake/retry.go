@@ -1,0 +1,89 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"parley/storage"
+)
+
+// retrying is d for one ingestion: each call to the records or the objects that
+// finds them unavailable is repeated by itself. What was read, extracted or made
+// before stays.
+func (d *Datasets) retrying(log *slog.Logger) *Datasets {
+	cfg := d.DatasetsConfig
+	cfg.Records, cfg.Objects = retryingRecords{d.Records, log}, retryingObjects{d.Objects, log}
+	return &Datasets{DatasetsConfig: cfg}
+}
+
+// retryingRecords repeats what an ingestion needs. A call that was not answered may
+// have had its effect all the same.
+type retryingRecords struct {
+	Records
+	log *slog.Logger
+}
+
+func (r retryingRecords) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (data storage.DatasetData, err error) {
+	err = patiently(ctx, r.log, func() error {
+		data, err = r.Records.DatasetDataByID(ctx, caller, id)
+		return err
+	})
+	return data, err
+}
+
+func (r retryingRecords) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return patiently(ctx, r.log, func() error { return r.Records.AddLooseObjects(ctx, keys, lasts) })
+}
+
+func (r retryingRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
+	unanswered := false
+	return patiently(ctx, r.log, func() error {
+		err := r.Records.CommitVersion(ctx, change)
+		if unanswered && errors.Is(err, storage.ErrConflict) {
+			err = r.committed(ctx, change, err)
+		}
+		unanswered = unanswered || isAway(err)
+		return err
+	})
+}
+
+// committed is nil when a change that is refused now took effect before: then the
+// dataset names its files.
+func (r retryingRecords) committed(ctx context.Context, change storage.VersionChange, refused error) error {
+	keys := make([]string, len(change.Add))
+	for i, file := range change.Add {
+		keys[i] = file.Key
+	}
+	unnamed, err := r.Records.UnnamedObjects(ctx, keys)
+	switch {
+	case err != nil:
+		return err
+	case len(unnamed) > 0 || len(keys) == 0:
+		return refused
+	}
+	return nil
+}
+
+func (r retryingRecords) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
+	return patiently(ctx, r.log, func() error { return r.Records.FailIngestion(ctx, job, message) })
+}
+
+// retryingObjects repeats what an ingestion needs.
+type retryingObjects struct {
+	Objects
+	log *slog.Logger
+}
+
+func (o retryingObjects) Put(ctx context.Context, key, path string) error {
+	return patiently(ctx, o.log, func() error { return o.Objects.Put(ctx, key, path) })
+}
+
+func (o retryingObjects) Source(ctx context.Context, key, dir string) (path string, err error) {
+	err = patiently(ctx, o.log, func() error {
+		path, err = o.Objects.Source(ctx, key, dir)
+		return err
+	})
+	return path, err
+}
