@@ -39,7 +39,7 @@ func (r retryingRecords) AddLooseObjects(ctx context.Context, keys []string, las
 
 func (r retryingRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
 	unanswered := false
-	return patiently(ctx, r.log, func() error {
+	err := patiently(ctx, r.log, func() error {
 		err := r.Records.CommitVersion(ctx, change)
 		if unanswered && errors.Is(err, storage.ErrConflict) {
 			err = r.committed(ctx, change, err)
@@ -47,10 +47,17 @@ func (r retryingRecords) CommitVersion(ctx context.Context, change storage.Versi
 		unanswered = unanswered || isAway(err)
 		return err
 	})
+	if unanswered && ctx.Err() != nil {
+		// An ingestion that was completed is no longer to be renewed, which ends ctx.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = r.committed(ctx, change, err)
+	}
+	return err
 }
 
-// committed is nil when a change that is refused now took effect before: then the
-// dataset names its files.
+// committed is nil when a change that was refused, or given up, took effect before:
+// then the dataset names its files.
 func (r retryingRecords) committed(ctx context.Context, change storage.VersionChange, refused error) error {
 	keys := make([]string, len(change.Add))
 	for i, file := range change.Add {
