@@ -10,16 +10,19 @@ import (
 	"time"
 )
 
-// The end-to-end tests build the program with this file. Three variables of the
+// The end-to-end tests build the program with this file. Variables of the
 // environment, which no other build reads, then change what cannot be changed from
-// outside: the clock, how large the files are that the program may write, and how
-// long its runs wait for another process when it has died.
+// outside: the clock, how large the files are that the program may write, its umask,
+// and how long its runs wait for another process when it has died.
 func init() {
 	if path := os.Getenv("RUN_WITH_CLOCK"); path != "" {
 		now = func() time.Time { return time.Now().Round(0).Add(clockOffset(path)) }
 	}
 	if size := os.Getenv("RUN_WITH_FILE_LIMIT"); size != "" {
 		limitFileSize(size)
+	}
+	if mask, err := strconv.ParseInt(os.Getenv("RUN_WITH_UMASK"), 8, 0); err == nil {
+		syscall.Umask(int(mask))
 	}
 	if lease := os.Getenv("RUN_WITH_HOST_LEASE"); lease != "" {
 		hostLease = duration(lease)

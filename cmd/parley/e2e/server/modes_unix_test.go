@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package server
 
 import (
 	"archive/tar"
@@ -11,20 +11,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
 // umask is the umask that the program runs with, in octal.
 const umask = "RUN_WITH_UMASK"
-
-func init() {
-	if mask, err := strconv.ParseInt(os.Getenv(umask), 8, 0); err == nil {
-		syscall.Umask(int(mask))
-	}
-}
 
 // Whatever the umask of the server and of who restores, and whatever modes and
 // owners an archive names, files have the modes of a data folder: workers, which
@@ -32,28 +27,28 @@ func init() {
 func TestModes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := serve(t, dir, []string{umask + "=077"})
-	c := client{p, p.token("alice")}
-	text := csv(20)
-	c.ask("POST", "/ingest/new/shop/orders", nil, nil)
-	c.ingest("shop/orders", c.upload("orders.csv", int64(len(text)), strings.NewReader(text)))
-	c.settled("shop/orders")
-	if got := c.count("shop/orders"); got != 20 {
+	p := e2etest.Serve(t, dir, []string{umask + "=077"})
+	c := e2etest.Client{Process: p, Token: p.Token("alice")}
+	text := e2etest.CSV(20)
+	c.Ask("POST", "/ingest/new/shop/orders", nil, nil)
+	c.Ingest("shop/orders", c.Upload("orders.csv", int64(len(text)), strings.NewReader(text)))
+	c.Settled("shop/orders")
+	if got := c.Count("shop/orders"); got != 20 {
 		t.Fatalf("%d rows", got)
 	}
-	if made := runCommand(t, dir, nil, "backup", "good.tar"); made.code != exitOK {
+	if made := e2etest.RunCommand(t, dir, nil, "backup", "good.tar"); made.Code != e2etest.ExitOK {
 		t.Fatalf("backup: %+v", made)
 	}
 	writeHostileModes(t, filepath.Join(dir, "good.tar"), filepath.Join(dir, "hostile.tar"))
 	for _, mask := range []string{"000", "077"} {
 		data := filepath.Join(dir, "restored"+mask)
-		if made := runCommand(t, dir, []string{umask + "=" + mask}, "restore", "hostile.tar", "--data", data); made.code != exitOK {
+		if made := e2etest.RunCommand(t, dir, []string{umask + "=" + mask}, "restore", "hostile.tar", "--data", data); made.Code != e2etest.ExitOK {
 			t.Fatalf("restore: %+v", made)
 		}
 		wantModes(t, data)
 	}
-	restored := serve(t, dir, []string{umask + "=077"}, "--data", filepath.Join(dir, "restored077"))
-	if got := (client{restored, c.token}).count("shop/orders"); got != 20 {
+	restored := e2etest.Serve(t, dir, []string{umask + "=077"}, "--data", filepath.Join(dir, "restored077"))
+	if got := (e2etest.Client{Process: restored, Token: c.Token}).Count("shop/orders"); got != 20 {
 		t.Errorf("%d rows restored", got)
 	}
 }
@@ -104,7 +99,7 @@ func wantModes(t *testing.T, data string) {
 		switch {
 		case entry.IsDir():
 			want = fs.ModeDir | 0o700
-		case strings.HasPrefix(path, filepath.Join(data, objectsDir)):
+		case strings.HasPrefix(path, filepath.Join(data, "objects")):
 			want = 0o444
 			objects++
 		}

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"net/http"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
 // TestDataFolderVanishes takes the data folder of a running server away, whole or
@@ -20,20 +22,20 @@ func TestDataFolderVanishes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := serve(t, dir, nil)
-			c := client{p, p.token("alice")}
-			rows := object{"data": []object{{"n": 1}}}
+			p := e2etest.Serve(t, dir, nil)
+			c := e2etest.Client{Process: p, Token: p.Token("alice")}
+			rows := e2etest.Object{"data": []e2etest.Object{{"n": 1}}}
 			operations := map[string]func() int{
-				"rows": func() int { return c.ask("POST", "/ingest/shop/orders", rows, nil) },
+				"rows": func() int { return c.Ask("POST", "/ingest/shop/orders", rows, nil) },
 				"query": func() int {
-					return c.ask("POST", "/query", object{"username": "self", "namespace": "shop", "query": "SELECT count(*) AS n FROM orders"}, nil)
+					return c.Ask("POST", "/query", e2etest.Object{"username": "self", "namespace": "shop", "query": "SELECT count(*) AS n FROM orders"}, nil)
 				},
 				"upload": func() int {
-					return c.ask("POST", "/file-upload/prepare", object{"filesToUpload": []object{{"filename": "a.csv", "size": 9}}}, nil)
+					return c.Ask("POST", "/file-upload/prepare", e2etest.Object{"filesToUpload": []e2etest.Object{{"filename": "a.csv", "size": 9}}}, nil)
 				},
 			}
-			c.ask("POST", "/ingest/new/shop/orders", nil, nil)
-			c.ask("POST", "/ingest/shop/orders", rows, nil)
+			c.Ask("POST", "/ingest/new/shop/orders", nil, nil)
+			c.Ask("POST", "/ingest/shop/orders", rows, nil)
 			gone := filepath.Join(dir, "parley-data", test.gone)
 			if err := os.Rename(gone, filepath.Join(dir, "away")); err != nil {
 				t.Fatal(err)
@@ -43,7 +45,7 @@ func TestDataFolderVanishes(t *testing.T) {
 					t.Errorf("%s: %d", what, status)
 				}
 			}
-			if status, answer := c.call("", "GET", "/readyz", ""); status != http.StatusServiceUnavailable || !strings.Contains(answer, "the "+test.store+" cannot") {
+			if status, answer := c.Call("", "GET", "/readyz", ""); status != http.StatusServiceUnavailable || !strings.Contains(answer, "the "+test.store+" cannot") {
 				t.Errorf("ready: %d %s", status, answer)
 			}
 			if err := os.Rename(filepath.Join(dir, "away"), gone); err != nil {
@@ -54,7 +56,7 @@ func TestDataFolderVanishes(t *testing.T) {
 					t.Errorf("%s, when it is back: %d", what, status)
 				}
 			}
-			if status, answer := c.call("", "GET", "/readyz", ""); status != http.StatusOK {
+			if status, answer := c.Call("", "GET", "/readyz", ""); status != http.StatusOK {
 				t.Errorf("ready, when it is back: %d %s", status, answer)
 			}
 		})
