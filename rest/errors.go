@@ -61,9 +61,13 @@ var answers = []struct {
 	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EDQUOT, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EFBIG, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
+	{syscall.EMFILE, http.StatusServiceUnavailable, "UNAVAILABLE", noDescriptors},
+	{syscall.ENFILE, http.StatusServiceUnavailable, "UNAVAILABLE", noDescriptors},
 	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }
+
+const noDescriptors = "the server has too many files and connections open; try again shortly"
 
 const noRoom = "there is no room left on the server's disk; try again later"
 

@@ -148,7 +148,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 
 // listen listens on an address or, where that is taken and anyPort, on a free
 // port beside it.
-func listen(ctx context.Context, address string, anyPort bool) (net.Listener, error) {
+func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if host, _, _ := net.SplitHostPort(address); anyPort && errors.Is(err, syscall.EADDRINUSE) {
@@ -157,7 +157,7 @@ func listen(ctx context.Context, address string, anyPort bool) (net.Listener, er
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	return listener, nil
+	return listener.(*net.TCPListener), nil
 }
 
 // tuneMemory lets garbage gather while there is little of anything, unless Go's
@@ -171,20 +171,25 @@ func tuneMemory() {
 	}
 }
 
+// maxHeaderBytes is the most that the headers of a request may be in memory while
+// they come in, before it is known whose they are. net/http adds 4 KiB.
+const maxHeaderBytes = 64 << 10
+
 // serveHTTP serves until ctx ends, then stops taking requests and waits for
 // those that are running.
-func serveHTTP(ctx context.Context, listener net.Listener, handler *rest.Server, cfg httpConfig, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
+func serveHTTP(ctx context.Context, listener *net.TCPListener, handler *rest.Server, cfg httpConfig, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      cfg.RequestTimeout + time.Minute,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    1 << 20,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	limited := limitConnections(listener, connectionLimit(descriptorLimit()), log)
+	go func() { failed <- server.Serve(limited) }()
 	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
 	if ctx.Err() != nil {
 		notReady = nil // it was interrupted

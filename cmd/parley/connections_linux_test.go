@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptorsVariable sets the descriptor limit of the program.
+const descriptorsVariable = "RUN_WITH_DESCRIPTORS"
+
+func init() {
+	text := os.Getenv(descriptorsVariable)
+	if text == "" {
+		return
+	}
+	limit, err := strconv.ParseUint(text, 10, 64)
+	if err == nil {
+		err = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit})
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// rawConn is a connection to the server on which requests are written by hand.
+type rawConn struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+func (p *process) dial() *rawConn {
+	p.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = conn.Close() })
+	return &rawConn{conn, bufio.NewReader(conn)}
+}
+
+// get asks for a path and reads the answer. The connection stays open where the
+// server keeps it open.
+func (c *rawConn) get(path string) (*http.Response, string, error) {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return nil, "", err
+	}
+	// A refused connection may be closed before the request is written.
+	_, _ = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: parley\r\n\r\n")
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	body, err := io.ReadAll(response.Body)
+	return response, string(body), err
+}
+
+// fill opens idle connections until one is refused, and gives those that are open
+// and the refusal.
+func (p *process) fill(most int) ([]*rawConn, *http.Response, string) {
+	p.t.Helper()
+	var open []*rawConn
+	for range most {
+		conn := p.dial()
+		response, body, err := conn.get("/healthz")
+		if err != nil {
+			p.t.Fatalf("connection %d: %v", len(open), err)
+		}
+		if response.StatusCode != http.StatusOK {
+			return open, response, body
+		}
+		open = append(open, conn)
+	}
+	p.t.Fatalf("%d connections are open and none was refused", most)
+	return nil, nil, ""
+}
+
+// healed waits until the server takes new connections again.
+func (p *process) healed() {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn := p.dial()
+		response, _, err := conn.get("/readyz")
+		_ = conn.Close()
+		if err == nil && response.StatusCode == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the server does not recover: %v", err)
+		}
+	}
+}
+
+func checkRefusal(t *testing.T, response *http.Response, body string) {
+	t.Helper()
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !response.Close ||
+		!strings.Contains(body, `"error_code":"UNAVAILABLE"`) {
+		t.Errorf("refused with %d %v %s", response.StatusCode, response.Header, body)
+	}
+}
+
+// TestConnectionsOverTheLimitAreRefused gives the server few descriptors: half of
+// them are for connections.
+func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), []string{descriptorsVariable + "=128"})
+	open, response, body := p.fill(128)
+	checkRefusal(t, response, body)
+	if len(open) != 64 {
+		t.Errorf("%d connections were served", len(open))
+	}
+	// Those that are open are served, by the database too.
+	if response, body, err := open[0].get("/readyz"); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("on an open connection: %v %s", err, body)
+	}
+	for _, conn := range open {
+		_ = conn.Close()
+	}
+	p.healed()
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestRunningOutOfDescriptorsIsAnswered takes the descriptors away from a running
+// server, and gives them back.
+func TestRunningOutOfDescriptorsIsAnswered(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), nil)
+	var before unix.Rlimit
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	setLimit := func(limit unix.Rlimit) {
+		t.Helper()
+		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	highest := 0
+	for _, fd := range p.descriptors() {
+		highest = max(highest, fd)
+	}
+	setLimit(unix.Rlimit{Cur: uint64(highest) + 1, Max: before.Max})
+	_, response, body := p.fill(highest + 1)
+	checkRefusal(t, response, body)
+	setLimit(before)
+	p.healed()
+}
+
+func (p *process) descriptors() []int {
+	p.t.Helper()
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	descriptors := make([]int, len(names))
+	for i, name := range names {
+		if descriptors[i], err = strconv.Atoi(filepath.Base(name)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return descriptors
+}
+
+// TestHalfOpenConnectionsAreCheapAndCutOff opens connections whose requests never
+// end.
+func TestHalfOpenConnectionsAreCheapAndCutOff(t *testing.T) {
+	t.Parallel()
+	const count = 1000
+	p := serve(t, t.TempDir(), nil)
+	before := p.peakMemory()
+	conns := make([]*rawConn, count)
+	for i := range conns {
+		conns[i] = p.dial()
+		if i%2 == 0 {
+			if _, err := io.WriteString(conns[i], "GET /healthz HTTP/1.1\r\nHost: parley\r\nX-Half: "); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// Until all are accepted. Where that takes longer than a request may, some are
+	// cut off already.
+	for deadline := time.Now().Add(8 * time.Second); len(p.descriptors()) < count && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.healed()
+	if grown := p.peakMemory() - before; !raceDetector && grown > 64<<20 {
+		t.Errorf("%d half-open connections cost %d MiB", count, grown>>20)
+	} else {
+		t.Logf("%d half-open connections cost %d MiB", count, grown>>20)
+	}
+	for i, conn := range conns {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("connection %d is not cut off", i)
+		}
+	}
+}
