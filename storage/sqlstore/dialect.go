@@ -67,28 +67,28 @@ var (
 )
 
 // openSQLite opens one pool for reading and one connection for writing, so that
-// writers queue here and readers never wait for them. A transaction that has
-// committed survives a loss of power.
-func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err error) {
+// writers queue here and readers never wait for them, and one connection that
+// waits for neither. A transaction that has committed survives a loss of power.
+func openSQLite(ctx context.Context, path string) (read, write, control *sqlx.DB, err error) {
 	// Long, for a backup beside a busy server: whoever waits for the writer looks ten
 	// times a second whether it is between two transactions.
 	const both = "_pragma=busy_timeout(60000)&_pragma=foreign_keys(1)"
 	path, err = filepath.Abs(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	// SQLite gives its other files the mode of this one.
 	created, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := created.Close(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	file := (&url.URL{Scheme: "file", Path: path}).String()
 	write, err = sqlx.Open("sqlite", file+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate&"+both)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
 	// The writer makes the WAL, without which no reader can open the file. A
@@ -98,38 +98,53 @@ func openSQLite(ctx context.Context, path string) (read, write *sqlx.DB, err err
 		err = tx.Rollback()
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, write.Close())
+		return nil, nil, nil, errors.Join(err, write.Close())
 	}
-	read, err = sqlx.Open("sqlite", file+"?_pragma=query_only(1)&"+both)
+	read, err = openReaders(file+"?_pragma=query_only(1)&"+both, sqliteReaders)
+	if err == nil {
+		control, err = openReaders(file+"?_pragma=query_only(1)&"+both, 1)
+	}
 	if err != nil {
-		return nil, nil, errors.Join(err, write.Close())
+		return nil, nil, nil, errors.Join(err, write.Close())
 	}
-	read.SetMaxOpenConns(sqliteReaders)
-	read.SetMaxIdleConns(sqliteReaders)
-	return read, write, nil
+	return read, write, control, nil
 }
 
-// openPostgres opens a pool, and a connection of its own for the log, which is
-// so never kept waiting.
-func openPostgres(ctx context.Context, url string) (pool, log *sqlx.DB, err error) {
+// openReaders opens a pool of connections to an SQLite file, which stay open.
+func openReaders(source string, connections int) (*sqlx.DB, error) {
+	db, err := sqlx.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// openPostgres opens a pool, a connection of its own for the log, and some for
+// control: neither is ever kept waiting by the pool.
+func openPostgres(ctx context.Context, url string) (pool, log, control *sqlx.DB, err error) {
 	base, err := pq.NewConnector(url)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	pool = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings}), "postgres")
 	var encoding string
 	if err := pool.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
-		return nil, nil, errors.Join(err, pool.Close())
+		return nil, nil, nil, errors.Join(err, pool.Close())
 	}
 	if encoding != "UTF8" {
-		return nil, nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), pool.Close())
+		return nil, nil, nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), pool.Close())
 	}
 	pool.SetMaxOpenConns(postgresConnections)
 	pool.SetMaxIdleConns(postgresConnections)
 	pool.SetConnMaxIdleTime(postgresIdle)
 	log = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings + logSettings}), "postgres")
 	log.SetMaxOpenConns(1)
-	return pool, log, nil
+	control = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings}), "postgres")
+	control.SetMaxOpenConns(controlConnections)
+	control.SetMaxIdleConns(controlConnections)
+	return pool, log, control, nil
 }
 
 // logSettings have the log's one statement keep its plan. The server would plan

@@ -1,6 +1,9 @@
 package sqlstore
 
-import "context"
+import (
+	"context"
+	"testing"
+)
 
 // MigrateTo migrates up to a version, for tests of what a later migration makes
 // of data.
@@ -17,4 +20,20 @@ func (s *Store) MigrateTo(ctx context.Context, version int64) error {
 func (s *Store) Exec(ctx context.Context, statement string, args ...any) error {
 	_, err := s.write.ExecContext(ctx, statement, args...)
 	return err
+}
+
+// HoldReaders takes every connection that reads go through, until the test ends.
+func (s *Store) HoldReaders(t *testing.T) {
+	t.Helper()
+	for range cap(s.readers) {
+		s.readers <- struct{}{}
+		t.Cleanup(func() { <-s.readers })
+	}
+	for range s.read.Stats().MaxOpenConnections {
+		conn, err := s.read.Conn(context.WithoutCancel(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
 }

@@ -24,7 +24,7 @@ func hostLease(holder string) string { return "host/" + holder }
 // called now and then. A host that is new here tidies away the leases of those
 // that have long gone.
 func (s *Store) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
-	return s.inTx(ctx, "keep host", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "keep host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
 			if err := s.clock.look(ctx, tx); err != nil {
 				return err
@@ -71,7 +71,7 @@ func (s *Store) TakeRuns(ctx context.Context, holder string, agents []string, li
 ORDER BY t.run_id
 LIMIT ` + strconv.Itoa(limit)
 	died := 0
-	err = s.inTx(ctx, "take runs", func(tx *sqlx.Tx) error {
+	err = s.inLeaseTx(ctx, "take runs", func(tx *sqlx.Tx) error {
 		taken, died = nil, 0
 		var left []struct {
 			RunID  string `db:"run_id"`
@@ -148,8 +148,10 @@ func (r heldRow) held(now int64) storage.HeldRun {
 
 // RunsOf implements storage.Hosts.
 func (s *Store) RunsOf(ctx context.Context, holder string) ([]string, error) {
+	ctx, done := s.bounded(ctx)
+	defer done()
 	var ids []string
-	if err := s.SelectContext(ctx, &ids, runsOfHost, holder); err != nil {
+	if err := s.leases.SelectContext(ctx, &ids, runsOfHost, holder); err != nil {
 		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
 	}
 	return ids, nil
@@ -180,7 +182,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 
 // LeaveRun implements storage.Hosts.
 func (s *Store) LeaveRun(ctx context.Context, holder, runID string) error {
-	return s.inTx(ctx, "leave run", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "leave run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
 		return err
 	})
@@ -188,7 +190,7 @@ func (s *Store) LeaveRun(ctx context.Context, holder, runID string) error {
 
 // LeaveRuns implements storage.Hosts.
 func (s *Store) LeaveRuns(ctx context.Context, holder string) error {
-	return s.inTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
 		if err != nil {
 			return err

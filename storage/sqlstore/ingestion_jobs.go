@@ -89,7 +89,7 @@ LIMIT 1`, args...)
 
 // RenewIngestion implements storage.Ingestions.
 func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, lease time.Duration, bytes, rows int64) error {
-	return s.inTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
 		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, lease); err != nil {
 			return err
 		}

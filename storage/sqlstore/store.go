@@ -24,7 +24,9 @@ import (
 const (
 	sqliteReaders       = 8
 	postgresConnections = 20
-	postgresIdle        = 5 * time.Minute
+	// controlConnections are for what must not wait for readers: see Store.control.
+	controlConnections = 2
+	postgresIdle       = 5 * time.Minute
 )
 
 // Config says where the records are.
@@ -45,6 +47,11 @@ type Store struct {
 	dialect dialect
 	read    *sqlx.DB
 	write   *sqlx.DB
+	// control has connections of its own for Ping, and leases is what leases are
+	// kept through: neither waits for those who read. The embedded database has one
+	// writer, which no reader holds up; there, leases is that one.
+	control *sqlx.DB
+	leases  *sqlx.DB
 	// prepared holds the read statements by their text. There are as many as
 	// the package has.
 	prepared sync.Map
@@ -83,13 +90,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	var err error
 	if cfg.DatabaseURL != "" {
 		s.dialect = postgresDialect
-		s.read, s.batches, err = openPostgres(ctx, cfg.DatabaseURL)
-		s.write = s.read
+		s.read, s.batches, s.control, err = openPostgres(ctx, cfg.DatabaseURL)
+		s.write, s.leases = s.read, s.control
 	} else {
 		s.dialect, s.path = sqliteDialect, cfg.Path
 		s.readers = make(chan struct{}, sqliteReaders)
-		s.read, s.write, err = openSQLite(ctx, cfg.Path)
-		s.batches = s.write
+		s.read, s.write, s.control, err = openSQLite(ctx, cfg.Path)
+		s.batches, s.leases = s.write, s.write
 		if err == nil {
 			s.file, err = os.Stat(cfg.Path)
 		}
@@ -131,7 +138,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.inPlace(); err != nil {
 		return err
 	}
-	if err := s.read.PingContext(ctx); err != nil {
+	if err := s.control.PingContext(ctx); err != nil {
 		return fmt.Errorf("reach %s: %w", s.dialect.name, classify(err))
 	}
 	return nil
@@ -144,7 +151,7 @@ func (s *Store) close() error {
 	s.log.close()
 	// The writer goes last: it is the one that can tidy SQLite's WAL away. What
 	// is closed twice does not mind.
-	return errors.Join(s.read.Close(), s.batches.Close(), s.write.Close())
+	return errors.Join(s.read.Close(), s.control.Close(), s.batches.Close(), s.write.Close())
 }
 
 // queryer is what reads: the store itself, or a transaction.
@@ -239,22 +246,31 @@ const txTries = 4
 // inTx runs fn in a transaction that holds when fn returns nil; again, when the
 // database asks for that. attempt says what it is for.
 func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	return s.inTxOn(ctx, s.write, attempt, fn)
+}
+
+// inLeaseTx is inTx for what keeps leases, and does not wait for readers.
+func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	return s.inTxOn(ctx, s.leases, attempt, fn)
+}
+
+func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) error {
 	ctx, done := s.bounded(ctx)
 	defer done()
 	for try := 1; ; try++ {
-		err := s.inTxOnce(ctx, attempt, fn)
+		err := s.inTxOnce(ctx, db, attempt, fn)
 		if try == txTries || !isRollback(err) {
 			return err
 		}
 	}
 }
 
-func (s *Store) inTxOnce(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
+func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
 	if err := s.inPlace(); err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
-	tx, err := s.write.BeginTxx(ctx, nil)
+	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
 	}

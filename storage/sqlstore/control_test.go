@@ -1,0 +1,42 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// TestStuckReadersHoldUpNoLease takes all connections that reads go through: the
+// store still answers that it is there, and leases are still kept.
+func TestStuckReadersHoldUpNoLease(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		chore, err := store.BeginChore(t.Context(), "compact", "holder", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.HoldReaders(t)
+		stuck, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := store.Load(stuck); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a read got through: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for name, do := range map[string]func() error{
+			"ping":       func() error { return store.Ping(ctx) },
+			"keep host":  func() error { return store.KeepHost(ctx, "host", time.Minute) },
+			"runs of":    func() error { _, err := store.RunsOf(ctx, "host"); return err },
+			"take runs":  func() error { _, err := store.TakeRuns(ctx, "host", []string{"nl2ql"}, 1); return err },
+			"keep chore": func() error { return store.KeepChore(ctx, chore, time.Minute) },
+		} {
+			if err := do(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
