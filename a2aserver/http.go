@@ -61,13 +61,17 @@ func noAgent(name string) error {
 }
 
 // servePublic answers with a JSON document that everybody may see and keep for
-// a while. A client that has it is told so.
+// a while. A client that has it is told so. Its addresses may be made of what the
+// client said of them: then no cache may give it to others.
 func servePublic(w http.ResponseWriter, r *http.Request, text []byte) {
 	text = append(text[:len(text):len(text)], '\n')
 	sum := sha256.Sum256(text)
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "public, max-age=300")
+	header.Set("Cache-Control", "private, max-age=300")
+	if baseurl.Configured(r.Context()) {
+		header.Set("Cache-Control", "public, max-age=300")
+	}
 	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

@@ -23,7 +23,7 @@ func cardHost() *Host {
 
 func get(t *testing.T, serve func(w http.ResponseWriter, r *http.Request) error, method, base, ifNoneMatch string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(baseurl.With(context.Background(), base), method, "/", nil)
+	r := httptest.NewRequestWithContext(baseurl.With(context.Background(), base, base == "http://a"), method, "/", nil)
 	if ifNoneMatch != "" {
 		r.Header.Set("If-None-Match", ifNoneMatch)
 	}
@@ -60,8 +60,9 @@ func TestServeCardAndCatalog(t *testing.T) {
 		if w := get(t, serve, http.MethodHead, "http://a", ""); w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("ETag") != etag {
 			t.Errorf("HEAD: %d %v %s", w.Code, w.Header(), w.Body)
 		}
-		if w := get(t, serve, http.MethodGet, "http://b", etag); w.Code != http.StatusOK {
-			t.Errorf("at another address: %d", w.Code)
+		w = get(t, serve, http.MethodGet, "http://b", etag)
+		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "private, max-age=300" {
+			t.Errorf("at an address that the client named: %d %v", w.Code, w.Header())
 		}
 	}
 	err := host.ServeCard(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "nobody")

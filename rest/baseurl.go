@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/baseurl"
+	"parley/storage"
 )
 
 // parseProxies reads the addresses and networks of trusted proxies.
@@ -28,9 +29,17 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 	return proxies, nil
 }
 
-// setBaseURL lets what handles a request know the address that it came in on.
+// setBaseURL lets what handles a request know the address that it came in on. A
+// request that names none is refused, unless it comes from a health check: those of
+// HTTP/1.0 send no Host.
 func (s *Server) setBaseURL(c *gin.Context) {
-	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request)))
+	if c.Request.Host == "" && !isProbe(c.FullPath()) {
+		err := storage.Errorf(errBadRequest, "the Host header is empty")
+		_ = c.Error(err)
+		writeError(c, err)
+		return
+	}
+	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request), s.BaseURL != ""))
 	c.Next()
 }
 

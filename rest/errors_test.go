@@ -176,6 +176,30 @@ func TestOverlongHeader(t *testing.T) {
 	}
 }
 
+// TestEmptyHost sends no name of the server, from which addresses are made.
+func TestEmptyHost(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	for path, want := range map[string]string{
+		rest.Root + "/a2a": "400", rest.Root + "/schema/datasets/all": "400", "/docs": "400", "/healthz": "200",
+	} {
+		for _, request := range []string{"GET " + path + " HTTP/1.0\r\n\r\n", "GET " + path + " HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"} {
+			conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, request); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(conn)
+			_ = conn.Close()
+			if status := strings.Fields(string(answer)); err != nil || len(status) < 2 || status[1] != want {
+				t.Errorf("%q: %v %.200s", request, err, answer)
+			}
+		}
+	}
+}
+
 // TestDescriptionLimit counts characters, not bytes: four each here, and twelve
 // as escapes.
 func TestDescriptionLimit(t *testing.T) {

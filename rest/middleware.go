@@ -98,10 +98,15 @@ func logLevel(route string, status int) slog.Level {
 	switch {
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
-	case route == "/healthz", route == "/readyz", route == "/metrics":
+	case isProbe(route):
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
+}
+
+// isProbe reports whether a route is for those who watch over the server.
+func isProbe(route string) bool {
+	return route == "/healthz" || route == "/readyz" || route == "/metrics"
 }
 
 // recoverPanic answers a panic as a fault of ours.
