@@ -61,6 +61,9 @@ type Config struct {
 	// Catalog gives what GET /a2a answers, to be written as JSON.
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger
+	// Reads is where large answers are counted while they are in memory; one of the
+	// host's own where it is nil.
+	Reads *fair.Line
 	// Trace follows a run; the end is told what became of it, and why it broke
 	// off where it did. It may be nil.
 	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(task *a2a.Task, err error))
@@ -118,6 +121,9 @@ var (
 
 // New makes a Host. It takes up what others left when Start is called.
 func New(cfg Config) *Host {
+	if cfg.Reads == nil {
+		cfg.Reads = fair.New(fair.Reads)
+	}
 	h := &Host{
 		Config:   cfg,
 		id:       uuid.Must(uuid.NewV7()).String(),

@@ -1,10 +1,10 @@
 package a2aserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -55,13 +55,16 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		request := rpcRequest{id: nullID}
 		t.respond(w, http.StatusOK, errorResponse(nullID, t.fail(r.Context(), request, err)))
 	case batch:
-		t.respond(w, http.StatusOK, t.answerBatch(r, entries))
+		t.answerBatch(w, r, entries)
 	default:
 		t.serveOne(w, r, entries[0])
 	}
 }
 
 func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.RawMessage) {
+	ctx, held := t.withReservation(r.Context())
+	defer held.release()
+	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
 		answer, err := t.answerOne(r.Context(), request, method, err)
@@ -111,22 +114,40 @@ func checkVersion(r *http.Request) error {
 	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
 }
 
-// answerBatch carries requests out one after another.
-func (t transport) answerBatch(r *http.Request, entries []json.RawMessage) []byte {
-	var answers [][]byte
+// answerBatch carries requests out one after another, and writes each response
+// before the next request: together they may be more than fits in memory.
+func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
+	answered := false
 	for _, entry := range entries {
+		ctx, held := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
 			err = invalidRequest("streams cannot be part of a batch")
 		}
-		if answer, _ := t.answerOne(r.Context(), request, method, err); answer != nil {
-			answers = append(answers, answer)
+		if answer, _ := t.answerOne(ctx, request, method, err); answer != nil {
+			t.respondPart(w, answer, !answered)
+			answered = true
 		}
+		held.release()
 	}
-	if answers == nil {
-		return nil
+	if !answered {
+		t.respond(w, http.StatusOK, nil)
+		return
 	}
-	return append(append([]byte("["), bytes.Join(answers, []byte(","))...), ']')
+	_, _ = w.Write([]byte("]\n"))
+}
+
+// respondPart writes one response of a batch.
+func (t transport) respondPart(w http.ResponseWriter, response []byte, first bool) {
+	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	separator := ","
+	if first {
+		w.Header().Set("Content-Type", "application/json")
+		separator = "["
+	}
+	// Whoever does not read it to the end has gone.
+	_, _ = io.WriteString(w, separator)
+	_, _ = w.Write(response)
 }
 
 // answerOne carries out a request, unless err says that it cannot be, and gives

@@ -126,6 +126,11 @@ func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.Task
 	if err != nil {
 		return storage.Task{}, a2a.ErrTaskNotFound
 	}
+	if artifacts {
+		if _, err := s.host.reserveTask(ctx, reservationFrom(ctx), who, runID); err != nil {
+			return storage.Task{}, err
+		}
+	}
 	kept, err := s.host.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
 	if errors.Is(err, storage.ErrNotFound) {
 		return kept, a2a.ErrTaskNotFound
@@ -254,6 +259,9 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	}
 	t := s.host.follow(who, kept.RunID, kept.LastEvent)
 	t.head, t.contextID = &head, kept.ConversationID
+	if held := reservationFrom(ctx); held != nil {
+		t.held = held // the head's, for now
+	}
 	return t, nil
 }
 

@@ -33,6 +33,8 @@ type feedTail struct {
 	// contextID is that of the run's task; "" for those who need not be told that
 	// the run was deleted.
 	contextID string
+	// held is what is in memory of what was read from the log.
+	held *reservation
 	// away is since when the log cannot be read; zero while it can.
 	away time.Time
 }
@@ -46,7 +48,10 @@ func (h *Host) follow(caller storage.Caller, runID string, after int64) *feedTai
 
 // tail is follow for a feed that was joined.
 func (h *Host) tail(caller storage.Caller, joined *feed, after int64) *feedTail {
-	t := &feedTail{host: h, caller: caller, feed: joined, at: after, woken: make(chan struct{}, 1)}
+	t := &feedTail{
+		host: h, caller: caller, feed: joined, at: after, woken: make(chan struct{}, 1),
+		held: &reservation{line: h.Reads},
+	}
 	t.feed.mu.Lock()
 	defer t.feed.mu.Unlock()
 	if t.feed.tails == nil {
@@ -57,6 +62,7 @@ func (h *Host) tail(caller storage.Caller, joined *feed, after int64) *feedTail 
 }
 
 func (t *feedTail) close() {
+	t.held.release()
 	t.feed.mu.Lock()
 	delete(t.feed.tails, t)
 	t.feed.mu.Unlock()
@@ -69,6 +75,9 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		head := *t.head
 		t.head, t.headed = nil, true
 		return head, nil
+	}
+	if len(t.page) == 0 {
+		t.held.release() // whatever was read has been sent
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -109,13 +118,13 @@ func (t *feedTail) ready(ctx context.Context) (storage.Event, error) {
 // sign of life.
 const logTimeout = 10 * time.Second
 
-// inTime is logged for a log that may be away: then there is nothing yet, until a
-// run would have ended.
+// inTime is logged for a log that may be away, or a user who reads too much at once:
+// then there is nothing yet, until a run would have ended.
 func (t *feedTail) inTime(ctx context.Context) (storage.Event, error) {
 	look, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	event, err := t.logged(look)
-	if ctx.Err() != nil || !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil || !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrTooMany) {
 		t.away = time.Time{}
 		return event, err
 	}
@@ -159,8 +168,7 @@ func (t *feedTail) recent() (storage.Event, tailState) {
 // run that is deleted has ended.
 func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	if len(t.page) == 0 {
-		var err error
-		if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
+		if err := t.readPage(ctx); err != nil {
 			return t.unlessDeleted(err)
 		}
 	}
@@ -187,9 +195,31 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	return storage.Event{}, errTick
 }
 
+// readPage reads some events from the log. Only large ones stay reserved.
+func (t *feedTail) readPage(ctx context.Context) (err error) {
+	if err := t.held.take(ctx, t.caller.Username, eventPage); err != nil {
+		return err
+	}
+	if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
+		return err
+	}
+	bytes := 0
+	for _, event := range t.page {
+		bytes += len(event.Body)
+	}
+	if bytes <= storage.InlineResult {
+		t.held.release()
+	}
+	return nil
+}
+
 // whole gives the task in place of events that are no longer kept. It is what
 // the run came to: nothing follows.
 func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
+	t.page = nil
+	if _, err := t.host.reserveTask(ctx, t.held, t.caller, t.feed.runID); err != nil {
+		return t.unlessDeleted(err)
+	}
 	kept, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, true)
 	if err != nil {
 		return t.unlessDeleted(err)

@@ -45,7 +45,19 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	}
 	listed.TotalSize = total
 	at, bytes := -1, 0
+	held := reservationFrom(ctx)
+	if !request.IncludeArtifacts {
+		held = nil
+	}
+	if err := held.take(ctx, who.Username, maxPageBytes); err != nil {
+		return nil, err
+	}
 	for at+1 < min(len(found), listed.PageSize) && bytes <= maxPageBytes {
+		if more, err := s.fits(ctx, held, who, found[at+1].RunID, bytes); err != nil {
+			return nil, err
+		} else if !more {
+			break
+		}
 		at++
 		task, size, err := s.listed(ctx, who, found[at], request)
 		if errors.Is(err, storage.ErrNotFound) {
@@ -61,6 +73,22 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		listed.NextPageToken = toToken(found[at])
 	}
 	return listed, nil
+}
+
+// fits reports whether a task can be added to a page of so many bytes. A task that
+// is larger than a page is one of its own.
+func (s *agentService) fits(ctx context.Context, held *reservation, who storage.Caller, runID string, bytes int) (bool, error) {
+	if held == nil {
+		return true, nil
+	}
+	more, err := s.host.Log.ArtifactBytes(ctx, who, runID)
+	if err != nil || bytes+more <= maxPageBytes {
+		return err == nil, err
+	}
+	if bytes > 0 {
+		return false, nil
+	}
+	return true, held.take(ctx, who.Username, more)
 }
 
 // listed gives a task as a list shows it, and how large it is.

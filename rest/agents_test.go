@@ -105,7 +105,7 @@ func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, questio
 	asked := question
 	if question.ConversationID == "" {
 		question.ConversationID = uuid.NewString()
-	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID); err != nil {
+	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID, storage.TurnPage{}); err != nil {
 		return storage.Asking{}, err
 	}
 	asking, err := sqlstoretest.Ask(ctx, a.store, caller, question)

@@ -7,15 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"parley/storage"
 )
-
-// deadlineEvery is after how many turns a reader gets more time.
-const deadlineEvery = 8
 
 type conversationJSON struct {
 	ID        string `json:"id"`
@@ -64,29 +62,84 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	title, turns, err := s.Store.Conversation(c.Request.Context(), caller, id)
+	page, err := readTurnPage(c)
 	if err != nil {
 		return err
 	}
+	title, turns, err := s.Store.Conversation(c.Request.Context(), caller, id, page)
+	if err != nil {
+		return err
+	}
+	defer s.takeTime(c)()
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, toJSON(title))
-	sent := 0
 	for turn, err := range turns {
+		if err == nil {
+			err = s.sendTurn(c, caller, text, turn)
+		}
+		if errors.Is(err, errTurnGone) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		text = appendTurn(text, turn)
-		// A client that goes on reading is not cut off.
-		if sent++; sent%deadlineEvery == 0 {
-			_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(s.RequestTimeout))
-		}
-		if _, err := c.Writer.Write(text); err != nil {
-			return fmt.Errorf("send turn: %w", err)
-		}
 		text = append(text[:0], ',')
+	}
+	if !c.Writer.Written() { // there are no turns before the first
+		if _, err := c.Writer.Write(text); err != nil {
+			return fmt.Errorf("send conversation: %w", err)
+		}
 	}
 	_, err = c.Writer.WriteString("]}\n")
 	return err
+}
+
+// errTurnGone says that a run was deleted while its conversation was read.
+var errTurnGone = errors.New("the run is gone")
+
+// sendTurn writes a turn, after what is before it. A large result is read now, when
+// the caller may have it in memory.
+func (s *Server) sendTurn(c *gin.Context, caller storage.Caller, text []byte, turn storage.Turn) error {
+	if turn.ResultBytes > storage.InlineResult {
+		release, err := s.reserve(c, caller, turn.ResultBytes)
+		if err != nil {
+			return err
+		}
+		defer release()
+		run, err := s.Store.Run(c.Request.Context(), caller, turn.RunID)
+		if errors.Is(err, storage.ErrNotFound) {
+			return errTurnGone
+		}
+		if err != nil {
+			return err
+		}
+		turn.Result = run.Result
+	}
+	if _, err := c.Writer.Write(appendTurn(text, turn)); err != nil {
+		return fmt.Errorf("send turn: %w", err)
+	}
+	return nil
+}
+
+// maxTurns is the most turns of a page.
+const maxTurns = 100
+
+// readTurnPage reads which turns are wanted: all where nothing is said.
+func readTurnPage(c *gin.Context) (page storage.TurnPage, err error) {
+	p := &path{Context: c}
+	if text, ok := c.GetQuery("limit"); ok {
+		if page.Limit, err = strconv.Atoi(text); err != nil || page.Limit < 1 || page.Limit > maxTurns {
+			p.check("limit", fmt.Sprintf("must be 1 to %d", maxTurns))
+		}
+	}
+	if text, ok := c.GetQuery("before"); ok {
+		id, err := uuid.Parse(text)
+		if err != nil || len(text) != len(id.String()) {
+			p.check("before", "must be the runId of a turn")
+		}
+		page.Before = id.String()
+	}
+	return page, p.err()
 }
 
 // appendTurn appends a turn as JSON. Its result is JSON already and goes out as
@@ -116,7 +169,7 @@ func (s *Server) stopRuns(ctx context.Context, caller storage.Caller, id string)
 	if caller.Restricted() {
 		return nil
 	}
-	_, turns, err := s.Store.Conversation(ctx, caller, id)
+	_, turns, err := s.Store.Conversation(ctx, caller, id, storage.TurnPage{})
 	if err != nil {
 		return err
 	}

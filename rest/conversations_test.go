@@ -7,11 +7,14 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -54,11 +57,83 @@ func TestALongConversationIsSentInPieces(t *testing.T) {
 	}
 }
 
+// runIDs reads a page of a conversation.
+func (s *service) runIDs(id, query string) []string {
+	s.t.Helper()
+	got := s.send("alice", http.MethodGet, "/query/conversations/"+id+query, "", "")
+	var conversation struct {
+		Turns []struct {
+			RunID  string
+			Result json.RawMessage
+		}
+	}
+	if err := json.Unmarshal([]byte(got.body), &conversation); err != nil || got.status != http.StatusOK || conversation.Turns == nil {
+		s.t.Fatalf("%s: %d %s", query, got.status, got.body)
+	}
+	ids := []string{}
+	for _, turn := range conversation.Turns {
+		ids = append(ids, turn.RunID)
+		if len(turn.Result) < 20<<10 {
+			s.t.Errorf("%s: a result of %d bytes", query, len(turn.Result))
+		}
+	}
+	return ids
+}
+
+func TestPagesOfAConversation(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	id := s.longConversation(5, 20<<10)
+	all := s.runIDs(id, "")
+	for query, want := range map[string][]string{
+		"?limit=2":                    all[3:],
+		"?limit=2&before=" + all[3]:   all[1:3],
+		"?limit=100&before=" + all[3]: all[:3],
+		"?before=" + all[1]:           all[:1],
+		"?limit=2&before=" + all[0]:   {},
+		"?limit=5":                    all,
+	} {
+		if got := s.runIDs(id, query); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	for _, query := range []string{"?limit=0", "?limit=101", "?limit=", "?limit=x", "?before=", "?before=x", "?before=" + uuid.NewString()} {
+		s.checkError(query, s.send("alice", http.MethodGet, "/query/conversations/"+id+query, "", ""), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+	}
+}
+
+// TestLargeReadsTakeTurns has a user's memory for large answers taken: the user is
+// told to come back, and others read on.
+func TestLargeReadsTakeTurns(t *testing.T) {
+	t.Parallel()
+	reads := fair.New(fair.Config{What: "large answers", Places: 64 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 10})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads, cfg.TurnWait = reads, time.Millisecond })
+	id := s.longConversation(2, 40<<10)
+	run := s.runIDs(id, "")[0]
+	place, err := reads.JoinFor("alice", 32<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/query/conversations/" + id, "/query/runs/" + run} {
+		s.checkError(path, s.send("alice", http.MethodGet, path, "", ""), http.StatusTooManyRequests, "TOO_MANY_REQUESTS")
+	}
+	bob, err := reads.JoinFor("bob", 32<<10)
+	if err != nil || bob.Wait(t.Context()) != nil {
+		t.Errorf("bob waits for alice: %v", err)
+	}
+	bob.Leave()
+	place.Leave()
+	s.runIDs(id, "")
+	if got := reads.Stats(); got.Running != 0 || got.Waiting != 0 {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
 // failingTurns is a store that fails when most of a conversation has been read.
 type failingTurns struct{ storage.Store }
 
-func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string) (string, iter.Seq2[storage.Turn, error], error) {
-	title, turns, err := f.Store.Conversation(ctx, caller, id)
+func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+	title, turns, err := f.Store.Conversation(ctx, caller, id, page)
 	return title, func(yield func(storage.Turn, error) bool) {
 		count := 0
 		for turn, err := range turns {

@@ -65,6 +65,9 @@ type Config struct {
 	MaxRowsBody int64
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
+	// Reads is where large answers are counted while they are in memory; one of the
+	// server's own where it is nil.
+	Reads *fair.Line
 	// TurnWait is how long a request that takes much waits for its user's turn; 20
 	// seconds when 0.
 	TurnWait time.Duration
@@ -102,6 +105,9 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns)}
+	if s.Reads == nil {
+		s.Reads = fair.New(fair.Reads)
+	}
 	if s.TurnWait <= 0 {
 		s.TurnWait = defaultTurnWait
 	}

@@ -46,10 +46,11 @@ func (s *Server) getRun(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.Store.Run(c.Request.Context(), caller, id)
+	run, release, err := s.readRun(c, caller, id)
 	if err != nil {
 		return err
 	}
+	defer release()
 	c.PureJSON(http.StatusOK, toRun(run))
 	return nil
 }

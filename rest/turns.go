@@ -42,6 +42,40 @@ func (s *Server) inTurn(line *fair.Line, operation func(c *gin.Context, caller s
 	}
 }
 
+// reserve waits until the caller has few enough large answers in memory for one
+// more, of that size. Small ones are not counted. An answer that has begun is not
+// refused: it waits for as long as its client does.
+func (s *Server) reserve(c *gin.Context, caller storage.Caller, bytes int) (release func(), err error) {
+	ctx := c.Request.Context()
+	switch {
+	case bytes <= storage.InlineResult:
+		return func() {}, nil
+	case c.Writer.Written():
+		place := s.Reads.RejoinFor(caller.Username, bytes)
+		return place.Leave, place.Wait(ctx)
+	}
+	place, err := s.Reads.JoinFor(caller.Username, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return place.Leave, place.WaitFor(ctx, s.TurnWait)
+}
+
+// readRun reads a run, whose result is counted until release.
+func (s *Server) readRun(c *gin.Context, caller storage.Caller, id string) (run storage.Run, release func(), err error) {
+	bytes, err := s.Store.ResultBytes(c.Request.Context(), caller, id)
+	if err != nil {
+		return run, nil, err
+	}
+	if release, err = s.reserve(c, caller, bytes); err != nil {
+		return run, nil, err
+	}
+	if run, err = s.Store.Run(c.Request.Context(), caller, id); err != nil {
+		release()
+	}
+	return run, release, err
+}
+
 // Turns says how many large requests, and questions about data, are answered or
 // wait for that.
 func (s *Server) Turns() (large, infer fair.Stats) { return s.large.Stats(), s.infer.Stats() }

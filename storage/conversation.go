@@ -26,7 +26,21 @@ type Turn struct {
 	Question string
 	Status   RunStatus
 	// Result is the rendered result, a JSON document; nil until completed.
+	// Conversation leaves out one that is larger than InlineResult: Run gives it.
 	Result json.RawMessage
+	// ResultBytes is how large the result is, where Conversation gave the turn.
+	ResultBytes int
+}
+
+// InlineResult is how large a result may be to come with its turn: a conversation
+// is read without more than a few such results in memory.
+const InlineResult = 16 << 10
+
+// TurnPage says which turns of a conversation are wanted: the last Limit of those
+// before the run Before. Zero values are for no limit, and for those to the last.
+type TurnPage struct {
+	Before string
+	Limit  int
 }
 
 // Title makes a conversation's title from its first question: one line, cut
@@ -56,9 +70,10 @@ type Conversations interface {
 	// Conversations lists the caller's, latest first; those about one owner's
 	// namespaces, or about one namespace, when in names them.
 	Conversations(ctx context.Context, caller Caller, in NamespaceRef) ([]Conversation, error)
-	// Conversation gives the title of one and its turns, oldest first. Only a
-	// page of them is in memory at a time.
-	Conversation(ctx context.Context, caller Caller, id string) (title string, turns iter.Seq2[Turn, error], err error)
+	// Conversation gives the title of one and its turns, oldest first. Only some
+	// of them are in memory at a time. A page before a run that is no turn of the
+	// conversation is ErrInvalid.
+	Conversation(ctx context.Context, caller Caller, id string, page TurnPage) (title string, turns iter.Seq2[Turn, error], err error)
 	// DeleteConversation removes it with its runs. ErrForbidden when it holds
 	// runs that the caller's token does not cover.
 	DeleteConversation(ctx context.Context, caller Caller, id string) error

@@ -52,6 +52,8 @@ type Runs interface {
 	// MayDeleteRun says what DeleteRun would, for what is done before. ErrForbidden
 	// for a read-only token.
 	MayDeleteRun(ctx context.Context, caller Caller, id string) error
+	// ResultBytes is how large the result of a run is.
+	ResultBytes(ctx context.Context, caller Caller, id string) (int, error)
 	// DeleteRun removes a run and, with its last run, its conversation.
 	DeleteRun(ctx context.Context, caller Caller, id string) error
 }

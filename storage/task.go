@@ -122,6 +122,9 @@ type Tasks interface {
 	// Task gives the task of one of the caller's runs, by one agent, or by any
 	// when agent is "".
 	Task(ctx context.Context, caller Caller, agent, runID string, artifacts bool) (Task, error)
+	// ArtifactBytes is how large the artifacts of one of the caller's runs are; 0
+	// where there is no such run.
+	ArtifactBytes(ctx context.Context, caller Caller, runID string) (int, error)
 	// Tasks lists the caller's, the last changed first, and says how many there
 	// are besides the limit and the cursor.
 	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)

@@ -14,6 +14,7 @@ import (
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
 	"parley/cards"
+	"parley/internal/fair"
 	"parley/llm"
 	"parley/storage"
 	"parley/storage/lake"
@@ -53,6 +54,8 @@ type agentConfig struct {
 	// requestTimeout is that of requests in general.
 	requestTimeout time.Duration
 	userRuns       int
+	// reads is where large answers are counted.
+	reads *fair.Line
 }
 
 func (s agentSettings) read(c *checker) agentConfig {
@@ -94,6 +97,7 @@ func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, da
 		CardJSON:       cards.JSON,
 		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:         log,
+		Reads:          bounds.reads,
 		Trace:          traced(tracer),
 		RunTimeout:     bounds.runTimeout,
 		RequestTimeout: bounds.requestTimeout,

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/internal/auth"
+	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage/trace"
 )
@@ -122,6 +123,8 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web.Feedback = tracing.feedback
 	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
 	bounds.requestTimeout = web.RequestTimeout
+	web.Reads = fair.New(fair.Reads)
+	bounds.reads = web.Reads
 	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ func turnsOf(server *rest.Server, plane *dataPlane) turnMetrics {
 		"large_requests": func() fair.Stats { large, _ := server.Turns(); return large },
 		"inferences":     func() fair.Stats { _, infer := server.Turns(); return infer },
 		"files":          plane.datasets.Maker.Turns,
+		"answer_bytes":   server.Reads.Stats,
 	}
 	if plane.objects.turns != nil {
 		turns["parts"] = plane.objects.turns

@@ -1,6 +1,7 @@
 // Package fair shares a number of places among users, so that one who wants
 // many does not keep the others from theirs: each user has a queue, and a free
-// place goes to the user who has the fewest.
+// place goes to the user who has the fewest. Something large can take several
+// places, such as one for each byte: see JoinFor.
 package fair
 
 import (
@@ -46,32 +47,50 @@ type user struct {
 	waiting []*Place
 }
 
+// Reads is how many bytes of large answers are in memory at a time, and how many
+// of one user: answers are read from the database whole, or turn by turn.
+var Reads = Config{What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 4096, WaitingEach: 256}
+
 // New makes a Line.
 func New(cfg Config) *Line { return &Line{Config: cfg, users: map[string]*user{}} }
 
 // Place is a place, or that which waits for one.
 type Place struct {
-	line  *Line
-	user  *user
-	ready chan struct{} // closed when it is one
-	left  bool
+	line *Line
+	user *user
+	// weight is how many places it takes.
+	weight int
+	ready  chan struct{} // closed when it is one
+	left   bool
 }
 
 // Join takes a place for a user, or a place in the user's queue. Where there are
 // too many in it, the error is a storage.ErrTooMany; where there are too many of
 // all users, a storage.ErrUnavailable.
-func (l *Line) Join(name string) (*Place, error) {
+func (l *Line) Join(name string) (*Place, error) { return l.JoinFor(name, 1) }
+
+// JoinFor is Join for something that takes several places at once: all that a
+// user may have where it would take more.
+func (l *Line) JoinFor(name string, weight int) (*Place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if u := l.users[name]; !l.free(u) {
-		switch {
-		case u != nil && len(u.waiting) >= l.WaitingEach:
-			return nil, l.refuse(storage.ErrTooMany)
-		case l.stats.Waiting >= l.Waiting:
-			return nil, l.refuse(storage.ErrUnavailable)
-		}
+	p := l.join(name, weight)
+	select {
+	case <-p.ready:
+		return p, nil
+	default:
 	}
-	return l.join(name), nil
+	kind := error(nil)
+	switch {
+	case len(p.user.waiting) > l.WaitingEach:
+		kind = storage.ErrTooMany
+	case l.stats.Waiting > l.Waiting:
+		kind = storage.ErrUnavailable
+	default:
+		return p, nil
+	}
+	p.leave()
+	return nil, l.refuse(kind)
 }
 
 // refuse counts a refusal, and says whose fault it is that there is no place.
@@ -84,39 +103,34 @@ func (l *Line) refuse(kind error) error {
 }
 
 // Rejoin is Join for somebody who was let in before, and is not refused.
-func (l *Line) Rejoin(name string) *Place {
+func (l *Line) Rejoin(name string) *Place { return l.RejoinFor(name, 1) }
+
+// RejoinFor is JoinFor for somebody who was let in before, and is not refused.
+func (l *Line) RejoinFor(name string, weight int) *Place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.join(name)
+	return l.join(name, weight)
 }
 
-// free says whether a user can have a place now.
-func (l *Line) free(u *user) bool {
-	return l.stats.Running < l.Places && (u == nil || u.running < l.PlacesEach)
-}
-
-func (l *Line) join(name string) *Place {
+func (l *Line) join(name string, weight int) *Place {
 	u := l.users[name]
 	if u == nil {
 		u = &user{name: name}
 		l.users[name] = u
 	}
-	p := &Place{line: l, user: u, ready: make(chan struct{})}
-	if l.free(u) {
-		l.give(p)
-		return p
-	}
+	p := &Place{line: l, user: u, weight: min(max(weight, 1), l.PlacesEach), ready: make(chan struct{})}
 	if len(u.waiting) == 0 {
 		l.order = append(l.order, u)
 	}
 	u.waiting = append(u.waiting, p)
 	l.stats.Waiting++
+	l.next()
 	return p
 }
 
 func (l *Line) give(p *Place) {
-	p.user.running++
-	l.stats.Running++
+	p.user.running += p.weight
+	l.stats.Running += p.weight
 	close(p.ready)
 }
 
@@ -159,7 +173,7 @@ func (p *Place) giveUp() error {
 	default:
 	}
 	kind := storage.ErrUnavailable
-	if p.user.running >= l.PlacesEach {
+	if p.user.running+p.weight > l.PlacesEach {
 		kind = storage.ErrTooMany
 	}
 	p.leave()
@@ -181,12 +195,12 @@ func (p *Place) leave() {
 	p.left = true
 	select {
 	case <-p.ready:
-		p.user.running--
-		l.stats.Running--
-		l.next()
+		p.user.running -= p.weight
+		l.stats.Running -= p.weight
 	default:
 		l.forget(p)
 	}
+	l.next()
 	if p.user.running == 0 && len(p.user.waiting) == 0 {
 		delete(l.users, p.user.name)
 	}
@@ -203,24 +217,27 @@ func (l *Line) forget(p *Place) {
 	}
 }
 
-// next gives a free place to the user with the fewest, and of those to the one
-// who has waited longest.
+// next gives free places to the user with the fewest, and of those to the one who
+// has waited longest. Who is next and needs more than are free keeps those behind
+// waiting, or would never have them.
 func (l *Line) next() {
-	best := -1
-	for i, u := range l.order {
-		if l.free(u) && (best < 0 || u.running < l.order[best].running) {
-			best = i
+	for l.stats.Running < l.Places {
+		best := -1
+		for i, u := range l.order {
+			if u.running+u.waiting[0].weight <= l.PlacesEach && (best < 0 || u.running < l.order[best].running) {
+				best = i
+			}
 		}
+		if best < 0 || l.stats.Running+l.order[best].waiting[0].weight > l.Places {
+			return
+		}
+		p := l.order[best].waiting[0]
+		l.forget(p)
+		if len(p.user.waiting) > 0 { // back to the end of the order
+			l.order = append(slices.Delete(l.order, best, best+1), p.user)
+		}
+		l.give(p)
 	}
-	if best < 0 {
-		return
-	}
-	p := l.order[best].waiting[0]
-	l.forget(p)
-	if len(p.user.waiting) > 0 { // back to the end of the order
-		l.order = append(slices.Delete(l.order, best, best+1), p.user)
-	}
-	l.give(p)
 }
 
 // Stats says what the line is doing.

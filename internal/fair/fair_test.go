@@ -151,6 +151,49 @@ func TestWaitingGivesUp(t *testing.T) {
 	})
 }
 
+// TestWeights has a user with large reads wait for their own, while others read.
+func TestWeights(t *testing.T) {
+	t.Parallel()
+	line := fair.New(fair.Config{What: "bytes", Places: 10, PlacesEach: 6, Waiting: 5, WaitingEach: 2})
+	joinFor := func(user string, weight int) *fair.Place {
+		t.Helper()
+		p, err := line.JoinFor(user, weight)
+		if err != nil {
+			t.Fatalf("%s: %v", user, err)
+		}
+		return p
+	}
+	waits := func(p *fair.Place) bool { return p.WaitFor(t.Context(), time.Nanosecond) != nil }
+	huge := joinFor("alice", 100) // which counts as all of hers
+	if got := line.Stats().Running; got != 6 {
+		t.Errorf("%d places are taken", got)
+	}
+	if !waits(joinFor("alice", 1)) {
+		t.Error("alice has more than one may have")
+	}
+	bob := joinFor("bob", 3)
+	if err := bob.Wait(t.Context()); err != nil {
+		t.Errorf("bob waits for alice: %v", err)
+	}
+	// Carol needs more than are free. Nobody who comes later goes first.
+	carol, dave := joinFor("carol", 4), joinFor("dave", 1)
+	if got := line.Stats(); got.Running != 9 || got.Waiting != 2 {
+		t.Errorf("carol and dave wait: %+v", got)
+	}
+	huge.Leave()
+	for _, p := range []*fair.Place{carol, dave} {
+		if err := p.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, p := range []*fair.Place{bob, carol, dave} {
+		p.Leave()
+	}
+	if got := line.Stats(); got.Running != 0 || got.Waiting != 0 {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
 func BenchmarkJoinLeave(b *testing.B) {
 	line := fair.New(fair.Config{What: "questions", Places: 64, PlacesEach: 8, Waiting: 2000, WaitingEach: 100})
 	for i := range 1000 { // who wait

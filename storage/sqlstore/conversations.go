@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/jmoiron/sqlx"
 
@@ -11,10 +14,11 @@ import (
 )
 
 // turnPage is how many turns of a conversation are in memory at a time, and
-// turnPageText the same in SQL.
+// turnPageText the same in SQL. inlineResult is storage.InlineResult in SQL.
 const (
 	turnPage     = 16
 	turnPageText = "16"
+	inlineResult = "16384"
 )
 
 type conversationRow struct {
@@ -52,22 +56,45 @@ ORDER BY c.updated_at DESC, c.id DESC`
 
 // turnRow is a turn with what its conversation is called.
 type turnRow struct {
-	Title     string
-	ID        string
-	Question  string
-	Status    storage.RunStatus
-	Result    []byte
+	Title    string
+	ID       string
+	Question string
+	Status   storage.RunStatus
+	Result   []byte
+	// Bytes is how large the result is, which may have been left out.
+	Bytes     int
 	CreatedAt int64
 }
 
 func (r turnRow) turn() storage.Turn {
-	return storage.Turn{RunID: r.ID, Question: r.Question, Status: r.Status, Result: r.Result}
+	return storage.Turn{RunID: r.ID, Question: r.Question, Status: r.Status, Result: r.Result, ResultBytes: r.Bytes}
 }
+
+// position is where a turn stands in its conversation.
+type position struct {
+	CreatedAt int64  `db:"created_at"`
+	ID        string `db:"id"`
+}
+
+// The positions before and after all turns.
+var (
+	beforeAll = position{CreatedAt: -1}
+	afterAll  = position{CreatedAt: math.MaxInt64}
+)
+
+func (p position) before(q position) bool {
+	return p.CreatedAt < q.CreatedAt || p.CreatedAt == q.CreatedAt && p.ID < q.ID
+}
+
+func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 
 // Conversation implements storage.Conversations. No connection is held while
 // the caller works on a turn, however slow it is.
-func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string) (string, iter.Seq2[storage.Turn, error], error) {
-	first, err := s.turns(ctx, caller, id, turnRow{CreatedAt: -1})
+func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+	if page != (storage.TurnPage{}) {
+		return s.conversationPage(ctx, caller, id, page)
+	}
+	first, err := s.turns(ctx, caller, id, beforeAll)
 	if err == nil && len(first) == 0 {
 		err = storage.ErrNotFound
 	}
@@ -79,10 +106,62 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 		// The first question of all may not be for this token to see.
 		title = storage.Title(first[0].Question)
 	}
-	return title, func(yield func(storage.Turn, error) bool) {
-		for page := first; ; {
+	return title, s.eachTurn(ctx, caller, id, first, afterAll, math.MaxInt), nil
+}
+
+// conversationPage is Conversation for some of the turns.
+func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+	var title string
+	err := s.GetContext(ctx, &title, `SELECT `+visibleTitle+fromConversations+` AND c.id = $3`, caller.Username, caller.Restriction, id)
+	if err != nil {
+		return "", nil, fmt.Errorf("read conversation: %w", classify(err))
+	}
+	after, before, err := s.pageBounds(ctx, caller, id, page)
+	if err != nil {
+		return "", nil, fmt.Errorf("find page of conversation: %w", classify(err))
+	}
+	first, err := s.turns(ctx, caller, id, after)
+	if err != nil {
+		return "", nil, err
+	}
+	limit := page.Limit
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	return storage.Title(title), s.eachTurn(ctx, caller, id, first, before, limit), nil
+}
+
+// pageBounds gives the positions between which the turns of a page are.
+func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (after, before position, err error) {
+	const query = `SELECT r.created_at, r.id` + fromTurns + ` AND r.conversation_id = $3`
+	after, before = beforeAll, afterAll
+	if page.Before != "" {
+		err := s.GetContext(ctx, &before, query+` AND r.id = $4`, caller.Username, caller.Restriction, id, page.Before)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = storage.Invalid(storage.FieldError{Field: "before", Message: "must be a run of the conversation"})
+		}
+		if err != nil {
+			return after, before, err
+		}
+	}
+	if page.Limit > 0 {
+		err = s.GetContext(ctx, &after, query+`
+	AND (r.created_at, r.id) < ($4, $5)
+ORDER BY r.created_at DESC, r.id DESC
+LIMIT 1 OFFSET $6`, caller.Username, caller.Restriction, id, before.CreatedAt, before.ID, page.Limit)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil // there are no more than limit
+		}
+	}
+	return after, before, err
+}
+
+// eachTurn gives turns, of which the first were read, up to a position.
+func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, page []turnRow, end position, limit int) iter.Seq2[storage.Turn, error] {
+	return func(yield func(storage.Turn, error) bool) {
+		for count := 0; ; {
 			for _, row := range page {
-				if !yield(row.turn(), nil) {
+				if count++; count > limit || !row.position().before(end) || !yield(row.turn(), nil) {
 					return
 				}
 			}
@@ -90,22 +169,22 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 				return
 			}
 			var err error
-			if page, err = s.laterTurns(ctx, caller, id, page[len(page)-1]); err != nil {
+			if page, err = s.laterTurns(ctx, caller, id, page[len(page)-1].position()); err != nil {
 				yield(storage.Turn{}, err)
 				return
 			}
 		}
-	}, nil
+	}
 }
 
 // laterTurns is turns for a conversation that is being read: when nothing
 // follows, either it has been read whole, or it was deleted meanwhile.
-func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string, after turnRow) ([]turnRow, error) {
+func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
 	page, err := s.turns(ctx, caller, id, after)
 	if err != nil || len(page) > 0 {
 		return page, err
 	}
-	first, err := s.turns(ctx, caller, id, turnRow{CreatedAt: -1})
+	first, err := s.turns(ctx, caller, id, beforeAll)
 	if err == nil && len(first) == 0 {
 		err = fmt.Errorf("read conversation: %w", storage.ErrNotFound)
 	}
@@ -113,11 +192,13 @@ func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string
 }
 
 // turns reads a page of a conversation, from after a turn on.
-func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after turnRow) ([]turnRow, error) {
+func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
 	// The number of rows is in the text: as a parameter it would have SQLite
 	// plan the query anew each time.
 	const query = `
-SELECT c.title, r.id, r.question, r.status, r.result, r.created_at` + fromTurns + `
+SELECT c.title, r.id, r.question, r.status,
+	CASE WHEN octet_length(r.result) <= ` + inlineResult + ` THEN r.result END,
+	COALESCE(octet_length(r.result), 0), r.created_at` + fromTurns + `
 	AND r.conversation_id = $3
 	AND (r.created_at, r.id) > ($4, $5)
 ORDER BY r.created_at, r.id
@@ -126,7 +207,7 @@ LIMIT ` + turnPageText
 	page := make([]turnRow, 0, 4)
 	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
 		var row turnRow
-		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, &row.Result, &row.CreatedAt)
+		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes, &row.CreatedAt)
 		page = append(page, row)
 		return err
 	}, caller.Username, caller.Restriction, id, after.CreatedAt, after.ID)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func (w world) finish(caller storage.Caller, runID string, outcome storage.RunOu
 func (w world) questions(caller storage.Caller, conversationID string) string {
 	w.t.Helper()
 	var questions []string
-	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID)
+	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID, storage.TurnPage{})
 	w.must(err)
 	for turn, err := range turns {
 		w.must(err)
@@ -70,10 +71,13 @@ func TestRunLife(t *testing.T) {
 
 		bob := user("bob")
 		for name, err := range map[string]error{
-			"read":                     func() error { _, err := w.Run(ctx, bob, started.RunID); return err }(),
-			"finish":                   w.finish(bob, started.RunID, storage.RunOutcome{Status: storage.RunFailed}),
-			"delete":                   w.DeleteRun(ctx, bob, started.RunID),
-			"read conversation":        func() error { _, _, err := w.Conversation(ctx, bob, started.ConversationID); return err }(),
+			"read":   func() error { _, err := w.Run(ctx, bob, started.RunID); return err }(),
+			"finish": w.finish(bob, started.RunID, storage.RunOutcome{Status: storage.RunFailed}),
+			"delete": w.DeleteRun(ctx, bob, started.RunID),
+			"read conversation": func() error {
+				_, _, err := w.Conversation(ctx, bob, started.ConversationID, storage.TurnPage{})
+				return err
+			}(),
 			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
 			"ask in alice's namespace": func() error { _, err := w.tryToAsk(bob, "ns", started.ConversationID, "?"); return err }(),
 		} {
@@ -83,7 +87,7 @@ func TestRunLife(t *testing.T) {
 		}
 
 		w.must(w.DeleteRun(ctx, alice, started.RunID))
-		if _, _, err := w.Conversation(ctx, alice, started.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(ctx, alice, started.ConversationID, storage.TurnPage{}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("the conversation of a deleted only run: got %v, want not found", err)
 		}
 	})
@@ -168,6 +172,82 @@ func TestConversationLists(t *testing.T) {
 	})
 }
 
+// TestPagesOfTurns reads a conversation page by page, from its end.
+func TestPagesOfTurns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		alice, id := user("alice"), uuid.NewString()
+		var runs []string
+		for i := range 40 {
+			runs = append(runs, w.ask(alice, "ns", id, fmt.Sprint("question ", i)).RunID)
+		}
+		page := func(before string, limit int) []string {
+			t.Helper()
+			title, turns, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{Before: before, Limit: limit})
+			w.must(err)
+			if title != "question 0" {
+				t.Errorf("title %q", title)
+			}
+			got := []string{}
+			for turn, err := range turns {
+				w.must(err)
+				got = append(got, turn.RunID)
+			}
+			return got
+		}
+		var all []string
+		for before := ""; ; before = all[0] {
+			got := page(before, 18)
+			if len(got) == 0 {
+				break
+			}
+			all = append(got, all...)
+		}
+		if !slices.Equal(all, runs) {
+			t.Errorf("got %v, want %v", all, runs)
+		}
+		if got := page(runs[20], 0); !slices.Equal(got, runs[:20]) {
+			t.Errorf("all before one: %v", got)
+		}
+		other := w.ask(alice, "ns", uuid.NewString(), "elsewhere").RunID
+		for _, before := range []string{other, uuid.NewString()} {
+			if _, _, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{Before: before}); !errors.Is(err, storage.ErrInvalid) {
+				t.Errorf("before a run of another conversation: %v", err)
+			}
+		}
+		if _, _, err := w.Conversation(t.Context(), user("bob"), id, storage.TurnPage{Limit: 1}); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("somebody else's: %v", err)
+		}
+	})
+}
+
+// TestLargeResultsAreLeftOut reads turns of which one has a large result.
+func TestLargeResultsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		alice, id := user("alice"), uuid.NewString()
+		var sizes []int
+		for _, size := range []int{storage.InlineResult, storage.InlineResult + 1} {
+			run := w.ask(alice, "ns", id, "How many?")
+			w.must(w.finish(alice, run.RunID, storage.RunOutcome{
+				Status: storage.RunCompleted, Result: json.RawMessage(`"` + strings.Repeat("é", (size-2)/2) + strings.Repeat("x", size%2) + `"`)}))
+			sizes = append(sizes, size)
+		}
+		_, turns, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{})
+		w.must(err)
+		at := 0
+		for turn, err := range turns {
+			w.must(err)
+			if inline := turn.Result != nil; turn.ResultBytes != sizes[at] || inline != (sizes[at] <= storage.InlineResult) {
+				t.Errorf("a result of %d bytes: %d, %d came with the turn", sizes[at], turn.ResultBytes, len(turn.Result))
+			}
+			at++
+		}
+	})
+}
+
 func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -180,7 +260,7 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
 			t.Errorf("turns: got %q, want %q", got, want)
 		}
-		_, turns, err := w.Conversation(t.Context(), user("alice"), id)
+		_, turns, err := w.Conversation(t.Context(), user("alice"), id, storage.TurnPage{})
 		w.must(err)
 		count := 0
 		var broken error

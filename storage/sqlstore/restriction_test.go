@@ -341,7 +341,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 
 		mixed := w.ask(alice, "other", uuid.NewString(), "the first question, elsewhere")
 		w.ask(wholly, "ns", w.ask(alice, "ns", mixed.ConversationID, "the second, here").ConversationID, "the third, here")
-		if title, _, err := w.Conversation(ctx, wholly, mixed.ConversationID); err != nil || title != "the second, here" {
+		if title, _, err := w.Conversation(ctx, wholly, mixed.ConversationID, storage.TurnPage{}); err != nil || title != "the second, here" {
 			t.Errorf("title for a token that does not cover the first question: %q, %v", title, err)
 		}
 		list, err := w.Conversations(ctx, wholly, storage.NamespaceRef{})
@@ -355,7 +355,7 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		if got := w.questions(partly, own.ConversationID); got != own.Text {
 			t.Errorf("turns for the narrow token: got %q", got)
 		}
-		if _, _, err := w.Conversation(ctx, partly, free.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(ctx, partly, free.ConversationID, storage.TurnPage{}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("a conversation the narrow token does not cover: got %v, want not found", err)
 		}
 		if list, err := w.Conversations(ctx, partly, storage.NamespaceRef{}); err != nil || len(list) != 1 {

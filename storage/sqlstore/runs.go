@@ -51,6 +51,16 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 	return row.run(), nil
 }
 
+// ResultBytes implements storage.Runs.
+func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
+	const query = `SELECT COALESCE(octet_length(r.result), 0)` + fromRuns + ` AND r.id = $3`
+	var bytes int
+	if err := s.GetContext(ctx, &bytes, query, caller.Username, caller.Restriction, id); err != nil {
+		return 0, fmt.Errorf("measure result: %w", classify(err))
+	}
+	return bytes, nil
+}
+
 func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
 	const query = `SELECT ` + runColumns + fromRuns + ` AND r.id = $3`
 	var row runRow

@@ -106,6 +106,20 @@ SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
 	return task, nil
 }
 
+// ArtifactBytes implements storage.Tasks.
+func (s *Store) ArtifactBytes(ctx context.Context, caller storage.Caller, runID string) (int, error) {
+	const query = `
+SELECT COALESCE(SUM(octet_length(e.body)), 0)` + fromEvents + `
+	AND r.id = $3
+	AND e.run_id = $3
+	AND e.kind = 'artifact'`
+	var bytes int
+	if err := s.GetContext(ctx, &bytes, query, caller.Username, caller.Restriction, runID); err != nil {
+		return 0, fmt.Errorf("measure artifacts: %w", classify(err))
+	}
+	return bytes, nil
+}
+
 // readArtifacts reads what makes up the artifacts of a run that was found.
 func readArtifacts(ctx context.Context, q queryer, runID string, last int64) ([]storage.Event, error) {
 	var rows []eventRow

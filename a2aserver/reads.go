@@ -1,0 +1,73 @@
+package a2aserver
+
+import (
+	"context"
+	"time"
+
+	"parley/internal/fair"
+	"parley/storage"
+)
+
+const (
+	// readWait is how long a request waits until its user has few enough large
+	// answers in memory.
+	readWait = 20 * time.Second
+	// eventPage is how many bytes of events are read from the log at a time, about.
+	eventPage = 1 << 20
+)
+
+// reservation is what one request, or one stream, has in memory of what it read.
+// It holds one amount at a time, so that nobody waits while others wait for them.
+// A nil one holds nothing and never waits.
+type reservation struct {
+	line  *fair.Line
+	place *fair.Place
+}
+
+type reservationKey struct{}
+
+// withReservation gives a context in which a request reserves what it reads.
+func (h *Config) withReservation(ctx context.Context) (context.Context, *reservation) {
+	r := &reservation{line: h.Reads}
+	return context.WithValue(ctx, reservationKey{}, r), r
+}
+
+func reservationFrom(ctx context.Context) *reservation {
+	r, _ := ctx.Value(reservationKey{}).(*reservation)
+	return r
+}
+
+// take reserves an amount in place of the one before. A small one is not counted.
+// The error is a storage.ErrTooMany where the user has too much in memory.
+func (r *reservation) take(ctx context.Context, user string, bytes int) error {
+	r.release()
+	if r == nil || bytes <= storage.InlineResult {
+		return nil
+	}
+	place, err := r.line.JoinFor(user, bytes)
+	if err != nil {
+		return err
+	}
+	r.place = place
+	return place.WaitFor(ctx, readWait)
+}
+
+// release says that what was read is no longer in memory.
+func (r *reservation) release() {
+	if r != nil && r.place != nil {
+		r.place.Leave()
+		r.place = nil
+	}
+}
+
+// reserveTask reserves what reading a task with its artifacts takes.
+func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) (int, error) {
+	if r == nil {
+		return 0, nil
+	}
+	bytes, err := h.Log.ArtifactBytes(ctx, who, runID)
+	if err != nil {
+		return 0, err
+	}
+	return bytes, r.take(ctx, who.Username, bytes)
+}

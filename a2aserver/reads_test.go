@@ -1,0 +1,91 @@
+package a2aserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/fair"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// TestLargeReadsTakeTurns has a user's memory for large answers taken: reads of
+// tasks with their artifacts are refused, replays wait, and others are served.
+func TestLargeReadsTakeTurns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reads := fair.New(fair.Config{What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1})
+		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
+		server := serveHost(t, h)
+		s, _ := h.service("echo")
+		sent, err := s.SendMessage(as(t, alice), toShop(strings.Repeat("x", 30<<10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := sent.(*a2a.Task).ID
+		get := rpcText("GetTask", map[string]any{"id": id})
+		list := rpcText("ListTasks", map[string]any{"includeArtifacts": true})
+		post := func(body string) (int, string) {
+			t.Helper()
+			response := postAs(t, server, alice, body)
+			text, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return response.StatusCode, string(text)
+		}
+
+		running, waiting := reads.RejoinFor("alice", 32<<10), reads.RejoinFor("alice", 32<<10)
+		for _, body := range []string{get, list} {
+			if status, text := post(body); status != http.StatusTooManyRequests || !strings.Contains(text, "RESOURCE_EXHAUSTED") {
+				t.Errorf("%s: %d %.200s", body, status, text)
+			}
+		}
+		if status, text := post(rpcText("ListTasks", map[string]any{})); status != http.StatusOK || strings.Contains(text, `"artifacts"`) {
+			t.Errorf("a list without artifacts: %d %.200s", status, text)
+		}
+		if other, err := reads.JoinFor("bob", 32<<10); err != nil || other.Wait(t.Context()) != nil {
+			t.Errorf("bob waits for alice: %v", err)
+		} else {
+			other.Leave()
+		}
+		replay := postAs(t, server, alice, rpcText("SubscribeToTask", map[string]any{"id": id}), "Last-Event-ID", "0")
+		waiting.Leave()
+		running.Leave()
+
+		var events []sse
+		lines := bufio.NewReader(replay.Body)
+		for {
+			event, err := read(lines)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, event)
+		}
+		if got := ids(events); got != "1 2 3 4" {
+			t.Errorf("replayed: %s", got)
+		}
+		for _, body := range []string{get, list} {
+			if status, text := post(body); status != http.StatusOK || len(text) < 30<<10 {
+				t.Errorf("%s: %d %.200s", body, status, text)
+			}
+		}
+		// A batch reads its tasks one by one: together they are more than alice may have.
+		var answers []struct{ Result a2a.Task }
+		if status, text := post("[" + get + "," + get + "]"); status != http.StatusOK || json.Unmarshal([]byte(text), &answers) != nil || len(answers) != 2 {
+			t.Errorf("a batch: %d %.200s", status, text)
+		}
+		eventually(t, "nothing is held", func() bool { return reads.Stats().Running == 0 })
+	})
+}
