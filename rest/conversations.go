@@ -98,25 +98,36 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 var errTurnGone = errors.New("the run is gone")
 
 // sendTurn writes a turn, after what is before it. A large result is read now, when
-// the caller may have it in memory.
+// the caller may have it in memory, and goes out as it was read.
 func (s *Server) sendTurn(c *gin.Context, caller storage.Caller, text []byte, turn storage.Turn) error {
-	if turn.ResultBytes > storage.InlineResult {
-		release, err := s.reserve(c, caller, turn.ResultBytes)
-		if err != nil {
-			return err
-		}
-		defer release()
-		run, err := s.Store.Run(c.Request.Context(), caller, turn.RunID)
-		if errors.Is(err, storage.ErrNotFound) {
-			return errTurnGone
-		}
-		if err != nil {
-			return err
-		}
-		turn.Result = run.Result
+	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, toJSON(turn.Question), turn.Status)
+	switch {
+	case turn.Status != storage.RunCompleted || turn.ResultBytes == 0:
+		return sendPieces(c, append(text, '}'))
+	case turn.ResultBytes <= storage.InlineResult:
+		text = append(text, `,"result":`...)
+		return sendPieces(c, append(append(text, turn.Result...), '}'))
 	}
-	if _, err := c.Writer.Write(appendTurn(text, turn)); err != nil {
-		return fmt.Errorf("send turn: %w", err)
+	release, err := s.reserve(c, caller, turn.ResultBytes)
+	if err != nil {
+		return err
+	}
+	defer release()
+	run, err := s.load(c, caller, turn.RunID, turn.ResultBytes)
+	if errors.Is(err, storage.ErrNotFound) {
+		return errTurnGone
+	}
+	if err != nil {
+		return err
+	}
+	return sendPieces(c, append(text, `,"result":`...), run.Result, []byte{'}'})
+}
+
+func sendPieces(c *gin.Context, pieces ...[]byte) error {
+	for _, piece := range pieces {
+		if _, err := c.Writer.Write(piece); err != nil {
+			return fmt.Errorf("send turn: %w", err)
+		}
 	}
 	return nil
 }
@@ -140,17 +151,6 @@ func readTurnPage(c *gin.Context) (page storage.TurnPage, err error) {
 		page.Before = id.String()
 	}
 	return page, p.err()
-}
-
-// appendTurn appends a turn as JSON. Its result is JSON already and goes out as
-// it is kept.
-func appendTurn(text []byte, turn storage.Turn) []byte {
-	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, toJSON(turn.Question), turn.Status)
-	if turn.Status == storage.RunCompleted && turn.Result != nil {
-		text = append(text, `,"result":`...)
-		text = append(text, turn.Result...)
-	}
-	return append(text, '}')
 }
 
 // toJSON gives a text as JSON.

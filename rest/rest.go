@@ -99,12 +99,13 @@ type Server struct {
 	draining atomic.Bool
 	large    *fair.Line
 	infer    *fair.Line
+	loads    *fair.Line
 }
 
 // New makes a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns)}
+	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns), loads: fair.New(loadTurns)}
 	if s.Reads == nil {
 		s.Reads = fair.New(fair.Reads)
 	}

@@ -16,6 +16,9 @@ var (
 	largeTurns = fair.Config{What: "large requests", Places: 16, PlacesEach: 4, Waiting: 256, WaitingEach: 64}
 	// inferTurns are for requests that wait for a model, or answer with a preview.
 	inferTurns = fair.Config{What: "questions about data", Places: 32, PlacesEach: 4, Waiting: 256, WaitingEach: 64}
+	// loadTurns are for reads of large results from the database, which take a
+	// processor each: one user has one at a time, however slow clients are.
+	loadTurns = fair.Config{What: "large answers", Places: 8, PlacesEach: 1, Waiting: 4096, WaitingEach: 256}
 )
 
 const (
@@ -70,10 +73,22 @@ func (s *Server) readRun(c *gin.Context, caller storage.Caller, id string) (run 
 	if release, err = s.reserve(c, caller, bytes); err != nil {
 		return run, nil, err
 	}
-	if run, err = s.Store.Run(c.Request.Context(), caller, id); err != nil {
+	if run, err = s.load(c, caller, id, bytes); err != nil {
 		release()
 	}
 	return run, release, err
+}
+
+// load reads a run, whose result is of that size, in the caller's turn.
+func (s *Server) load(c *gin.Context, caller storage.Caller, id string, bytes int) (storage.Run, error) {
+	if bytes > storage.InlineResult {
+		turn := s.loads.Rejoin(caller.Username)
+		if err := turn.Wait(c.Request.Context()); err != nil {
+			return storage.Run{}, err
+		}
+		defer turn.Leave()
+	}
+	return s.Store.Run(c.Request.Context(), caller, id)
 }
 
 // Turns says how many large requests, and questions about data, are answered or

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
@@ -21,12 +19,12 @@ type runRow struct {
 	Status         storage.RunStatus `db:"status"`
 	ErrorMessage   string            `db:"error_message"`
 	LastNodeID     string            `db:"last_node_id"`
-	Result         sql.NullString    `db:"result"`
+	Result         []byte            `db:"result"`
 	CreatedAt      int64             `db:"created_at"`
 }
 
 func (r runRow) run() storage.Run {
-	run := storage.Run{
+	return storage.Run{
 		ID:             r.ID,
 		ConversationID: r.ConversationID,
 		Agent:          r.Agent,
@@ -34,12 +32,9 @@ func (r runRow) run() storage.Run {
 		Status:         r.Status,
 		ErrorMessage:   r.ErrorMessage,
 		LastNodeID:     r.LastNodeID,
+		Result:         r.Result,
 		CreatedAt:      fromMillis(r.CreatedAt),
 	}
-	if r.Result.Valid {
-		run.Result = json.RawMessage(r.Result.String)
-	}
-	return run
 }
 
 // Run implements storage.Runs.

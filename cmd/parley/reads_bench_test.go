@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/internal/benchtest"
+	"parley/internal/pgtest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// BenchmarkLargeReads has one user read a conversation of 100 MB many times at
+// once, and says how long /readyz takes meanwhile and what memory the server has.
+func BenchmarkLargeReads(b *testing.B) {
+	for name, url := range map[string]func(testing.TB) string{"sqlite": func(testing.TB) string { return "" }, "postgres": pgtest.URL} {
+		b.Run("store="+name, func(b *testing.B) {
+			benchtest.Each(b, "readers", benchtest.Sizes(8, 8, 32), func(b *testing.B, readers int) { benchmarkLargeReads(b, url(b), readers) })
+		})
+	}
+}
+
+// largeConversation writes a conversation of alice's, of 1 MB turns.
+func largeConversation(b *testing.B, dir, url string, turns int) string {
+	b.Helper()
+	data := filepath.Join(dir, "parley-data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	store, err := openStore(b.Context(), sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")}, true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	alice, conversation := storage.Caller{Username: "alice"}, uuid.NewString()
+	if err := store.CreateDataset(b.Context(), alice, "shop", "orders", storage.Definition{}); err != nil {
+		b.Fatal(err)
+	}
+	result := json.RawMessage(`{"response":"` + strings.Repeat("0123456789", 100_000) + `","steps":[]}`)
+	for range turns {
+		run, err := sqlstoretest.Ask(b.Context(), store, alice, storage.Question{
+			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "How many?"})
+		if err == nil {
+			err = sqlstoretest.Finish(b.Context(), store, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return conversation
+}
+
+func benchmarkLargeReads(b *testing.B, url string, readers int) {
+	dir, env := b.TempDir(), []string(nil)
+	if url != "" {
+		env = []string{"PARLEY_DATABASE_URL=" + url}
+	}
+	conversation := largeConversation(b, dir, url, 100)
+	p := serve(b, dir, env, "--log-level", "error")
+	token, before := p.token("alice"), p.peakMemory()
+	var took []time.Duration
+	for b.Loop() {
+		var reading sync.WaitGroup
+		for range readers {
+			reading.Go(func() { p.readAll(token, "/api/v1/query/conversations/"+conversation) })
+		}
+		done := make(chan time.Time)
+		go func() { reading.Wait(); close(done) }()
+		took = append(took, p.readyTimes(done)...)
+	}
+	slices.Sort(took)
+	alone := p.readyTimes(time.After(2 * time.Second))
+	slices.Sort(alone)
+	b.ReportMetric(float64(alone[len(alone)*99/100].Microseconds())/1000, "ms-ready-p99-alone")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-ready")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-ready-p99")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-ready-max")
+	b.ReportMetric(float64(p.peakMemory()-before)/(1<<20), "MiB-more")
+}
+
+// readAll reads an answer and throws it away.
+func (p *process) readAll(token, path string) {
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+path, http.NoBody)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	defer func() { _ = response.Body.Close() }()
+	if read, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK || read < 100_000_000 {
+		p.t.Errorf("%d, %d bytes, %v", response.StatusCode, read, err)
+	}
+}
+
+// readyTimes asks whether the server is ready until done, and gives how long each
+// answer took.
+func (p *process) readyTimes(done <-chan time.Time) (took []time.Duration) {
+	for {
+		start := time.Now()
+		if status, body := p.call("", "GET", "/readyz", ""); status != http.StatusOK {
+			p.t.Errorf("not ready: %d %s", status, body)
+		}
+		took = append(took, time.Since(start))
+		select {
+		case <-done:
+			return took
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
