@@ -126,12 +126,11 @@ func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
-	defer cancel()
-	run, err := s.Store.Run(ctx, caller, id)
+	run, release, err := s.readRun(c, caller, id)
 	if err != nil {
 		return err
 	}
+	defer release()
 	switch run.Status {
 	case storage.RunCompleted, storage.RunExpired:
 		c.PureJSON(http.StatusGone, goneRun{Question: run.Question, Result: run.Result})

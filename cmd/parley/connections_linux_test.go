@@ -176,6 +176,17 @@ func (p *process) descriptors() []int {
 	return descriptors
 }
 
+// TestLongHeadersAreRefusedBeforeTheyAreRead sends more than the server keeps of a
+// request whose sender it does not know.
+func TestLongHeadersAreRefusedBeforeTheyAreRead(t *testing.T) {
+	t.Parallel()
+	conn := serve(t, t.TempDir(), nil).dial()
+	response, _, err := conn.get("/healthz HTTP/1.1\r\nHost: parley\r\nX-Long: " + strings.Repeat("x", 70_000) + "\r\nX-Rest:")
+	if err != nil || response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%v %v", response, err)
+	}
+}
+
 // TestHalfOpenConnectionsAreCheapAndCutOff opens connections whose requests never
 // end.
 func TestHalfOpenConnectionsAreCheapAndCutOff(t *testing.T) {

@@ -244,6 +244,8 @@ func (d *described) questions() {
 	d.call("alice getConversations 200")
 	d.call("alice getConversations 200", query("username=self&namespace=shop"))
 	d.call("alice getConversation 200", conversation)
+	d.call("alice getConversation 200", conversation, query("limit=1"))
+	d.call("alice getConversation 422", conversation, query("limit=0&before=x"))
 
 	failed := d.heldRuns()
 	d.call("alice getRun 200", failed)
