@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"bufio"
@@ -16,24 +16,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
-// descriptorsVariable sets the descriptor limit of the program.
-const descriptorsVariable = "RUN_WITH_DESCRIPTORS"
-
-func init() {
-	text := os.Getenv(descriptorsVariable)
-	if text == "" {
-		return
-	}
-	limit, err := strconv.ParseUint(text, 10, 64)
-	if err == nil {
-		err = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit})
-	}
-	if err != nil {
-		panic(err)
-	}
-}
+// descriptorLimit sets the descriptor limit of the program.
+const descriptorLimit = "RUN_WITH_DESCRIPTORS"
 
 // rawConn is a connection to the server on which requests are written by hand.
 type rawConn struct {
@@ -41,13 +29,13 @@ type rawConn struct {
 	reader *bufio.Reader
 }
 
-func (p *process) dial() *rawConn {
-	p.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+func dial(p *e2etest.Process) *rawConn {
+	p.T.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
-	p.t.Cleanup(func() { _ = conn.Close() })
+	p.T.Cleanup(func() { _ = conn.Close() })
 	return &rawConn{conn, bufio.NewReader(conn)}
 }
 
@@ -69,36 +57,36 @@ func (c *rawConn) get(path string) (*http.Response, string, error) {
 
 // fill opens idle connections until one is refused, and gives those that are open
 // and the refusal.
-func (p *process) fill(most int) ([]*rawConn, *http.Response, string) {
-	p.t.Helper()
+func fill(p *e2etest.Process, most int) ([]*rawConn, *http.Response, string) {
+	p.T.Helper()
 	var open []*rawConn
 	for range most {
-		conn := p.dial()
+		conn := dial(p)
 		response, body, err := conn.get("/healthz")
 		if err != nil {
-			p.t.Fatalf("connection %d: %v", len(open), err)
+			p.T.Fatalf("connection %d: %v", len(open), err)
 		}
 		if response.StatusCode != http.StatusOK {
 			return open, response, body
 		}
 		open = append(open, conn)
 	}
-	p.t.Fatalf("%d connections are open and none was refused", most)
+	p.T.Fatalf("%d connections are open and none was refused", most)
 	return nil, nil, ""
 }
 
 // healed waits until the server takes new connections again.
-func (p *process) healed() {
-	p.t.Helper()
+func healed(p *e2etest.Process) {
+	p.T.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		conn := p.dial()
+		conn := dial(p)
 		response, _, err := conn.get("/readyz")
 		_ = conn.Close()
 		if err == nil && response.StatusCode == http.StatusOK {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("the server does not recover: %v", err)
+			p.T.Fatalf("the server does not recover: %v", err)
 		}
 	}
 }
@@ -115,8 +103,8 @@ func checkRefusal(t *testing.T, response *http.Response, body string) {
 // them are for connections.
 func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
-	p := serve(t, t.TempDir(), []string{descriptorsVariable + "=128"})
-	open, response, body := p.fill(128)
+	p := e2etest.Serve(t, t.TempDir(), []string{descriptorLimit + "=128"})
+	open, response, body := fill(p, 128)
 	checkRefusal(t, response, body)
 	if len(open) != 64 {
 		t.Errorf("%d connections were served", len(open))
@@ -128,9 +116,9 @@ func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 	for _, conn := range open {
 		_ = conn.Close()
 	}
-	p.healed()
-	p.signal(syscall.SIGTERM)
-	if code := p.wait(); code != exitOK {
+	healed(p)
+	p.Signal(syscall.SIGTERM)
+	if code := p.Wait(); code != e2etest.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -139,38 +127,38 @@ func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 // server, and gives them back.
 func TestRunningOutOfDescriptorsIsAnswered(t *testing.T) {
 	t.Parallel()
-	p := serve(t, t.TempDir(), nil)
+	p := e2etest.Serve(t, t.TempDir(), nil)
 	var before unix.Rlimit
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+	if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &before); err != nil {
 		t.Fatal(err)
 	}
 	setLimit := func(limit unix.Rlimit) {
 		t.Helper()
-		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
+		if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_NOFILE, &limit, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	highest := 0
-	for _, fd := range p.descriptors() {
+	for _, fd := range descriptors(p) {
 		highest = max(highest, fd)
 	}
 	setLimit(unix.Rlimit{Cur: uint64(highest) + 1, Max: before.Max})
-	_, response, body := p.fill(highest + 1)
+	_, response, body := fill(p, highest+1)
 	checkRefusal(t, response, body)
 	setLimit(before)
-	p.healed()
+	healed(p)
 }
 
-func (p *process) descriptors() []int {
-	p.t.Helper()
-	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.cmd.Process.Pid))
+func descriptors(p *e2etest.Process) []int {
+	p.T.Helper()
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.Cmd.Process.Pid))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	descriptors := make([]int, len(names))
 	for i, name := range names {
 		if descriptors[i], err = strconv.Atoi(filepath.Base(name)); err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 	}
 	return descriptors
@@ -180,7 +168,7 @@ func (p *process) descriptors() []int {
 // request whose sender it does not know.
 func TestLongHeadersAreRefusedBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
-	conn := serve(t, t.TempDir(), nil).dial()
+	conn := dial(e2etest.Serve(t, t.TempDir(), nil))
 	response, _, err := conn.get("/healthz HTTP/1.1\r\nHost: parley\r\nX-Long: " + strings.Repeat("x", 70_000) + "\r\nX-Rest:")
 	if err != nil || response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("%v %v", response, err)
@@ -192,11 +180,11 @@ func TestLongHeadersAreRefusedBeforeTheyAreRead(t *testing.T) {
 func TestHalfOpenConnectionsAreCheapAndCutOff(t *testing.T) {
 	t.Parallel()
 	const count = 1000
-	p := serve(t, t.TempDir(), nil)
-	before := p.peakMemory()
+	p := e2etest.Serve(t, t.TempDir(), nil)
+	before := p.PeakMemory()
 	conns := make([]*rawConn, count)
 	for i := range conns {
-		conns[i] = p.dial()
+		conns[i] = dial(p)
 		if i%2 == 0 {
 			if _, err := io.WriteString(conns[i], "GET /healthz HTTP/1.1\r\nHost: parley\r\nX-Half: "); err != nil {
 				t.Fatal(err)
@@ -205,11 +193,11 @@ func TestHalfOpenConnectionsAreCheapAndCutOff(t *testing.T) {
 	}
 	// Until all are accepted. Where that takes longer than a request may, some are
 	// cut off already.
-	for deadline := time.Now().Add(8 * time.Second); len(p.descriptors()) < count && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(8 * time.Second); len(descriptors(p)) < count && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	p.healed()
-	if grown := p.peakMemory() - before; !raceDetector && grown > 64<<20 {
+	healed(p)
+	if grown := p.PeakMemory() - before; !e2etest.RaceDetector && grown > 64<<20 {
 		t.Errorf("%d half-open connections cost %d MiB", count, grown>>20)
 	} else {
 		t.Logf("%d half-open connections cost %d MiB", count, grown>>20)

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"encoding/json"
@@ -19,6 +19,8 @@ import (
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
 // BenchmarkLargeReads has one user read a conversation of 100 MB many times at
@@ -38,8 +40,11 @@ func largeConversation(b *testing.B, dir, url string, turns int) string {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		b.Fatal(err)
 	}
-	store, err := openStore(b.Context(), sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")}, true)
+	store, err := sqlstore.Open(b.Context(), sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")})
 	if err != nil {
+		b.Fatal(err)
+	}
+	if err := store.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	alice, conversation := storage.Caller{Username: "alice"}, uuid.NewString()
@@ -69,54 +74,54 @@ func benchmarkLargeReads(b *testing.B, url string, readers int) {
 		env = []string{"PARLEY_DATABASE_URL=" + url}
 	}
 	conversation := largeConversation(b, dir, url, 100)
-	p := serve(b, dir, env, "--log-level", "error")
-	token, before := p.token("alice"), p.peakMemory()
+	p := e2etest.Serve(b, dir, env, "--log-level", "error")
+	token, before := p.Token("alice"), p.PeakMemory()
 	var took []time.Duration
 	for b.Loop() {
 		var reading sync.WaitGroup
 		for range readers {
-			reading.Go(func() { p.readAll(token, "/api/v1/query/conversations/"+conversation) })
+			reading.Go(func() { readAll(p, token, "/api/v1/query/conversations/"+conversation) })
 		}
 		done := make(chan time.Time)
 		go func() { reading.Wait(); close(done) }()
-		took = append(took, p.readyTimes(done)...)
+		took = append(took, readyTimes(p, done)...)
 	}
 	slices.Sort(took)
-	alone := p.readyTimes(time.After(2 * time.Second))
+	alone := readyTimes(p, time.After(2*time.Second))
 	slices.Sort(alone)
 	b.ReportMetric(float64(alone[len(alone)*99/100].Microseconds())/1000, "ms-ready-p99-alone")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-ready")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-ready-p99")
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-ready-max")
-	b.ReportMetric(float64(p.peakMemory()-before)/(1<<20), "MiB-more")
+	b.ReportMetric(float64(p.PeakMemory()-before)/(1<<20), "MiB-more")
 }
 
 // readAll reads an answer and throws it away.
-func (p *process) readAll(token, path string) {
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+path, http.NoBody)
+func readAll(p *e2etest.Process, token, path string) {
+	request, err := http.NewRequestWithContext(p.T.Context(), http.MethodGet, p.URL+path, http.NoBody)
 	if err != nil {
-		p.t.Error(err)
+		p.T.Error(err)
 		return
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		p.t.Error(err)
+		p.T.Error(err)
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
 	if read, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK || read < 100_000_000 {
-		p.t.Errorf("%d, %d bytes, %v", response.StatusCode, read, err)
+		p.T.Errorf("%d, %d bytes, %v", response.StatusCode, read, err)
 	}
 }
 
 // readyTimes asks whether the server is ready until done, and gives how long each
 // answer took.
-func (p *process) readyTimes(done <-chan time.Time) (took []time.Duration) {
+func readyTimes(p *e2etest.Process, done <-chan time.Time) (took []time.Duration) {
 	for {
 		start := time.Now()
-		if status, body := p.call("", "GET", "/readyz", ""); status != http.StatusOK {
-			p.t.Errorf("not ready: %d %s", status, body)
+		if status, body := p.Call("", "GET", "/readyz", ""); status != http.StatusOK {
+			p.T.Errorf("not ready: %d %s", status, body)
 		}
 		took = append(took, time.Since(start))
 		select {
