@@ -52,7 +52,8 @@ func connectionLimit(descriptors uint64) int {
 // descriptors is answered in the same way, and passes.
 type limitedListener struct {
 	*net.TCPListener
-	log *slog.Logger
+	log     *slog.Logger
+	headers headerLimiter
 	// open and lingering have a slot for each connection.
 	open, lingering chan struct{}
 	// spare is a descriptor to accept a connection with when there is no other; nil
@@ -92,7 +93,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.open <- struct{}{}:
-			return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open })}, nil
+			return l.headers.wrap(&limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open })}), nil
 		default:
 			l.warn("connections are refused: too many are open", "limit", cap(l.open))
 			l.refuse(conn)

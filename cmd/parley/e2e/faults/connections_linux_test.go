@@ -176,19 +176,32 @@ func TestLongHeadersAreRefusedBeforeTheyAreRead(t *testing.T) {
 }
 
 // TestHalfOpenConnectionsAreCheapAndCutOff opens connections whose requests never
-// end.
+// end: that say nothing, begin a header, or send long ones and many.
 func TestHalfOpenConnectionsAreCheapAndCutOff(t *testing.T) {
 	t.Parallel()
+	const start = "GET /healthz HTTP/1.1\r\nHost: parley\r\nX-Half: "
+	for name, text := range map[string]string{
+		"short": start,
+		"long":  start + strings.Repeat("x", 60_000),
+		"many":  start + strings.Repeat("x\r\nX-More: ", 3_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkHalfOpen(t, text)
+		})
+	}
+}
+
+func checkHalfOpen(t *testing.T, text string) {
 	const count = 1000
 	p := e2etest.Serve(t, t.TempDir(), nil)
 	before := p.PeakMemory()
 	conns := make([]*rawConn, count)
 	for i := range conns {
 		conns[i] = dial(p)
-		if i%2 == 0 {
-			if _, err := io.WriteString(conns[i], "GET /healthz HTTP/1.1\r\nHost: parley\r\nX-Half: "); err != nil {
-				t.Fatal(err)
-			}
+		if i%10 > 0 {
+			// Long ones may be cut off while they are written.
+			_, _ = io.WriteString(conns[i], text)
 		}
 	}
 	// Until all are accepted. Where that takes longer than a request may, some are
