@@ -305,3 +305,17 @@ func TestManyFiles(t *testing.T) {
 		}
 	}
 }
+
+// A worker that ends at its start, killed perhaps, is no fault of the query: it can
+// be sent again.
+func TestWorkerEndsAtItsStart(t *testing.T) {
+	t.Parallel()
+	pool, err := NewPool(Config{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if _, err := pool.Query(t.Context(), Query{SQL: "SELECT 1"}); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+}

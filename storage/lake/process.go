@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+
+	"parley/storage"
 )
 
 // attributes are a way to start a process, and what the system denied it.
@@ -111,7 +113,7 @@ func startProcess(ctx context.Context, l launch) (*process, error) {
 		p.kill()
 		if gone(err) {
 			// Not the fault of a query, of which there is none yet.
-			return nil, fmt.Errorf("a worker ended at its start: %v: %s", err, p.said.String())
+			return nil, fmt.Errorf("%w: a worker ended at its start: %v: %s", storage.ErrUnavailable, err, p.said.String())
 		}
 		return nil, err
 	}
