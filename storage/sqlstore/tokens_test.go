@@ -126,9 +126,12 @@ VALUES ($1, 1, '[]', 0, 0, 1)`, id))
 					t.Errorf("token %s sees %q, want %q", test.caller.Restriction, got, test.want)
 				}
 			}
-			// They keep writing, as they were made to, and share no longer.
-			w.must(w.ClearDataset(ctx, single, dsRef("alice", "ns", "two")))
-			err := w.ShareNamespace(ctx, whole, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer})
+			// They were not created with write access.
+			err := w.ClearDataset(ctx, single, dsRef("alice", "ns", "two"))
+			if !errors.Is(err, storage.ErrForbidden) {
+				t.Errorf("clear: got %v, want forbidden", err)
+			}
+			err = w.ShareNamespace(ctx, whole, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer})
 			if !errors.Is(err, storage.ErrForbidden) {
 				t.Errorf("share: got %v, want forbidden", err)
 			}

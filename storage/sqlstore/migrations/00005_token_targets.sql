@@ -7,8 +7,10 @@
 -- nothing, so neither its ids nor its access can be widened there.
 INSERT INTO schema_readers (oldest) VALUES (2);
 
--- Tokens created before this could do all that their user may: they keep that.
+-- Restricted tokens created before this were not created with write access, which
+-- is what changing anything takes now.
 ALTER TABLE tokens ADD COLUMN access TEXT NOT NULL DEFAULT 'write' CHECK (access IN ('read', 'write'));
+UPDATE tokens SET access = 'read' WHERE restricted;
 
 -- What a restricted token covers: a namespace whole, or one dataset of it.
 CREATE TABLE token_targets (
