@@ -9,6 +9,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -138,7 +139,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.inPlace(); err != nil {
 		return err
 	}
-	if err := s.control.PingContext(ctx); err != nil {
+	// Connections that the database closed while they were idle say nothing about it.
+	var err error
+	for range controlConnections + 1 {
+		if err = s.control.PingContext(ctx); !errors.Is(err, driver.ErrBadConn) {
+			break
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("reach %s: %w", s.dialect.name, classify(err))
 	}
 	return nil
