@@ -101,17 +101,23 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// acceptWithSpare refuses one connection by means of the spare descriptor, where
-// it was descriptors that Accept lacked.
+// acceptWithSpare refuses one connection by means of the spare descriptor where it
+// was descriptors that Accept lacked, and waits a moment after any other failure.
 func (l *limitedListener) acceptWithSpare(lacked error) {
-	if l.spare != nil && (errors.Is(lacked, syscall.EMFILE) || errors.Is(lacked, syscall.ENFILE)) {
+	if l.spare == nil || !errors.Is(lacked, syscall.EMFILE) && !errors.Is(lacked, syscall.ENFILE) {
+		time.Sleep(acceptRetry)
+	} else {
 		_ = l.spare.Close()
+		l.spare = nil
+		// The connection may be gone by now: whoever comes next is not to be refused.
+		_ = l.SetDeadline(time.Now().Add(acceptRetry))
 		if conn, err := l.AcceptTCP(); err == nil {
 			l.refuse(conn)
 		}
+		_ = l.SetDeadline(time.Time{})
 	}
-	if l.spare = openSpare(); l.spare == nil {
-		time.Sleep(acceptRetry)
+	if l.spare == nil {
+		l.spare = openSpare()
 	}
 }
 
