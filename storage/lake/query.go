@@ -267,6 +267,8 @@ func explain(err error, timeout time.Duration) error {
 		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):
 		return errClosed
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return storage.Errorf(storage.ErrUnavailable, "the server has too many files and connections open; try again shortly")
 	}
 	var known *storage.Error
 	if errors.As(err, &known) {
