@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"parley/storage"
 )
 
 // Config says what tokens are verified with. The authority is exactly one of:
@@ -75,16 +73,6 @@ func New(cfg Config) (*Authenticator, error) {
 		polling.Wait()
 	}
 	return a, nil
-}
-
-// Authenticate gives the caller that a token's text speaks for. A token that
-// does not hold is ErrUnauthorized; one that cannot be judged because the
-// identity provider does not answer is ErrUnavailable. Both are a
-// storage.Error with words for the client, while the error's own text adds the
-// cause, for the log alone. A failure of the store comes back as it is.
-func (a *Authenticator) Authenticate(ctx context.Context, token string) (storage.Caller, error) {
-	session, err := a.Session(ctx, token)
-	return session.Caller, err
 }
 
 // verify finds out all that a token's text can tell.
