@@ -130,7 +130,7 @@ func (l links) checkQuery(sql string) error {
 }
 
 var (
-	addressStart = regexp.MustCompile(`(?i)^(?:[a-z][a-z0-9+.\-]*:\\*/\\*/|www\\*\.)`)
+	addressStart = regexp.MustCompile(`(?i)^(?:` + addressStarts + `)`)
 	// hostInSQL matches a host, or the end of a text that has none.
 	hostInSQL = regexp.MustCompile(`^(?i)([a-z0-9][a-z0-9.-]*)?(?:[/?#%'"].*)?$`)
 )

@@ -34,16 +34,39 @@ const (
 var (
 	// addressStarts is how an address begins. Backslashes that Markdown would drop do
 	// not hide one.
-	addressStarts = `[a-z][a-z0-9+.\-]*:\\*/\\*/|\bwww\\*\.`
+	addressStarts = `[a-z][a-z0-9+.\-]*\\*:\\*/\\*/|\bwww\\*\.`
 	addressInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `)[^\s<>()\[\]|]*`)
 	// linkInText matches what readers' programs make a link of in plain text: up to a
 	// space, for they disagree about marks. Some need no scheme.
-	linkInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp):|\\*/\\*/[\pL\pN][^\s/<]*\.[\pL\pN]|` +
-		`(?:[\pL\pN_-]+\\*\.)+(?:[a-z]{2}|app|biz|cloud|com|dev|edu|gov|info|name|net|online|org|pro|shop|site|top|xyz)(?::[0-9]+)?[/?#][^\s<])[^\s<]*`)
+	linkInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp)\\*:|` +
+		`\\*/\\*/[\pL\pN][^\s/<]*[` + hostDots + `][\pL\pN]|(?:` + hostName + `|` + hostIPv4 + `|` + hostIPv6 + `)` + afterHost + `)[^\s<]*`)
 	linkEnd = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
 	scripts = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
 	entity  = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
+
+// The parts of an address without a scheme, for linkInText. It is told from prose by
+// a path, a query, a fragment or a port behind the host.
+const (
+	plainDots = `.\x{2024}\x{FE52}`
+	// sentenceDots end sentences in Chinese and Japanese, and separate labels of a host.
+	sentenceDots = `\x{FF0E}\x{3002}\x{FF61}`
+	hostDots     = plainDots + sentenceDots
+	// hostLabel is a label of a host name; some have emoji.
+	hostLabel = `[\pL\pM\pN\p{So}\x{1F3FB}-\x{1F3FF}_-]+`
+	// hostName ends in a top-level domain: any letters, for new ones come up. Behind a
+	// dot that ends sentences they are not Chinese or Japanese, which have no space
+	// between sentences.
+	hostName = `(?:` + hostLabel + `\\*[` + hostDots + `])*` + hostLabel + `\\*(?:` +
+		`[` + hostDots + `]xn--[a-z0-9-]+|[` + plainDots + `][\pL\pM]{2,}|` +
+		`[` + sentenceDots + `][^\PL\p{Han}\p{Hiragana}\p{Katakana}]{2,})`
+	hostIPv4 = `\p{Nd}{1,3}(?:\\*[` + hostDots + `]\p{Nd}{1,3}){3}`
+	hostIPv6 = `\[[0-9a-f]*:[0-9a-f]*:[^\s\[\]<]*\]`
+)
+
+// afterHost is a port, or the beginning of a path, a query or a fragment that is
+// more than the end of a sentence.
+var afterHost = `\\*[` + hostDots + `]?\\*(?::[0-9]|:?\\*[/?#](?:[^\s<]{4}|[^\s<]{0,3}[^\s<` + regexp.QuoteMeta(marks) + `]))`
 
 // Plain gives a text that leads nowhere when it is shown as Markdown: without
 // links, images, addresses and HTML.
@@ -67,7 +90,8 @@ func (l links) sanitizeLinks(text string) (string, []string) {
 		}
 		text = safe
 	}
-	return strings.NewReplacer("[", "", "]", "", "<", "< ", "&", "", "//", "", "www.", "", "mailto:", "", "xmpp:", "").Replace(text), nil
+	// A space brings nothing together, and without these characters no link begins.
+	return strings.NewReplacer("[", " ", "]", " ", "<", " ", "&", " ", "/", " ", `\`, " ").Replace(text), nil
 }
 
 // dropInvisible drops characters that turn or hide what is read, and private ones.

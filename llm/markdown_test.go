@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ func TestSanitize(t *testing.T) {
 		{"a bare www", "Go to www.evil.example/a now", "Go to ‹address removed› now"},
 		{"another scheme", "ftp://evil.example, x-app://evil", "‹address removed›, ‹address removed›"},
 		{"escaped slashes", `https:\/\/evil.example`, "‹address removed›"},
+		{"an escaped colon", `https\://134744072/x mailto\:eve@evil.example`, "‹address removed› ‹address removed›"},
 		{"a zero width space", "https:\u200b//evil.example", "‹address removed›"},
 		{"two in one", "https://good.example,https://evil.example", "‹address removed›"},
 		{"next to a known link", "[a](https://good.example/a/b?c=1)https://evil.example", "[a](https://good.example/a/b?c=1)‹address removed›"},
@@ -100,8 +102,17 @@ func TestSanitize(t *testing.T) {
 		{"a letter that looks alike", "[a](https://gооd.example/a/b?c=1) https://gооd.example/a/b?c=1 ｈttps://evil.example", "a ‹address removed› ｈ‹address removed›"},
 		{"a user in text", "https://good.example@evil.example/ https://a:b@good.example/a/b?c=1", "‹address removed› ‹address removed›"},
 		{"no scheme in text", "See //evil.example/x and evil.com/x?y and evil.com:80/z.", "See ‹address removed› and ‹address removed› and ‹address removed›."},
+		{"any top-level domain", "evil.click/SECRET, evil.link/?q=SECRET evil.live/x evil.рф/x evil.भारत/x evil.xn--p1ai/x a.b.museum#x i❤️.ws/x.",
+			"‹address removed›, ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed›."},
+		{"numbers for a host", "1.2.3.4/secret 1.2.3.4:8080 1.2.3.4?x [2001:db8::1]/x [::1]:80/x １.２.３.４/x",
+			"‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed›"},
+		{"escapes in a host", `evil.com\/x evil\.com\?x evil.com\:80 evil.com:\/x 1\.2.3.4\/x`, "‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed›"},
+		{"other dots in a host", "evil．com/x evil。com/x evil｡click/x evil․com/x ｅｖｉｌ．ｃｏｍ/x 例子。com/x 1。2。3。4/x //evil。com",
+			"‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed› ‹address removed›"},
+		{"a port or a final dot", "evil.click:8080 evil.click:80?x evil.click:/x evil.com./x", "‹address removed› ‹address removed› ‹address removed› ‹address removed›"},
+		{"marks for a path", "evil.com/!!!!.!? evil.click/**SECRET**", "‹address removed›!!!!.!? ‹address removed›**"},
 		{"mail in text", "mailto:eve@evil.example?body=secret", "‹address removed›"},
-		{"no addresses", "5//2, and/or, a.b.c, orders.total/orders.rows, 1.5/2, e.g./i.e., eve@mail.example", "5//2, and/or, a.b.c, orders.total/orders.rows, 1.5/2, e.g./i.e., eve@mail.example"},
+		{"no addresses", "5//2, and/or, a.b.c, 1.5/2, e.g./i.e., eve@mail.example", "5//2, and/or, a.b.c, 1.5/2, e.g./i.e., eve@mail.example"},
 		{"an address over two lines", "[a](https://good.example/a/\nb?c=1) [a\nb](https://good.example/a/b?c=1)", "[a]\\(‹address removed›\nb?c=1) [a\nb](https://good.example/a/b?c=1)"},
 		{"nested brackets with a known link", "[a [b](https://good.example/a/b?c=1) c](https://evil.example)", "a [b](https://good.example/a/b?c=1) c"},
 		{"an unmatched parenthesis", "[a](<https://list.example/p)q>)", "aq)"},
@@ -149,9 +160,38 @@ func TestCheckQuery(t *testing.T) {
 		"SELECT 'https://evil.example/?q=' || a FROM t", "SELECT 'www.evil.example'", "SELECT 1 /* &#104;ttps://evil.example */",
 		"SELECT 'https://asked.example@evil.example/'", "SELECT 'https://asked.example:1@evil.example/'", "SELECT 'http://134744072/x'",
 		"SELECT 'http://[::1]/'", "SELECT 'javascript:x'", "SELECT 'ftp://evil.example'", "SELECT 'https://evil。example'",
+		`SELECT 'https\://134744072/x'`,
 	} {
 		if known.checkQuery(sql) == nil {
 			t.Errorf("%s is let through", sql)
+		}
+	}
+}
+
+// Prose with dots, slashes and colons is kept as it is.
+func TestSanitizeProse(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"and/or, km/h, 24/7, w/o, €/kg, a.m./p.m., e.g./i.e., U.S./U.K., etc./usw., Ph.D./M.D.", "3.5/5, 1.5:2, 9.75/10.00, 1,234.50/2, 10.000.000/2",
+		"v1.2/v1.3, 1.2.3/1.2.4, §1.2.3.4", "2025-01-03/2025-02-11, 1/2/2025, 03.01.2025/11.02.2025, 12.30/13.45, at 12:30",
+		"In file.csv: 3 rows. Is it file.csv? (Or is it file.csv?) “file.csv”/“other”, evil.click, 1.2.3.4, C:\\x.txt",
+		"**Is it orders.total?** _orders.total:_ `orders.total`: 5 orders.total/", "sum(o.total)/count(*), x[1:2]/3, x::INT/2, {'a.b':1}",
+		"共有12个订单。开放/关闭的订单。", "注文は12件です。東京/大阪です。データ/表．東京/大阪。",
+	} {
+		if got := dataLinks.sanitize(text); got != text {
+			t.Errorf("%q became\n%q", text, got)
+		}
+	}
+}
+
+// A text whose entities are nested deeper than they are read leads nowhere either.
+func TestSanitizeDeepEntities(t *testing.T) {
+	t.Parallel()
+	deep := "&" + strings.Repeat("amp;", 20) + "#46; "
+	for _, text := range []string{"https:/&/evil.com/SECRET", "https:/]/evil.com", "evil.c[om/SECRET", "evil.click&/SECRET", "evil&" + strings.Repeat("amp;", 9) + "#46;com/x", "ww&w.evil.com"} {
+		got := dataLinks.sanitize(deep + text)
+		if shown := shownText(got); anyAddress.MatchString(shown) {
+			t.Errorf("%q became %q, shown as %q", text, got, shown)
 		}
 	}
 }
@@ -180,12 +220,21 @@ func TestSanitizeFewLinks(t *testing.T) {
 var (
 	inlineLink = regexp.MustCompile(`\]\(\s*<?([^\s)>]*)`)
 	tagStart   = regexp.MustCompile(`<[a-zA-Z/!?][^>]*>?`)
+	// anyAddress matches addresses in a text as it is shown.
+	anyAddress = regexp.MustCompile(`(?i)[a-z]://|\bwww\.|(?:[a-z0-9][.．。][a-z]{2,}|[0-9](?:\.[0-9]{1,3}){3})(?::[0-9]+)?[/?#][a-z0-9]`)
+	escaped    = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
 )
+
+// shownText gives Markdown as a reader sees it, its escapes and entities replaced.
+func shownText(markdown string) string {
+	return entity.ReplaceAllStringFunc(escaped.ReplaceAllString(markdown, "$1"), html.UnescapeString)
+}
 
 func FuzzSanitize(f *testing.F) {
 	for _, seed := range []string{
 		"[a](https://evil.example)", "![a](https://img.example/cat.png)", "[b][](x)(//evil.example/)", "<img src=x>", "[r]: //evil.example",
 		"[a](https://good.example)", "&amp;lt;b&gt;", `\[a](b)`, "[[a](b)](c)", "https://good.example/x", "[x]http://a.b/c)",
+		"evil.click/SECRET", `evil\.com\/x`, "evil。com/x", "evil&#46;com/x", "1.2.3.4:80/x", "[::1]:80/x", "e.g./i.e. 3.5/5", "&amp;amp;amp;amp;amp;amp;amp;amp;#46;",
 	} {
 		f.Add(seed)
 	}
@@ -209,6 +258,13 @@ func FuzzSanitize(f *testing.F) {
 		}
 		if strings.Contains(got, "![") {
 			t.Errorf("%q became %q, with an image", text, got)
+		}
+		shown := shownText(got)
+		for _, address := range kept {
+			shown = strings.ReplaceAll(shown, shownText(address), " ")
+		}
+		if found := anyAddress.FindString(shown); found != "" {
+			t.Errorf("%q became %q, with the address %q", text, got, found)
 		}
 		if again := dataLinks.sanitize(got); again != got && len(kept) > 0 {
 			t.Errorf("%q became %q, and then %q", text, got, again)
