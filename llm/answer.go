@@ -12,8 +12,9 @@ import (
 // maxMarkdown bounds an answer, in bytes.
 const maxMarkdown = 64 << 10
 
-// Answer implements [Jobs]. The Markdown has no HTML, no image, no link to an
-// address that does not stand by itself in the data, and no reference to a step that there is not.
+// Answer implements [Jobs]. The Markdown has no HTML, no images, links only to
+// addresses that stand by themselves in the data, and references only to steps that
+// exist.
 func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 	asked := task.Task
 	asked.Datasets = nil // the rows are what counts

@@ -64,15 +64,15 @@ func (r *Rules) check(ctx context.Context, data llm.Data, rd *reader, x reading)
 			return x, nil
 		}
 	}
-	if !rd.q.sure() {
+	if !rd.q.acceptsEmptyResult() {
 		x.confidence *= 0.6
 	}
 	return x, nil
 }
 
-// sure reports whether a query is plain and its conditions name what they are about
-// in full, so that it is an answer when nothing meets them.
-func (q *query) sure() bool {
+// acceptsEmptyResult reports whether an empty result is a reliable answer: the query
+// is simple, and its conditions name columns and values exactly.
+func (q *query) acceptsEmptyResult() bool {
 	counts := len(q.items) == 1 && q.items[0].agg == "count" && len(q.groups) == 0
 	if len(q.having) > 0 || len(q.absent) > 0 || q.both || q.position != nil || !counts && len(q.tablesOf()) > 2 {
 		return false
@@ -174,8 +174,8 @@ type another struct {
 	note  string
 }
 
-// others are readings that take a condition to be about another column. None leaves
-// one out: what nobody meets is nothing, and not something else.
+// others are readings that apply a condition to another column. None omits a
+// condition: if no row meets the conditions, the answer is empty.
 func (r *reader) others() []another {
 	var all []another
 	for i, c := range r.q.conds {

@@ -178,17 +178,17 @@ func (r *reader) mixedDoubt() float64 {
 
 func (r *reader) doubt(share float64) { r.doubts = append(r.doubts, share) }
 
-// left are the words that say something and were not understood: a query that
-// does without them answers another question.
+// left are the relevant words that were not understood: a query that ignores them
+// answers another question.
 func (r *reader) left() []string {
 	var words []string
 	thing := ""
 	for i, t := range r.tokens {
-		if r.taken(i) || t.mark || !r.says(i) || r.raw != "" && r.linkAt(i) != nil {
+		if r.taken(i) || t.mark || !r.isRelevant(i) || r.raw != "" && r.linkAt(i) != nil {
 			continue
 		}
-		// The rows of a table that has no name of its own are called by some word.
-		if r.nameless() && !firmWords[t.lower] && !t.capital && !t.isNumber && !spanWords[t.lemma] && !wordIs(r.lower(i-1), "by", "per", "each") && (thing == "" || thing == t.lemma) {
+		// Where the table has no meaningful name, one noun of the question names its rows.
+		if r.nameless() && !restrictingWords[t.lower] && !t.capital && !t.isNumber && !spanWords[t.lemma] && !wordIs(r.lower(i-1), "by", "per", "each") && (thing == "" || thing == t.lemma) {
 			thing = t.lemma
 			continue
 		}
@@ -197,35 +197,35 @@ func (r *reader) left() []string {
 	return words
 }
 
-// says reports whether a word says something about what is asked for.
-func (r *reader) says(i int) bool {
+// isRelevant reports whether a word affects what is asked for.
+func (r *reader) isRelevant(i int) bool {
 	t := r.tokens[i]
 	switch {
-	case firmWords[t.lower]:
+	case restrictingWords[t.lower]:
 		return r.raw == ""
-	case states[t.lower] && wordIs(r.lower(i-1), "is", "are", "was", "were", "been", "not"):
+	case stateWords[t.lower] && wordIs(r.lower(i-1), "is", "are", "was", "were", "been", "not"):
 		return true // "were paid"
-	case looseWords[t.lower], strings.HasSuffix(t.lower, "ed") && r.lower(i+1) == "by", i == 0 && wordIs(r.lower(1), "the", "all", "me"),
+	case fillerWords[t.lower], strings.HasSuffix(t.lower, "ed") && r.lower(i+1) == "by", i == 0 && wordIs(r.lower(1), "the", "all", "me"),
 		t.lemma == "member" && r.taken(i-1):
 		return false // "report the names", "faculty members"
 	}
 	return !stopWords[t.lower] && !stopWords[t.lemma] && !quietWords[t.lower]
 }
 
-// nameless reports whether the rows of the only table are called by no name of
-// their own.
+// nameless reports whether the name of the only table does not say what its rows
+// are.
 func (r *reader) nameless() bool {
 	return r.solo() && (len(r.tables[0].name) <= 2 || wordIs(strings.ToLower(r.tables[0].name), "data", "table", "sheet", "sheet1", "rows"))
 }
 
 var (
-	// firmWords change what is asked for, wherever they stand.
-	firmWords = set("not no never without except neither nor than next previous last")
-	spanWords = set("day week month quarter year today yesterday tomorrow")
-	// looseWords are words that people put in without meaning more by them.
-	looseWords = set("total only either each every other across compute calculate called titled shared born most least both same involved money word")
-	// states are quiet words that tell some things from others.
-	states = set("paid sent lost kept")
+	// restrictingWords change what is asked for, at any position.
+	restrictingWords = set("not no never without except neither nor than next previous last")
+	spanWords        = set("day week month quarter year today yesterday tomorrow")
+	// fillerWords do not change what is asked for.
+	fillerWords = set("total only either each every other across compute calculate called titled shared born most least both same involved money word")
+	// stateWords are quiet words that name a state after a form of "to be".
+	stateWords = set("paid sent lost kept")
 )
 
 // quietWords are verbs and the like that tables rarely have a word for.
