@@ -26,20 +26,20 @@ func decodedLimit(size int64) int64 {
 }
 
 // checkDecoded refuses a source that, with those before it, decodes to too much
-// for their size.
-func (r *run) checkDecoded(name string, decoded float64, size int64) error {
-	decoded, size = decoded+float64(r.decoded), size+r.read
-	limit := decodedLimit(size)
+// for what was uploaded of them.
+func (r *run) checkDecoded(name string, decoded float64) error {
+	decoded += float64(r.decoded)
+	limit := decodedLimit(r.uploaded)
 	if decoded <= float64(limit) {
 		return nil
 	}
 	return refuse("%s decodes to too much: %.1f GiB of values from %d bytes, where at most %.1f GiB are read",
-		name, decoded/(1<<30), size, float64(limit)/(1<<30))
+		name, decoded/(1<<30), r.uploaded, float64(limit)/(1<<30))
 }
 
 // checkFooter refuses a Parquet file whose footer says that it decodes to too
 // much, before any of it is read. It gives the rows.
-func (r *run) checkFooter(ctx context.Context, path, name string, size int64) (rows int64, err error) {
+func (r *run) checkFooter(ctx context.Context, path, name string) (rows int64, err error) {
 	found, err := r.db.QueryContext(ctx, fmt.Sprintf(`
 SELECT CAST(coalesce(sum(rows), 0) AS DOUBLE), CAST(coalesce(sum("values"), 0) AS DOUBLE), CAST(coalesce(sum(bytes), 0) AS DOUBLE)
 FROM (
@@ -64,7 +64,7 @@ FROM (
 	if rows, err = fileRows(ctx, r.db, path); err != nil || float64(rows) != counted {
 		return 0, r.badParquet(ctx, name, err)
 	}
-	return rows, r.checkDecoded(name, max(values*valueBytes, bytes), size)
+	return rows, r.checkDecoded(name, max(values*valueBytes, bytes))
 }
 
 // measureValues gives the bytes that the values of a Parquet file take. The

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,11 +23,19 @@ func TestAmplification(t *testing.T) {
 	for i := range 1_000 {
 		sparse += `,"c` + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + `":1`
 	}
+	header := "c0"
+	for i := range 500 {
+		header += fmt.Sprintf(",c%d", i+1)
+	}
 	for name, source := range map[string]ingest.Source{
 		"a number, often":    l.parquet("numbers.parquet", "SELECT "+strings.Repeat("1, ", 149)+"1 FROM range(1000000)"),
 		"a wide text, often": l.parquet("texts.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)"),
 		"binary data":        l.parquet("binary.parquet", "SELECT repeat('x', 1000000)::BLOB AS s FROM range(1100)"),
 		"empty objects":      l.file("sparse.json", sparse+"}\n"+strings.Repeat("{}\n", 300_000)),
+		// What gzip makes smaller does not count twice.
+		"gzipped objects": l.file("sparse.json.gz", zipped(sparse[:strings.Index(sparse, `,"crxx"`)]+"}\n")+strings.Repeat(zipped(strings.Repeat("{}\n", 30_000)), 100)),
+		"gzipped CSV":     l.file("sparse.csv.gz", zipped(header+"\n")+strings.Repeat(zipped(strings.Repeat(strings.Repeat(",", 500)+"\n", 2_800)), 100)),
+		"gzipped padding": l.file("padded.parquet.gz", zipped(padded(t, l.parquet("wide.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)")))),
 	} {
 		info, err := os.Stat(source.Path)
 		if err != nil || info.Size() > 2<<20 {
@@ -43,6 +52,17 @@ func TestAmplification(t *testing.T) {
 	if _, err := l.run(ingest.Job{Sources: []ingest.Source{part, part}}); err == nil || !strings.Contains(err.Error(), "decodes to too much: 1.1 GiB") {
 		t.Errorf("two together: %v", err)
 	}
+}
+
+// padded gives a Parquet file with zeros that nothing refers to, before its footer.
+func padded(t *testing.T, source ingest.Source) string {
+	t.Helper()
+	content, err := os.ReadFile(source.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	footer := len(content) - 8 - int(binary.LittleEndian.Uint32(content[len(content)-8:]))
+	return string(content[:footer]) + strings.Repeat("\x00", 8<<20) + string(content[footer:])
 }
 
 // A footer that says less than the file has is not believed.

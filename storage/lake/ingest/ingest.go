@@ -140,9 +140,10 @@ type run struct {
 	work     string
 	temps    int
 	progress meter
-	// unpacked is what gzipped sources have unpacked to, read the size of the
-	// sources that have been checked, decoded what their values take.
-	unpacked, read, decoded int64
+	// unpacked is what gzipped sources have unpacked to, uploaded the size of the
+	// sources up to the one that is being checked, as they were sent, decoded what
+	// the values of those before it take.
+	unpacked, uploaded, decoded int64
 }
 
 // table is a source that has been checked.
@@ -178,17 +179,36 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 		if strings.ContainsAny(source.Path, `*?[`) {
 			return nil, fmt.Errorf("ingest %q: DuckDB would read the path as a pattern", source.Path)
 		}
-		t, err := r.checkSource(ctx, source)
+		t, err := r.checkTable(ctx, source)
 		if err != nil {
 			return nil, err
 		}
-		if t.rows == 0 {
-			return nil, refuse("%s has no rows", t.name)
-		}
 		tables = append(tables, t)
-		r.read, r.decoded = r.read+t.bytes, r.decoded+t.decoded
 	}
 	return tables, nil
+}
+
+// checkTable checks a source, and that it has rows, but not too many values for
+// its size.
+func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
+	info, err := os.Stat(source.Path)
+	if err != nil {
+		return nil, fmt.Errorf("look at source: %w", err)
+	}
+	r.uploaded += info.Size()
+	t, err := r.checkSource(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	if t.rows == 0 {
+		return nil, refuse("%s has no rows", t.name)
+	}
+	decoded := max(float64(t.decoded), float64(t.rows)*float64(len(t.columns))*valueBytes)
+	if err := r.checkDecoded(t.name, decoded); err != nil {
+		return nil, err
+	}
+	r.decoded += int64(decoded)
+	return t, nil
 }
 
 func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {

@@ -20,7 +20,7 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	if err != nil {
 		return nil, r.badParquet(ctx, name, err)
 	}
-	if t.rows, err = r.checkFooter(ctx, path, name, t.bytes); err != nil {
+	if t.rows, err = r.checkFooter(ctx, path, name); err != nil {
 		return nil, err
 	}
 	if len(raw) > storage.MaxColumns {
@@ -47,7 +47,7 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkDecoded(name, decoded, t.bytes); err != nil {
+	if err := r.checkDecoded(name, decoded); err != nil {
 		return nil, err
 	}
 	t.content, t.decoded = int64(decoded), int64(decoded)
