@@ -63,3 +63,36 @@ func BenchmarkAppend(b *testing.B) {
 		l.mustRun(ingest.Job{Rows: rows.Path, Have: first.Columns})
 	}
 }
+
+// BenchmarkParquet ingests a Parquet file of six columns, two of them text, and
+// reports how many times as long that takes as it would without measuring the
+// lengths of texts, which the benchmark does once more by itself.
+func BenchmarkParquet(b *testing.B) {
+	benchtest.Each(b, "rows", benchtest.Sizes(100_000, 2_000_000), benchmarkParquet)
+}
+
+func benchmarkParquet(b *testing.B, rows int) {
+	l := setup(b)
+	source := l.parquet("orders.parquet", fmt.Sprintf(`SELECT i AS id, 'customer ' || (i * 7919 %% 100000) AS customer,
+		DATE '2020-01-01' + CAST(i %% 1500 AS INTEGER) AS day, round(((i * 31) %% 100000) / 100.0, 2) AS amount, i %% 50 AS quantity,
+		'note ' || md5(CAST(i AS VARCHAR)) AS note FROM range(%d) t(i)`, rows))
+	b.ResetTimer()
+	for range b.N {
+		var whole, lengths []time.Duration
+		for range 5 {
+			start := time.Now()
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}})
+			whole = append(whole, time.Since(start))
+			if result.Rows != int64(rows) {
+				b.Fatalf("%d rows", result.Rows)
+			}
+			start = time.Now()
+			l.query(fmt.Sprintf("SELECT sum(strlen(customer)) + sum(strlen(note)) FROM '%s'", source.Path))
+			lengths = append(lengths, time.Since(start))
+		}
+		took, measuring := slices.Min(whole), slices.Min(lengths)
+		b.ReportMetric(float64(took)/float64(took-measuring), "×unmeasured")
+		b.ReportMetric(took.Seconds(), "s/ingest")
+		b.ReportMetric(measuring.Seconds(), "s/lengths")
+	}
+}
