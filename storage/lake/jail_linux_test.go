@@ -137,7 +137,7 @@ func TestMakerLacks(t *testing.T) {
 			if err == nil {
 				out := filepath.Join(dir, fmt.Sprint(i))
 				err = os.Mkdir(out, 0o700)
-				_, makeErr := maker.make(t.Context(), makeRequest{Memory: frugal, Threads: 1, Rows: path, OutDir: out}, nil)
+				_, makeErr := maker.make(t.Context(), makeRequest{Memory: frugal, Threads: 1, Jobs: 1, Rows: path, OutDir: out}, nil)
 				err = errors.Join(err, makeErr)
 			}
 			done <- err

@@ -120,6 +120,8 @@ func (m *Maker) admit(ctx context.Context, turn Turn) (*fair.Place, error) {
 type makeRequest struct {
 	Memory  int64
 	Threads int
+	// Jobs is how many may run at once, this one among them.
+	Jobs    int
 	Sources []ingest.Source
 	Rows    string
 	Have    []storage.Column
@@ -154,7 +156,7 @@ func (m *Maker) run(ctx context.Context, turn Turn, request makeRequest, progres
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Timeout,
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", m.config.Timeout))
 	defer cancel()
-	request.Memory, request.Threads = m.config.Memory, m.config.Threads
+	request.Memory, request.Threads, request.Jobs = m.config.Memory, m.config.Threads, m.config.Jobs
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
 		return ingest.Result{}, fmt.Errorf("make a folder for a maker: %w", err)
 	}

@@ -3,11 +3,14 @@ package lake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -142,17 +145,12 @@ func TestSpillLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := makeRequest{Memory: frugal, Threads: 1, Sources: []ingest.Source{{Path: small}}, OutDir: dir}
-	if got, err := spillLimit(request); err != nil || got > minSpill+spillRatio {
+	request := makeRequest{Memory: frugal, Threads: 1, Jobs: 1, Sources: []ingest.Source{{Path: small}}, OutDir: dir}
+	got, _, err := spillLimit(request)
+	if err != nil || got > minSpill+spillRatio {
 		t.Errorf("for a byte: %d, %v", got, err)
 	}
-	request.Sources[0].Path = large
-	// What is free changes meanwhile.
-	if got, err := spillLimit(request); err != nil || got <= 0 || got > free {
-		t.Errorf("for more than the disk has, of which %d are free: %d, %v", free, got, err)
-	}
-	request.Sources[0].Path = small
-	db, err := openMaker(t.Context(), request)
+	db, err := openMaker(t.Context(), request, got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +158,36 @@ func TestSpillLimit(t *testing.T) {
 	var set string
 	if err := db.QueryRow("SELECT current_setting('max_temp_directory_size')").Scan(&set); err != nil || set != "1.0 GiB" && free > 4<<30 {
 		t.Errorf("DuckDB has %s, %v", set, err)
+	}
+	// All jobs together take half of what is free, which changes meanwhile.
+	request.Sources[0].Path, request.Jobs = large, 100
+	if got, byDisk, err := spillLimit(request); err != nil || got <= 0 || got > free/100 || !byDisk {
+		t.Errorf("for more than the disk has, of which %d are free: %d, %v, %v", free, got, byDisk, err)
+	}
+}
+
+// Where DuckDB may not spill more because the disk has no room, the file is not to
+// blame.
+func TestSpillOnFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var rows strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&rows, "%d,%s\n", i, strings.Repeat(strconv.Itoa(i*7919), 20))
+	}
+	path := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(path, []byte("a,b\n"+rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	free, err := freeDisk(dir)
+	if err != nil || free == 0 {
+		t.Fatalf("%d bytes are free, %v", free, err)
+	}
+	// Among so many jobs each has a share of about a megabyte.
+	maker := NewMaker(MakerConfig{Memory: 40 << 20, Jobs: int(free>>21) + 1})
+	_, err = maker.Ingest(t.Context(), Turn{User: "alice"}, ingest.Job{Sources: []ingest.Source{{Path: path, Name: "rows.csv"}}, OutDir: filepath.Join(dir, "out")})
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, storage.ErrInvalid) || reasonOf(err) != "there is no room left on the server's disk; try again later" {
+		t.Error(err)
 	}
 }
 

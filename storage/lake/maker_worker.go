@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -56,7 +58,7 @@ func answerMake(request makeRequest, replies *json.Encoder) error {
 	switch {
 	case errors.As(err, &said) && errors.Is(err, storage.ErrInvalid):
 		reply = makeReply{Refused: said.Message}
-	case err != nil && len(request.Files) == 0 && lacksMemory(err):
+	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
 		reply = makeReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
 	case err != nil:
 		reply = makeReply{Fault: err.Error()}
@@ -102,38 +104,55 @@ func lacksMemory(err error) bool {
 	return errors.As(err, &said) && newFault(said.Msg, faultQuery).Kind == faultMemory
 }
 
+// spillFull reports whether DuckDB needed more of the disk than it may use in
+// place of memory.
+func spillFull(err error) bool {
+	return lacksMemory(err) && strings.Contains(err.Error(), "max_temp_directory_size")
+}
+
 const (
-	// minSpill and spillRatio are what DuckDB may write to the disk for want of
-	// memory: so much, and so many bytes for each of what it reads.
+	// minSpill and spillRatio limit what DuckDB may spill to the disk when its
+	// memory is full: so much, and so many bytes for each of what it reads.
 	minSpill   = 1 << 30
 	spillRatio = 4
 )
 
-// spillLimit is how much of the disk DuckDB may take for want of memory: by the
-// size of what it reads, and at most half of what is free.
-func spillLimit(request makeRequest) (int64, error) {
+// spillLimit is how much DuckDB may spill to the disk when its memory is full: by
+// the size of what it reads, and at most its share of half of what is free, where
+// all jobs that may run at once have the same share. It says whether that share
+// is the limit.
+func spillLimit(request makeRequest) (limit int64, byDisk bool, err error) {
 	var size int64
 	for _, path := range request.reads() {
 		info, err := os.Stat(path)
 		if err != nil {
-			return 0, fmt.Errorf("look at a source: %w", err)
+			return 0, false, fmt.Errorf("look at a source: %w", err)
 		}
 		size += info.Size()
 	}
 	free, err := freeDisk(request.OutDir)
 	if err != nil {
-		return 0, fmt.Errorf("look at the disk: %w", err)
+		return 0, false, fmt.Errorf("look at the disk: %w", err)
 	}
-	return min(minSpill+spillRatio*size, free/2), nil
+	limit, share := minSpill+spillRatio*size, free/2/int64(request.Jobs)
+	return min(limit, share), share < limit, nil
 }
 
 // makeWithin makes files with the memory that the request names.
 func makeWithin(ctx context.Context, request makeRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
-	db, err := openMaker(ctx, request)
+	spill, byDisk, err := spillLimit(request)
 	if err != nil {
 		return ingest.Result{}, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	db, err := openMaker(ctx, request, spill)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	defer func() {
+		if err = errors.Join(err, db.Close()); byDisk && spillFull(err) {
+			err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+		}
+	}()
 	if len(request.Files) > 0 {
 		file, err := ingest.Compact(ctx, db, request.Files, request.Columns, request.OutDir)
 		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
@@ -145,11 +164,7 @@ func makeWithin(ctx context.Context, request makeRequest, progress func(ingest.P
 
 // openMaker opens a DuckDB that reads and writes files here, and fetches
 // nothing.
-func openMaker(ctx context.Context, request makeRequest) (*sql.DB, error) {
-	spill, err := spillLimit(request)
-	if err != nil {
-		return nil, err
-	}
+func openMaker(ctx context.Context, request makeRequest, spill int64) (*sql.DB, error) {
 	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
 	if err != nil {
 		return nil, fmt.Errorf("open DuckDB: %w", err)
