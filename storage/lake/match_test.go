@@ -137,9 +137,15 @@ func TestScoreIsAddedToTheText(t *testing.T) {
 			"greatest(match(text, E'it\\'s'), match(text, 'it''s (')) AS __score FROM notes WHERE match(text, E'it\\'s') AND match(text, 'it''s (') ORDER BY match( text,'it''s (' )",
 		"SELECT text FROM notes WHERE match(text, 'fox') OR match(document, 'a') LIMIT 1": "SELECT text, greatest(match(text, 'fox'), match(document, 'a')) AS __score " +
 			"FROM notes WHERE match(text, 'fox') OR match(document, 'a') LIMIT 1",
+		// A statement may be in parentheses, and have spaces that are not ASCII.
+		"(SELECT text FROM notes WHERE match(text, 'fox'))":                                "(SELECT text, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox'))",
+		"((SELECT match('fox', 'fox')));":                                                  "((SELECT match('fox', 'fox'), match('fox', 'fox') AS __score));",
+		"(FROM notes WHERE match(text, 'fox'))":                                            "(SELECT *, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox'))",
+		"SELECT\u00a0text\u3000FROM notes WHERE match(text, 'a\u00a0fox') -- \u00a0":       "SELECT text, match(text, 'a\u00a0fox') AS __score FROM notes WHERE match(text, 'a\u00a0fox') -- \u00a0",
+		"(WITH w AS (SELECT text FROM notes) SELECT text FROM w WHERE match(text, 'fox'))": "(WITH w AS (SELECT text FROM notes) SELECT text, match(text, 'fox') AS __score FROM w WHERE match(text, 'fox'))",
 		// Where there is no sure place, there is no score.
-		"(SELECT text FROM notes WHERE match(text, 'fox'))":       "(SELECT text FROM notes WHERE match(text, 'fox'))",
-		"SELECT text FROM notes WHERE ('a' || text).match('fox')": "SELECT text FROM notes WHERE ('a' || text).match('fox')",
+		"(SELECT text FROM notes WHERE match(text, 'fox')) UNION SELECT 'x'": "(SELECT text FROM notes WHERE match(text, 'fox')) UNION SELECT 'x'",
+		"SELECT text FROM notes WHERE ('a' || text).match('fox')":            "SELECT text FROM notes WHERE ('a' || text).match('fox')",
 	} {
 		checked, err := p.check(sql, plainTables())
 		if err != nil || checked.sql != want {

@@ -30,6 +30,7 @@ func addScore(sql string, root, query node) (text string, tree any) {
 	if len(matches) == 0 {
 		return "", nil
 	}
+	sql = plainSpaces(sql)
 	tokens := tokenize(sql)
 	calls := make([]string, len(matches))
 	for i, match := range matches {

@@ -46,6 +46,22 @@ func tokenize(sql string) []token {
 	return tokens
 }
 
+// plainSpaces writes a space for each one that is not ASCII, as DuckDB does before
+// it parses a statement: the offsets in its trees are those of that text.
+func plainSpaces(sql string) string {
+	var plain strings.Builder
+	for at := 0; at < len(sql); {
+		size, kind := nextToken(sql[at:])
+		if kind == tokenBlank && sql[at] >= utf8.RuneSelf {
+			plain.WriteByte(' ')
+		} else {
+			plain.WriteString(sql[at : at+size])
+		}
+		at += size
+	}
+	return plain.String()
+}
+
 type tokenKind int
 
 const (
@@ -134,15 +150,20 @@ func escapedText(text string) int {
 // afterList are the words that end the list of a SELECT that has no groups.
 var afterList = map[string]bool{
 	"FROM": true, "WHERE": true, "WINDOW": true, "QUALIFY": true, "ORDER": true, "LIMIT": true, "OFFSET": true, "USING": true, ";": true,
+	")": true, // of a whole statement in parentheses
 }
 
 // addItem adds an item at the end of the list of a statement's outermost SELECT,
 // or gives it a list where it is FROM alone. It gives "" when it finds no place.
 func addItem(sql string, tokens []token, item string) string {
 	from, end, selected, before := -1, 0, false, ""
+	outermost := 0
+	for outermost < len(tokens) && tokens[outermost].word == "(" {
+		outermost++
+	}
 	for _, t := range tokens {
 		switch name := before == "." || before == "AS"; {
-		case t.depth > 0 || name:
+		case t.depth != outermost || name:
 		case t.word == "SELECT":
 			selected = true
 		case selected && afterList[t.word] && before != "DISTINCT":
