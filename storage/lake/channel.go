@@ -79,15 +79,15 @@ func (c *channel) Write(p []byte) (int, error) { return c.protocol.Write(p) }
 // Close ends the protocol, and with it a worker that is still there.
 func (c *channel) Close() error { return c.protocol.Close() }
 
-// give has a command start with the worker's ends of the channel, before its own
+// attach has a command start with the worker's ends of the channel, before its own
 // files.
-func (c *channel) give(cmd *exec.Cmd) {
+func (c *channel) attach(cmd *exec.Cmd) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.null, c.null, c.null
 	cmd.ExtraFiles = append(slices.Clip(c.worker), cmd.ExtraFiles...)
 }
 
-// started closes what the worker has now.
-func (c *channel) started() {
+// closeWorkerEnds closes the files that the worker has inherited.
+func (c *channel) closeWorkerEnds() {
 	for _, f := range append(c.worker, c.null) {
 		_ = f.Close()
 	}
@@ -110,7 +110,7 @@ func (c *channel) wait(cmd *exec.Cmd, report io.Writer) error {
 }
 
 func (c *channel) close() {
-	c.started()
+	c.closeWorkerEnds()
 	for _, f := range []*os.File{c.protocol, c.crash} {
 		if f != nil {
 			_ = f.Close()

@@ -180,9 +180,9 @@ func startIn(ways []attributes, channel *channel, command func() *exec.Cmd) (cmd
 		cmd = command()
 		cmd.Args[0] = "parley"
 		cmd.SysProcAttr = &way.sys
-		channel.give(cmd)
+		channel.attach(cmd)
 		if err = cmd.Start(); err == nil {
-			channel.started()
+			channel.closeWorkerEnds()
 			return cmd, way.lacks, nil
 		}
 		if !notAllowed(err) {

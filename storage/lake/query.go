@@ -167,8 +167,8 @@ func (w *process) check(ctx context.Context, sql string, tables []Table) (checke
 
 // check checks a statement's tree. Where a score is added, DuckDB parses the new
 // text too, and only when its tree is the checked one with the score in it does
-// that text run, else the statement as it is. So what runs has been checked,
-// whatever became of it on the way.
+// that text run, else the statement as it is. So only a statement that has been
+// checked runs.
 func check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
 	tree, err := parse(sql)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestUsersAreSeparate(t *testing.T) {
 }
 
 // Within a worker the attempts do what they are for: the test above can fail.
-func TestAttemptsBite(t *testing.T) {
+func TestAttemptsHaveEffect(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed = true, true })
 	want := s.probe(t, "owner")

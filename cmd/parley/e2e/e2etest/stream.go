@@ -94,7 +94,7 @@ func (s *Stream) add(id, data string) error {
 	e, err := parse(data)
 	switch {
 	case strings.Contains(string(e.Error), "cannot be reached now; try again"):
-		return fmt.Errorf("%w: %s", errAway, data)
+		return fmt.Errorf("%w: %s", errUnavailable, data)
 	case err != nil || e.Error != nil:
 		return fmt.Errorf("after event %d: %s", len(s.Events), data)
 	case id != strconv.Itoa(len(s.Events)+1):
@@ -136,8 +136,8 @@ func (f *Fallible) AwaitEvents(count int64) bool {
 	}
 }
 
-// errAway says that the server went away, or has not come back.
-var errAway = errors.New("the server is away")
+// errUnavailable is for a server that has stopped, or has not started again.
+var errUnavailable = errors.New("the server is unavailable")
 
 // post sends a JSON-RPC request to an agent.
 func (f *Fallible) post(agent, method string, params any, header ...string) (*http.Response, error) {
@@ -156,7 +156,7 @@ func (f *Fallible) post(agent, method string, params any, header ...string) (*ht
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAway, err)
+		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
 	}
 	return response, nil
 }
@@ -183,7 +183,7 @@ func (f *Fallible) Follow(s *Stream, response *http.Response) error {
 	if response.Header.Get("Content-Type") != "text/event-stream" {
 		text, err := lines.ReadString('\n')
 		if err != nil || response.StatusCode == http.StatusServiceUnavailable {
-			return fmt.Errorf("%w: %d", errAway, response.StatusCode)
+			return fmt.Errorf("%w: %d", errUnavailable, response.StatusCode)
 		}
 		return fmt.Errorf("no stream after event %d: %d %s", len(s.Events), response.StatusCode, text)
 	}
@@ -191,7 +191,7 @@ func (f *Fallible) Follow(s *Stream, response *http.Response) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return fmt.Errorf("%w: %w", errAway, err) // an event without its blank line is none
+			return fmt.Errorf("%w: %w", errUnavailable, err) // an event without its blank line is none
 		}
 		line = strings.TrimSuffix(line, "\n")
 		switch {
@@ -221,7 +221,7 @@ func (f *Fallible) Read(s *Stream) bool {
 			err = f.Follow(s, response)
 		}
 		switch {
-		case !errors.Is(err, errAway):
+		case !errors.Is(err, errUnavailable):
 			f.T.Errorf("%s, task %q: %v", s.Agent, s.TaskID, err)
 			return false
 		case time.Now().After(deadline):
