@@ -23,8 +23,12 @@ type Lake interface {
 
 // Memory gives what was asked before in a conversation.
 type Memory interface {
-	// RecentTurns gives the last completed turns, at most limit, oldest first.
+	// RecentTurns gives the last completed turns, at most limit, latest first, without
+	// results that are larger than storage.InlineResult.
 	RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error)
+	// Run gives the run of a turn, with its whole result; ErrNotFound when it was
+	// deleted.
+	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 }
 
 // Models gives who does the jobs of language; "" and "" for the default.

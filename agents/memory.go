@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,17 +20,17 @@ const (
 	maxRead = 4 * maxTurns
 	// maxRemembered is for one text.
 	maxRemembered = 2 << 10
+	// maxResult is how large a result may be to be read for its queries and answer.
+	maxResult = 2 << 20
 )
 
 // Recall gives the jobs that follow what was asked before in the conversation.
 func (w *Work) Recall(ctx context.Context) error {
-	turns, err := patiently(ctx, w, func() ([]storage.Turn, error) {
-		return w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxRead)
-	})
+	turns, err := patiently(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
 	}
-	w.task.Earlier = remember(turns)
+	w.task.Earlier = turns
 	return nil
 }
 
@@ -37,35 +38,66 @@ func (w *Work) Recall(ctx context.Context) error {
 // first where not all fit, and of a turn its question and queries, which say more
 // than its answer about what comes next. What was not answered is as if it had not
 // been asked: nobody goes on from it.
-func remember(turns []storage.Turn) []llm.Turn {
-	left := maxMemory
-	take := func(text string) string {
-		text = clean(text, max(min(left, maxRemembered), len("…")))
-		left -= len(text)
-		return text
+func (w *Work) remember(ctx context.Context) ([]llm.Turn, error) {
+	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxRead)
+	if err != nil {
+		return nil, err
 	}
 	var kept []llm.Turn
-	for _, turn := range slices.Backward(turns) {
-		var result result
-		if json.Unmarshal(turn.Result, &result) != nil || !slices.ContainsFunc(result.Steps, resultStep.answered) {
+	for left := maxMemory; len(turns) > 0 && len(kept) < maxTurns; turns = turns[1:] {
+		found, ok, err := w.answerOf(ctx, turns[0])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
 			continue
 		}
-		t := llm.Turn{Question: take(turn.Question)}
-		for _, step := range result.Steps {
-			if !strings.HasPrefix(step.Query, noQuery) && len(step.Query) <= min(left, maxRemembered) {
-				t.Queries = append(t.Queries, take(step.Query))
-			}
-		}
-		t.Answer = take(result.Response)
+		turn := shorten(turns[0].Question, found, &left)
 		if left < 0 {
 			break
 		}
-		if kept = append(kept, t); len(kept) == maxTurns {
-			break
-		}
+		kept = append(kept, turn)
 	}
 	slices.Reverse(kept)
-	return kept
+	return kept, nil
+}
+
+// answerOf gives the result of a turn, and whether it answers anything. One that is
+// larger than maxResult is an answer, and is not read.
+func (w *Work) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
+	text := turn.Result
+	switch {
+	case turn.ResultBytes > maxResult:
+		return found, true, nil
+	case turn.ResultBytes > storage.InlineResult:
+		run, err := w.config.Memory.Run(ctx, w.asking.Caller, turn.RunID)
+		if errors.Is(err, storage.ErrNotFound) { // deleted just now
+			return found, false, nil
+		}
+		if err != nil {
+			return found, false, err
+		}
+		text = run.Result
+	}
+	ok = json.Unmarshal(text, &found) == nil && slices.ContainsFunc(found.Steps, resultStep.answered)
+	return found, ok, nil
+}
+
+// shorten gives what is remembered of a turn, of what is left for all.
+func shorten(question string, found result, left *int) llm.Turn {
+	take := func(text string) string {
+		text = clean(text, max(min(*left, maxRemembered), len("…")))
+		*left -= len(text)
+		return text
+	}
+	turn := llm.Turn{Question: take(question)}
+	for _, step := range found.Steps {
+		if step.answered() && len(step.Query) <= min(*left, maxRemembered) {
+			turn.Queries = append(turn.Queries, take(step.Query))
+		}
+	}
+	turn.Answer = take(found.Response)
+	return turn
 }
 
 // answered reports whether a step found something out; no rows of a query are an

@@ -26,9 +26,9 @@ type Turn struct {
 	Question string
 	Status   RunStatus
 	// Result is the rendered result, a JSON document; nil until completed.
-	// Conversation leaves out one that is larger than InlineResult: Run gives it.
+	// One that is larger than InlineResult is left out: Run gives it.
 	Result json.RawMessage
-	// ResultBytes is how large the result is, where Conversation gave the turn.
+	// ResultBytes is how large the result is.
 	ResultBytes int
 }
 

@@ -133,7 +133,8 @@ type Tasks interface {
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
 
 	// RecentTurns gives the last completed turns of a conversation, at most limit,
-	// oldest first. None when there is no such conversation.
+	// latest first, and leaves out results as Conversation does. None when there is
+	// no such conversation.
 	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
 }
 

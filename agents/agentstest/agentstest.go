@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -47,8 +48,10 @@ type Script struct {
 	// Markdown is the answer.
 	Markdown    string
 	AnswerError error
-	// Turns are those of the conversation.
+	// Turns are those of the conversation, and Read those whose large results were
+	// read.
 	Turns []storage.Turn
+	Read  []string
 	// JobsError says why nobody does the jobs.
 	JobsError error
 
@@ -103,7 +106,26 @@ func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversati
 	if caller.Username != "ann" || conversation != ContextID || limit != 20 {
 		return nil, errors.New("turns of another conversation")
 	}
-	return m.Turns, nil
+	var turns []storage.Turn
+	for _, turn := range slices.Backward(m.Turns) {
+		if turn.ResultBytes = len(turn.Result); turn.ResultBytes > storage.InlineResult {
+			turn.Result = nil
+		}
+		turns = append(turns, turn)
+	}
+	return turns, nil
+}
+
+// Run gives the run of a turn.
+func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storage.Run, error) {
+	at := slices.IndexFunc(m.Turns, func(turn storage.Turn) bool { return turn.RunID == id })
+	if caller.Username != "ann" || at < 0 {
+		return storage.Run{}, storage.ErrNotFound
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Read = append(m.Read, id)
+	return storage.Run{ID: id, Result: m.Turns[at].Result}, nil
 }
 
 type lake struct{ *Script }

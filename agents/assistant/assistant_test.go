@@ -155,7 +155,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Turns = append(s.Turns, storage.Turn{Question: fmt.Sprint("question ", i), Result: result})
+		s.Turns = append(s.Turns, storage.Turn{RunID: fmt.Sprint(i), Question: fmt.Sprint("question ", i), Result: result})
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	size := 0
@@ -193,6 +193,33 @@ func TestMemoryOfFailures(t *testing.T) {
 	}
 	if want := []string{"answered", "in part"}; !slices.Equal(questions, want) {
 		t.Errorf("remembered %q, want %q", questions, want)
+	}
+}
+
+// Large results are read one by one, as few as are needed, and huge ones not at all.
+func TestMemoryOfLargeTurns(t *testing.T) {
+	t.Parallel()
+	s := script("Find who bought most")
+	for i := range 12 {
+		rows := 1 << 20
+		if i == 10 {
+			rows *= 3
+		}
+		s.Turns = append(s.Turns, storage.Turn{RunID: fmt.Sprint(i), Question: fmt.Sprint("question ", i), Result: json.RawMessage(fmt.Sprintf(
+			`{"response":"…","steps":[{"query":"SELECT %d","data":[%q]},{"query":"SELECT 0","reasoning":"Nothing in the documents matches that."}]}`,
+			i, strings.Repeat("x", rows)))})
+	}
+	s.Run(t, newExecutor(s.Config()), nil)
+	if want := []string{"11", "9", "8", "7"}; !slices.Equal(s.Read, want) {
+		t.Errorf("read the results %q, want %q", s.Read, want)
+	}
+	var got []string
+	for _, turn := range s.Planned.Earlier {
+		got = append(got, turn.Question+": "+strings.Join(turn.Queries, ", "))
+	}
+	want := []string{"question 7: SELECT 7", "question 8: SELECT 8", "question 9: SELECT 9", "question 10: ", "question 11: SELECT 11"}
+	if !slices.Equal(got, want) {
+		t.Errorf("remembered %q, want %q", got, want)
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	turnPage     = 16
 	turnPageText = "16"
 	inlineResult = "16384"
+	// turnResult is the result of a run r, unless it is large, and its size.
+	turnResult = `CASE WHEN octet_length(r.result) <= ` + inlineResult + ` THEN r.result END, COALESCE(octet_length(r.result), 0)`
 )
 
 type conversationRow struct {
@@ -196,9 +198,7 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 	// The number of rows is in the text: as a parameter it would have SQLite
 	// plan the query anew each time.
 	const query = `
-SELECT c.title, r.id, r.question, r.status,
-	CASE WHEN octet_length(r.result) <= ` + inlineResult + ` THEN r.result END,
-	COALESCE(octet_length(r.result), 0), r.created_at` + fromTurns + `
+SELECT c.title, r.id, r.question, r.status, ` + turnResult + `, r.created_at` + fromTurns + `
 	AND r.conversation_id = $3
 	AND (r.created_at, r.id) > ($4, $5)
 ORDER BY r.created_at, r.id

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
@@ -235,7 +234,7 @@ LIMIT ` + eventPageText
 // RecentTurns implements storage.Tasks.
 func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error) {
 	const query = `
-SELECT r.id, r.question, r.status, r.result` + fromTurns + `
+SELECT r.id, r.question, r.status, ` + turnResult + fromTurns + `
 	AND r.conversation_id = $3
 	AND r.status = 'completed'
 ORDER BY r.created_at DESC, r.id DESC
@@ -243,13 +242,12 @@ LIMIT `
 	var turns []storage.Turn
 	err := s.someRows(ctx, limit, query, func(rows *sqlx.Rows) error {
 		var row turnRow
-		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result)
+		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes)
 		turns = append(turns, row.turn())
 		return err
 	}, caller.Username, caller.Restriction, conversationID)
 	if err != nil {
 		return nil, fmt.Errorf("read recent turns: %w", classify(err))
 	}
-	slices.Reverse(turns)
 	return turns, nil
 }

@@ -230,12 +230,12 @@ func TestRecentTurns(t *testing.T) {
 				w.must(w.finish(alice, last.RunID, storage.RunOutcome{Status: status, Result: json.RawMessage(fmt.Sprint(i))}))
 			}
 		}
-		for limit, want := range map[int]string{1: "5", 3: "2 3 5", 20: "0 2 3 5"} {
+		for limit, want := range map[int]string{1: "5", 3: "5 3 2", 20: "5 3 2 0"} {
 			turns, err := w.RecentTurns(ctx, alice, conversation, limit)
 			w.must(err)
 			var got []string
 			for _, turn := range turns {
-				if string(turn.Result) != turn.Question || turn.Status != storage.RunCompleted {
+				if string(turn.Result) != turn.Question || turn.ResultBytes != 1 || turn.Status != storage.RunCompleted {
 					t.Errorf("a turn: %+v", turn)
 				}
 				got = append(got, turn.Question)
@@ -246,6 +246,12 @@ func TestRecentTurns(t *testing.T) {
 		}
 		if turns, err := w.RecentTurns(ctx, alice, uuid.NewString(), 5); err != nil || len(turns) != 0 {
 			t.Errorf("of no conversation: %v, %v", turns, err)
+		}
+		large := json.RawMessage(`"` + strings.Repeat("x", storage.InlineResult) + `"`)
+		w.must(w.finish(alice, w.ask(alice, "ns", conversation, "large").RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: large}))
+		turns, err := w.RecentTurns(ctx, alice, conversation, 1)
+		if w.must(err); turns[0].Result != nil || turns[0].ResultBytes != len(large) {
+			t.Errorf("with a large result: %d bytes of %d", len(turns[0].Result), turns[0].ResultBytes)
 		}
 	})
 }
