@@ -23,8 +23,13 @@ func (s *Server) takeTime(c *gin.Context) (end func()) {
 	return w.extend
 }
 
-// timedPiece is how many bytes a client has the time of one write for.
-const timedPiece = 64 << 10
+const (
+	// timedPiece is how many bytes a client has the time of one write for.
+	timedPiece = 64 << 10
+	// writeTimeouts is how many times as long a client has for what is written at
+	// once, however large: it is in memory until then.
+	writeTimeouts = 20
+)
 
 // timedWriter cuts off a client that does not take what is written.
 type timedWriter struct {
@@ -33,21 +38,31 @@ type timedWriter struct {
 }
 
 // extend gives the client its time from now on.
-func (w timedWriter) extend() {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
+func (w timedWriter) extend() { w.setDeadline(time.Now().Add(w.timeout)) }
+
+func (w timedWriter) setDeadline(deadline time.Time) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
 // Write gives the client its time for each piece: a slow one that reads on gets
-// all of it.
+// all of it, unless it is too slow for the whole.
 func (w timedWriter) Write(text []byte) (written int, err error) {
+	end := time.Now().Add(writeTimeouts * w.timeout)
 	for piece := range slices.Chunk(text, timedPiece) {
-		w.extend()
+		w.setDeadline(earlier(time.Now().Add(w.timeout), end))
 		n, err := w.ResponseWriter.Write(piece)
 		if written += n; err != nil {
 			return written, err
 		}
 	}
 	return written, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func (w timedWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
