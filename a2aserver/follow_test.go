@@ -222,15 +222,15 @@ type awayLog struct {
 	looked chan struct{}
 }
 
-func (l *awayLog) Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error) {
+func (l *awayLog) EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (int, error) {
 	if l.away.Load() {
 		select {
 		case l.looked <- struct{}{}:
 		default:
 		}
-		return nil, storage.ErrUnavailable
+		return 0, storage.ErrUnavailable
 	}
-	return l.Store.Events(ctx, caller, runID, after)
+	return l.Store.EventBytes(ctx, caller, runID, after)
 }
 
 // Whoever follows a run waits for a log that is away, with signs of life meanwhile,

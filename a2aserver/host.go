@@ -61,8 +61,7 @@ type Config struct {
 	// Catalog gives what GET /a2a answers, to be written as JSON.
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger
-	// Reads is where large answers are counted while they are in memory; one of the
-	// host's own where it is nil.
+	// Reads is where large answers are counted while they are in memory.
 	Reads *fair.Line
 	// Trace follows a run; the end is told what became of it, and why it broke
 	// off where it did. It may be nil.
@@ -121,9 +120,6 @@ var (
 
 // New makes a Host. It takes up what others left when Start is called.
 func New(cfg Config) *Host {
-	if cfg.Reads == nil {
-		cfg.Reads = fair.New(fair.Reads)
-	}
 	h := &Host{
 		Config:   cfg,
 		id:       uuid.Must(uuid.NewV7()).String(),

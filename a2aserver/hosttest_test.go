@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/auth"
+	"parley/internal/fair"
 	"parley/storage"
 	"parley/storage/sqlstore"
 )
@@ -89,6 +90,7 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 		WriteTimeout: 10 * time.Second,
 		KeepAlive:    time.Minute,
 		Lease:        10 * time.Second,
+		Reads:        fair.New(fair.Config{What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 100, WaitingEach: 100}),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -8,13 +8,9 @@ import (
 	"parley/storage"
 )
 
-const (
-	// readWait is how long a request waits until its user has few enough large
-	// answers in memory.
-	readWait = 20 * time.Second
-	// eventPage is how many bytes of events are read from the log at a time, about.
-	eventPage = 1 << 20
-)
+// readWait is how long a request waits until its user has few enough large answers
+// in memory.
+const readWait = 20 * time.Second
 
 // reservation is what one request, or one stream, has in memory of what it read.
 // It holds one amount at a time, so that nobody waits while others wait for them.
@@ -37,11 +33,10 @@ func reservationFrom(ctx context.Context) *reservation {
 	return r
 }
 
-// take reserves an amount in place of the one before. A small one is not counted.
-// The error is a storage.ErrTooMany where the user has too much in memory.
+// take reserves an amount in place of the one before. The error is a storage.ErrTooMany where the user has too much in memory.
 func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	r.release()
-	if r == nil || bytes <= storage.InlineResult {
+	if r == nil {
 		return nil
 	}
 	place, err := r.line.JoinFor(user, bytes)
@@ -61,13 +56,13 @@ func (r *reservation) release() {
 }
 
 // reserveTask reserves what reading a task with its artifacts takes.
-func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) (int, error) {
+func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) error {
 	if r == nil {
-		return 0, nil
+		return nil
 	}
 	bytes, err := h.Log.ArtifactBytes(ctx, who, runID)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return bytes, r.take(ctx, who.Username, bytes)
+	return r.take(ctx, who.Username, bytes)
 }

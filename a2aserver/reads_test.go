@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +23,9 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		reads := fair.New(fair.Config{What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1})
+		reads := fair.New(fair.Config{
+			What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1, Uncounted: 16 << 10, FirstAtOnce: true,
+		})
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
 		s, _ := h.service("echo")
@@ -87,5 +90,52 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 			t.Errorf("a batch: %d %.200s", status, text)
 		}
 		eventually(t, "nothing is held", func() bool { return reads.Stats().Running == 0 })
+
+		// Others have all there is.
+		for _, user := range []string{"bob", "carol", "dave"} {
+			defer reads.RejoinFor(user, 32<<10).Leave()
+		}
+		for _, body := range []string{get, list} {
+			if status, text := post(body); status != http.StatusOK || len(text) < 30<<10 {
+				t.Errorf("%s beside others: %d %.200s", body, status, text)
+			}
+		}
+	})
+}
+
+// TestSmallReadsNeverWait has a user's memory for large answers taken: tasks with
+// small artifacts are read, listed and replayed all the same.
+func TestSmallReadsNeverWait(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reads := fair.New(fair.Config{
+			What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1, Uncounted: 16 << 10, FirstAtOnce: true,
+		})
+		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
+		server := serveHost(t, h)
+		s, _ := h.service("echo")
+		sent, err := s.SendMessage(as(t, alice), toShop("?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reads.RejoinFor("alice", 32<<10).Leave()
+		defer reads.RejoinFor("alice", 32<<10).Leave()
+		id := sent.(*a2a.Task).ID
+		for _, body := range []string{
+			rpcText("GetTask", map[string]any{"id": id}),
+			rpcText("ListTasks", map[string]any{"includeArtifacts": true}),
+		} {
+			response := postAs(t, server, alice, body)
+			if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %.200s, %v", body, response.StatusCode, text, err)
+			}
+		}
+		replay := bufio.NewReader(postAs(t, server, alice, rpcText("SubscribeToTask", map[string]any{"id": id}), "Last-Event-ID", "0").Body)
+		for number := range 4 {
+			if event, err := read(replay); err != nil || event.id != strconv.Itoa(number+1) {
+				t.Fatalf("replayed %+v, %v", event, err)
+			}
+		}
 	})
 }

@@ -127,7 +127,7 @@ func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.Task
 		return storage.Task{}, a2a.ErrTaskNotFound
 	}
 	if artifacts {
-		if _, err := s.host.reserveTask(ctx, reservationFrom(ctx), who, runID); err != nil {
+		if err := s.host.reserveTask(ctx, reservationFrom(ctx), who, runID); err != nil {
 			return storage.Task{}, err
 		}
 	}

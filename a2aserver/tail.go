@@ -195,29 +195,24 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 	return storage.Event{}, errTick
 }
 
-// readPage reads some events from the log. Only large ones stay reserved.
-func (t *feedTail) readPage(ctx context.Context) (err error) {
-	if err := t.held.take(ctx, t.caller.Username, eventPage); err != nil {
+// readPage reads some events from the log, where there are any.
+func (t *feedTail) readPage(ctx context.Context) error {
+	bytes, err := t.host.Log.EventBytes(ctx, t.caller, t.feed.runID, t.at)
+	if err != nil || bytes == 0 {
 		return err
 	}
-	if t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at); err != nil {
+	if err := t.held.take(ctx, t.caller.Username, bytes); err != nil {
 		return err
 	}
-	bytes := 0
-	for _, event := range t.page {
-		bytes += len(event.Body)
-	}
-	if bytes <= storage.InlineResult {
-		t.held.release()
-	}
-	return nil
+	t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at)
+	return err
 }
 
 // whole gives the task in place of events that are no longer kept. It is what
 // the run came to: nothing follows.
 func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
 	t.page = nil
-	if _, err := t.host.reserveTask(ctx, t.held, t.caller, t.feed.runID); err != nil {
+	if err := t.host.reserveTask(ctx, t.held, t.caller, t.feed.runID); err != nil {
 		return t.unlessDeleted(err)
 	}
 	kept, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, true)

@@ -44,20 +44,13 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		return nil, err
 	}
 	listed.TotalSize = total
-	at, bytes := -1, 0
-	held := reservationFrom(ctx)
-	if !request.IncludeArtifacts {
-		held = nil
-	}
-	if err := held.take(ctx, who.Username, maxPageBytes); err != nil {
-		return nil, err
-	}
-	for at+1 < min(len(found), listed.PageSize) && bytes <= maxPageBytes {
-		if more, err := s.fits(ctx, held, who, found[at+1].RunID, bytes); err != nil {
+	at, bytes, count := -1, 0, min(len(found), listed.PageSize)
+	if request.IncludeArtifacts {
+		if count, err = s.reservePage(ctx, who, found[:count]); err != nil {
 			return nil, err
-		} else if !more {
-			break
 		}
+	}
+	for at+1 < count && bytes <= maxPageBytes {
 		at++
 		task, size, err := s.listed(ctx, who, found[at], request)
 		if errors.Is(err, storage.ErrNotFound) {
@@ -75,20 +68,21 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	return listed, nil
 }
 
-// fits reports whether a task can be added to a page of so many bytes. A task that
-// is larger than a page is one of its own.
-func (s *agentService) fits(ctx context.Context, held *reservation, who storage.Caller, runID string, bytes int) (bool, error) {
-	if held == nil {
-		return true, nil
+// reservePage gives how many of the tasks, with their artifacts, fit on a page, and
+// reserves what reading them takes. A task that is larger than a page is one of its own.
+func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (count int, err error) {
+	bytes := 0
+	for _, task := range tasks {
+		more, err := s.host.Log.ArtifactBytes(ctx, who, task.RunID)
+		if err != nil {
+			return 0, err
+		}
+		if count > 0 && bytes+more > maxPageBytes {
+			break
+		}
+		count, bytes = count+1, bytes+more
 	}
-	more, err := s.host.Log.ArtifactBytes(ctx, who, runID)
-	if err != nil || bytes+more <= maxPageBytes {
-		return err == nil, err
-	}
-	if bytes > 0 {
-		return false, nil
-	}
-	return true, held.take(ctx, who.Username, more)
+	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
 // listed gives a task as a list shows it, and how large it is.

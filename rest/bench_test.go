@@ -29,7 +29,7 @@ import (
 func BenchmarkConversationRead(b *testing.B) {
 	eachStore(b, func(b *testing.B, store *sqlstore.Store) {
 		s := newService(b, store, quiet)
-		path := "/query/conversations/" + s.longConversation(3, 500)
+		path := "/query/conversations/" + s.longConversation("alice", 3, 500)
 		benchtest.Each(b, "clients", benchtest.Sizes(8, benchtest.Clients...), func(b *testing.B, clients int) {
 			compareWithBare(b, s, "alice", path, clients)
 		})

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,20 +23,20 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// longConversation writes a conversation of alice's with completed turns whose
+// longConversation writes a conversation of a user's with completed turns whose
 // results have about size bytes each, and gives its id.
-func (s *service) longConversation(turns, size int) string {
+func (s *service) longConversation(user string, turns, size int) string {
 	s.t.Helper()
-	s.create("alice", "shop", "orders")
-	alice, ctx, conversation := storage.Caller{Username: "alice"}, s.t.Context(), uuid.NewString()
+	s.create(user, "shop", "orders")
+	caller, ctx, conversation := storage.Caller{Username: user}, s.t.Context(), uuid.NewString()
 	result := json.RawMessage(`{"response":"` + strings.Repeat("x", size) + `","steps":[]}`)
 	for range turns {
-		run, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
-			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+		run, err := sqlstoretest.Ask(ctx, s.store, caller, storage.Question{
+			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: user, Name: "shop"},
 			Agent: "assistant", Text: "How many orders were there?",
 		})
 		if err == nil {
-			err = sqlstoretest.Finish(ctx, s.store, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+			err = sqlstoretest.Finish(ctx, s.store, caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
 		}
 		if err != nil {
 			s.t.Fatal(err)
@@ -47,7 +50,7 @@ func (s *service) longConversation(turns, size int) string {
 func TestALongConversationIsSentInPieces(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
-	id := s.longConversation(40, 40<<10)
+	id := s.longConversation("alice", 40, 40<<10)
 	got := s.send("alice", http.MethodGet, "/query/conversations/"+id, "", "")
 	var conversation struct {
 		Turns []struct{ Result json.RawMessage }
@@ -83,7 +86,7 @@ func (s *service) runIDs(id, query string) []string {
 func TestPagesOfAConversation(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
-	id := s.longConversation(5, 20<<10)
+	id := s.longConversation("alice", 5, 20<<10)
 	all := s.runIDs(id, "")
 	for query, want := range map[string][]string{
 		"?limit=2":                    all[3:],
@@ -106,9 +109,9 @@ func TestPagesOfAConversation(t *testing.T) {
 // told to come back, and others read on.
 func TestLargeReadsTakeTurns(t *testing.T) {
 	t.Parallel()
-	reads := fair.New(fair.Config{What: "large answers", Places: 64 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 10})
+	reads := fair.New(fair.Config{What: "large answers", Places: 64 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 10, FirstAtOnce: true})
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads, cfg.TurnWait = reads, time.Millisecond })
-	id := s.longConversation(2, 40<<10)
+	id := s.longConversation("alice", 2, 40<<10)
 	run := s.runIDs(id, "")[0]
 	place, err := reads.JoinFor("alice", 32<<10)
 	if err != nil {
@@ -123,10 +126,63 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 	}
 	bob.Leave()
 	place.Leave()
-	s.runIDs(id, "")
+	others := []*fair.Place{reads.RejoinFor("bob", 32<<10), reads.RejoinFor("carol", 32<<10)}
+	s.runIDs(id, "") // which waits for no other user
+	for _, other := range others {
+		other.Leave()
+	}
 	if got := reads.Stats(); got.Running != 0 || got.Waiting != 0 {
 		t.Errorf("left behind: %+v", got)
 	}
+}
+
+// slowRuns is a store that reads results slowly.
+type slowRuns struct {
+	storage.Store
+	reading chan struct{} // has one for each read under way
+	proceed chan struct{}
+}
+
+func (s slowRuns) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
+	s.reading <- struct{}{}
+	<-s.proceed
+	run, err := s.Store.Run(ctx, caller, id)
+	<-s.reading
+	return run, err
+}
+
+// TestLargeResultsLeaveConnections has more users read large results than the
+// embedded database has connections: some are left for other reads.
+func TestLargeResultsLeaveConnections(t *testing.T) {
+	t.Parallel()
+	const users, connections = 12, 8
+	slow := slowRuns{reading: make(chan struct{}, users), proceed: make(chan struct{})}
+	reads := fair.New(fair.Config{What: "large answers", Places: 1 << 20, PlacesEach: 1 << 20, Waiting: 10, WaitingEach: 10})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { slow.Store, cfg.Store, cfg.Reads = cfg.Store, &slow, reads })
+	var paths [users]string
+	for i := range users {
+		paths[i] = "/query/conversations/" + s.longConversation(fmt.Sprint("user", i), 1, 40<<10)
+	}
+	var all sync.WaitGroup
+	for i := range users {
+		all.Go(func() {
+			if got := s.send(fmt.Sprint("user", i), http.MethodGet, paths[i], "", ""); got.status != http.StatusOK {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+	for end := time.Now().Add(time.Minute); reads.Stats().Running < users*40<<10 || len(slow.reading) < 2; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the users do not read")
+		}
+	}
+	for range users {
+		if got := len(slow.reading); got > connections/2 {
+			t.Errorf("%d large results are read at once", got)
+		}
+		slow.proceed <- struct{}{}
+	}
+	all.Wait()
 }
 
 // failingTurns is a store that fails when most of a conversation has been read.
@@ -152,7 +208,7 @@ func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, i
 func TestABrokenConversationIsBrokenOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Store = failingTurns{cfg.Store} })
-	id := s.longConversation(40, 40<<10)
+	id := s.longConversation("alice", 40, 40<<10)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+rest.Root+"/query/conversations/"+id, http.NoBody)
 	if err != nil {
 		t.Fatal(err)

@@ -65,8 +65,7 @@ type Config struct {
 	MaxRowsBody int64
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
-	// Reads is where large answers are counted while they are in memory; one of the
-	// server's own where it is nil.
+	// Reads is where large answers are counted while they are in memory.
 	Reads *fair.Line
 	// TurnWait is how long a request that takes much waits for its user's turn; 20
 	// seconds when 0.
@@ -106,9 +105,6 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns), loads: fair.New(loadTurns)}
-	if s.Reads == nil {
-		s.Reads = fair.New(fair.Reads)
-	}
 	if s.TurnWait <= 0 {
 		s.TurnWait = defaultTurnWait
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"parley/internal/auth"
+	"parley/internal/fair"
 	"parley/internal/golden"
 	"parley/internal/slogctx"
 	"parley/rest"
@@ -71,6 +72,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		RequestTimeout: time.Minute,
 		RunTimeout:     time.Minute,
 		WriteTimeout:   time.Minute,
+		Reads:          fair.New(fair.Config{What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 100, WaitingEach: 100}),
 	}
 	for _, apply := range change {
 		apply(&cfg)

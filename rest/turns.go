@@ -17,8 +17,9 @@ var (
 	// inferTurns are for requests that wait for a model, or answer with a preview.
 	inferTurns = fair.Config{What: "questions about data", Places: 32, PlacesEach: 4, Waiting: 256, WaitingEach: 64}
 	// loadTurns are for reads of large results from the database, which take a
-	// processor each: one user has one at a time, however slow clients are.
-	loadTurns = fair.Config{What: "large answers", Places: 8, PlacesEach: 1, Waiting: 4096, WaitingEach: 256}
+	// processor each, and a connection of the embedded database, which has 8: one user
+	// has one at a time, however slow clients are. Nobody is refused.
+	loadTurns = fair.Config{What: "large answers", Places: 4, PlacesEach: 1}
 )
 
 const (
@@ -46,14 +47,11 @@ func (s *Server) inTurn(line *fair.Line, operation func(c *gin.Context, caller s
 }
 
 // reserve waits until the caller has few enough large answers in memory for one
-// more, of that size. Small ones are not counted. An answer that has begun is not
-// refused: it waits for as long as its client does.
+// more, of that size. An answer that has begun is not refused: it waits for as long
+// as its client does.
 func (s *Server) reserve(c *gin.Context, caller storage.Caller, bytes int) (release func(), err error) {
 	ctx := c.Request.Context()
-	switch {
-	case bytes <= storage.InlineResult:
-		return func() {}, nil
-	case c.Writer.Written():
+	if c.Writer.Written() {
 		place := s.Reads.RejoinFor(caller.Username, bytes)
 		return place.Leave, place.Wait(ctx)
 	}

@@ -131,6 +131,8 @@ type Tasks interface {
 	// Events gives some of a run's events after a number, in order; none when
 	// there are none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
+	// EventBytes is how large the events are that Events gives; 0 where there are none.
+	EventBytes(ctx context.Context, caller Caller, runID string, after int64) (int, error)
 
 	// RecentTurns gives the last completed turns of a conversation, at most limit,
 	// latest first, and leaves out results as Conversation does. None when there is

@@ -123,7 +123,7 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	web.Feedback = tracing.feedback
 	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
 	bounds.requestTimeout = web.RequestTimeout
-	web.Reads = fair.New(fair.Reads)
+	web.Reads = fair.New(largeAnswers())
 	bounds.reads = web.Reads
 	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
@@ -147,6 +147,16 @@ func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err erro
 	}
 	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
 	return serveHTTP(ctx, listener, handler, web, how.ready, host.Drain, log)
+}
+
+// largeAnswers bounds the bytes of answers that are read from the database whole, or
+// turn by turn, and are in memory until they are sent. Slow readers keep no other
+// user waiting: besides Places, each user may have one answer in memory.
+func largeAnswers() fair.Config {
+	return fair.Config{
+		What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 4096, WaitingEach: 256,
+		Uncounted: 64 << 10, FirstAtOnce: true,
+	}
 }
 
 // listen listens on an address or, where that is taken and anyPort, on a free

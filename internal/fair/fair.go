@@ -13,8 +13,7 @@ import (
 	"parley/storage"
 )
 
-// Config says how many places there are, and how many may wait for one. All are
-// at least 1.
+// Config says how many places there are, and how many may wait for one.
 type Config struct {
 	// What is wanted, as a refusal calls it, such as "questions".
 	What string
@@ -22,6 +21,12 @@ type Config struct {
 	Places, PlacesEach int
 	// Waiting is how many may wait for a place, WaitingEach how many of one user.
 	Waiting, WaitingEach int
+	// Uncounted is the largest request that takes no places and never waits.
+	Uncounted int
+	// FirstAtOnce gives a user who has no place what they ask for at once, even where
+	// too few are free. Then nobody waits longer than the same user's others take,
+	// and all users have at most Places and one request each.
+	FirstAtOnce bool
 }
 
 // Line is where users stand in line for places. It is safe for concurrent use.
@@ -46,10 +51,6 @@ type user struct {
 	running int
 	waiting []*Place
 }
-
-// Reads is how many bytes of large answers are in memory at a time, and how many
-// of one user: answers are read from the database whole, or turn by turn.
-var Reads = Config{What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 4096, WaitingEach: 256}
 
 // New makes a Line.
 func New(cfg Config) *Line { return &Line{Config: cfg, users: map[string]*user{}} }
@@ -113,12 +114,17 @@ func (l *Line) RejoinFor(name string, weight int) *Place {
 }
 
 func (l *Line) join(name string, weight int) *Place {
+	if weight <= l.Uncounted {
+		p := &Place{line: l, ready: make(chan struct{}), left: true} // there is nothing to give back
+		close(p.ready)
+		return p
+	}
 	u := l.users[name]
 	if u == nil {
 		u = &user{name: name}
 		l.users[name] = u
 	}
-	p := &Place{line: l, user: u, weight: min(max(weight, 1), l.PlacesEach), ready: make(chan struct{})}
+	p := &Place{line: l, user: u, weight: min(weight, l.PlacesEach), ready: make(chan struct{})}
 	if len(u.waiting) == 0 {
 		l.order = append(l.order, u)
 	}
@@ -218,17 +224,16 @@ func (l *Line) forget(p *Place) {
 }
 
 // next gives free places to the user with the fewest, and of those to the one who
-// has waited longest. Who is next and needs more than are free keeps those behind
-// waiting, or would never have them.
+// has waited longest. A user who needs more than are free is passed over.
 func (l *Line) next() {
-	for l.stats.Running < l.Places {
+	for l.FirstAtOnce || l.stats.Running < l.Places {
 		best := -1
 		for i, u := range l.order {
-			if u.running+u.waiting[0].weight <= l.PlacesEach && (best < 0 || u.running < l.order[best].running) {
+			if l.fits(u) && (best < 0 || u.running < l.order[best].running) {
 				best = i
 			}
 		}
-		if best < 0 || l.stats.Running+l.order[best].waiting[0].weight > l.Places {
+		if best < 0 {
 			return
 		}
 		p := l.order[best].waiting[0]
@@ -238,6 +243,12 @@ func (l *Line) next() {
 		}
 		l.give(p)
 	}
+}
+
+// fits reports whether a user can have what they have waited for longest.
+func (l *Line) fits(u *user) bool {
+	weight := u.waiting[0].weight
+	return l.FirstAtOnce && u.running == 0 || u.running+weight <= l.PlacesEach && l.stats.Running+weight <= l.Places
 }
 
 // Stats says what the line is doing.

@@ -175,10 +175,10 @@ func TestWeights(t *testing.T) {
 	if err := bob.Wait(t.Context()); err != nil {
 		t.Errorf("bob waits for alice: %v", err)
 	}
-	// Carol needs more than are free. Nobody who comes later goes first.
+	// Carol needs more than are free. Dave does not wait for her.
 	carol, dave := joinFor("carol", 4), joinFor("dave", 1)
-	if got := line.Stats(); got.Running != 9 || got.Waiting != 2 {
-		t.Errorf("carol and dave wait: %+v", got)
+	if got := line.Stats(); got.Running != 10 || got.Waiting != 1 {
+		t.Errorf("carol waits alone: %+v", got)
 	}
 	huge.Leave()
 	for _, p := range []*fair.Place{carol, dave} {
@@ -187,6 +187,47 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	for _, p := range []*fair.Place{bob, carol, dave} {
+		p.Leave()
+	}
+	if got := line.Stats(); got.Running != 0 || got.Waiting != 0 {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
+// TestFirstAtOnce has users take all places and keep them: others get their first
+// request all the same, and only their own keep them waiting.
+func TestFirstAtOnce(t *testing.T) {
+	t.Parallel()
+	line := fair.New(fair.Config{What: "bytes", Places: 10, PlacesEach: 6, Waiting: 5, WaitingEach: 2, Uncounted: 1, FirstAtOnce: true})
+	has := func(p *fair.Place) bool { return p.WaitFor(t.Context(), time.Nanosecond) == nil }
+	taken := []*fair.Place{line.RejoinFor("alice", 6), line.RejoinFor("bob", 4)}
+	first := line.RejoinFor("carol", 100)
+	if !has(first) {
+		t.Error("carol has nothing, and waits for others")
+	}
+	if got := line.Stats().Running; got != 16 {
+		t.Errorf("%d places are taken", got)
+	}
+	if has(line.RejoinFor("carol", 2)) || has(line.RejoinFor("bob", 2)) {
+		t.Error("a second request goes past the limits")
+	}
+	small := line.RejoinFor("carol", 1)
+	if !has(small) || line.Stats().Running != 16 {
+		t.Error("a small request waits, or is counted")
+	}
+	second := line.RejoinFor("carol", 6)
+	first.Leave()
+	if !has(second) {
+		t.Error("carol has nothing again, and waits for others")
+	}
+	second.Leave()
+	third := line.RejoinFor("carol", 6)
+	small.Leave()
+	if has(line.RejoinFor("carol", 2)) {
+		t.Error("what was not counted gave places back")
+	}
+	for _, p := range append(taken, small, second, third) {
+		p.Leave()
 		p.Leave()
 	}
 	if got := line.Stats(); got.Running != 0 || got.Waiting != 0 {

@@ -201,18 +201,19 @@ func (s *Store) someRows(ctx context.Context, limit int, query string, scan func
 	}, args...)
 }
 
-// Events implements storage.Tasks.
-func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error) {
-	const query = `
-SELECT e.number, e.kind, e.body` + fromEvents + `
+// pageOfEvents is the events of a page, of which eventPageBytes leaves out some.
+const pageOfEvents = fromEvents + `
 	AND r.id = $3
 	AND e.run_id = $3
 	AND e.number > $4
 ORDER BY e.number
 LIMIT ` + eventPageText
+
+// Events implements storage.Tasks.
+func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error) {
 	var events []storage.Event
 	size := 0
-	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
+	err := s.eachRow(ctx, `SELECT e.number, e.kind, e.body`+pageOfEvents, func(rows *sqlx.Rows) error {
 		if size > eventPageBytes {
 			return errEnough
 		}
@@ -229,6 +230,23 @@ LIMIT ` + eventPageText
 		return nil, fmt.Errorf("read events: %w", classify(err))
 	}
 	return events, nil
+}
+
+// EventBytes implements storage.Tasks.
+func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (bytes int, err error) {
+	err = s.eachRow(ctx, `SELECT octet_length(e.body)`+pageOfEvents, func(rows *sqlx.Rows) error {
+		if bytes > eventPageBytes {
+			return errEnough
+		}
+		var size int
+		err := rows.Scan(&size)
+		bytes += size
+		return err
+	}, caller.Username, caller.Restriction, runID, after)
+	if err != nil {
+		return 0, fmt.Errorf("measure events: %w", classify(err))
+	}
+	return bytes, nil
 }
 
 // RecentTurns implements storage.Tasks.

@@ -97,6 +97,13 @@ func TestTasksAreTheAskers(t *testing.T) {
 					events, err := w.Events(ctx, test.caller, run.RunID, 0)
 					return len(events), err
 				},
+				"event bytes": func() (int, error) {
+					bytes, err := w.EventBytes(ctx, test.caller, run.RunID, 0)
+					if err == nil && bytes == 0 {
+						err = storage.ErrNotFound
+					}
+					return min(bytes, 1), err
+				},
 				"no events": func() (int, error) { _, err := w.Events(ctx, test.caller, run.RunID, 9); return 1, err },
 				"turns": func() (int, error) {
 					turns, err := w.RecentTurns(ctx, test.caller, run.ConversationID, 5)
@@ -204,6 +211,13 @@ func TestEventPages(t *testing.T) {
 		for after := int64(0); ; {
 			page, err := w.Events(t.Context(), user("alice"), run.RunID, after)
 			w.must(err)
+			bytes := 0
+			for _, event := range page {
+				bytes += len(event.Body)
+			}
+			if measured, err := w.EventBytes(t.Context(), user("alice"), run.RunID, after); err != nil || measured != bytes {
+				t.Errorf("after event %d: %d bytes, measured %d, %v", after, bytes, measured, err)
+			}
 			if len(page) == 0 {
 				break
 			}
