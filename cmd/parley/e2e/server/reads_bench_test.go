@@ -24,7 +24,7 @@ import (
 )
 
 // BenchmarkLargeReads has one user read a conversation of 100 MB many times at
-// once, and says how long /readyz takes meanwhile and what memory the server has.
+// once, and a task with an artifact of 10 MB meanwhile, and says how long that and /readyz take and what memory the server has.
 func BenchmarkLargeReads(b *testing.B) {
 	for name, url := range map[string]func(testing.TB) string{"sqlite": func(testing.TB) string { return "" }, "postgres": pgtest.URL} {
 		b.Run("store="+name, func(b *testing.B) {
@@ -33,8 +33,9 @@ func BenchmarkLargeReads(b *testing.B) {
 	}
 }
 
-// largeConversation writes a conversation of alice's, of 1 MB turns.
-func largeConversation(b *testing.B, dir, url string, turns int) string {
+// largeConversation writes a conversation of alice's, of 1 MB turns, and gives its id
+// and that of a run with an artifact of 10 MB.
+func largeConversation(b *testing.B, dir, url string, turns int) (conversation, runID string) {
 	b.Helper()
 	data := filepath.Join(dir, "parley-data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -47,7 +48,8 @@ func largeConversation(b *testing.B, dir, url string, turns int) string {
 	if err := store.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	alice, conversation := storage.Caller{Username: "alice"}, uuid.NewString()
+	alice := storage.Caller{Username: "alice"}
+	conversation = uuid.NewString()
 	if err := store.CreateDataset(b.Context(), alice, "shop", "orders", storage.Definition{}); err != nil {
 		b.Fatal(err)
 	}
@@ -55,6 +57,10 @@ func largeConversation(b *testing.B, dir, url string, turns int) string {
 	for range turns {
 		run, err := sqlstoretest.Ask(b.Context(), store, alice, storage.Question{
 			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "How many?"})
+		if err == nil && runID == "" {
+			runID = run.RunID
+			err = sqlstoretest.Append(store, largeArtifact(runID))
+		}
 		if err == nil {
 			err = sqlstoretest.Finish(b.Context(), store, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
 		}
@@ -65,7 +71,16 @@ func largeConversation(b *testing.B, dir, url string, turns int) string {
 	if err := store.Close(); err != nil {
 		b.Fatal(err)
 	}
-	return conversation
+	return conversation, runID
+}
+
+// largeArtifact is an artifact of 10 MB, the first event of a run.
+func largeArtifact(runID string) storage.TaskChange {
+	body := `{"artifactUpdate":{"artifact":{"artifactId":"large","parts":[{"text":"` + strings.Repeat("0123456789", 1_000_000) + `"}]}}}`
+	return storage.TaskChange{
+		RunID: runID, Holder: sqlstoretest.Holder, State: "working", Snapshot: json.RawMessage(`{}`),
+		Events: []storage.Event{{Number: 1, Kind: storage.EventArtifact, Body: json.RawMessage(body)}},
+	}
 }
 
 func benchmarkLargeReads(b *testing.B, url string, readers int) {
@@ -73,26 +88,29 @@ func benchmarkLargeReads(b *testing.B, url string, readers int) {
 	if url != "" {
 		env = []string{"PARLEY_DATABASE_URL=" + url}
 	}
-	conversation := largeConversation(b, dir, url, 100)
+	conversation, runID := largeConversation(b, dir, url, 100)
 	p := e2etest.Serve(b, dir, env, "--log-level", "error")
 	token, before := p.Token("alice"), p.PeakMemory()
-	var took []time.Duration
+	var took, tasks []time.Duration
 	for b.Loop() {
 		var reading sync.WaitGroup
 		for range readers {
 			reading.Go(func() { readAll(p, token, "/api/v1/query/conversations/"+conversation) })
 		}
+		reading.Go(func() { tasks = append(tasks, readTask(p, token, runID)) })
 		done := make(chan time.Time)
 		go func() { reading.Wait(); close(done) }()
 		took = append(took, readyTimes(p, done)...)
 	}
 	slices.Sort(took)
+	slices.Sort(tasks)
 	alone := readyTimes(p, time.After(2*time.Second))
 	slices.Sort(alone)
 	b.ReportMetric(float64(alone[len(alone)*99/100].Microseconds())/1000, "ms-ready-p99-alone")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-ready")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-ready-p99")
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-ready-max")
+	b.ReportMetric(float64(tasks[len(tasks)-1].Microseconds())/1000, "ms-task-max")
 	b.ReportMetric(float64(p.PeakMemory()-before)/(1<<20), "MiB-more")
 }
 
@@ -113,6 +131,16 @@ func readAll(p *e2etest.Process, token, path string) {
 	if read, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK || read < 100_000_000 {
 		p.T.Errorf("%d, %d bytes, %v", response.StatusCode, read, err)
 	}
+}
+
+// readTask gives how long a task with a large artifact takes to be read.
+func readTask(p *e2etest.Process, token, runID string) time.Duration {
+	start := time.Now()
+	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + runID + `"}}`)
+	if status, body, err := p.Try(token, http.MethodPost, "/api/v1/a2a/assistant", request); err != nil || status != http.StatusOK || len(body) < 10_000_000 {
+		p.T.Errorf("task: %d %.200s, %v", status, body, err)
+	}
+	return time.Since(start)
 }
 
 // readyTimes asks whether the server is ready until done, and gives how long each
