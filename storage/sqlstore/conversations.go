@@ -20,7 +20,7 @@ const (
 	turnPageText = "16"
 	inlineResult = "16384"
 	// turnResult is the result of a run r, unless it is large, and its size.
-	turnResult = `CASE WHEN octet_length(r.result) <= ` + inlineResult + ` THEN r.result END, COALESCE(octet_length(r.result), 0)`
+	turnResult = `(SELECT CASE WHEN octet_length(x.body) <= ` + inlineResult + ` THEN x.body END FROM results x WHERE x.run_id = r.id), ` + resultBytes
 )
 
 type conversationRow struct {

@@ -62,7 +62,7 @@ var (
 		hasVersions: `SELECT to_regclass('` + versionTable + `') IS NOT NULL`,
 		writeRuns:   writePostgres,
 		notify:      `SELECT pg_notify('` + runsChannel + `', $1)`,
-		reclaim:     `VACUUM (SKIP_LOCKED, ANALYZE) events, tasks, runs, conversations`,
+		reclaim:     `VACUUM (SKIP_LOCKED, ANALYZE) events, results, tasks, runs, conversations`,
 	}
 )
 

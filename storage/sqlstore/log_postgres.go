@@ -42,9 +42,9 @@ WITH begun AS (
 			status, error_message, result, state, snapshot, last_event, last_node_id, holder)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-		status, error_message, result, created_at)
+		status, error_message, created_at)
 	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
-		s.status, s.error_message, NULLIF(s.result, ''), $2::bigint
+		s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
@@ -67,10 +67,17 @@ WITH begun AS (
 	RETURNING t.run_id, c.status, c.error_message, c.result
 ), ended AS (
 	UPDATE runs AS r
-	SET status = c.status, error_message = c.error_message, result = NULLIF(c.result, '')
+	SET status = c.status, error_message = c.error_message
 	FROM changed c
 	WHERE r.id = c.run_id
 		AND c.status <> 'running'
+), kept AS (
+	INSERT INTO results (run_id, body)
+	SELECT s.run_id, s.result FROM start s WHERE s.result <> ''
+	UNION ALL
+	SELECT c.run_id, c.result FROM changed c WHERE c.status <> 'running' AND c.result <> ''
+	ON CONFLICT (run_id) DO UPDATE
+	SET body = excluded.body
 ), written AS MATERIALIZED (
 	SELECT run_id FROM started
 	UNION ALL

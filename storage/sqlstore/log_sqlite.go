@@ -26,8 +26,8 @@ WHERE owner = $1
 	AND updated_at < $3`
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	status, error_message, result, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	status, error_message, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
@@ -45,8 +45,13 @@ INSERT INTO events (run_id, number, kind, body, created_at)
 VALUES ($1, $2, $3, $4, $5)`
 	endRun = `
 UPDATE runs
-SET status = $2, error_message = $3, result = $4
+SET status = $2, error_message = $3
 WHERE id = $1`
+	insertResult = `
+INSERT INTO results (run_id, body)
+VALUES ($1, $2)
+ON CONFLICT (run_id) DO UPDATE
+SET body = excluded.body`
 )
 
 // sqliteLog is a transaction in which runs are written.
@@ -65,7 +70,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err := s.inPlace(); err != nil {
 		return err
 	}
-	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun)
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult)
 	if err != nil {
 		return err
 	}
@@ -118,7 +123,10 @@ func (l *sqliteLog) start(run *runChange) error {
 		return err
 	}
 	_, err = l.exec(insertRun, run.RunID, owner, place.ConversationID, place.NamespaceID, start.Caller.Restriction,
-		start.Agent, start.Question, string(outcome.Status), outcome.ErrorMessage, nullable(outcome.Result), l.now)
+		start.Agent, start.Question, string(outcome.Status), outcome.ErrorMessage, l.now)
+	if err == nil {
+		err = l.result(run.RunID, outcome.Result)
+	}
 	if err != nil {
 		return err
 	}
@@ -144,9 +152,21 @@ func (l *sqliteLog) change(run *runChange) (bool, error) {
 		return false, nil
 	}
 	if run.Outcome != nil {
-		_, err = l.exec(endRun, run.RunID, string(run.Outcome.Status), run.Outcome.ErrorMessage, nullable(run.Outcome.Result))
+		_, err = l.exec(endRun, run.RunID, string(run.Outcome.Status), run.Outcome.ErrorMessage)
+		if err == nil {
+			err = l.result(run.RunID, run.Outcome.Result)
+		}
 	}
 	return true, err
+}
+
+// result writes what a run came to, if anything.
+func (l *sqliteLog) result(runID string, body []byte) error {
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := l.exec(insertResult, runID, string(body))
+	return err
 }
 
 func (l *sqliteLog) exec(query string, args ...any) (int64, error) {
@@ -160,8 +180,4 @@ func (l *sqliteLog) exec(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-func nullable(document []byte) sql.NullString {
-	return sql.NullString{String: string(document), Valid: document != nil}
 }

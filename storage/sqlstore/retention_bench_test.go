@@ -97,8 +97,9 @@ func newBench(b *testing.B, cfg sqlstore.Config, runs int) bench {
 	for _, statement := range []string{
 		`INSERT INTO namespaces (id, owner, name, created_at) ` + all + `SELECT 'ns' || i, 'user' || i, 'ns', 0 FROM n WHERE i < ` + fmt.Sprint(runs/runsOfUser),
 		`INSERT INTO conversations (owner, id, title, created_at, updated_at) ` + all + `SELECT ` + owner + `, 'c' || i, 'How many?', ` + asked + `, ` + asked + ` FROM n`,
-		`INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question, status, error_message, result, created_at) ` +
-			all + `SELECT ` + id + `, ` + owner + `, 'c' || i, ` + fmt.Sprintf(`'ns' || (i %% %d)`, runs/runsOfUser) + `, '', 'nl2ql', 'How many?', 'completed', '', '{}', ` + asked + ` FROM n`,
+		`INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question, status, error_message, created_at) ` +
+			all + `SELECT ` + id + `, ` + owner + `, 'c' || i, ` + fmt.Sprintf(`'ns' || (i %% %d)`, runs/runsOfUser) + `, '', 'nl2ql', 'How many?', 'completed', '', ` + asked + ` FROM n`,
+		`INSERT INTO results (run_id, body) SELECT id, '{}' FROM runs`,
 		`INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
 SELECT id, owner, agent, FALSE, 'TASK_STATE_COMPLETED', '{"status":"of a size that is usual for the snapshot of a task"}', ` + fmt.Sprint(weekEvents) + `, '', '', 0, created_at FROM runs`,
 		`INSERT INTO events (run_id, number, kind, body, created_at)

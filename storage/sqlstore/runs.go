@@ -9,7 +9,12 @@ import (
 	"parley/storage"
 )
 
-const runColumns = `r.id, r.conversation_id, r.agent, r.question, r.status, r.error_message, t.last_node_id, r.result, r.created_at`
+const (
+	runColumns = `r.id, r.conversation_id, r.agent, r.question, r.status, r.error_message, t.last_node_id, r.created_at,
+	(SELECT x.body FROM results x WHERE x.run_id = r.id) AS result`
+	// resultBytes is how large the result of a run r is.
+	resultBytes = `COALESCE((SELECT octet_length(x.body) FROM results x WHERE x.run_id = r.id), 0)`
+)
 
 type runRow struct {
 	ID             string            `db:"id"`
@@ -48,7 +53,7 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 
 // ResultBytes implements storage.Runs.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
-	const query = `SELECT COALESCE(octet_length(r.result), 0)` + fromRuns + ` AND r.id = $3`
+	const query = `SELECT ` + resultBytes + fromRuns + ` AND r.id = $3`
 	var bytes int
 	if err := s.GetContext(ctx, &bytes, query, caller.Username, caller.Restriction, id); err != nil {
 		return 0, fmt.Errorf("measure result: %w", classify(err))
