@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 )
@@ -76,26 +73,4 @@ func (c *meteredConn) headers(reading bool) {
 func (c *meteredConn) Close() error {
 	c.headers(false)
 	return c.limitedConn.Close()
-}
-
-type connKey struct{}
-
-// install has a server say when the headers of a request have been read, and when
-// those of the next one begin.
-func (l *headerLimiter) install(server *http.Server) {
-	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, conn)
-	}
-	server.ConnState = func(conn net.Conn, state http.ConnState) {
-		if c, ok := conn.(*meteredConn); ok && state == http.StateIdle {
-			c.headers(true)
-		}
-	}
-	next := server.Handler
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*meteredConn); ok {
-			c.headers(false)
-		}
-		next.ServeHTTP(w, r)
-	})
 }

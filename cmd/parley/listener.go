@@ -46,14 +46,15 @@ func connectionLimit(descriptors uint64) int {
 	return max(int(descriptors)-reservedDescriptors, int(descriptors)/2)
 }
 
-// limitedListener accepts up to limit connections at a time. Others are answered
-// 503 at once, so that balancers and clients can go elsewhere; in the kernel's
+// limitedListener accepts up to limit connections at a time, for which it closes idle
+// ones. Others are answered 503 at once, so that balancers and clients can go elsewhere; in the kernel's
 // backlog they would wait for as long as an attacker likes. Running out of
 // descriptors is answered in the same way, and passes.
 type limitedListener struct {
 	*net.TCPListener
 	log     *slog.Logger
 	headers headerLimiter
+	idle    idleConns
 	// open and lingering have a slot for each connection.
 	open, lingering chan struct{}
 	// spare is a descriptor to accept a connection with when there is no other; nil
@@ -91,13 +92,30 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			l.acceptWithSpare(err)
 			continue
 		}
-		select {
-		case l.open <- struct{}{}:
-			return l.headers.wrap(&limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open })}), nil
-		default:
+		if !l.takeSlot() {
 			l.warn("connections are refused: too many are open", "limit", cap(l.open))
 			l.refuse(conn)
+			continue
 		}
+		return l.headers.wrap(&limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open })}), nil
+	}
+}
+
+// takeSlot takes a slot for a connection. When there is none, the connection that
+// has been idle longest is closed for it: clients expect that of idle ones, and
+// nobody can keep others out by holding connections open.
+func (l *limitedListener) takeSlot() bool {
+	for {
+		select {
+		case l.open <- struct{}{}:
+			return true
+		default:
+		}
+		longest := l.idle.takeOldest()
+		if longest == nil {
+			return false
+		}
+		_ = longest.Close()
 	}
 }
 

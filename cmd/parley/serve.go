@@ -202,7 +202,7 @@ func serveHTTP(ctx context.Context, listener *net.TCPListener, handler *rest.Ser
 	}
 	failed := make(chan error, 1)
 	limited := limitConnections(listener, connectionLimit(descriptorLimit()), log)
-	limited.headers.install(server)
+	limited.install(server)
 	go func() { failed <- server.Serve(limited) }()
 	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
 	if ctx.Err() != nil {

@@ -99,19 +99,37 @@ func checkRefusal(t *testing.T, response *http.Response, body string) {
 	}
 }
 
+// connectionsOfFew is how many connections a server with so few descriptors serves.
+const (
+	fewDescriptors   = descriptorLimit + "=128"
+	connectionsOfFew = 64
+)
+
 // TestConnectionsOverTheLimitAreRefused gives the server few descriptors: half of
-// them are for connections.
+// them are for connections, each of which sends a request that is not whole.
 func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
-	p := e2etest.Serve(t, t.TempDir(), []string{descriptorLimit + "=128"})
-	open, response, body := fill(p, 128)
-	checkRefusal(t, response, body)
-	if len(open) != 64 {
-		t.Errorf("%d connections were served", len(open))
+	p := e2etest.Serve(t, t.TempDir(), []string{fewDescriptors})
+	request := "POST /api/v1/query HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer " + p.Token("alice") +
+		"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{"
+	open := make([]*rawConn, connectionsOfFew)
+	for i := range open {
+		open[i] = dial(p)
+		if _, err := io.WriteString(open[i], request); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// Those that are open are served, by the database too.
-	if response, body, err := open[0].get("/readyz"); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("on an open connection: %v %s", err, body)
+	response, body, err := dial(p).get("/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRefusal(t, response, body)
+	// Those that are open are served.
+	if _, err := io.WriteString(open[0], "}"); err != nil {
+		t.Fatal(err)
+	}
+	if response, err := http.ReadResponse(open[0].reader, nil); err != nil || response.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("on an open connection: %v %v", response, err)
 	}
 	for _, conn := range open {
 		_ = conn.Close()
@@ -120,6 +138,33 @@ func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 	p.Signal(syscall.SIGTERM)
 	if code := p.Wait(); code != e2etest.ExitOK {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestIdleConnectionsMakeRoom opens more connections than the server serves, each
+// when the one before has been answered: the oldest are closed for the others.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	t.Parallel()
+	p := e2etest.Serve(t, t.TempDir(), []string{fewDescriptors})
+	var first *rawConn
+	for i := range 2 * connectionsOfFew {
+		conn := dial(p)
+		if i == 0 {
+			first = conn
+		}
+		// One that has been answered may not be idle yet: it is so in a moment.
+		for deadline := time.Now().Add(time.Minute); ; conn = dial(p) {
+			response, body, err := conn.get("/healthz")
+			if err == nil && response.StatusCode == http.StatusOK {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("connection %d: %v %s", i, err, body)
+			}
+		}
+	}
+	if _, _, err := first.get("/healthz"); err == nil {
+		t.Error("the oldest connection is still open")
 	}
 }
 
