@@ -34,7 +34,7 @@ type Line struct {
 	Config
 	mu    sync.Mutex
 	users map[string]*user
-	// order are the users who wait, who got a place last at the end.
+	// order are the users who wait, who had a place last at the end.
 	order []*user
 	stats Stats
 }
@@ -203,6 +203,7 @@ func (p *Place) leave() {
 	case <-p.ready:
 		p.user.running -= p.weight
 		l.stats.Running -= p.weight
+		l.toTheEnd(p.user)
 	default:
 		l.forget(p)
 	}
@@ -238,10 +239,16 @@ func (l *Line) next() {
 		}
 		p := l.order[best].waiting[0]
 		l.forget(p)
-		if len(p.user.waiting) > 0 { // back to the end of the order
-			l.order = append(slices.Delete(l.order, best, best+1), p.user)
-		}
+		l.toTheEnd(p.user)
 		l.give(p)
+	}
+}
+
+// toTheEnd puts a user who waits behind the others who do: whoever had a place just
+// now comes after those who had none.
+func (l *Line) toTheEnd(u *user) {
+	if at := slices.Index(l.order, u); at >= 0 {
+		l.order = append(slices.Delete(l.order, at, at+1), u)
 	}
 }
 

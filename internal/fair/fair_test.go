@@ -247,3 +247,27 @@ func BenchmarkJoinLeave(b *testing.B) {
 		p.Leave()
 	}
 }
+
+// TestPlaceJustLeft has somebody leave a place who waits for more: others who had none
+// come first.
+func TestPlaceJustLeft(t *testing.T) {
+	t.Parallel()
+	line := fair.New(fair.Config{What: "queries", Places: 1, PlacesEach: 1, Waiting: 10, WaitingEach: 10})
+	var places []*fair.Place
+	for _, name := range []string{"alice", "alice", "bob"} {
+		place, err := line.Join(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, place)
+	}
+	places[0].Leave()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := places[1].Wait(ended); err == nil {
+		t.Error("who had the place before has it again")
+	}
+	if err := places[2].Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
