@@ -1,0 +1,225 @@
+// Package catalog describes the tables that a question can be about: typed
+// columns, the words of their names, sampled values and the keys between them. It
+// reads no data itself: [Profile] values come from a query engine at run time and
+// from files in training, and mean the same in both.
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind is what the values of a column are, whatever their type in the database.
+type Kind uint8
+
+// The kinds of columns.
+const (
+	Text Kind = iota
+	Number
+	Date
+	Bool
+	// Clock is a duration or a time of day, such as 7:24.
+	Clock
+	// Other is a list, a struct or bytes: it can be shown and not compared.
+	Other
+)
+
+// Profile is what is known of one dataset.
+type Profile struct {
+	Name        string
+	Description string
+	Rows        int64
+	Columns     []ColumnProfile
+}
+
+// ColumnProfile is what is known of one column of a dataset.
+type ColumnProfile struct {
+	Name        string
+	Description string
+	// Type is DuckDB's name of it.
+	Type string
+	// Values are distinct ones as text, sorted; Complete says that they are all.
+	Values   []string
+	Complete bool
+	// Distinct counts distinct values, Filled cells that are not NULL, of the rows
+	// that were looked at.
+	Distinct, Filled int64
+}
+
+// Table is a dataset of a [Catalog].
+type Table struct {
+	Name string
+	// Words are the words of the name, in lower case.
+	Words []string
+	// Hints are words of the description.
+	Hints []string
+	Rows  int64
+	// Columns are indexes into the catalog's columns.
+	Columns []int
+	// Key is the column that identifies a row, -1 when there is none.
+	Key int
+}
+
+// Column is a column of a [Catalog].
+type Column struct {
+	Table int
+	Name  string
+	Words []string
+	Hints []string
+	Kind  Kind
+	// Native says that the database's own type is of this kind. Otherwise the
+	// column is text that reads as such.
+	Native bool
+	// Integers says that all numbers are whole.
+	Integers bool
+	// Values are distinct ones, sorted; Complete says that they are all.
+	Values           []string
+	Complete         bool
+	Distinct, Filled int64
+	// Unique says that no value occurs twice and none is missing.
+	Unique bool
+}
+
+// Link says that the values of one column refer to rows of another table.
+type Link struct {
+	// From refers to To, which is unique in its table.
+	From, To int
+}
+
+// Catalog is the tables that one question can be about.
+type Catalog struct {
+	Tables  []Table
+	Columns []Column
+	Links   []Link
+	index   *Index
+}
+
+// New makes the catalog of some datasets. Declared links go before inferred ones.
+func New(profiles []*Profile, declared []Link) *Catalog {
+	c := &Catalog{}
+	for _, p := range profiles {
+		t := Table{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description), Rows: p.Rows, Key: -1}
+		for i := range p.Columns {
+			if strings.HasPrefix(p.Columns[i].Name, "__") {
+				continue
+			}
+			t.Columns = append(t.Columns, len(c.Columns))
+			c.Columns = append(c.Columns, newColumn(&p.Columns[i], len(c.Tables), p.Rows))
+		}
+		c.Tables = append(c.Tables, t)
+	}
+	c.findKeys()
+	c.findLinks(declared)
+	c.index = newIndex(c)
+	return c
+}
+
+func newColumn(p *ColumnProfile, table int, rows int64) Column {
+	c := Column{Table: table, Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description),
+		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled}
+	c.Kind, c.Native, c.Integers = kindOfType(p.Type)
+	if c.Kind == Text {
+		c.Kind, c.Integers = kindOfValues(p.Values)
+		c.Native = c.Kind == Text
+	}
+	c.Unique = c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
+	return c
+}
+
+// Index finds values by their words.
+func (c *Catalog) Index() *Index { return c.index }
+
+// NameStems gives the stems of the words that tables and columns are called by.
+func (c *Catalog) NameStems() map[string]bool {
+	stems := map[string]bool{}
+	for i := range c.Tables {
+		for _, s := range Stems(c.Tables[i].Words) {
+			stems[s] = true
+		}
+	}
+	for i := range c.Columns {
+		for _, s := range Stems(c.Columns[i].Words) {
+			stems[s] = true
+		}
+	}
+	return stems
+}
+
+// Refers reports whether a column refers to another table.
+func (c *Catalog) Refers(column int) bool {
+	for _, l := range c.Links {
+		if l.From == column {
+			return true
+		}
+	}
+	return false
+}
+
+// Limits of the values that a profile holds.
+const (
+	maxValues      = 1_000
+	minValues      = 80
+	tableValues    = 6_000
+	maxValueLength = 120
+)
+
+// ValueLimit is how many distinct values of each column a profile of so many columns
+// holds.
+func ValueLimit(columns int) int {
+	return max(minValues, min(maxValues, tableValues/max(columns, 1)))
+}
+
+// CutValue shortens a value to what a profile holds of it.
+func CutValue(v string) string {
+	n := 0
+	for i := range v {
+		if n == maxValueLength {
+			return v[:i]
+		}
+		n++
+	}
+	return v
+}
+
+// Without gives the catalog without one column, which no link may use.
+func (c *Catalog) Without(column int) *Catalog {
+	less := &Catalog{}
+	number := make([]int, len(c.Columns))
+	for i := range c.Columns {
+		number[i] = len(less.Columns)
+		if i != column {
+			less.Columns = append(less.Columns, c.Columns[i])
+		}
+	}
+	for _, t := range c.Tables {
+		columns := t.Columns
+		t.Columns = nil
+		for _, i := range columns {
+			if i != column {
+				t.Columns = append(t.Columns, number[i])
+			}
+		}
+		if t.Key >= 0 {
+			t.Key = number[t.Key]
+		}
+		less.Tables = append(less.Tables, t)
+	}
+	for _, l := range c.Links {
+		less.Links = append(less.Links, Link{number[l.From], number[l.To]})
+	}
+	less.index = newIndex(less)
+	return less
+}
+
+// Renamed gives the catalog with other words in the names of some tables and columns.
+func (c *Catalog) Renamed(tables, columns map[int][]string) *Catalog {
+	other := *c
+	other.Tables, other.Columns = slices.Clone(c.Tables), slices.Clone(c.Columns)
+	for i, words := range tables {
+		other.Tables[i].Words = words
+	}
+	for i, words := range columns {
+		other.Columns[i].Words = words
+	}
+	return &other
+}

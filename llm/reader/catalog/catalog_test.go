@@ -1,0 +1,105 @@
+package catalog_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/catalog/catalogtest"
+)
+
+func TestNameWords(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"customer_id": "customer id", "customerId": "customer id", "CustomerID": "customer id", "HTTPCode": "http code", "Price (EUR)": "price eur",
+		"address2": "address 2", "tbl_orders": "orders", "qty": "quantity", "emp_nm": "employee name", "% Full": "% full", "Größe": "grosse", "___": "___",
+		"dob": "birthday", "": "",
+	} {
+		if got := strings.Join(catalog.NameWords(name), " "); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestStem(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{{"cities", "city"}, {"orders", "order", "ordered"}, {"boxes", "box"}, {"women", "woman"}, {"children's", "child"}, {"customer's", "customers"}, {"price", "prices"}} {
+		for _, w := range same {
+			if catalog.Stem(w) != catalog.Stem(same[0]) {
+				t.Errorf("%s is %s and %s is %s", w, catalog.Stem(w), same[0], catalog.Stem(same[0]))
+			}
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	c := catalogtest.Shop()
+	var got []string
+	for _, l := range c.Links {
+		from, to := &c.Columns[l.From], &c.Columns[l.To]
+		got = append(got, c.Tables[from.Table].Name+"."+from.Name+" > "+c.Tables[to.Table].Name+"."+to.Name)
+	}
+	slices.Sort(got)
+	want := []string{"order_items.order_id > orders.order_id", "order_items.product_id > products.product_id", "orders.customer_id > customers.customer_id"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	for i, name := range []string{"customer_id", "item_id", "order_id", "product_id"} {
+		if key := c.Tables[i].Key; key < 0 || c.Columns[key].Name != name {
+			t.Errorf("%s has the key %d", c.Tables[i].Name, key)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind   string
+		values []string
+		want   catalog.Kind
+		native bool
+	}{
+		{"BIGINT", []string{"1"}, catalog.Number, true},
+		{"DECIMAL(10,2)", nil, catalog.Number, true},
+		{"VARCHAR", []string{"$12.50", "$1,299.00", "n/a"}, catalog.Number, false},
+		{"VARCHAR", []string{"007", "012", "123"}, catalog.Text, true},
+		{"VARCHAR", []string{"March 5, 2020", "May 2021"}, catalog.Date, false},
+		{"VARCHAR", []string{"7:24", "12:01"}, catalog.Clock, false},
+		{"VARCHAR", []string{"red", "12", "blue"}, catalog.Text, true},
+		{"INTEGER[]", nil, catalog.Other, true},
+	} {
+		c := catalog.New([]*catalog.Profile{{Name: "t", Rows: 3, Columns: []catalog.ColumnProfile{{Name: "c", Type: test.kind, Values: test.values}}}}, nil)
+		if got := c.Columns[0]; got.Kind != test.want || got.Native != test.native {
+			t.Errorf("%s %q: kind %d, native %v", test.kind, test.values, got.Kind, got.Native)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	c := catalogtest.Shop()
+	less := c.Without(catalogtest.Column(c, "orders", "status"))
+	if len(less.Columns) != len(c.Columns)-1 || len(less.Links) != len(c.Links) {
+		t.Fatalf("%d columns, %d links", len(less.Columns), len(less.Links))
+	}
+	for i, l := range less.Links {
+		if less.Columns[l.From].Name != c.Columns[c.Links[i].From].Name || less.Columns[l.To].Name != c.Columns[c.Links[i].To].Name {
+			t.Errorf("link %d is another one", i)
+		}
+	}
+	if cells := less.Index().Whole(catalog.Key([]string{"pending"})); len(cells) > 0 {
+		t.Errorf("the values of the column are still found: %v", cells)
+	}
+}
+
+func TestNear(t *testing.T) {
+	t.Parallel()
+	index := catalogtest.Shop().Index()
+	for word, want := range map[string]bool{"hambrug": true, "hamburgg": true, "hambur": true, "harbour": false, "berlim": true} {
+		if got := len(index.Near(catalog.Stem(word))) > 0; got != want {
+			t.Errorf("%s: %v", word, got)
+		}
+	}
+}

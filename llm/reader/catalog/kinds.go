@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// kindOfType says what the values of a DuckDB type are, and whether the type
+// itself says so.
+func kindOfType(name string) (k Kind, native, integers bool) {
+	name, _, _ = strings.Cut(strings.ToUpper(name), "(")
+	switch strings.TrimSpace(name) {
+	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
+		return Number, true, true
+	case "FLOAT", "DOUBLE", "DECIMAL", "REAL":
+		return Number, true, false
+	case "DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE", "DATETIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS":
+		return Date, true, false
+	case "BOOLEAN":
+		return Bool, true, false
+	case "VARCHAR", "TEXT", "STRING", "UUID":
+		return Text, true, false
+	case "TIME", "INTERVAL":
+		return Clock, true, false
+	}
+	return Other, true, false
+}
+
+var (
+	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?\d[\d,]*(\.\d+)?\s*(%|st|nd|rd|th|[a-zA-Z²³/]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
+	clockCell  = regexp.MustCompile(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
+	isoDate    = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
+	slashDate  = regexp.MustCompile(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
+	wordDate   = regexp.MustCompile(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
+		`(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\.?` +
+		`(\s+\d{1,2}(st|nd|rd|th)?)?(,?\s+\d{4})?(\s*[\[(].*)?$`)
+	integerCell = regexp.MustCompile(`^[−–-]?[\d,]+$`)
+)
+
+// missing are texts that say that there is no value.
+var missing = set(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
+
+// Missing reports whether a cell's text says that there is no value.
+func Missing(cell string) bool {
+	cell = strings.TrimSpace(cell)
+	return cell == "" || missing[strings.ToLower(cell)]
+}
+
+// mostly is the share of cells that must be of a kind, in tenths, for text to count
+// as such.
+const mostly = 8
+
+// kindOfValues says what texts are, by most of them.
+func kindOfValues(values []string) (k Kind, integers bool) {
+	var seen, numbers, dates, clocks, whole int
+	for _, v := range sample(values, 200) {
+		v = strings.TrimSpace(v)
+		if Missing(v) {
+			continue
+		}
+		seen++
+		switch {
+		case clockCell.MatchString(v):
+			clocks++
+		case isoDate.MatchString(v), slashDate.MatchString(v), len(v) > 3 && wordDate.MatchString(v):
+			dates++
+		case numberCell.MatchString(v) && !leadingZero(v):
+			numbers++
+			if integerCell.MatchString(v) {
+				whole++
+			}
+		}
+	}
+	most := func(n int) bool { return seen > 0 && n*10 >= seen*mostly }
+	switch {
+	case most(clocks):
+		return Clock, false
+	case most(dates):
+		return Date, false
+	case most(numbers):
+		return Number, whole == numbers
+	}
+	return Text, false
+}
+
+// leadingZero reports whether digits are a code rather than a number: 00123.
+func leadingZero(v string) bool {
+	return len(v) > 1 && v[0] == '0' && v[1] >= '0' && v[1] <= '9'
+}
+
+// sample takes at most n of some values, spread evenly over all.
+func sample(values []string, n int) []string {
+	if len(values) <= n {
+		return values
+	}
+	some := make([]string, n)
+	for i := range some {
+		some[i] = values[i*len(values)/n]
+	}
+	return some
+}
+
+var digits = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
+
+// ParseNumber reads the number in a cell, as the queries' cleaned form does.
+func ParseNumber(cell string) (float64, bool) {
+	text := digits.FindString(cell)
+	if text == "" {
+		return 0, false
+	}
+	text = strings.NewReplacer(",", "", "−", "-", "–", "-").Replace(text)
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
+}
+
+// Affirmative are texts of cells that stand for yes; others of the same column stand
+// for no.
+var Affirmative = map[string]bool{"true": true, "t": true, "yes": true, "y": true, "1": true, "on": true, "x": true}
+
+var negative = map[string]bool{"false": true, "f": true, "no": true, "n": true, "0": true, "off": true, "": true}
+
+// YesNo reports whether a column says yes or no, whatever its type.
+func (c *Column) YesNo() bool {
+	if c.Kind == Bool {
+		return true
+	}
+	yes := false
+	for _, v := range c.Values {
+		v = strings.ToLower(strings.TrimSpace(v))
+		if !Affirmative[v] && !negative[v] {
+			return false
+		}
+		yes = yes || Affirmative[v]
+	}
+	return yes && c.Complete && len(c.Values) <= 2
+}

@@ -1,0 +1,202 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxNameWords = 8
+	maxHintWords = 24
+)
+
+// Fold gives a text in lower case and without accents.
+func Fold(s string) string {
+	ascii := true
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(s) {
+		switch {
+		case unicode.Is(unicode.Mn, r), r == '\ufe0f':
+		case r == 'ß':
+			b.WriteString("ss")
+		case r == 'ø', r == 'Ø':
+			b.WriteByte('o')
+		case r == 'æ', r == 'Æ':
+			b.WriteString("ae")
+		case r == 'ł', r == 'Ł':
+			b.WriteByte('l')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// shortForms are abbreviations in names, and what they stand for.
+var shortForms = map[string]string{
+	"qty": "quantity", "amt": "amount", "num": "number", "nbr": "number", "nr": "number", "cust": "customer",
+	"emp": "employee", "dept": "department", "desc": "description", "addr": "address", "tel": "phone", "dob": "birthday",
+	"nm": "name", "fname": "first name", "lname": "last name", "cat": "category", "prod": "product", "inv": "invoice",
+	"acct": "account", "avg": "average", "pct": "percent", "dt": "date", "ts": "time", "yr": "year", "mgr": "manager",
+	"loc": "location", "temp": "temperature", "wt": "weight", "ht": "height", "lat": "latitude", "lon": "longitude",
+	"lng": "longitude", "org": "organization", "pos": "position", "ref": "reference", "stat": "status", "std": "standard",
+	"vol": "volume", "ord": "order", "pmt": "payment", "txn": "transaction", "trx": "transaction", "mgmt": "management",
+}
+
+// NameWords gives the words of a name: customer_id, customerId and CustomerID are
+// customer and id.
+func NameWords(name string) []string {
+	var words []string
+	add := func(w string) {
+		if w == "" || len(words) == maxNameWords {
+			return
+		}
+		w = Fold(w)
+		if long, ok := shortForms[w]; ok {
+			for _, x := range strings.Fields(long) {
+				if len(words) < maxNameWords {
+					words = append(words, x)
+				}
+			}
+			return
+		}
+		words = append(words, w)
+	}
+	runes := []rune(name)
+	start := -1
+	for i, r := range runes {
+		word := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+		if start >= 0 && (!word || boundary(runes, i)) {
+			add(string(runes[start:i]))
+			start = -1
+		}
+		switch {
+		case word && start < 0:
+			start = i
+		case r == '%' || r == '$' || r == '#' || r == '€' || r == '£':
+			add(string(r))
+		}
+	}
+	if start >= 0 {
+		add(string(runes[start:]))
+	}
+	if len(words) > 1 && (words[0] == "tbl" || words[0] == "tb" || words[0] == "dim" || words[0] == "fact") {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return []string{strings.ToLower(strings.TrimSpace(name))}
+	}
+	return words
+}
+
+// boundary reports whether a new word begins at i in the middle of letters and
+// digits: orderDate, HTTPCode, address2.
+func boundary(runes []rune, i int) bool {
+	before, at := runes[i-1], runes[i]
+	switch {
+	case unicode.IsLetter(before) && unicode.IsDigit(at):
+		return true
+	case !unicode.IsUpper(at):
+		return false
+	case unicode.IsLower(before) || unicode.IsDigit(before):
+		return true
+	}
+	return unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+}
+
+// hintWords are the words of a description that say something, once each.
+func hintWords(text string) []string {
+	var words []string
+	seen := map[string]bool{}
+	for _, w := range strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(words) == maxHintWords {
+			break
+		}
+		if !seen[w] && !Stop[w] && len(w) > 1 {
+			seen[w] = true
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// Stop are words that carry no meaning of their own in a question about data.
+var Stop = set(`the a an of in on at to for and or is are was were be been do does did what which who whom whose how many
+	much show list give me find all each every with without that this these those have has had by from as it its their there
+	than not no name names number id per between total when where why please return tell display get any some into about us we
+	our you your i my`)
+
+func set(words string) map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		all[w] = true
+	}
+	return all
+}
+
+var irregular = map[string]string{
+	"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "feet": "foot",
+	"mice": "mouse", "wives": "wife", "lives": "life", "leaves": "leaf", "movies": "movi", "movie": "movi",
+	"sold": "sell", "bought": "buy", "spent": "spend", "paid": "pay", "went": "go", "made": "make", "held": "hold",
+	"won": "win", "ran": "run", "wrote": "write", "written": "write", "taught": "teach", "born": "birth", "died": "death",
+}
+
+// Stem cuts the ending off a folded word, near enough to compare words with.
+func Stem(w string) string {
+	w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'")
+	if s, ok := irregular[w]; ok {
+		return s
+	}
+	n := len(w)
+	if n > 3 {
+		switch {
+		case strings.HasSuffix(w, "ies") && n > 4:
+			w = w[:n-3] + "y"
+		case hasAnySuffix(w, "sses", "ches", "shes", "xes"):
+			w = w[:n-2]
+		case strings.HasSuffix(w, "s") && !hasAnySuffix(w, "ss", "us", "is"):
+			w = w[:n-1]
+		}
+	}
+	if len(w) > 5 {
+		switch {
+		case strings.HasSuffix(w, "ing"):
+			w = w[:len(w)-3]
+		case strings.HasSuffix(w, "ed"):
+			w = w[:len(w)-2]
+		}
+	}
+	if len(w) > 4 && strings.HasSuffix(w, "e") {
+		w = w[:len(w)-1]
+	}
+	return w
+}
+
+func hasAnySuffix(w string, suffixes ...string) bool {
+	for _, s := range suffixes {
+		if strings.HasSuffix(w, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stems gives the stem of each word.
+func Stems(words []string) []string {
+	stems := make([]string, len(words))
+	for i, w := range words {
+		stems[i] = Stem(w)
+	}
+	return stems
+}
