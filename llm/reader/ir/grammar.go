@@ -1,0 +1,376 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rules are the productions of the language. A name that has a rule stands for
+// what the rule makes; any other is a keyword, or one of the classes: table, col
+// (any column), num (one with numbers), date, val (a value to compare the last
+// column with) and lim (a small whole number). Each choice is decided by its first
+// token.
+const rules = `
+query  = select dist item items from via where group having order limit sets
+sets   = union query | intersect query | except query |
+dist   = distinct |
+items  = item items |
+item   = * | expr
+expr   = col arith | agg outer | part date | days date date | age date | rowid
+       | pct cond | pctof agg cond | share agg | two agg cond vs cond
+part   = year | quarter | month | week | day | monthof | weekday | hour | decade
+two    = ratio | diff | growth
+agg    = count counted | sum amount | avg amount | min some | max some
+counted = * | distinct col | col
+amount = num arith | days date date | age date
+some   = col arith | days date date | age date
+arith  = plus num | less num | times num | over num |
+outer  = + agg | - agg | / agg |
+from   = from table tables |
+tables = table tables |
+via    = on col |
+where  = where cond conds |
+conds  = and cond conds | or cond conds |
+cond   = col arith test | part date test | days date date test | age date test | after col val | before col val
+test   = = rhs | != rhs | > rhs | < rhs | >= rhs | <= rhs | between limit2 limit2 | like val | likepre val | likesuf val | notlike val
+       | isnull | notnull | in ( query ) | notin ( query )
+limit2 = val | small
+rhs    = val | small | ( query ) | col | true | false | today
+small  = k0 | k1 | k2 | k3 | k4 | k5 | k6 | k7 | k8 | k9 | k10
+group  = group key keys |
+keys   = key keys |
+key    = col | part date
+having = having figure figures |
+figures = and figure figures | or figure figures |
+figure = agg outer ftest
+ftest  = = rhs | != rhs | > rhs | < rhs | >= rhs | <= rhs | between limit2 limit2
+order  = order sort sorts |
+sorts  = sort sorts |
+sort   = expr dir
+dir    = asc | desc
+limit  = limit most each |
+most   = lim | small
+each   = each key |
+`
+
+// symbol is a keyword, a class or a nonterminal of the grammar. Keywords come
+// first, with their own numbers.
+type symbol uint16
+
+// The classes, after the keywords.
+const (
+	symTable symbol = iota + 256
+	symColumn
+	symNumber
+	symDate
+	symValue
+	symLimit
+	symRules
+)
+
+var classNames = map[string]symbol{
+	"table": symTable, "col": symColumn, "num": symNumber, "date": symDate, "val": symValue, "lim": symLimit,
+}
+
+// production is one way to write a nonterminal.
+type production []symbol
+
+// grammar is the table of an LL(1) parser.
+type grammar struct {
+	start symbol
+	names []string
+	// choose gives the production of a nonterminal that begins with a terminal.
+	choose []map[symbol]production
+	// empty has the nonterminals that may be nothing.
+	empty []bool
+	// first has the terminals that each nonterminal may begin with.
+	first [][]symbol
+}
+
+var theGrammar = mustGrammar(rules)
+
+func mustGrammar(text string) *grammar {
+	g, err := newGrammar(text)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+func newGrammar(text string) (*grammar, error) {
+	g := &grammar{start: symRules}
+	alternatives, err := g.read(text)
+	if err != nil {
+		return nil, err
+	}
+	n := len(g.names)
+	g.empty, g.first, g.choose = make([]bool, n), make([][]symbol, n), make([]map[symbol]production, n)
+	for changed := true; changed; {
+		changed = false
+		for i, all := range alternatives {
+			for _, p := range all {
+				changed = g.spread(i, p) || changed
+			}
+		}
+	}
+	for i, all := range alternatives {
+		g.choose[i] = map[symbol]production{}
+		for _, p := range all {
+			for _, s := range g.firstOf(p) {
+				if _, twice := g.choose[i][s]; twice {
+					return nil, fmt.Errorf("%s: two ways to begin with symbol %d", g.names[i], s)
+				}
+				g.choose[i][s] = p
+			}
+		}
+	}
+	return g, nil
+}
+
+// read gives the alternatives of each nonterminal.
+func (g *grammar) read(text string) ([][]production, error) {
+	numbers := map[string]symbol{}
+	var bodies []string
+	for _, line := range strings.Split(text, "\n") {
+		name, body, ok := strings.Cut(line, " = ")
+		switch {
+		case strings.HasPrefix(line, " "):
+			bodies[len(bodies)-1] += " " + line
+		case ok:
+			name = strings.TrimSpace(name)
+			numbers[name] = symRules + symbol(len(g.names))
+			g.names = append(g.names, name)
+			bodies = append(bodies, body)
+		}
+	}
+	all := make([][]production, len(bodies))
+	for i, body := range bodies {
+		for _, alternative := range strings.Split(body, "|") {
+			p := production{}
+			for n, field := range strings.Fields(alternative) {
+				s, err := g.symbol(field, numbers, n == 0)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", g.names[i], err)
+				}
+				p = append(p, s)
+			}
+			all[i] = append(all[i], p)
+		}
+	}
+	return all, nil
+}
+
+// symbol reads a name. Sections of a query are named after the keyword that they
+// begin with, which comes first in their own rule.
+func (g *grammar) symbol(field string, rules map[string]symbol, first bool) (symbol, error) {
+	if s, ok := classNames[field]; ok {
+		return s, nil
+	}
+	w, keyword := wordNumbers[field]
+	s, rule := rules[field]
+	switch {
+	case keyword && (first || !rule):
+		return symbol(w), nil
+	case rule:
+		return s, nil
+	}
+	return 0, fmt.Errorf("no symbol %q", field)
+}
+
+func (g *grammar) spread(i int, p production) (changed bool) {
+	for _, s := range g.firstOf(p) {
+		if !slices.Contains(g.first[i], s) {
+			g.first[i] = append(g.first[i], s)
+			changed = true
+		}
+	}
+	if !g.empty[i] && g.allEmpty(p) {
+		g.empty[i], changed = true, true
+	}
+	return changed
+}
+
+func (g *grammar) firstOf(p production) []symbol {
+	var all []symbol
+	for _, s := range p {
+		if s < symRules {
+			return append(all, s)
+		}
+		all = append(all, g.first[s-symRules]...)
+		if !g.empty[s-symRules] {
+			break
+		}
+	}
+	return all
+}
+
+func (g *grammar) allEmpty(p production) bool {
+	return !slices.ContainsFunc(p, func(s symbol) bool { return s < symRules || !g.empty[s-symRules] })
+}
+
+// State is a place in a query that is being written. Its zero value is not one:
+// [Start] is.
+type State struct {
+	// stack is what is still to come, the next last. It is never changed in place.
+	stack []symbol
+	// column is the one that a value would be compared with, -1 for none.
+	column int
+	done   bool
+}
+
+// Start is the state before the first token.
+func Start() State { return State{stack: []symbol{theGrammar.start}, column: -1} }
+
+// Done reports whether the query has ended.
+func (s State) Done() bool { return s.done }
+
+// Column is the column that a value would be compared with, -1 for none.
+func (s State) Column() int { return s.column }
+
+// Allowed is what may come next.
+type Allowed struct {
+	// Keywords has a bit for each.
+	Keywords [2]uint64
+	// Table, Column, Number, Date, Value and Limit say which classes may come:
+	// at most one of the three kinds of columns and one of the two of values.
+	Table, Column, Number, Date, Value, Limit bool
+}
+
+// Has reports whether a keyword may come next.
+func (a Allowed) Has(w Word) bool { return a.Keywords[w/64]&(1<<(w%64)) != 0 }
+
+func (a *Allowed) add(s symbol) {
+	switch s {
+	case symTable:
+		a.Table = true
+	case symColumn:
+		a.Column = true
+	case symNumber:
+		a.Number = true
+	case symDate:
+		a.Date = true
+	case symValue:
+		a.Value = true
+	case symLimit:
+		a.Limit = true
+	default:
+		a.Keywords[s/64] |= 1 << (s % 64)
+	}
+}
+
+// Allowed says what may come next.
+func (s State) Allowed() Allowed {
+	var a Allowed
+	if s.done {
+		return a
+	}
+	for i := len(s.stack) - 1; i >= 0; i-- {
+		top := s.stack[i]
+		if top < symRules {
+			a.add(top)
+			return a
+		}
+		for _, first := range theGrammar.first[top-symRules] {
+			a.add(first)
+		}
+		if !theGrammar.empty[top-symRules] {
+			return a
+		}
+	}
+	a.add(symbol(End))
+	return a
+}
+
+// Next is the state after a token, which must be allowed by the grammar.
+func (s State) Next(t Token) (State, bool) {
+	if s.done {
+		return s, false
+	}
+	stack := slices.Clone(s.stack)
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		if top < symRules {
+			if !matches(top, t) {
+				return s, false
+			}
+			return s.after(t, stack[:len(stack)-1]), true
+		}
+		stack = stack[:len(stack)-1]
+		p, ok := chosen(top, t)
+		if !ok {
+			if !theGrammar.empty[top-symRules] {
+				return s, false
+			}
+			continue
+		}
+		for _, part := range slices.Backward(p) {
+			stack = append(stack, part)
+		}
+	}
+	if t != (Token{Keyword, int(End)}) {
+		return s, false
+	}
+	return State{done: true, column: -1}, true
+}
+
+func (s State) after(t Token, stack []symbol) State {
+	next := State{stack: stack, column: s.column}
+	switch {
+	case t.Class == ColumnRef:
+		next.column = t.N
+	case t.Is("count") || t.Is("limit") || t.Is("select"):
+		next.column = -1
+	}
+	return next
+}
+
+// chosen gives the production of a nonterminal that begins with a token.
+func chosen(nonterminal symbol, t Token) (production, bool) {
+	choices := theGrammar.choose[nonterminal-symRules]
+	switch t.Class {
+	case Keyword:
+		p, ok := choices[symbol(t.N)]
+		return p, ok
+	case TableRef:
+		p, ok := choices[symTable]
+		return p, ok
+	case ColumnRef:
+		for _, class := range []symbol{symColumn, symNumber, symDate} {
+			if p, ok := choices[class]; ok {
+				return p, true
+			}
+		}
+	case ValueRef:
+		for _, class := range []symbol{symValue, symLimit} {
+			if p, ok := choices[class]; ok {
+				return p, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func matches(terminal symbol, t Token) bool {
+	switch t.Class {
+	case TableRef:
+		return terminal == symTable
+	case ColumnRef:
+		return terminal == symColumn || terminal == symNumber || terminal == symDate
+	case ValueRef:
+		return terminal == symValue || terminal == symLimit
+	}
+	return terminal == symbol(t.N)
+}
+
+// Valid reports whether tokens, without the end, are a whole query by the grammar.
+func Valid(tokens []Token) bool {
+	s := Start()
+	for _, t := range append(slices.Clip(tokens), Token{Keyword, int(End)}) {
+		var ok bool
+		if s, ok = s.Next(t); !ok {
+			return false
+		}
+	}
+	return s.Done()
+}

@@ -1,0 +1,227 @@
+package ir_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/ir"
+)
+
+var now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// TestSQL prints queries over the shop. @table.column stands for a column and #table
+// for a table.
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	values := []ir.Value{
+		{Text: "web", Exact: true, Cells: map[int][]string{catalogtest.Column(cat, "orders", "channel"): {"web"}}},
+		{Kind: ir.PeriodValue, Text: "2024", From: "2024-01-01", To: "2025-01-01"},
+		{Kind: ir.NumberValue, Text: "12.5"},
+		{Text: "o'brien"},
+		{Kind: ir.MonthValue, Text: "3"},
+	}
+	for _, test := range []struct{ query, want string }{
+		{"select count * from #orders where @orders.channel = v0", `SELECT count(*) AS "count" FROM "orders" WHERE "channel" = 'web'`},
+		// The many side of a link is a condition, not a join that repeats rows.
+		{"select @customers.name where @orders.amount > v2", `SELECT "name" FROM "customers" WHERE "customer_id" IN (SELECT "customer_id" FROM "orders" WHERE "amount" > 12.5)`},
+		{"select sum @orders.amount where @products.category = v3",
+			`SELECT sum("amount") AS "total_amount" FROM "orders" WHERE "order_id" IN (SELECT "order_items"."order_id" FROM "order_items" JOIN "products" ON "order_items"."product_id" = "products"."product_id" WHERE contains(lower(CAST("products"."category" AS VARCHAR)), 'o''brien'))`},
+		// The one side is joined.
+		{"select sum @orders.amount where @customers.city = v3", `SELECT sum("orders"."amount") AS "total_amount" FROM "orders" JOIN "customers" ON "orders"."customer_id" = "customers"."customer_id" WHERE contains(lower(CAST("customers"."city" AS VARCHAR)), 'o''brien')`},
+		// No row is summed or counted twice.
+		{"select @products.category sum @orders.amount group @products.category",
+			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1"`},
+		{"select @products.category count * from #orders group @products.category",
+			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category"`},
+		// Dates are compared with periods.
+		{"select count * from #orders where @orders.ordered_at = v1", `SELECT count(*) AS "count" FROM "orders" WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01')`},
+		{"select count * from #orders where @orders.ordered_at > v1", `SELECT count(*) AS "count" FROM "orders" WHERE "ordered_at" >= DATE '2025-01-01'`},
+		{"select count * from #orders where @orders.ordered_at < today", `SELECT count(*) AS "count" FROM "orders" WHERE "ordered_at" < DATE '2025-06-15'`},
+		{"select count * from #orders where monthof @orders.ordered_at = v4", `SELECT count(*) AS "count" FROM "orders" WHERE month("ordered_at") = 3`},
+		{"select month @orders.ordered_at sum @orders.amount group month @orders.ordered_at",
+			`SELECT CAST(date_trunc('month', "ordered_at") AS DATE) AS "month", sum("amount") AS "total_amount" FROM "orders" GROUP BY CAST(date_trunc('month', "ordered_at") AS DATE) ORDER BY CAST(date_trunc('month', "ordered_at") AS DATE)`},
+		// Texts that read as numbers are compared as such, and NULL wins nothing.
+		{"select @products.title order @products.price desc limit k1", `SELECT "title" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST LIMIT 1`},
+		// Alternatives on one column bind tighter than AND.
+		{"select count * from #orders where @orders.amount > v2 and @orders.channel = v0 or @orders.channel = v3",
+			`SELECT count(*) AS "count" FROM "orders" WHERE "amount" > 12.5 AND ("channel" = 'web' OR contains(lower(CAST("channel" AS VARCHAR)), 'o''brien'))`},
+		{"select @customers.name where @customers.customer_id notin ( select @orders.customer_id )", `SELECT "name" FROM "customers" WHERE "customer_id" NOT IN (SELECT "customer_id" FROM "orders" WHERE "customer_id" IS NOT NULL)`},
+		{"select @customers.name where @customers.newsletter = true", `SELECT "name" FROM "customers" WHERE "newsletter" = 'yes'`},
+		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent" FROM "orders"`},
+		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
+			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST) <= 2`},
+	} {
+		tokens, err := ir.ParseText(expand(test.query))
+		if err != nil {
+			t.Errorf("%s: %v", test.query, err)
+			continue
+		}
+		q, err := ir.Parse(tokens, values)
+		if err != nil {
+			t.Errorf("%s: %v", test.query, err)
+			continue
+		}
+		got, err := ir.SQL(q, cat, now)
+		if err != nil || got != strings.ReplaceAll(test.want, " ,", ",") {
+			t.Errorf("%s\n got %s\nwant %s\n%v", test.query, got, test.want, err)
+		}
+	}
+}
+
+// expand puts numbers in the place of names.
+func expand(query string) string {
+	cat := catalogtest.Shop()
+	words := strings.Fields(query)
+	for i, w := range words {
+		if name, ok := strings.CutPrefix(w, "@"); ok {
+			table, column, _ := strings.Cut(name, ".")
+			words[i] = ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, table, column)}.String()
+		}
+		if name, ok := strings.CutPrefix(w, "#"); ok {
+			for n := range cat.Tables {
+				if cat.Tables[n].Name == name {
+					words[i] = ir.Token{Class: ir.TableRef, N: n}.String()
+				}
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// TestMeaningless prints what the grammar allows and no table can answer.
+func TestMeaningless(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for _, query := range []string{
+		"select sum @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
+		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city",
+	} {
+		tokens, err := ir.ParseText(expand(query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ir.Parse(tokens, nil)
+		if err != nil {
+			continue
+		}
+		if got, err := ir.SQL(q, cat, now); err == nil {
+			t.Errorf("%s prints %s", query, got)
+		}
+	}
+}
+
+// write makes a random query that the grammar allows, of at most n tokens.
+func write(rng *rand.Rand, n int) ([]ir.Token, bool) {
+	state := ir.Start()
+	var tokens []ir.Token
+	for len(tokens) < n {
+		allowed := state.Allowed()
+		var options []ir.Token
+		for w := range ir.Keywords {
+			if allowed.Has(ir.Word(w)) {
+				options = append(options, ir.Token{Class: ir.Keyword, N: w})
+			}
+		}
+		if allowed.Table {
+			options = append(options, ir.Token{Class: ir.TableRef, N: rng.IntN(4)})
+		}
+		if allowed.Column || allowed.Number || allowed.Date {
+			options = append(options, ir.Token{Class: ir.ColumnRef, N: rng.IntN(21)})
+		}
+		if allowed.Value || allowed.Limit {
+			options = append(options, ir.Token{Class: ir.ValueRef, N: rng.IntN(4)})
+		}
+		next := options[rng.IntN(len(options))]
+		var ok bool
+		if state, ok = state.Next(next); !ok {
+			panic("not allowed: " + next.String())
+		}
+		if state.Done() {
+			return tokens, true
+		}
+		tokens = append(tokens, next)
+	}
+	return nil, false
+}
+
+// TestRandomQueries writes queries by the grammar. Each is read as a tree that gives
+// the same tokens again, and printing it never panics.
+func TestRandomQueries(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := []ir.Value{{Text: "web"}, {Kind: ir.NumberValue, Text: "7"}, {Kind: ir.PeriodValue, Text: "2024", From: "2024-01-01", To: "2025-01-01"}, {Kind: ir.NumberValue, Text: "3"}}
+	printed := 0
+	for range 20_000 {
+		tokens, ok := write(rng, 40)
+		if !ok {
+			continue
+		}
+		q, err := ir.Parse(tokens, values)
+		if err != nil {
+			continue // a limit that is no number
+		}
+		again, err := ir.Tokens(q, func(c *ir.Cond, n int) (ir.Token, bool) {
+			text := "3"
+			if c != nil {
+				text = c.Values[n].Text
+			}
+			for i, v := range values {
+				if v.Text == text {
+					return ir.Token{Class: ir.ValueRef, N: i}, true
+				}
+			}
+			return ir.Token{}, false
+		})
+		if err == nil && len(q.Items) == 0 || err == nil && !sameButLimits(ir.Text(tokens), ir.Text(again)) {
+			t.Fatalf("%s became %s", ir.Text(tokens), ir.Text(again))
+		}
+		if _, err := ir.SQL(q, cat, now); err == nil {
+			printed++
+		}
+	}
+	if printed < 100 {
+		t.Errorf("only %d queries print", printed)
+	}
+}
+
+// sameButLimits compares queries without their numbers, of which the small ones can be
+// written in two ways.
+func sameButLimits(a, b string) bool {
+	plain := func(s string) string {
+		words := strings.Fields(s)
+		for i, w := range words {
+			if len(w) > 1 && (w[0] == 'k' || w[0] == 'v') && w[1] >= '0' && w[1] <= '9' {
+				words[i] = "n"
+			}
+		}
+		return strings.Join(words, " ")
+	}
+	return plain(a) == plain(b)
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("select count * from t0 where c1 = v0 and c2 > k3 order c1 desc limit k1")
+	f.Add("select c1 where c2 in ( select c3 ) union select c4")
+	cat := catalogtest.Shop()
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := ir.ParseText(text)
+		if err != nil {
+			return
+		}
+		for _, token := range tokens {
+			if token.Class == ir.ColumnRef && token.N >= len(cat.Columns) || token.Class == ir.TableRef && token.N >= len(cat.Tables) {
+				return
+			}
+		}
+		q, err := ir.Parse(tokens, []ir.Value{{Text: "x"}, {Kind: ir.NumberValue, Text: "1"}})
+		if err == nil {
+			_, _ = ir.SQL(q, cat, now)
+		}
+	})
+}

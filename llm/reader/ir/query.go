@@ -1,0 +1,360 @@
+package ir
+
+import "fmt"
+
+// Query is a query as a tree. Columns and tables are numbers in a catalog.
+type Query struct {
+	Distinct bool
+	Items    []Expr
+	From     []int
+	// Via is a column whose link is to be taken where there are several; -1 for none.
+	Via    int
+	Where  []Cond
+	Group  []Expr
+	Having []Cond
+	Order  []Sort
+	// Limit is the most rows, 0 for all; Each is what it holds for one by one.
+	Limit int
+	Each  *Expr
+	// Set is "union", "intersect" or "except", and Right what follows it; "" for none.
+	Set   string
+	Right *Query
+}
+
+// Expr is something that has a value.
+type Expr struct {
+	// Kind is "column", "agg", "part", "days", "age", "rowid", "*", "pct", "pctof",
+	// "share", "ratio", "diff" or "growth".
+	Kind string
+	// Func is the function of an "agg" and the period of a "part".
+	Func     string
+	Distinct bool
+	// Star is set for count(*).
+	Star bool
+	// Column is the first column, -1 for none; Other the second one of Op, or of
+	// "days".
+	Column, Other int
+	// Op joins two columns: "plus", "less", "times" or "over".
+	Op string
+	// Inner is what a function is applied to where that is not a column: "days" or
+	// "age".
+	Inner string
+	// Outer joins an aggregate with Second: "+", "-" or "/".
+	Outer  string
+	Second *Expr
+	// Conds are those of "pct", "pctof" and of the two sides of "ratio", "diff" and
+	// "growth".
+	Conds []Cond
+}
+
+// Cond is a condition.
+type Cond struct {
+	// Or says that it is joined to the one before by OR.
+	Or   bool
+	Left Expr
+	// Op is a comparison, "between", one of the likes, "isnull", "notnull", "in",
+	// "notin", "after" or "before".
+	Op string
+	// Values are what is compared with: two for "between".
+	Values []Value
+	// Column is compared with where there is no value, -1 for none.
+	Column int
+	Sub    *Query
+}
+
+// Sort is an order of rows.
+type Sort struct {
+	By   Expr
+	Desc bool
+}
+
+// ValueKind is what a value is.
+type ValueKind uint8
+
+// The kinds of values.
+const (
+	TextValue ValueKind = iota
+	NumberValue
+	// PeriodValue is a span of time, from From up to and without To.
+	PeriodValue
+	MonthValue
+	WeekdayValue
+	BoolValue
+	// TodayValue is the day of asking.
+	TodayValue
+)
+
+// Value is something that a question names, to compare with.
+type Value struct {
+	Kind ValueKind
+	// Text is as the question has it; the digits of a number; the number of a month
+	// or weekday, from 1.
+	Text string
+	// Cells are the texts of cells that it stands for, by column.
+	Cells map[int][]string
+	// Exact says that the question quotes it or that it is a whole cell.
+	Exact bool
+	// From and To bound a period, as ISO dates.
+	From, To string
+}
+
+// parser turns tokens into a tree. The grammar has been checked before.
+type parser struct {
+	tokens []Token
+	values []Value
+	at     int
+	err    error
+}
+
+// Parse makes a tree of tokens. Values are those that the tokens point to.
+func Parse(tokens []Token, values []Value) (*Query, error) {
+	if !Valid(tokens) {
+		return nil, fmt.Errorf("not a query: %s", Text(tokens))
+	}
+	p := &parser{tokens: tokens, values: values}
+	q := p.query()
+	return q, p.err
+}
+
+func (p *parser) peek() Token {
+	if p.at < len(p.tokens) {
+		return p.tokens[p.at]
+	}
+	return Token{Keyword, int(End)}
+}
+
+func (p *parser) next() Token {
+	t := p.peek()
+	p.at++
+	return t
+}
+
+// word takes a keyword.
+func (p *parser) word() string { return Keywords[p.next().N] }
+
+// take takes a keyword if it comes next.
+func (p *parser) take(word string) bool {
+	if p.peek().Is(word) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) query() *Query {
+	p.next()
+	q := &Query{Via: -1, Distinct: p.take("distinct")}
+	for p.startsExpr() {
+		q.Items = append(q.Items, p.expr())
+	}
+	if p.take("from") {
+		for p.peek().Class == TableRef {
+			q.From = append(q.From, p.next().N)
+		}
+	}
+	if p.take("on") {
+		q.Via = p.next().N
+	}
+	q.Where = p.conds("where")
+	if p.take("group") {
+		for p.startsExpr() {
+			q.Group = append(q.Group, p.key())
+		}
+	}
+	q.Having = p.conds("having")
+	if p.take("order") {
+		for p.startsExpr() {
+			by := p.expr()
+			q.Order = append(q.Order, Sort{by, p.word() == "desc"})
+		}
+	}
+	if p.take("limit") {
+		q.Limit = p.limit()
+		if p.take("each") {
+			key := p.key()
+			q.Each = &key
+		}
+	}
+	for _, set := range []string{"union", "intersect", "except"} {
+		if p.take(set) {
+			q.Set, q.Right = set, p.query()
+		}
+	}
+	return q
+}
+
+var exprStarts = func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range []string{"*", "count", "sum", "avg", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
+		"weekday", "hour", "decade", "days", "age", "rowid", "pct", "pctof", "share", "ratio", "diff", "growth"} {
+		all[w] = true
+	}
+	return all
+}()
+
+func (p *parser) startsExpr() bool {
+	t := p.peek()
+	return t.Class == ColumnRef || t.Class == Keyword && exprStarts[Keywords[t.N]]
+}
+
+func (p *parser) key() Expr {
+	if p.peek().Class == ColumnRef {
+		return Expr{Kind: "column", Column: p.next().N, Other: -1}
+	}
+	part := p.word()
+	return Expr{Kind: "part", Func: part, Column: p.next().N, Other: -1}
+}
+
+func (p *parser) expr() Expr {
+	t := p.peek()
+	if t.Class == ColumnRef {
+		e := Expr{Kind: "column", Column: p.next().N, Other: -1}
+		p.arith(&e)
+		return e
+	}
+	switch w := p.word(); w {
+	case "*", "rowid":
+		return Expr{Kind: w, Column: -1, Other: -1}
+	case "days":
+		return Expr{Kind: w, Column: p.next().N, Other: p.next().N}
+	case "age":
+		return Expr{Kind: w, Column: p.next().N, Other: -1}
+	case "pct":
+		return Expr{Kind: w, Column: -1, Other: -1, Conds: []Cond{p.cond()}}
+	case "pctof":
+		e := p.agg()
+		e.Kind, e.Conds = w, []Cond{p.cond()}
+		return e
+	case "share":
+		e := p.agg()
+		e.Kind = w
+		return e
+	case "ratio", "diff", "growth":
+		e := p.agg()
+		first := p.cond()
+		p.next()
+		e.Kind, e.Conds = w, []Cond{first, p.cond()}
+		return e
+	case "count", "sum", "avg", "min", "max":
+		p.at--
+		return p.aggs()
+	default:
+		return Expr{Kind: "part", Func: w, Column: p.next().N, Other: -1}
+	}
+}
+
+// aggs takes an aggregate, or two with a sign between them.
+func (p *parser) aggs() Expr {
+	e := p.agg()
+	for _, sign := range []string{"+", "-", "/"} {
+		if p.take(sign) {
+			second := p.agg()
+			e.Outer, e.Second = sign, &second
+		}
+	}
+	return e
+}
+
+func (p *parser) agg() Expr {
+	e := Expr{Kind: "agg", Func: p.word(), Column: -1, Other: -1}
+	switch {
+	case p.take("*"):
+		e.Star = true
+	case p.take("days"):
+		e.Inner, e.Column, e.Other = "days", p.next().N, p.next().N
+	case p.take("age"):
+		e.Inner, e.Column = "age", p.next().N
+	default:
+		e.Distinct = p.take("distinct")
+		e.Column = p.next().N
+		p.arith(&e)
+	}
+	return e
+}
+
+func (p *parser) arith(e *Expr) {
+	for _, op := range []string{"plus", "less", "times", "over"} {
+		if p.take(op) {
+			e.Op, e.Other = op, p.next().N
+		}
+	}
+}
+
+func (p *parser) conds(section string) []Cond {
+	if !p.take(section) {
+		return nil
+	}
+	all := []Cond{p.cond()}
+	for {
+		or := p.peek().Is("or")
+		if !or && !p.peek().Is("and") {
+			return all
+		}
+		p.next()
+		c := p.cond()
+		c.Or = or
+		all = append(all, c)
+	}
+}
+
+func (p *parser) cond() Cond {
+	if p.peek().Is("after") || p.peek().Is("before") {
+		op := p.word()
+		left := Expr{Kind: "column", Column: p.next().N, Other: -1}
+		return Cond{Left: left, Op: op, Values: []Value{p.value()}, Column: -1}
+	}
+	c := Cond{Left: p.expr(), Column: -1}
+	c.Op = p.word()
+	switch c.Op {
+	case "isnull", "notnull":
+	case "between":
+		c.Values = []Value{p.value(), p.value()}
+	case "in", "notin":
+		c.Sub = p.sub()
+	default:
+		switch {
+		case p.peek().Is("("):
+			c.Sub = p.sub()
+		case p.peek().Class == ColumnRef:
+			c.Column = p.next().N
+		default:
+			c.Values = []Value{p.value()}
+		}
+	}
+	return c
+}
+
+func (p *parser) sub() *Query {
+	p.next()
+	q := p.query()
+	p.next()
+	return q
+}
+
+func (p *parser) value() Value {
+	t := p.next()
+	if t.Class == ValueRef {
+		if t.N >= len(p.values) {
+			p.err = fmt.Errorf("no value %d", t.N)
+			return Value{}
+		}
+		return p.values[t.N]
+	}
+	switch w := Keywords[t.N]; w {
+	case "true", "false":
+		return Value{Kind: BoolValue, Text: w}
+	case "today":
+		return Value{Kind: TodayValue, Text: w}
+	default:
+		return Value{Kind: NumberValue, Text: w[1:]}
+	}
+}
+
+func (p *parser) limit() int {
+	v := p.value()
+	n := 0
+	if _, err := fmt.Sscanf(v.Text, "%d", &n); err != nil || n <= 0 {
+		p.err = fmt.Errorf("no limit: %q", v.Text)
+	}
+	return n
+}

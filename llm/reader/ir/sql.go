@@ -1,0 +1,344 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/llm/reader/catalog"
+)
+
+// Ident quotes a name for SQL.
+func Ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Literal quotes a text for SQL.
+func Literal(text string) string {
+	return `'` + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), `'`, `''`) + `'`
+}
+
+// SQL prints a query as DuckDB's SQL. A condition on the many side of a link is a
+// semijoin, and no aggregate counts a row twice. Queries that mean nothing, such as
+// a sum of texts, are errors.
+func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
+	p := &printer{cat: cat, now: now}
+	text := p.query(q)
+	return text, p.err
+}
+
+// Tables gives the tables that a query reads, those of queries within it left out,
+// and the links by which they are joined.
+func Tables(q *Query, cat *catalog.Catalog) (tables []int, links []catalog.Link, err error) {
+	p := &printer{cat: cat, joins: joins{graph: graph{cat, q.Via}}}
+	if err := p.join(q); err != nil {
+		return nil, nil, err
+	}
+	all := terms(q.Where)
+	for i := range all {
+		p.place(&all[i])
+	}
+	tables = slices.Clone(p.joins.tables)
+	steps := slices.Clone(p.joins.steps)
+	for _, t := range all {
+		steps = append(steps, t.path...)
+	}
+	for _, s := range steps {
+		if !slices.Contains(tables, s.to) {
+			tables = append(tables, s.to)
+		}
+		if !slices.Contains(links, s.link) {
+			links = append(links, s.link)
+		}
+	}
+	return tables, links, p.err
+}
+
+// Repeats reports whether the joins of a query repeat rows of a table.
+func Repeats(q *Query, cat *catalog.Catalog, table int) bool {
+	p := &printer{cat: cat, joins: joins{graph: graph{cat, q.Via}}}
+	if err := p.join(q); err != nil {
+		return true
+	}
+	all := terms(q.Where)
+	for i := range all {
+		p.place(&all[i])
+	}
+	return p.joins.multiplies(table)
+}
+
+// printer prints one SELECT; queries within it have printers of their own.
+type printer struct {
+	cat *catalog.Catalog
+	now time.Time
+	err error
+	// joins are the tables of this SELECT.
+	joins joins
+	// deduped has the name under which a column stands in a subquery of distinct
+	// rows; nil where there is none.
+	deduped map[int]string
+	// numbered is the table whose rows are numbered, -1 for none.
+	numbered int
+	// counted is the column whose distinct values count(*) counts, -1 for rows.
+	counted int
+}
+
+func (p *printer) fail(format string, args ...any) string {
+	if p.err == nil {
+		p.err = fmt.Errorf(format, args...)
+	}
+	return ""
+}
+
+func (p *printer) sub(q *Query) string {
+	inner := &printer{cat: p.cat, now: p.now}
+	text := inner.query(q)
+	if inner.err != nil && p.err == nil {
+		p.err = inner.err
+	}
+	return text
+}
+
+func (p *printer) query(q *Query) string {
+	text := p.selection(q)
+	if q.Set == "" {
+		return text
+	}
+	if len(q.Items) != len(q.Right.Items) {
+		return p.fail("%s of different columns", q.Set)
+	}
+	return text + " " + strings.ToUpper(q.Set) + " " + p.sub(q.Right)
+}
+
+// selection prints a SELECT.
+func (p *printer) selection(q *Query) string {
+	p.joins = joins{graph: graph{p.cat, q.Via}}
+	p.numbered, p.counted = -1, -1
+	if err := p.join(q); err != nil {
+		p.err = errors.Join(p.err, err)
+		return ""
+	}
+	where := p.where(q)
+	if p.err != nil {
+		return ""
+	}
+	source := ""
+	if base := p.repeated(q); base >= 0 {
+		source = p.distinctRows(q, base, where)
+	}
+	// What is selected and sorted by decides whether rows must be numbered.
+	items, order := p.items(q), p.order(q)
+	if source == "" {
+		source = p.from() + where
+	}
+	var b strings.Builder
+	b.WriteString("SELECT ")
+	if q.Distinct {
+		b.WriteString("DISTINCT ")
+	}
+	b.WriteString(strings.Join(items, ", ") + " FROM " + source)
+	if keys := p.groupKeys(q); len(keys) > 0 {
+		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
+	}
+	if len(q.Having) > 0 {
+		b.WriteString(" HAVING " + p.conds(q.Having))
+	}
+	if q.Each != nil && q.Limit > 0 {
+		if order == "" {
+			return p.fail("no order for the rows of each")
+		}
+		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s) <= %d", p.expr(*q.Each, false), order, q.Limit)
+		return b.String()
+	}
+	b.WriteString(order)
+	if q.Limit > 0 {
+		fmt.Fprintf(&b, " LIMIT %d", q.Limit)
+	}
+	return b.String()
+}
+
+// join finds the tables that the query needs as such: those of what it shows,
+// groups and sorts. Where it has none, those of its conditions.
+func (p *printer) join(q *Query) error {
+	var tables []int
+	add := func(column int) {
+		if column >= 0 && !slices.Contains(tables, p.cat.Columns[column].Table) {
+			tables = append(tables, p.cat.Columns[column].Table)
+		}
+	}
+	shown(q, add)
+	for _, c := range q.Where {
+		if c.Column >= 0 || c.Op == "after" || c.Op == "before" {
+			eachColumn(c.Left, add)
+			add(c.Column)
+		}
+	}
+	for _, t := range q.From {
+		if !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 && len(q.Where) > 0 {
+		eachColumn(q.Where[0].Left, add)
+	}
+	if len(tables) == 0 {
+		return errors.New("no table to read")
+	}
+	for _, t := range tables {
+		if err := p.joins.add(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown calls f with the columns that a query shows, groups and sorts by.
+func shown(q *Query, f func(column int)) {
+	for _, e := range q.Items {
+		eachColumn(e, f)
+	}
+	for _, e := range q.Group {
+		eachColumn(e, f)
+	}
+	for _, c := range q.Having {
+		eachColumn(c.Left, f)
+	}
+	for _, s := range q.Order {
+		eachColumn(s.By, f)
+	}
+	if q.Each != nil {
+		eachColumn(*q.Each, f)
+	}
+}
+
+// eachColumn calls f with the columns of an expression, -1 among them.
+func eachColumn(e Expr, f func(column int)) {
+	f(e.Column)
+	f(e.Other)
+	if e.Second != nil {
+		eachColumn(*e.Second, f)
+	}
+	for _, c := range e.Conds {
+		eachColumn(c.Left, f)
+		f(c.Column)
+	}
+}
+
+// from prints the tables and joins.
+func (p *printer) from() string {
+	var b strings.Builder
+	b.WriteString(p.table(p.joins.tables[0]))
+	for _, s := range p.joins.steps {
+		fmt.Fprintf(&b, " JOIN %s ON %s = %s", p.table(s.to), p.ref(s.link.From), p.ref(s.link.To))
+	}
+	return b.String()
+}
+
+// table prints a table in FROM, with its rows numbered where their order counts.
+func (p *printer) table(t int) string {
+	name := Ident(p.cat.Tables[t].Name)
+	if t == p.numbered {
+		return "(SELECT *, row_number() OVER () AS row_no FROM " + name + ") AS " + name
+	}
+	return name
+}
+
+// ref prints a column.
+func (p *printer) ref(column int) string {
+	if name, ok := p.deduped[column]; ok {
+		return name
+	}
+	c := &p.cat.Columns[column]
+	if len(p.joins.tables) == 1 {
+		return Ident(c.Name)
+	}
+	return Ident(p.cat.Tables[c.Table].Name) + "." + Ident(c.Name)
+}
+
+// items prints what is selected, with a name for what is no column.
+func (p *printer) items(q *Query) []string {
+	var all []string
+	names := map[string]bool{}
+	for _, e := range q.Items {
+		text := p.expr(e, false)
+		if e.Kind == "column" && e.Op == "" {
+			names[strings.ToLower(p.cat.Columns[e.Column].Name)] = true
+		} else if name := p.label(e); name != "" {
+			for n := 2; names[name]; n++ {
+				name = fmt.Sprintf("%s_%d", p.label(e), n)
+			}
+			names[name] = true
+			text += " AS " + Ident(name)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// groupKeys prints what rows are grouped by: what the query says, and whatever else
+// it shows beside an aggregate.
+func (p *printer) groupKeys(q *Query) []string {
+	var keys []string
+	add := func(e Expr) {
+		if text := p.expr(e, false); !slices.Contains(keys, text) {
+			keys = append(keys, text)
+		}
+	}
+	for _, e := range q.Group {
+		add(e)
+	}
+	if len(q.Group) == 0 && !aggregated(q) {
+		return nil
+	}
+	for _, e := range q.Items {
+		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" {
+			add(e)
+		}
+	}
+	if len(keys) > 0 {
+		for _, s := range q.Order {
+			if !isAggregate(s.By) && s.By.Kind != "rowid" {
+				add(s.By)
+			}
+		}
+	}
+	return keys
+}
+
+// isAggregate reports whether an expression stands for many rows.
+func isAggregate(e Expr) bool {
+	switch e.Kind {
+	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
+		return true
+	}
+	return false
+}
+
+// aggregated reports whether a query has aggregates.
+func aggregated(q *Query) bool {
+	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
+		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
+}
+
+func (p *printer) order(q *Query) string {
+	var keys []string
+	for _, s := range q.Order {
+		key := p.expr(s.By, true)
+		if s.Desc {
+			key += " DESC"
+		}
+		// NULL wins nothing.
+		keys = append(keys, key+" NULLS LAST")
+	}
+	if len(keys) == 0 && q.Limit == 0 {
+		for _, e := range q.Group {
+			if e.Kind == "part" {
+				keys = append(keys, p.expr(e, false))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return " ORDER BY " + strings.Join(keys, ", ")
+}

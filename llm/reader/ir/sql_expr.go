@@ -1,0 +1,281 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+// expr prints an expression. With measured, a column of texts that read as numbers
+// or dates is read so.
+func (p *printer) expr(e Expr, measured bool) string {
+	switch e.Kind {
+	case "*":
+		return "*"
+	case "rowid":
+		p.numbered = p.joins.tables[0]
+		return "row_no"
+	case "column":
+		if e.Op != "" || measured {
+			return p.arith(e)
+		}
+		return p.ref(e.Column)
+	case "part":
+		return p.part(e)
+	case "days", "age":
+		return p.duration(e.Kind, e)
+	case "agg":
+		first := p.agg(e, "")
+		if e.Outer == "" {
+			return first
+		}
+		if e.Outer == "/" {
+			first = "1.0 * " + first
+		}
+		second := p.agg(*e.Second, "")
+		if e.Outer == "/" {
+			second = "nullif(" + second + ", 0)"
+		}
+		return fmt.Sprintf("(%s %s %s)", first, e.Outer, second)
+	case "pct":
+		return fmt.Sprintf("(100.0 * count(*) FILTER (WHERE %s) / nullif(count(*), 0))", p.conds(e.Conds))
+	case "pctof":
+		return fmt.Sprintf("(100.0 * %s / nullif(%s, 0))", p.agg(e, p.conds(e.Conds)), p.agg(e, ""))
+	case "share":
+		return fmt.Sprintf("(100.0 * %s / sum(%s) OVER ())", p.agg(e, ""), p.agg(e, ""))
+	}
+	return p.two(e)
+}
+
+// two prints what compares an aggregate on two sides.
+func (p *printer) two(e Expr) string {
+	a, b := p.agg(e, p.conds(e.Conds[:1])), p.agg(e, p.conds(e.Conds[1:]))
+	switch e.Kind {
+	case "ratio":
+		return fmt.Sprintf("(1.0 * %s / nullif(%s, 0))", a, b)
+	case "growth":
+		return fmt.Sprintf("(100.0 * (%s - %s) / nullif(%s, 0))", b, a, a)
+	}
+	return fmt.Sprintf("(%s - %s)", a, b)
+}
+
+// agg prints an aggregate, of the rows that meet a filter.
+func (p *printer) agg(e Expr, filter string) string {
+	var of string
+	switch {
+	case e.Star && p.counted >= 0:
+		of = "DISTINCT " + p.ref(p.counted)
+	case e.Star:
+		of = "*"
+	case e.Inner != "":
+		of = p.duration(e.Inner, e)
+	case e.Func == "sum" || e.Func == "avg" || e.Op != "":
+		of = p.arith(e)
+		if k := p.cat.Columns[e.Column].Kind; k != catalog.Number && k != catalog.Clock && k != catalog.Bool {
+			return p.fail("%s of a column without numbers", e.Func)
+		}
+	case e.Func == "count":
+		of = p.ref(e.Column)
+	default:
+		of = p.measure(e.Column)
+	}
+	if e.Distinct {
+		of = "DISTINCT " + of
+	}
+	text := e.Func + "(" + of + ")"
+	if filter != "" {
+		text += " FILTER (WHERE " + filter + ")"
+	}
+	return text
+}
+
+// arith prints a column as a number, or two with a sign between them.
+func (p *printer) arith(e Expr) string {
+	a := p.measure(e.Column)
+	if e.Op == "" {
+		return a
+	}
+	b := p.measure(e.Other)
+	switch e.Op {
+	case "plus":
+		return "(" + a + " + " + b + ")"
+	case "less":
+		return "(" + a + " - " + b + ")"
+	case "times":
+		return "(" + a + " * " + b + ")"
+	}
+	return "(1.0 * " + a + " / nullif(" + b + ", 0))"
+}
+
+// measure prints a column as what can be compared: texts that read as numbers,
+// dates or durations are turned into them.
+func (p *printer) measure(column int) string {
+	c, ref := &p.cat.Columns[column], p.ref(column)
+	if c.Native {
+		return ref
+	}
+	switch c.Kind {
+	case catalog.Number:
+		return "TRY_CAST(regexp_extract(translate(replace(" + ref + ", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
+	case catalog.Date:
+		return dated(ref)
+	case catalog.Clock:
+		return clocked(ref)
+	}
+	return ref
+}
+
+// dateFormats are the ways in which texts write dates that are understood.
+var dateFormats = []string{"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%B %d %Y", "%A, %B %d, %Y",
+	"%A %d %B %Y", "%m/%d/%Y", "%d.%m.%Y", "%B %Y", "%b %Y", "%Y", "%B %d", "%d %B", "%b %d", "%d %b"}
+
+// dated prints a text as a point in time.
+func dated(ref string) string {
+	formats := make([]string, len(dateFormats))
+	for i, f := range dateFormats {
+		formats[i] = Literal(f)
+	}
+	clean := "trim(regexp_replace(regexp_replace(" + ref + `, '[\[(].*$', ''), '([0-9])(st|nd|rd|th)', '\1'))`
+	return "try_strptime(" + clean + ", [" + strings.Join(formats, ", ") + "])"
+}
+
+// clocked prints a text such as 1:07:24 as seconds.
+func clocked(ref string) string {
+	parts := "list_reverse(string_split(regexp_extract(" + ref + ", '[0-9:.]+'), ':'))"
+	part := func(n int) string {
+		return fmt.Sprintf("coalesce(TRY_CAST(list_extract(%s, %d) AS DOUBLE), 0)", parts, n)
+	}
+	return "CASE WHEN regexp_matches(" + ref + ", '[0-9]') THEN " + part(1) + " + 60 * " + part(2) + " + 3600 * " + part(3) + " END"
+}
+
+func (p *printer) isDate(column int) bool { return p.cat.Columns[column].Kind == catalog.Date }
+
+// part prints a period of a date.
+func (p *printer) part(e Expr) string {
+	if !p.isDate(e.Column) {
+		return p.fail("%s of a column without dates", e.Func)
+	}
+	c := p.measure(e.Column)
+	switch e.Func {
+	case "quarter", "month", "week", "day":
+		return "CAST(date_trunc('" + e.Func + "', " + c + ") AS DATE)"
+	case "monthof":
+		return "monthname(" + c + ")"
+	case "weekday":
+		return "dayname(" + c + ")"
+	case "decade":
+		return "(year(" + c + ") // 10 * 10)"
+	}
+	return e.Func + "(" + c + ")"
+}
+
+// partNumber prints a period of a date as the number that it is compared by.
+func (p *printer) partNumber(e Expr) string {
+	c := p.measure(e.Column)
+	switch e.Func {
+	case "month", "monthof":
+		return "month(" + c + ")"
+	case "weekday":
+		return "isodow(" + c + ")"
+	case "decade":
+		return "(year(" + c + ") // 10 * 10)"
+	}
+	return e.Func + "(" + c + ")"
+}
+
+// duration prints the days between two dates, or the years since one.
+func (p *printer) duration(kind string, e Expr) string {
+	if !p.isDate(e.Column) || kind == "days" && !p.isDate(e.Other) {
+		return p.fail("%s of a column without dates", kind)
+	}
+	if kind == "age" {
+		return "date_sub('year', " + p.measure(e.Column) + ", DATE " + Literal(p.now.Format("2006-01-02")) + ")"
+	}
+	return "date_diff('day', " + p.measure(e.Column) + ", " + p.measure(e.Other) + ")"
+}
+
+// label names the column that an expression makes; "" leaves it to the database.
+func (p *printer) label(e Expr) string {
+	column := func() string {
+		if e.Column < 0 {
+			return ""
+		}
+		name := strings.ToLower(strings.Join(p.cat.Columns[e.Column].Words, "_"))
+		if e.Op != "" {
+			name += "_" + e.Op + "_" + strings.ToLower(strings.Join(p.cat.Columns[e.Other].Words, "_"))
+		}
+		return name
+	}
+	if e.Inner != "" {
+		column = func() string { return e.Inner }
+	}
+	names := map[string]string{"sum": "total_", "avg": "average_", "min": "lowest_", "max": "highest_"}
+	switch {
+	case e.Kind == "*" || e.Kind == "rowid":
+		return ""
+	case e.Kind == "part" && e.Func == "monthof":
+		return "month"
+	case e.Kind == "part":
+		return e.Func
+	case e.Kind == "pct" || e.Kind == "pctof" || e.Kind == "share" || e.Kind == "growth":
+		return "percent"
+	case e.Kind == "ratio" || e.Outer == "/":
+		return "ratio"
+	case e.Kind == "diff" || e.Outer == "-":
+		return "difference"
+	case e.Kind == "days" || e.Kind == "age":
+		return e.Kind
+	case e.Func == "count":
+		return "count"
+	case e.Kind == "agg":
+		return names[e.Func] + column()
+	}
+	return column()
+}
+
+// base is the table whose rows an aggregate is about, -1 where repeated rows do not
+// change it.
+func (p *printer) base(q *Query, e Expr) int {
+	switch {
+	case e.Func == "min" || e.Func == "max" || e.Distinct:
+		return -1
+	case e.Kind == "pct":
+		return p.cat.Columns[e.Conds[0].Left.Column].Table
+	case e.Column >= 0:
+		return p.cat.Columns[e.Column].Table
+	case len(q.From) > 0:
+		return q.From[0]
+	}
+	return -1
+}
+
+// bases are the tables whose rows the query's aggregates are about, where the joins
+// repeat them.
+func (p *printer) bases(q *Query) (tables []int, onlyCounts bool) {
+	onlyCounts = true
+	look := func(e Expr) {
+		for at := &e; at != nil; at = at.Second {
+			if !isAggregate(*at) {
+				continue
+			}
+			if t := p.base(q, *at); t >= 0 && p.joins.multiplies(t) {
+				onlyCounts = onlyCounts && at.Kind == "agg" && at.Star
+				if !slices.Contains(tables, t) {
+					tables = append(tables, t)
+				}
+			}
+		}
+	}
+	for _, e := range q.Items {
+		look(e)
+	}
+	for _, c := range q.Having {
+		look(c.Left)
+	}
+	for _, s := range q.Order {
+		look(s.By)
+	}
+	return tables, onlyCounts
+}

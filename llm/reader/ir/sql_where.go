@@ -1,0 +1,371 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+// term is conditions that stand together: one, or several on one column of which
+// any must hold.
+type term struct {
+	conds []Cond
+	// or says that it is joined to the one before by OR.
+	or bool
+	// path leads to the column's table from those that are joined, where that is a
+	// step to many; then the term is a semijoin.
+	path []step
+}
+
+// terms puts conditions on one column that are joined by OR together: they bind
+// tighter than AND, as people say "in 2024 or 2025 and in Berlin".
+func terms(conds []Cond) []term {
+	var all []term
+	for _, c := range conds {
+		if c.Or && len(all) > 0 {
+			last := &all[len(all)-1]
+			if before := last.conds[len(last.conds)-1]; before.Left.Kind == c.Left.Kind && before.Left.Column == c.Left.Column && c.Left.Column >= 0 {
+				last.conds = append(last.conds, c)
+				continue
+			}
+		}
+		all = append(all, term{conds: []Cond{c}, or: c.Or})
+	}
+	return all
+}
+
+// where prints the conditions, after joining the tables that they need.
+func (p *printer) where(q *Query) string {
+	if len(q.Where) == 0 {
+		return ""
+	}
+	all := terms(q.Where)
+	for i := range all {
+		p.place(&all[i])
+	}
+	if p.err != nil {
+		return ""
+	}
+	var groups []string
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && !all[end].or {
+			end++
+		}
+		groups = append(groups, strings.Join(p.conjunction(all[start:end], len(all) > end || start > 0), " AND "))
+		start = end
+	}
+	return " WHERE " + strings.Join(groups, " OR ")
+}
+
+// place joins the table of a term where that repeats no rows, and else finds the
+// way to it.
+func (p *printer) place(t *term) {
+	table := -1
+	eachColumn(t.conds[0].Left, func(c int) {
+		if c >= 0 && table < 0 {
+			table = p.cat.Columns[c].Table
+		}
+	})
+	if table < 0 || slices.Contains(p.joins.tables, table) {
+		return
+	}
+	path, err := p.joins.path(p.joins.tables, table)
+	if err != nil {
+		p.fail("%w", err)
+		return
+	}
+	for len(path) > 0 && !path[0].many {
+		p.joins.follow(path[:1])
+		path = path[1:]
+	}
+	t.path = path
+}
+
+// conjunction prints terms that must all hold. Those on one table of the many side
+// must hold for one row of it.
+func (p *printer) conjunction(all []term, several bool) []string {
+	var parts []string
+	done := make([]bool, len(all))
+	for i, t := range all {
+		if done[i] {
+			continue
+		}
+		if len(t.path) == 0 {
+			parts = append(parts, p.disjunction(t.conds, several || len(all) > 1))
+			continue
+		}
+		together := [][]Cond{}
+		for j := i; j < len(all); j++ {
+			if slices.Equal(all[j].path, t.path) {
+				together = append(together, all[j].conds)
+				done[j] = true
+			}
+		}
+		parts = append(parts, p.semijoin(t.path, together))
+	}
+	return parts
+}
+
+func (p *printer) disjunction(conds []Cond, several bool) string {
+	text := p.conds(conds)
+	if several && len(conds) > 1 {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// semijoin prints the condition that some row at the end of a path meets others.
+func (p *printer) semijoin(path []step, conds [][]Cond) string {
+	inner := &printer{cat: p.cat, now: p.now, numbered: -1, counted: -1}
+	inner.joins = joins{graph: p.joins.graph, tables: []int{path[0].to}}
+	inner.joins.follow(path[1:])
+	var parts []string
+	for _, c := range conds {
+		parts = append(parts, inner.disjunction(c, len(conds) > 1))
+	}
+	own, other := path[0].link.To, path[0].link.From
+	text := fmt.Sprintf("%s IN (SELECT %s FROM %s WHERE %s)", p.ref(own), inner.ref(other), inner.from(), strings.Join(parts, " AND "))
+	if inner.err != nil && p.err == nil {
+		p.err = inner.err
+	}
+	return text
+}
+
+// conds prints conditions with AND and OR between them, as they stand.
+func (p *printer) conds(conds []Cond) string {
+	var b strings.Builder
+	for i, c := range conds {
+		switch {
+		case i > 0 && c.Or:
+			b.WriteString(" OR ")
+		case i > 0:
+			b.WriteString(" AND ")
+		}
+		b.WriteString(p.cond(c))
+	}
+	return b.String()
+}
+
+func (p *printer) cond(c Cond) string {
+	switch c.Op {
+	case "isnull":
+		return p.expr(c.Left, false) + " IS NULL"
+	case "notnull":
+		return p.expr(c.Left, false) + " IS NOT NULL"
+	case "in":
+		return p.expr(c.Left, false) + " IN (" + p.sub(c.Sub) + ")"
+	case "notin":
+		return p.expr(c.Left, false) + " NOT IN (" + p.sub(withoutNull(c.Sub)) + ")"
+	case "after", "before":
+		return p.neighbour(c)
+	case "like", "likepre", "likesuf", "notlike":
+		return p.contains(c)
+	}
+	switch {
+	case c.Sub != nil:
+		return p.expr(c.Left, true) + " " + c.Op + " (" + p.sub(c.Sub) + ")"
+	case c.Column >= 0:
+		return p.expr(c.Left, true) + " " + c.Op + " " + p.measure(c.Column)
+	}
+	return p.compare(c)
+}
+
+// withoutNull adds to a query that its only column is not NULL, so that NOT IN is
+// never unknown.
+func withoutNull(q *Query) *Query {
+	if len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Set != "" || aggregated(q) || len(q.Group) > 0 {
+		return q
+	}
+	copied := *q
+	copied.Where = append(slices.Clone(q.Where), Cond{Left: q.Items[0], Op: "notnull", Column: -1})
+	return &copied
+}
+
+// neighbour prints that a row stands right after or before one with a value.
+func (p *printer) neighbour(c Cond) string {
+	table := p.cat.Columns[c.Left.Column].Table
+	p.numbered = table
+	pick, sign := "max", "+"
+	if c.Op == "before" {
+		pick, sign = "min", "-"
+	}
+	inner := &printer{cat: p.cat, now: p.now, numbered: table, counted: -1}
+	inner.joins = joins{graph: p.joins.graph, tables: []int{table}}
+	match := inner.compare(Cond{Left: c.Left, Op: "=", Values: c.Values, Column: -1})
+	if inner.err != nil && p.err == nil {
+		p.err = inner.err
+	}
+	return fmt.Sprintf("row_no = (SELECT %s(row_no) FROM %s WHERE %s) %s 1", pick, inner.table(table), match, sign)
+}
+
+// contains prints a search in a text.
+func (p *printer) contains(c Cond) string {
+	if c.Left.Kind != "column" {
+		return p.fail("a search in what is no column")
+	}
+	text := "lower(CAST(" + p.ref(c.Left.Column) + " AS VARCHAR))"
+	word := Literal(strings.ToLower(c.Values[0].Text))
+	switch c.Op {
+	case "likepre":
+		return "starts_with(" + text + ", " + word + ")"
+	case "likesuf":
+		return "ends_with(" + text + ", " + word + ")"
+	case "notlike":
+		return "NOT contains(" + text + ", " + word + ")"
+	}
+	return "contains(" + text + ", " + word + ")"
+}
+
+// compare prints a comparison with values, by what the column holds.
+func (p *printer) compare(c Cond) string {
+	if c.Left.Kind != "column" || c.Left.Op != "" {
+		return p.compareNumber(c)
+	}
+	column := &p.cat.Columns[c.Left.Column]
+	if c.Values[0].Kind == TodayValue {
+		if column.Kind != catalog.Date {
+			return p.fail("today compared with what is no date")
+		}
+		today := p.now.Format("2006-01-02")
+		c.Values = []Value{{Kind: PeriodValue, From: today, To: p.now.AddDate(0, 0, 1).Format("2006-01-02")}}
+	}
+	switch {
+	case column.Kind == catalog.Other:
+		return p.fail("a comparison with a list")
+	case column.Kind == catalog.Date && c.Values[0].From != "":
+		return p.compareDate(c)
+	case column.Kind == catalog.Date:
+		return p.fail("a date compared with what is none")
+	case column.Kind == catalog.Number && c.Values[0].Kind != BoolValue:
+		if cells := c.Values[0].Cells[c.Left.Column]; len(cells) > 0 && (c.Op == "=" || c.Op == "!=") && !column.Native {
+			return p.compareText(c)
+		}
+		return p.compareNumber(c)
+	case column.Kind == catalog.Bool || c.Values[0].Kind == BoolValue:
+		return p.compareBool(c)
+	}
+	return p.compareText(c)
+}
+
+// number prints a value as a number.
+func (p *printer) number(v Value) string {
+	text := strings.ReplaceAll(v.Text, ",", "")
+	if _, err := strconv.ParseFloat(text, 64); err != nil || strings.ContainsAny(text, "nNxX_") {
+		return p.fail("no number: %q", v.Text)
+	}
+	return text
+}
+
+func (p *printer) compareNumber(c Cond) string {
+	left := p.expr(c.Left, true)
+	if c.Left.Kind == "part" {
+		left = p.partNumber(c.Left)
+	}
+	if c.Op == "between" {
+		return left + " BETWEEN " + p.number(c.Values[0]) + " AND " + p.number(c.Values[1])
+	}
+	return left + " " + c.Op + " " + p.number(c.Values[0])
+}
+
+// compareDate prints a comparison with a period: in it, before it, from its begin
+// on, and so on.
+func (p *printer) compareDate(c Cond) string {
+	left, v := p.measure(c.Left.Column), c.Values[0]
+	from, to := "DATE "+Literal(v.From), "DATE "+Literal(v.To)
+	in := left + " >= " + from + " AND " + left + " < " + to
+	switch c.Op {
+	case "between":
+		if c.Values[1].To == "" {
+			return p.fail("no end of a period")
+		}
+		return "(" + left + " >= " + from + " AND " + left + " < DATE " + Literal(c.Values[1].To) + ")"
+	case "=":
+		return "(" + in + ")"
+	case "!=":
+		return "NOT (" + in + ")"
+	case ">":
+		return left + " >= " + to
+	case ">=":
+		return left + " >= " + from
+	case "<":
+		return left + " < " + from
+	}
+	return left + " < " + to
+}
+
+// compareBool prints whether a column says yes or no.
+func (p *printer) compareBool(c Cond) string {
+	column := &p.cat.Columns[c.Left.Column]
+	yes := catalog.Affirmative[strings.ToLower(c.Values[0].Text)]
+	if c.Op == "!=" {
+		yes = !yes
+	} else if c.Op != "=" {
+		return p.fail("yes and no have no order")
+	}
+	ref := p.ref(c.Left.Column)
+	if column.Kind == catalog.Bool {
+		if yes {
+			return ref
+		}
+		return "NOT " + ref
+	}
+	for _, v := range column.Values {
+		if catalog.Affirmative[strings.ToLower(strings.TrimSpace(v))] && column.YesNo() {
+			op := " = "
+			if !yes {
+				op = " <> "
+			}
+			if column.Kind == catalog.Number {
+				return ref + op + v
+			}
+			return ref + op + Literal(v)
+		}
+	}
+	return p.fail("a column that does not say yes or no")
+}
+
+// compareText prints a comparison of text: with the cells that the value stands for,
+// where they are known.
+func (p *printer) compareText(c Cond) string {
+	ref, v := p.ref(c.Left.Column), c.Values[0]
+	switch c.Op {
+	case "=", "!=":
+	case "between":
+		return ref + " BETWEEN " + Literal(v.Text) + " AND " + Literal(c.Values[1].Text)
+	default:
+		return ref + " " + c.Op + " " + Literal(v.Text)
+	}
+	not := c.Op == "!="
+	cells := v.Cells[c.Left.Column]
+	switch {
+	case len(cells) == 1 && not:
+		return ref + " <> " + Literal(cells[0])
+	case len(cells) == 1:
+		return ref + " = " + Literal(cells[0])
+	case len(cells) > 1:
+		list := make([]string, len(cells))
+		for i, cell := range cells {
+			list[i] = Literal(cell)
+		}
+		in := " IN ("
+		if not {
+			in = " NOT IN ("
+		}
+		return ref + in + strings.Join(list, ", ") + ")"
+	case v.Exact || v.Kind != TextValue:
+		op := " = "
+		if not {
+			op = " <> "
+		}
+		return "lower(" + ref + ")" + op + Literal(strings.ToLower(v.Text))
+	}
+	op := "like"
+	if not {
+		op = "notlike"
+	}
+	return p.contains(Cond{Left: c.Left, Op: op, Values: c.Values})
+}

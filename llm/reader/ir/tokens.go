@@ -1,0 +1,200 @@
+package ir
+
+import "fmt"
+
+// writer turns a tree into tokens.
+type writer struct {
+	tokens []Token
+	value  func(c *Cond, n int) (Token, bool)
+	err    error
+}
+
+// Tokens writes a query as tokens. value gives the token of the nth value of a
+// condition; small numbers and yes and no need none. A limit is asked for with no
+// condition.
+func Tokens(q *Query, value func(c *Cond, n int) (Token, bool)) ([]Token, error) {
+	w := &writer{value: value}
+	w.query(q)
+	if w.err == nil && !Valid(w.tokens) {
+		w.err = fmt.Errorf("not a query: %s", Text(w.tokens))
+	}
+	return w.tokens, w.err
+}
+
+func (w *writer) word(text string) { w.tokens = append(w.tokens, Key(text)) }
+
+func (w *writer) ref(class Class, n int) { w.tokens = append(w.tokens, Token{class, n}) }
+
+func (w *writer) query(q *Query) {
+	w.word("select")
+	if q.Distinct {
+		w.word("distinct")
+	}
+	for _, e := range q.Items {
+		w.expr(e)
+	}
+	if len(q.From) > 0 {
+		w.word("from")
+		for _, t := range q.From {
+			w.ref(TableRef, t)
+		}
+	}
+	if q.Via >= 0 {
+		w.word("on")
+		w.ref(ColumnRef, q.Via)
+	}
+	w.conds("where", q.Where)
+	if len(q.Group) > 0 {
+		w.word("group")
+		for _, e := range q.Group {
+			w.expr(e)
+		}
+	}
+	w.conds("having", q.Having)
+	if len(q.Order) > 0 {
+		w.word("order")
+		for _, s := range q.Order {
+			w.expr(s.By)
+			if s.Desc {
+				w.word("desc")
+			} else {
+				w.word("asc")
+			}
+		}
+	}
+	if q.Limit > 0 {
+		w.word("limit")
+		w.literal(nil, Value{Kind: NumberValue, Text: fmt.Sprint(q.Limit)}, q.Limit)
+		if q.Each != nil {
+			w.word("each")
+			w.expr(*q.Each)
+		}
+	}
+	if q.Set != "" {
+		w.word(q.Set)
+		w.query(q.Right)
+	}
+}
+
+func (w *writer) expr(e Expr) {
+	switch e.Kind {
+	case "*", "rowid":
+		w.word(e.Kind)
+	case "column":
+		w.arith(e)
+	case "part":
+		w.word(e.Func)
+		w.ref(ColumnRef, e.Column)
+	case "days", "age":
+		w.duration(e.Kind, e)
+	case "agg":
+		w.agg(e)
+		if e.Outer != "" {
+			w.word(e.Outer)
+			w.agg(*e.Second)
+		}
+	case "pct":
+		w.word("pct")
+		w.cond(&e.Conds[0])
+	case "share":
+		w.word("share")
+		w.agg(e)
+	case "pctof":
+		w.word("pctof")
+		w.agg(e)
+		w.cond(&e.Conds[0])
+	default:
+		w.word(e.Kind)
+		w.agg(e)
+		w.cond(&e.Conds[0])
+		w.word("vs")
+		w.cond(&e.Conds[1])
+	}
+}
+
+func (w *writer) agg(e Expr) {
+	w.word(e.Func)
+	switch {
+	case e.Star:
+		w.word("*")
+	case e.Inner != "":
+		w.duration(e.Inner, e)
+	default:
+		if e.Distinct {
+			w.word("distinct")
+		}
+		w.arith(e)
+	}
+}
+
+func (w *writer) arith(e Expr) {
+	w.ref(ColumnRef, e.Column)
+	if e.Op != "" {
+		w.word(e.Op)
+		w.ref(ColumnRef, e.Other)
+	}
+}
+
+func (w *writer) duration(kind string, e Expr) {
+	w.word(kind)
+	w.ref(ColumnRef, e.Column)
+	if kind == "days" {
+		w.ref(ColumnRef, e.Other)
+	}
+}
+
+func (w *writer) conds(section string, conds []Cond) {
+	for i := range conds {
+		switch {
+		case i == 0:
+			w.word(section)
+		case conds[i].Or:
+			w.word("or")
+		default:
+			w.word("and")
+		}
+		w.cond(&conds[i])
+	}
+}
+
+func (w *writer) cond(c *Cond) {
+	if c.Op == "after" || c.Op == "before" {
+		w.word(c.Op)
+		w.ref(ColumnRef, c.Left.Column)
+		w.literal(c, c.Values[0], 0)
+		return
+	}
+	w.expr(c.Left)
+	w.word(c.Op)
+	switch {
+	case c.Sub != nil:
+		w.word("(")
+		w.query(c.Sub)
+		w.word(")")
+	case c.Column >= 0:
+		w.ref(ColumnRef, c.Column)
+	default:
+		for i, v := range c.Values {
+			w.literal(c, v, i)
+		}
+	}
+}
+
+// literal writes a value: as the token that it has, or else as a small number.
+func (w *writer) literal(c *Cond, v Value, n int) {
+	if v.Kind == BoolValue || v.Kind == TodayValue {
+		w.word(v.Text)
+		return
+	}
+	if t, ok := w.value(c, n); ok {
+		w.tokens = append(w.tokens, t)
+		return
+	}
+	if _, ok := wordNumbers["k"+v.Text]; ok && v.Kind == NumberValue {
+		w.word("k" + v.Text)
+		return
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("the question does not name %q", v.Text)
+	}
+}
