@@ -1,0 +1,383 @@
+package link
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/vectors"
+)
+
+// Limits of an input.
+const (
+	maxColumns = 72
+	// MaxCells is the most words of a column's values that count.
+	MaxCells = 8
+	// MaxWords is the most words of an item that count.
+	MaxWords = 6
+	maxPrev  = 40
+)
+
+// Relation is something that one item of an input has to do with another.
+type Relation uint8
+
+// The relations. Nine of distance in a sequence come first: four or more before,
+// three, two and one before, itself, and the same after. Then question words and the
+// names of tables and columns, in both directions, similar words, prefixes, values, and
+// what holds in the schema. Their order is part of the format of trained weights.
+const (
+	ExactTable Relation = iota + 9
+	PartTable
+	TableExact
+	TablePart
+	ExactColumn
+	PartColumn
+	ColumnExact
+	ColumnPart
+	Similar
+	FairlySimilar
+	Prefix
+	WordOfValue
+	ValueOfWord
+	ColumnInTable
+	TableOfColumn
+	SameTable
+	RefersTo
+	ReferredBy
+	LinkedTables
+	KeyOfTable
+	ValueInColumn
+	ColumnOfValue
+	Described
+	EarlierItem
+	ItemEarlier
+	// Relations is how many there are.
+	Relations
+)
+
+// Kinds of items: question words, tables, columns by type and by whether they are a
+// key, refer to a table or neither, values by how they were found, and the tokens of
+// an earlier query.
+const (
+	kindWord     = 0
+	kindTable    = 1
+	kindColumn   = 2
+	kindValue    = kindColumn + 12
+	kindEarlier  = kindValue + foundKinds
+	Kinds        = kindEarlier + 2
+	Buckets      = 11
+	columnTypes  = 3
+	plainColumn  = 2
+	linkedColumn = 1
+)
+
+// Item is one element of an input.
+type Item struct {
+	Words []string
+	Kind  int
+	// Cells are words of a column's values, and Bucket says of what size they are.
+	Cells  []string
+	Bucket int
+}
+
+// Input is what the network reads of one question.
+type Input struct {
+	Items []Item
+	// Relations has a bit for each relation of each pair of items.
+	Relations []uint64
+	// Question, Tables, Columns, Values and Earlier are how many items there are of
+	// each, in this order.
+	Question, Tables int
+	// Columns are the columns that are part of the input.
+	Columns []int
+	Values  []Found
+	Earlier int
+}
+
+// Earlier is the reading of the question before, which a question may go on from.
+type EarlierQuery struct {
+	Tokens []ir.Token
+	Values []Found
+}
+
+// builder makes an input.
+type builder struct {
+	*Input
+	cat    *catalog.Catalog
+	tokens []Token
+	vec    *vectors.Vectors
+	// at has the words of the question by their stems.
+	at map[string][]int
+	// position has the item of each column that is part of the input.
+	position map[int]int
+	n        int
+}
+
+// links are the question words that a name has to do with.
+type links struct{ exact, part, similar, fair, prefix, described []int }
+
+// New makes the input of a question. Columns that keep holds must be part of it.
+func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQuery, keep []int) *Input {
+	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), at: map[string][]int{}, position: map[int]int{}}
+	for i, t := range tokens {
+		b.at[t.Stem] = append(b.at[t.Stem], i)
+	}
+	if earlier != nil {
+		for _, v := range earlier.Values {
+			v.How, v.Start, v.End = Earlier, 0, 0
+			values = append(slices.Clip(values), v)
+		}
+	}
+	b.Values = values
+	tables := make([]links, len(cat.Tables))
+	for i := range cat.Tables {
+		tables[i] = b.link(cat.Tables[i].Words, cat.Tables[i].Hints)
+	}
+	columns := make([]links, len(cat.Columns))
+	for i := range cat.Columns {
+		columns[i] = b.link(cat.Columns[i].Words, cat.Columns[i].Hints)
+	}
+	b.Columns = b.choose(tables, columns, keep)
+	b.items(earlier)
+	b.n = len(b.Items)
+	b.Relations = make([]uint64, b.n*b.n)
+	b.relateWords(0, len(tokens))
+	for i, l := range tables {
+		b.relateName(len(tokens)+i, l, ExactTable, PartTable, TableExact, TablePart)
+	}
+	for _, c := range b.Columns {
+		b.relateName(b.position[c], columns[c], ExactColumn, PartColumn, ColumnExact, ColumnPart)
+	}
+	b.relateSchema()
+	b.relateValues()
+	b.relateEarlier(earlier)
+	return b.Input
+}
+
+// similarity of words, from where on they are similar and fairly similar.
+const (
+	similar       = 0.62
+	fairlySimilar = 0.48
+)
+
+// link finds the words of the question that have to do with a name.
+func (b *builder) link(words, hints []string) links {
+	var l links
+	stems := catalog.Stems(words)
+	marked := map[int]bool{}
+	for _, i := range b.at[stems[0]] {
+		if i+len(stems) <= len(b.tokens) && b.sameStems(i, stems) {
+			for k := range stems {
+				l.exact = append(l.exact, i+k)
+				marked[i+k] = true
+			}
+		}
+	}
+	for k, s := range stems {
+		if !catalog.Stop[words[k]] || len(stems) == 1 {
+			for _, i := range b.at[s] {
+				if !slices.Contains(l.part, i) {
+					l.part = append(l.part, i)
+					marked[i] = true
+				}
+			}
+		}
+	}
+	for i, t := range b.tokens {
+		if marked[i] || catalog.Stop[t.Lower] || len(t.Lower) < 3 {
+			continue
+		}
+		b.linkWord(&l, i, t.Lower, words)
+		for _, h := range hints {
+			if catalog.Stem(h) == t.Stem {
+				l.described = append(l.described, i)
+				break
+			}
+		}
+	}
+	return l
+}
+
+func (b *builder) sameStems(i int, stems []string) bool {
+	for k, s := range stems {
+		if b.tokens[i+k].Stem != s {
+			return false
+		}
+	}
+	return true
+}
+
+// linkWord links a word of the question to a name by similar words and prefixes.
+func (b *builder) linkWord(l *links, i int, word string, name []string) {
+	best, prefix := float32(0), false
+	for _, w := range name {
+		if catalog.Stop[w] || len(w) < 2 {
+			continue
+		}
+		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word))
+		best = max(best, b.vec.Similarity(word, w))
+	}
+	switch {
+	case best > similar:
+		l.similar = append(l.similar, i)
+	case best > fairlySimilar:
+		l.fair = append(l.fair, i)
+	}
+	if prefix {
+		l.prefix = append(l.prefix, i)
+	}
+}
+
+// choose gives the columns that are part of the input: all, or those that the
+// question most likely speaks of.
+func (b *builder) choose(tables, columns []links, keep []int) []int {
+	all := make([]int, len(columns))
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) <= maxColumns {
+		return all
+	}
+	scores := make([]float64, len(columns))
+	inValue := map[int]bool{}
+	for _, v := range b.Values {
+		for c := range v.Cells {
+			inValue[c] = true
+		}
+	}
+	for i, l := range columns {
+		column := &b.cat.Columns[i]
+		t := tables[column.Table]
+		scores[i] = 3*float64(len(l.exact)) + 1.5*float64(len(l.part)) + float64(len(l.similar)) + 0.3*float64(len(l.fair)) + 0.5*float64(len(l.prefix)+len(l.described)) +
+			0.7*(2*float64(len(t.exact))+float64(len(t.part))+0.5*float64(len(t.similar)))
+		if inValue[i] {
+			scores[i] += 2
+		}
+		if b.cat.Tables[column.Table].Key == i {
+			scores[i]++
+		}
+		if slices.Contains(column.Words, "name") {
+			scores[i] += 0.5
+		}
+		if slices.Contains(keep, i) {
+			scores[i] += 1000
+		}
+	}
+	slices.SortStableFunc(all, func(x, y int) int { return cmp.Compare(scores[y], scores[x]) })
+	all = all[:maxColumns]
+	slices.Sort(all)
+	return all
+}
+
+// items makes the elements of the input.
+func (b *builder) items(earlier *EarlierQuery) {
+	for _, t := range b.tokens {
+		b.Items = append(b.Items, Item{Words: []string{t.Lower}, Kind: kindWord})
+	}
+	for i := range b.cat.Tables {
+		b.Items = append(b.Items, Item{Words: b.cat.Tables[i].Words, Kind: kindTable})
+	}
+	for _, c := range b.Columns {
+		b.position[c] = len(b.Items)
+		b.Items = append(b.Items, b.columnItem(c))
+	}
+	for _, v := range b.Values {
+		words := catalog.ValueTokens(v.Text)
+		if len(words) == 0 {
+			words = []string{catalog.Fold(v.Text)}
+		}
+		b.Items = append(b.Items, Item{Words: words, Kind: kindValue + v.How})
+	}
+	if earlier == nil {
+		return
+	}
+	for _, t := range earlier.Tokens[:min(len(earlier.Tokens), maxPrev)] {
+		item := Item{Words: []string{"<" + t.String() + ">"}, Kind: kindEarlier}
+		if t.Class != ir.Keyword {
+			item = Item{Words: []string{[]string{"", "table", "column", "value"}[t.Class]}, Kind: kindEarlier + 1}
+		}
+		b.Items = append(b.Items, item)
+		b.Earlier++
+	}
+}
+
+func (b *builder) columnItem(c int) Item {
+	column := &b.cat.Columns[c]
+	role := plainColumn
+	switch {
+	case b.cat.Tables[column.Table].Key == c:
+		role = 0
+	case b.cat.Refers(c):
+		role = linkedColumn
+	}
+	kind := 1
+	switch column.Kind {
+	case catalog.Number, catalog.Clock:
+		kind = 0
+	case catalog.Date:
+		kind = 2
+	case catalog.Bool:
+		kind = 3
+	}
+	cells, bucket := contents(column)
+	return Item{Words: column.Words, Kind: kindColumn + kind*columnTypes + role, Cells: cells, Bucket: bucket}
+}
+
+// contents gives some words of a column's values and the range that they are in.
+func contents(c *catalog.Column) (words []string, bucket int) {
+	switch c.Kind {
+	case catalog.Date:
+		return nil, 7
+	case catalog.Number:
+		return nil, numberBucket(c)
+	case catalog.Clock, catalog.Bool, catalog.Other:
+		return nil, 0
+	}
+	step := max(1, len(c.Values)/5)
+	for i := 0; i < len(c.Values) && len(words) < MaxCells; i += step {
+		for n, w := range catalog.ValueTokens(c.Values[i]) {
+			if n < 2 && len(words) < MaxCells {
+				words = append(words, w)
+			}
+		}
+	}
+	switch {
+	case len(c.Values) <= 2:
+		return words, 8
+	case len(c.Values) <= 8:
+		return words, 9
+	}
+	return words, 10
+}
+
+// numberBucket tells years, shares and numbers of different sizes apart.
+func numberBucket(c *catalog.Column) int {
+	var numbers []float64
+	whole := true
+	for i := 0; i < len(c.Values); i += max(1, len(c.Values)/400) {
+		if n, ok := catalog.ParseNumber(c.Values[i]); ok {
+			numbers = append(numbers, n)
+			whole = whole && n == float64(int64(n))
+		}
+	}
+	if len(numbers) == 0 {
+		return 0
+	}
+	slices.Sort(numbers)
+	low, high := numbers[len(numbers)/20], numbers[len(numbers)-1-len(numbers)/20]
+	switch {
+	case low >= 1700 && high <= 2100 && whole:
+		return 1
+	case low >= 0 && high <= 1.0001 && !whole:
+		return 2
+	case high <= 10:
+		return 3
+	case high <= 100:
+		return 4
+	case high <= 10000:
+		return 5
+	}
+	return 6
+}

@@ -1,0 +1,161 @@
+package link_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// A Sunday.
+var now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
+
+func TestTokenize(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]string{
+		"How many orders cost 1,250.50?":     "How|many|orders|cost|1,250.50|?",
+		"over 100 000 km in 2024":            "over|100 000|km|in|2024",
+		"12,50 or 3rd":                       "12,50|or|3rd",
+		"since 2024-03-15, 15.3.2024":        "since|2024-03-15|,|15.3.2024",
+		"who didn't buy “Oak Table”":         "who|didn't|buy|\"|Oak|Table|\"",
+		"O+ donors' names":                   "O|+|donors|'|names",
+		"❤️":                                 "❤",
+		"  ":                                 "",
+		"Ärzte in Zürich":                    "Ärzte|in|Zürich",
+		strings.Repeat("x ", 100):            strings.TrimSuffix(strings.Repeat("x|", 50), "|"),
+		"orders from 2024-03":                "orders|from|2024-03",
+		"sales between 1.5 and 2.5 (net), %": "sales|between|1.5|and|2.5|(|net|)|,|%",
+	} {
+		var got []string
+		for _, token := range link.Tokenize(question) {
+			got = append(got, token.Text)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q: %q, want %q", question, strings.Join(got, "|"), want)
+		}
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2024": "2024-01-01 2025-01-01", "2024-03": "2024-03-01 2024-04-01", "2024-03-15": "2024-03-15 2024-03-16", "15.3.2024": "2024-03-15 2024-03-16",
+		"3/15/2024": "2024-03-15 2024-03-16", "March 2024": "2024-03-01 2024-04-01", "mar 2024": "2024-03-01 2024-04-01", "December of 2024": "2024-12-01 2025-01-01",
+		"March 5, 2024": "2024-03-05 2024-03-06", "5th of March 2024": "2024-03-05 2024-03-06", "Q2 2024": "2024-04-01 2024-07-01", "2024 Q4": "2024-10-01 2025-01-01",
+		"second quarter of 2024": "2024-04-01 2024-07-01", "1990s": "1990-01-01 2000-01-01", "today": "2025-06-15 2025-06-16", "yesterday": "2025-06-14 2025-06-15",
+		"this week": "2025-06-09 2025-06-16", "last week": "2025-06-02 2025-06-09", "last month": "2025-05-01 2025-06-01", "this quarter": "2025-04-01 2025-07-01",
+		"last quarter": "2025-01-01 2025-04-01", "last year": "2024-01-01 2025-01-01", "past 30 days": "2025-05-16 2025-06-16", "last three months": "2025-03-15 2025-06-16",
+		"next 7 days": "2025-06-15 2025-06-23", "year to date": "2025-01-01 2025-06-16",
+	} {
+		from, to, ok := link.PeriodOf(link.Tokenize(text), now)
+		if got := from + " " + to; !ok || got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"12", "may", "the last", "9999", "31.13.2024", "Q5 2024", "last"} {
+		if from, to, ok := link.PeriodOf(link.Tokenize(text), now); ok {
+			t.Errorf("%q is from %s to %s", text, from, to)
+		}
+	}
+}
+
+// values finds those of a question, as text.
+func values(question string) []string {
+	cat := catalogtest.Shop()
+	var all []string
+	for _, v := range link.Values(link.Tokenize(question), cat, now) {
+		text := v.Text
+		if v.How == link.Suggested {
+			text = "suggested " + text
+		}
+		for c, cells := range v.Cells {
+			text += " " + cat.Columns[c].Name + "=" + strings.Join(cells, "/")
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string][]string{
+		"orders from hamburg":                          {"Hamburg city=Hamburg"},
+		"how many oak tables did Ada Moss buy":         {"Oak Table title=Oak Table", "Ada Moss name=Ada Moss"},
+		`products called "Red Lamp"`:                   {"Red Lamp title=Red Lamp"},
+		"orders over 12,50":                            {"12.5", "$12.50 price=$12.50"},
+		"more than 3 million":                          {"3", "3000000"},
+		"German customers":                             {"Germany country=Germany"},
+		"in June to August 2024":                       {"June", "August 2024", "6", "8"},
+		"cancellations in 2024":                        {"suggested Cancelled status=Cancelled", "2024"},
+		"customers in Hambrug":                         {"Hamburg city=Hamburg"},
+		"names with the letter w":                      {"w"},
+		"what is the average":                          nil,
+		"Cleo's orders":                                {"Cleo name=Cleo Park"},
+		"the last 3 months and two of them on Mondays": {"last 3 months", "2", "1"},
+	} {
+		// Suggestions are for the network to weigh.
+		got := slices.DeleteFunc(values(question), func(v string) bool {
+			return strings.HasPrefix(v, "suggested ") && !slices.Contains(want, v)
+		})
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q\n got %q\nwant %q", question, got, want)
+		}
+	}
+}
+
+// TestInput looks at what the network is told of a question.
+func TestInput(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	tokens := link.Tokenize("total amount of orders in Hamburg")
+	found := link.Values(tokens, cat, now)
+	in := link.New(tokens, cat, found, nil, nil)
+	n := len(in.Items)
+	if want := len(tokens) + len(cat.Tables) + len(cat.Columns) + len(found); n != want || len(in.Relations) != n*n {
+		t.Fatalf("%d items, %d relations; want %d items", n, len(in.Relations), want)
+	}
+	has := func(from, to int, r link.Relation) bool { return in.Relations[from*n+to]&(1<<r) != 0 }
+	amount := in.ItemOf(ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "orders", "amount")})
+	city := in.ItemOf(ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "customers", "city")})
+	orders, value := in.ItemOf(ir.Token{Class: ir.TableRef, N: 2}), in.ItemOf(ir.Token{Class: ir.ValueRef})
+	for name, ok := range map[string]bool{
+		"amount names the column":       has(1, amount, link.ExactColumn) && has(amount, 1, link.ColumnExact),
+		"orders names the table":        has(3, orders, link.ExactTable),
+		"Hamburg is the value":          has(5, value, link.WordOfValue),
+		"the value is in the column":    has(value, city, link.ValueInColumn) && has(city, value, link.ColumnOfValue),
+		"the column is in the table":    has(amount, orders, link.ColumnInTable),
+		"amount says nothing of cities": !has(1, city, link.ExactColumn) && !has(1, city, link.PartColumn),
+	} {
+		if !ok {
+			t.Error(name)
+		}
+	}
+	for item := range n {
+		if token, ok := in.Token(item); ok && in.ItemOf(token) != item {
+			t.Errorf("item %d is token %s, which is item %d", item, token, in.ItemOf(token))
+		}
+	}
+}
+
+func FuzzQuestion(f *testing.F) {
+	for _, q := range []string{"orders in Hamburg last 3 months", "❤️", `"'"''`, "12,5,3.4.5/6 2024-13-45", "Q2 of of 2024", "\x00\xff"} {
+		f.Add(q)
+	}
+	cat := catalogtest.Shop()
+	f.Fuzz(func(t *testing.T, question string) {
+		tokens := link.Tokenize(question)
+		found := link.Values(tokens, cat, now)
+		for _, v := range found {
+			if v.Start < 0 || v.End > len(tokens) || v.Start > v.End {
+				t.Fatalf("%q: value %q from %d to %d of %d", question, v.Text, v.Start, v.End, len(tokens))
+			}
+		}
+		link.New(tokens, cat, found, nil, nil)
+	})
+}

@@ -1,0 +1,96 @@
+package link
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/vectors"
+)
+
+// Limits of values that are suggested.
+const (
+	// fewValues is how many values a column may have for its values to be suggested.
+	fewValues    = 12
+	maxSuggested = 8
+	// leastResembles is how similar a word and a cell must be.
+	leastResembles = 0.6
+	// sharedLetters is how many letters a word and a cell of one family begin with.
+	sharedLetters = 4
+)
+
+// suggested finds the cells of columns with few values that words of the question
+// resemble: "cancellations" and Cancelled, "missed" and No-show.
+func (f *finder) suggested() {
+	type option struct {
+		value string
+		cells map[int][]string
+		score float32
+		token int
+	}
+	byValue := map[string]int{}
+	var options []option
+	for i := range f.cat.Columns {
+		c := &f.cat.Columns[i]
+		if c.Kind != catalog.Text || !c.Complete || len(c.Values) > fewValues || len(c.Values) < 2 {
+			continue
+		}
+		for _, v := range c.Values {
+			if catalog.Missing(v) && len(v) < 3 {
+				continue
+			}
+			token, score := f.resembling(v)
+			if score < leastResembles {
+				continue
+			}
+			key := strings.ToLower(v)
+			at, ok := byValue[key]
+			if !ok {
+				at = len(options)
+				byValue[key] = at
+				options = append(options, option{value: v, cells: map[int][]string{}, score: score, token: token})
+			}
+			options[at].cells[i] = append(options[at].cells[i], v)
+		}
+	}
+	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(b.score, a.score) })
+	for _, o := range options[:min(len(options), maxSuggested)] {
+		f.add(ir.Value{Text: o.value, Exact: true, Cells: o.cells}, o.token, o.token+1, Suggested)
+	}
+}
+
+// resembling gives the word of the question that resembles a value most.
+func (f *finder) resembling(value string) (token int, score float32) {
+	words := catalog.ValueTokens(value)
+	vec := vectors.Load()
+	for i, t := range f.tokens {
+		if catalog.Stop[t.Lower] || len(t.Lower) < 3 || !isWord(t.Lower) || f.covered[i] > 0 || f.names[t.Stem] {
+			continue
+		}
+		for _, w := range words {
+			if catalog.Stop[w] || len(w) < 3 {
+				continue
+			}
+			s := vec.Similarity(t.Lower, w)
+			if family(t.Lower, w) {
+				s = max(s, 0.8)
+			}
+			s /= float32(len(words)+2) / 3
+			if s > score {
+				token, score = i, s
+			}
+		}
+	}
+	return token, score
+}
+
+// family reports whether two words begin alike: cancellation and cancelled.
+func family(a, b string) bool {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n >= sharedLetters && 10*n >= 6*min(len(a), len(b)) && 2*n >= max(len(a), len(b))
+}

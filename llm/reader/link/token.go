@@ -1,0 +1,162 @@
+// Package link finds what the words of a question may have to do with a catalog:
+// values that it names, spans of time, names of tables and columns. The result is
+// the input of the network, as numbers, and the values that its output points to.
+package link
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/llm/reader/catalog"
+)
+
+// Limits of what is read of a question.
+const (
+	maxQuestionBytes = 4_000
+	maxTokens        = 50
+)
+
+// Token is a word, a number or a sign of a question.
+type Token struct {
+	// Text is as it was written, Lower folded and without 's, Stem without its ending.
+	Text, Lower, Stem string
+	// Start and End are bytes of the question.
+	Start, End int
+}
+
+// Tokenize cuts a question into tokens.
+func Tokenize(question string) []Token {
+	if len(question) > maxQuestionBytes {
+		end := maxQuestionBytes
+		for end > 0 && !utf8.RuneStart(question[end]) {
+			end--
+		}
+		question = question[:end]
+	}
+	var tokens []Token
+	for i := 0; i < len(question) && len(tokens) < maxTokens; {
+		end := tokenEnd(question, i)
+		text := question[i:end]
+		if lower := strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s"); strings.TrimSpace(lower) != "" {
+			tokens = append(tokens, Token{Text: plainQuotes(text), Lower: lower, Stem: catalog.Stem(lower), Start: i, End: end})
+		}
+		i = end
+	}
+	return tokens
+}
+
+// plainQuotes writes the many kinds of quotation marks in one way.
+func plainQuotes(s string) string {
+	switch s {
+	case "“", "”", "„", "«", "»", "`", "″":
+		return `"`
+	}
+	return strings.ReplaceAll(s, "’", "'")
+}
+
+// tokenEnd finds the end of the token that starts at i.
+func tokenEnd(s string, i int) int {
+	r, size := utf8.DecodeRuneInString(s[i:])
+	switch {
+	case '0' <= r && r <= '9':
+		return numberEnd(s, i)
+	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+		return wordEnd(s, i)
+	}
+	return i + size
+}
+
+func isDigit(s string, i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
+
+func digitsEnd(s string, i int) int {
+	for isDigit(s, i) {
+		i++
+	}
+	return i
+}
+
+// numberEnd finds the end of a date, a number with separators, or a word that starts
+// with digits.
+func numberEnd(s string, i int) int {
+	if end := dateEnd(s, i); end > 0 {
+		return end
+	}
+	end := digitsEnd(s, i)
+	if end-i <= 3 {
+		for end < len(s) && s[end] == ',' && digitsEnd(s, end+1) == end+4 {
+			end += 4
+		}
+	}
+	// 100 000 is one number, 2024 100 are two.
+	if end-i <= 3 {
+		for end < len(s) && s[end] == ' ' && digitsEnd(s, end+1) == end+4 && !isLetterAt(s, end+4) {
+			end += 4
+		}
+	}
+	if end < len(s) && s[end] == '.' && isDigit(s, end+1) {
+		return digitsEnd(s, end+1)
+	}
+	// 12,50 is twelve and a half.
+	if end < len(s) && s[end] == ',' && isDigit(s, end+1) && digitsEnd(s, end+1) <= end+3 && !isLetterAt(s, digitsEnd(s, end+1)) {
+		return digitsEnd(s, end+1)
+	}
+	if isLetterAt(s, end) {
+		return wordEnd(s, end)
+	}
+	return end
+}
+
+func isLetterAt(s string, i int) bool {
+	r, _ := utf8.DecodeRuneInString(s[min(i, len(s)):])
+	return r != utf8.RuneError && unicode.IsLetter(r)
+}
+
+// dateEnd finds the end of 2024-03-15, 2024-03, 15.03.2024 and 3/15/2024, or gives 0.
+func dateEnd(s string, i int) int {
+	for _, sep := range []byte{'-', '.', '/'} {
+		end, parts := i, 0
+		for {
+			next := digitsEnd(s, end)
+			if next == end || next-end > 4 {
+				break
+			}
+			parts++
+			end = next
+			if parts == 3 || end >= len(s) || s[end] != sep || !isDigit(s, end+1) {
+				break
+			}
+			end++
+		}
+		first := digitsEnd(s, i) - i
+		if parts == 3 && !isDigit(s, end) || parts == 2 && sep == '-' && first == 4 && end-i == 7 {
+			return end
+		}
+	}
+	return 0
+}
+
+func wordEnd(s string, i int) int {
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_':
+			i += size
+		case (r == '\'' || r == '’') && isLetterAt(s, i+size) && shortEnding(s[i+size:]):
+			i += size
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// shortEnding reports whether an apostrophe belongs to the word before it: 's, n't,
+// 've.
+func shortEnding(rest string) bool {
+	n := 0
+	for n < len(rest) && rest[n] >= 'a' && rest[n] <= 'z' {
+		n++
+	}
+	return n > 0 && n <= 2
+}
