@@ -1,0 +1,134 @@
+package net
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// smallWeights makes a file of random weights for a network of few.
+func smallWeights() []byte {
+	const d, heads = 16, 2
+	type shape struct {
+		Name  string `json:"name"`
+		Shape []int  `json:"shape"`
+	}
+	var tensors []shape
+	add := func(name string, size ...int) { tensors = append(tensors, shape{name, size}) }
+	linear := func(name string, in, out int) { add(name+".weight", out, in); add(name+".bias", out) }
+	norm := func(name string) { add(name+".weight", d); add(name+".bias", d) }
+	for name, in := range map[string]int{"word": 100, "cell": 100, "pointed": d, "point": d, "item": d, "judge": 2 * d} {
+		linear(name, in, d)
+	}
+	linear("say", d, len(ir.Keywords))
+	linear("answerable", d, 1)
+	for name, rows := range map[string]int{"own": 3, "kind": link.Kinds, "bucket": link.Buckets, "place": places, "step": steps, "keyword": len(ir.Keywords) + 1} {
+		add(name+".weight", rows, d)
+	}
+	add("bias.weight", heads, int(link.Relations))
+	norm("norm")
+	norm("last")
+	for name, size := range map[string][2]int{"qkv": {d, 3 * d}, "out": {d, d}, "up": {d, 4 * d}, "down": {4 * d, d}} {
+		linear("encoder.0."+name, size[0], size[1])
+		linear("decoder.0."+name, size[0], size[1])
+	}
+	linear("decoder.0.query", d, d)
+	linear("decoder.0.keys", d, 2*d)
+	linear("decoder.0.cross", d, d)
+	add("encoder.0.relation", heads, int(link.Relations), d/heads)
+	for i := 1; i <= 3; i++ {
+		norm(fmt.Sprintf("decoder.0.norm%d", i))
+		if i < 3 {
+			norm(fmt.Sprintf("encoder.0.norm%d", i))
+		}
+	}
+	head, err := json.Marshal(map[string]any{"d": d, "heads": heads, "encoder": 1, "decoder": 1, "vocabulary": []string{"", "how", "many"}, "keywords": ir.Keywords,
+		"relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "vectorScale": 1, "tensors": tensors})
+	if err != nil {
+		panic(err)
+	}
+	file := append([]byte("PRLR"), binary.LittleEndian.AppendUint32(nil, uint32(len(head)))...)
+	file = append(file, head...)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, t := range tensors {
+		n := 1
+		for _, s := range t.Shape {
+			n *= s
+		}
+		for range n {
+			// Between a quarter and a half, of either sign.
+			file = binary.LittleEndian.AppendUint16(file, uint16(rng.IntN(2))<<15|13<<10|uint16(rng.IntN(1024)))
+		}
+	}
+	return file
+}
+
+// TestWrite writes queries with weights that mean nothing: each is whole by the
+// grammar, and the same every time.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	n, err := Load(smallWeights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat := catalogtest.Shop()
+	tokens := link.Tokenize("How many orders in Hamburg were over 100 in 2024?")
+	in := link.New(tokens, cat, link.Values(tokens, cat, time.Date(2025, 6, 15, 0, 0, 0, 0, time.UTC)), nil, nil)
+	first := n.Encode(in)
+	candidates := n.Write(first, cat)
+	if first.Answerable <= 0 || first.Answerable >= 1 {
+		t.Errorf("answerable by %v", first.Answerable)
+	}
+	for i, c := range candidates {
+		if !ir.Valid(c.Tokens) {
+			t.Errorf("not a query: %s", ir.Text(c.Tokens))
+		}
+		if c.Score > 0 || math.IsNaN(c.Score) || i > 0 && c.Score > candidates[i-1].Score {
+			t.Errorf("candidate %d has the score %v", i, c.Score)
+		}
+	}
+	for range 3 {
+		e := n.Encode(in)
+		if again := n.Write(e, cat); !reflect.DeepEqual(again, candidates) || e.Answerable != first.Answerable {
+			t.Fatalf("the second time: %v\nthe first: %v", again, candidates)
+		}
+	}
+}
+
+func TestHalf(t *testing.T) {
+	t.Parallel()
+	for h, want := range map[uint16]float32{0: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.33325195, 0x0001: 5.9604645e-08, 0x7bff: 65504, 0x8400: -6.1035156e-05} {
+		if got := fromHalf(h); got != want {
+			t.Errorf("%#x is %v, want %v", h, got, want)
+		}
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
+	good := smallWeights()
+	for name, file := range map[string][]byte{
+		"nothing": nil, "text": []byte("hello, world"), "cut off": good[:len(good)-2], "longer": append(append([]byte{}, good...), 0, 0),
+		"long head": append([]byte("PRLR\xff\xff\xff\x7f"), good[8:]...),
+	} {
+		if _, err := Load(file); err == nil {
+			t.Errorf("%s was loaded", name)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	good := smallWeights()
+	f.Add(good)
+	f.Add(good[:200])
+	f.Fuzz(func(_ *testing.T, file []byte) { _, _ = Load(file) })
+}

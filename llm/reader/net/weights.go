@@ -1,0 +1,228 @@
+// Package net runs the reader's network: it encodes an input, and writes the
+// likeliest queries token by token under the grammar. It depends on nothing but the
+// weights, and gives the same result for the same input every time.
+package net
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/vectors"
+)
+
+// Limits of a file of weights.
+const (
+	maxHead    = 1 << 20
+	maxNumbers = 64 << 20
+	maxWidth   = 1024
+	maxLayers  = 32
+)
+
+// about is the head of a file of weights.
+type about struct {
+	D           int      `json:"d"`
+	Heads       int      `json:"heads"`
+	Encoder     int      `json:"encoder"`
+	Decoder     int      `json:"decoder"`
+	Vocabulary  []string `json:"vocabulary"`
+	Keywords    []string `json:"keywords"`
+	Relations   int      `json:"relations"`
+	Kinds       int      `json:"kinds"`
+	Buckets     int      `json:"buckets"`
+	VectorScale float32  `json:"vectorScale"`
+	Tensors     []struct {
+		Name  string `json:"name"`
+		Shape []int  `json:"shape"`
+	} `json:"tensors"`
+}
+
+// linear is a matrix, one row for each output, and what is added.
+type linear struct {
+	weight, bias []float32
+	in, out      int
+}
+
+type norm struct{ weight, bias []float32 }
+
+type encoderLayer struct {
+	qkv, out, up, down linear
+	// relation is a vector for each head and relation.
+	relation     []float32
+	norm1, norm2 norm
+}
+
+type decoderLayer struct {
+	qkv, out, query, keys, cross, up, down linear
+	norm1, norm2, norm3                    norm
+}
+
+// Net is the network with its weights. It is safe for concurrent use.
+type Net struct {
+	about
+	numbers map[string]int32
+	vec     *vectors.Vectors
+
+	word, cell, pointed, say, point, item, judge, answerable linear
+	own, kind, bucket, place, keyword, step                  []float32
+	// bias has a row for each head of each encoder layer, and a number for each
+	// relation.
+	bias          []float32
+	encoderLayers []encoderLayer
+	decoderLayers []decoderLayer
+	norm, last    norm
+}
+
+// Load reads a file of weights: "PRLR", the length of a JSON head in four bytes, the
+// head, and each tensor of its list as float16. All numbers are little endian.
+func Load(file []byte) (*Net, error) {
+	if len(file) < 8 || string(file[:4]) != "PRLR" {
+		return nil, errors.New("not a file of weights")
+	}
+	length := int(binary.LittleEndian.Uint32(file[4:]))
+	if length > maxHead || length > len(file)-8 {
+		return nil, errors.New("the head of the weights is too long")
+	}
+	n := &Net{vec: vectors.Load(), numbers: map[string]int32{}}
+	if err := json.Unmarshal(file[8:8+length], &n.about); err != nil {
+		return nil, fmt.Errorf("read the head of the weights: %w", err)
+	}
+	if err := n.check(); err != nil {
+		return nil, err
+	}
+	for i, w := range n.Vocabulary {
+		n.numbers[w] = int32(i)
+	}
+	tensors, err := n.tensors(file[8+length:])
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{tensors: tensors}
+	n.build(l)
+	return n, l.err
+}
+
+// check compares the head with the language and the inputs of this program.
+func (n *Net) check() error {
+	switch {
+	case n.D <= 0 || n.D > maxWidth || n.Heads <= 0 || n.D%n.Heads != 0:
+		return fmt.Errorf("weights of width %d with %d heads", n.D, n.Heads)
+	case n.Encoder <= 0 || n.Encoder > maxLayers || n.Decoder <= 0 || n.Decoder > maxLayers:
+		return fmt.Errorf("weights of %d and %d layers", n.Encoder, n.Decoder)
+	case !slices.Equal(n.Keywords, ir.Keywords):
+		return errors.New("the weights are for another language")
+	case n.Relations != int(link.Relations) || n.Kinds != link.Kinds || n.Buckets != link.Buckets:
+		return errors.New("the weights are for other inputs")
+	}
+	return nil
+}
+
+type tensor struct {
+	shape []int
+	data  []float32
+}
+
+func (n *Net) tensors(data []byte) (map[string]tensor, error) {
+	all := make(map[string]tensor, len(n.Tensors))
+	for _, t := range n.Tensors {
+		size := 1
+		for _, d := range t.Shape {
+			if d <= 0 || d > maxNumbers/size {
+				return nil, fmt.Errorf("tensor %s of shape %v", t.Name, t.Shape)
+			}
+			size *= d
+		}
+		if len(data) < 2*size {
+			return nil, fmt.Errorf("the weights end in tensor %s", t.Name)
+		}
+		numbers := make([]float32, size)
+		for i := range numbers {
+			numbers[i] = fromHalf(binary.LittleEndian.Uint16(data[2*i:]))
+		}
+		data = data[2*size:]
+		all[t.Name] = tensor{t.Shape, numbers}
+	}
+	if len(data) > 0 {
+		return nil, errors.New("the weights go on after their last tensor")
+	}
+	return all, nil
+}
+
+// fromHalf gives a float16 as float32.
+func fromHalf(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
+	switch exponent {
+	case 0:
+		f := float32(fraction) / (1 << 24)
+		if sign != 0 {
+			f = -f
+		}
+		return f
+	case 31:
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
+}
+
+// loader takes tensors by name and checks their sizes.
+type loader struct {
+	tensors map[string]tensor
+	err     error
+}
+
+func (l *loader) take(name string, shape ...int) []float32 {
+	t := l.tensors[name]
+	if !slices.Equal(t.shape, shape) && l.err == nil {
+		l.err = fmt.Errorf("tensor %s has the shape %v, not %v", name, t.shape, shape)
+	}
+	if l.err != nil {
+		size := 1
+		for _, d := range shape {
+			size *= d
+		}
+		return make([]float32, size)
+	}
+	return t.data
+}
+
+func (l *loader) linear(name string, in, out int) linear {
+	return linear{weight: l.take(name+".weight", out, in), bias: l.take(name+".bias", out), in: in, out: out}
+}
+
+func (l *loader) norm(name string, d int) norm {
+	return norm{l.take(name+".weight", d), l.take(name+".bias", d)}
+}
+
+func (n *Net) build(l *loader) {
+	d := n.D
+	n.word, n.cell = l.linear("word", vectors.Dim, d), l.linear("cell", vectors.Dim, d)
+	n.own = l.take("own.weight", len(n.Vocabulary), d)
+	n.kind, n.bucket = l.take("kind.weight", n.Kinds, d), l.take("bucket.weight", n.Buckets, d)
+	n.place, n.step = l.take("place.weight", places, d), l.take("step.weight", steps, d)
+	n.keyword = l.take("keyword.weight", len(n.Keywords)+1, d)
+	n.bias = l.take("bias.weight", n.Encoder*n.Heads, n.Relations)
+	n.pointed, n.point, n.item = l.linear("pointed", d, d), l.linear("point", d, d), l.linear("item", d, d)
+	n.say = l.linear("say", d, len(n.Keywords))
+	n.judge, n.answerable = l.linear("judge", 2*d, d), l.linear("answerable", d, 1)
+	n.norm, n.last = l.norm("norm", d), l.norm("last", d)
+	for i := range n.Encoder {
+		at := fmt.Sprintf("encoder.%d.", i)
+		n.encoderLayers = append(n.encoderLayers, encoderLayer{
+			qkv: l.linear(at+"qkv", d, 3*d), out: l.linear(at+"out", d, d), up: l.linear(at+"up", d, 4*d), down: l.linear(at+"down", 4*d, d),
+			relation: l.take(at+"relation", n.Heads, n.Relations, d/n.Heads), norm1: l.norm(at+"norm1", d), norm2: l.norm(at+"norm2", d),
+		})
+	}
+	for i := range n.Decoder {
+		at := fmt.Sprintf("decoder.%d.", i)
+		n.decoderLayers = append(n.decoderLayers, decoderLayer{
+			qkv: l.linear(at+"qkv", d, 3*d), out: l.linear(at+"out", d, d), query: l.linear(at+"query", d, d), keys: l.linear(at+"keys", d, 2*d),
+			cross: l.linear(at+"cross", d, d), up: l.linear(at+"up", d, 4*d), down: l.linear(at+"down", 4*d, d),
+			norm1: l.norm(at+"norm1", d), norm2: l.norm(at+"norm2", d), norm3: l.norm(at+"norm3", d),
+		})
+	}
+}

@@ -1,0 +1,94 @@
+// Package rank chooses among the queries that the network wrote: it runs them, drops
+// those that fail, and adds up the probability of those that give the same result.
+package rank
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/net"
+)
+
+// Result is what a query gave, as far as it tells queries apart.
+type Result struct {
+	// Key is the same for the same rows.
+	Key string
+	// Empty says that there was nothing: no rows, or NULL alone.
+	Empty bool
+}
+
+// Reading is a query with all that can be said of it.
+type Reading struct {
+	Tokens []ir.Token
+	Query  *ir.Query
+	SQL    string
+	// Probability is that of all queries with the same result together.
+	Probability float64
+	// First is that of the query itself.
+	First float64
+	Result
+}
+
+// Readings prints and runs candidates and pools those with the same result, the
+// likeliest first. run says false for a query that fails.
+func Readings(candidates []net.Candidate, values []ir.Value, cat *catalog.Catalog, now time.Time, run func(sql string) (Result, bool, error)) ([]Reading, error) {
+	var all []Reading
+	byKey := map[string]int{}
+	bySQL := map[string]int{}
+	for _, c := range candidates {
+		q, err := ir.Parse(c.Tokens, values)
+		if err != nil {
+			continue
+		}
+		sql, err := ir.SQL(q, cat, now)
+		if err != nil {
+			continue
+		}
+		p := math.Exp(c.Score)
+		if at, ok := bySQL[sql]; ok {
+			all[at].Probability += p
+			continue
+		}
+		result, ok, err := run(sql)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if at, ok := byKey[result.Key]; ok && !result.Empty {
+			all[at].Probability += p
+			bySQL[sql] = at
+			continue
+		}
+		bySQL[sql] = len(all)
+		if !result.Empty {
+			byKey[result.Key] = len(all)
+		}
+		all = append(all, Reading{Tokens: c.Tokens, Query: q, SQL: sql, Probability: p, First: p, Result: result})
+	}
+	total := 0.0
+	for i := range all {
+		// A query that finds nothing is less likely what was meant.
+		if all[i].Empty {
+			all[i].Probability *= emptyShare
+		}
+		total += all[i].Probability
+	}
+	slices.SortStableFunc(all, func(a, b Reading) int {
+		switch {
+		case a.Probability > b.Probability:
+			return -1
+		case a.Probability < b.Probability:
+			return 1
+		}
+		return 0
+	})
+	return all, nil
+}
+
+// emptyShare is what the probability of a query that finds nothing counts.
+const emptyShare = 0.3
