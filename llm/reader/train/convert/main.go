@@ -1,0 +1,152 @@
+// Command convert turns questions with SQL, or with queries of an earlier form of the
+// reader's language, into training examples. Where the rows of an answer are known it
+// keeps those whose query, printed again, gives them.
+//
+//	convert suite NAME DIR > examples.jsonl     folders with tables and questions
+//	convert spider FILE DIR > examples.jsonl    Spider's questions over such folders
+//	convert wtq FILE DIR > examples.jsonl       parses of WikiTableQuestions
+package main
+
+import (
+	"bufio"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+
+	"parley/llm/eval"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/train/dataset"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) < 4 {
+		log.Fatal("usage: convert suite|spider|wtq NAME|FILE DIR")
+	}
+	out := bufio.NewWriter(os.Stdout)
+	c := &converter{out: json.NewEncoder(out), counts: map[string]int{}, verbose: os.Getenv("VERBOSE") != ""}
+	var err error
+	switch os.Args[1] {
+	case "suite":
+		err = c.suite(os.Args[2], os.Args[3])
+	case "spider":
+		err = c.spider(os.Args[2], os.Args[3])
+	case "wtq":
+		err = c.wtq(os.Args[2], os.Args[3])
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := out.Flush(); err != nil {
+		log.Fatal(err)
+	}
+	keys := slices.SortedFunc(maps.Keys(c.counts), func(a, b string) int { return c.counts[b] - c.counts[a] })
+	for _, k := range keys {
+		log.Printf("%6d %s", c.counts[k], k)
+	}
+}
+
+type converter struct {
+	out     *json.Encoder
+	counts  map[string]int
+	verbose bool
+}
+
+// database is the tables of one folder, in DuckDB too.
+type database struct {
+	name string
+	cat  *catalog.Catalog
+	db   *sql.DB
+}
+
+func open(name, dir string) (*database, error) {
+	cat, profiles, err := dataset.Catalog(dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		return nil, err
+	}
+	d := &database{name: name, cat: cat, db: db}
+	for _, p := range profiles {
+		file := filepath.Join(dir, "tables", p.Name+".csv")
+		var columns []string
+		for _, c := range p.Columns {
+			columns = append(columns, ir.Literal(c.Name)+": "+ir.Literal(c.Type))
+		}
+		if _, err := db.Exec(fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_csv(%s, header=true, nullstr='', auto_detect=false, delim=',', quote='\"', escape='\"', columns={%s})",
+			ir.Ident(p.Name), ir.Literal(file), strings.Join(columns, ", "))); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	_, err = db.Exec(macros)
+	return d, err
+}
+
+// take checks a query against an answer, where there is one, and writes it.
+func (c *converter) take(d *database, question string, after []string, q *ir.Query, answer *eval.Question) error {
+	why, printed := check(d, question, q, answer)
+	c.count(d.name, why, question, printed)
+	c.counts[dataset.Part(d.name)]++
+	if strings.HasPrefix(why, "value") || strings.HasPrefix(why, "ok") || strings.HasPrefix(why, "unchecked") {
+		e, err := dataset.NewExample(d.name, question, after, q)
+		if err != nil {
+			c.count(d.name, "not part of the language: "+err.Error(), question, "")
+			return nil
+		}
+		return c.out.Encode(e)
+	}
+	return nil
+}
+
+func (c *converter) count(name, why, question, printed string) {
+	head, _, _ := strings.Cut(why, ": ")
+	if strings.HasPrefix(why, "not part") {
+		head = why
+	}
+	c.counts[head]++
+	if c.verbose && why != "ok" && dataset.Part(name) != dataset.Validation {
+		log.Printf("%s\n  %s\n  %s\n  %s", name, why, question, printed)
+	}
+}
+
+// check says what becomes of a query: "ok" where it gives the rows of the answer.
+func check(d *database, question string, q *ir.Query, answer *eval.Question) (why, printed string) {
+	tokens := link.Tokenize(question)
+	found := link.Values(tokens, d.cat, dataset.Now)
+	out, err := dataset.Tokens(q, found, d.cat)
+	if err != nil {
+		return "value: " + err.Error(), ""
+	}
+	input := link.New(tokens, d.cat, found, nil, nil)
+	tree, err := ir.Parse(out, input.IRValues())
+	if err != nil {
+		return "parse: " + err.Error(), ir.Text(out)
+	}
+	printed, err = ir.SQL(tree, d.cat, dataset.Now)
+	if err != nil {
+		return "print: " + err.Error(), ir.Text(out)
+	}
+	if answer == nil {
+		return "unchecked", printed
+	}
+	got, err := rows(d.db, printed)
+	if err != nil {
+		return "run: " + err.Error(), printed
+	}
+	if !answer.Matches(got) {
+		return fmt.Sprintf("other: %d rows for %d", len(got), len(answer.Answer)), printed
+	}
+	return "ok", printed
+}

@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// Now is the day on which training questions are asked.
+var Now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// Tokens writes a query whose values are literals as tokens that point to the
+// values found in the question.
+func Tokens(q *ir.Query, found []link.Found, cat *catalog.Catalog) ([]ir.Token, error) {
+	flags(q, cat)
+	return ir.Tokens(q, func(c *ir.Cond, n int) (ir.Token, bool) {
+		want, column := ir.Value{Kind: ir.NumberValue, Text: strconv.Itoa(n)}, -1
+		if c != nil {
+			want, column = c.Values[n], c.Left.Column
+		}
+		best, at := 0, -1
+		for i, f := range found {
+			if s := fits(want, f, column, cat); s > best {
+				best, at = s, i
+			}
+		}
+		return ir.Token{Class: ir.ValueRef, N: at}, at >= 0
+	})
+}
+
+// flags writes comparisons of columns that say yes or no as such, and those of today
+// that the question leaves out.
+func flags(q *ir.Query, cat *catalog.Catalog) {
+	change := func(conds []ir.Cond) {
+		for i := range conds {
+			c := &conds[i]
+			if c.Sub != nil {
+				flags(c.Sub, cat)
+			}
+			if len(c.Values) != 1 || c.Left.Kind != "column" || c.Left.Op != "" {
+				continue
+			}
+			text := strings.ToLower(c.Values[0].Text)
+			column := &cat.Columns[c.Left.Column]
+			switch {
+			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.YesNo() && catalog.Affirmative[text]:
+				c.Values = []ir.Value{{Kind: ir.BoolValue, Text: "true"}}
+			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.YesNo():
+				c.Values = []ir.Value{{Kind: ir.BoolValue, Text: "false"}}
+			case c.Values[0].Kind == ir.PeriodValue && text == "today" && c.Op != "=":
+				c.Values = []ir.Value{{Kind: ir.TodayValue, Text: "today"}}
+			}
+		}
+	}
+	change(q.Where)
+	for i := range q.Items {
+		change(q.Items[i].Conds)
+	}
+	for i := range q.Order {
+		change(q.Order[i].By.Conds)
+	}
+	if q.Right != nil {
+		flags(q.Right, cat)
+	}
+}
+
+// fits says how well a value that was found stands for a literal: 0 is for not at
+// all.
+func fits(want ir.Value, f link.Found, column int, cat *catalog.Catalog) int {
+	text := strings.ToLower(strings.TrimSpace(want.Text))
+	if want.Kind == ir.PeriodValue {
+		from, to, ok := Period(want.Text)
+		if ok && f.From == from && f.To == to {
+			return 5
+		}
+		return 0
+	}
+	if f.Kind == ir.PeriodValue && column >= 0 && cat.Columns[column].Kind == catalog.Date {
+		// Dates that SQL writes as text.
+		from, to, ok := Period(strings.TrimSuffix(text, "%"))
+		if ok && f.From == from && f.To == to {
+			return 4
+		}
+	}
+	if a, err := strconv.ParseFloat(text, 64); err == nil {
+		if b, err := strconv.ParseFloat(strings.ReplaceAll(f.Text, ",", ""), 64); err == nil && a == b {
+			return 3
+		}
+	}
+	for _, cell := range f.Cells[column] {
+		if strings.EqualFold(strings.TrimSpace(cell), text) {
+			return 5
+		}
+	}
+	if strings.EqualFold(strings.TrimSpace(f.Text), text) || squeeze(f.Text) == squeeze(text) {
+		return 2
+	}
+	return 0
+}
+
+// squeeze leaves out what questions and cells write differently.
+func squeeze(s string) string {
+	return strings.Join(catalog.ValueTokens(s), "")
+}
+
+// Period gives the ends of a period as training queries write it.
+func Period(text string) (from, to string, ok bool) {
+	text = strings.Replace(text, "-Q", " Q", 1)
+	if len(text) == 7 && strings.HasSuffix(text[:5], " Q") {
+		text = text[5:] + " " + text[:4]
+	}
+	tokens := link.Tokenize(text)
+	return link.PeriodOf(tokens, Now)
+}

@@ -1,0 +1,146 @@
+// Package dataset reads the tables and questions of training folders: CSV files in
+// tables/, questions in questions.jsonl.
+package dataset
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/llm/reader/catalog"
+)
+
+// Profiles reads the profiles of all CSV files of a folder, by name.
+func Profiles(dir string) ([]*catalog.Profile, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.csv"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	var all []*catalog.Profile
+	for _, file := range files {
+		p, err := profile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func profile(file string) (*catalog.Profile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	r.LazyQuotes = true
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("no header")
+	}
+	p := &catalog.Profile{Name: strings.TrimSuffix(filepath.Base(file), ".csv"), Rows: int64(len(rows) - 1)}
+	for i, name := range rows[0] {
+		p.Columns = append(p.Columns, column(uniqueName(rows[0][:i], name, i), rows[1:], i, len(rows[0])))
+	}
+	return p, nil
+}
+
+// uniqueName gives a header that no earlier one has.
+func uniqueName(before []string, name string, i int) string {
+	name = strings.TrimPrefix(strings.TrimSpace(name), "\ufeff")
+	if name == "" {
+		name = fmt.Sprintf("column_%d", i+1)
+	}
+	base := name
+	for n := 2; slices.ContainsFunc(before, func(b string) bool { return strings.EqualFold(b, name) }); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	return name
+}
+
+func column(name string, rows [][]string, i, columns int) catalog.ColumnProfile {
+	c := catalog.ColumnProfile{Name: name}
+	distinct := map[string]bool{}
+	types := newGuess()
+	for _, row := range rows {
+		if i >= len(row) || row[i] == "" {
+			continue
+		}
+		c.Filled++
+		distinct[row[i]] = true
+		types.see(row[i])
+	}
+	c.Type = types.name()
+	c.Distinct = int64(len(distinct))
+	for v := range distinct {
+		c.Values = append(c.Values, catalog.CutValue(v))
+	}
+	slices.Sort(c.Values)
+	limit := catalog.ValueLimit(columns)
+	c.Complete = len(c.Values) <= limit
+	c.Values = c.Values[:min(len(c.Values), limit)]
+	return c
+}
+
+// timestamps are the ways in which a point in time is written.
+var timestamps = []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05.999999"}
+
+func isDate(cell string) bool {
+	_, err := time.Parse("2006-01-02", cell)
+	return err == nil
+}
+
+func isTimestamp(cell string) bool {
+	return slices.ContainsFunc(timestamps, func(layout string) bool {
+		_, err := time.Parse(layout, cell)
+		return err == nil
+	})
+}
+
+// guess is the types that all cells so far have.
+type guess struct{ integer, double, date, timestamp, boolean, seen bool }
+
+func newGuess() *guess { return &guess{true, true, true, true, true, false} }
+
+func (g *guess) see(cell string) {
+	cell = strings.TrimSpace(cell)
+	g.seen = true
+	_, err := strconv.ParseInt(cell, 10, 64)
+	zero := len(cell) > 1 && cell[0] == '0' && cell[1] != '.'
+	g.integer = g.integer && err == nil && !zero
+	_, err = strconv.ParseFloat(cell, 64)
+	g.double = g.double && err == nil && !zero && !strings.ContainsAny(cell, "xXnN_")
+	g.date = g.date && isDate(cell)
+	g.timestamp = g.timestamp && (isDate(cell) || isTimestamp(cell))
+	lower := strings.ToLower(cell)
+	g.boolean = g.boolean && (lower == "true" || lower == "false")
+}
+
+func (g *guess) name() string {
+	switch {
+	case !g.seen:
+		return "VARCHAR"
+	case g.boolean:
+		return "BOOLEAN"
+	case g.integer:
+		return "BIGINT"
+	case g.double:
+		return "DOUBLE"
+	case g.date:
+		return "DATE"
+	case g.timestamp:
+		return "TIMESTAMP"
+	}
+	return "VARCHAR"
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/train/dataset"
+	"parley/llm/reader/train/synth"
+)
+
+// Where an item comes from.
+const (
+	fromPeople = iota
+	fromTemplate
+	fromElsewhere
+)
+
+// item is a question with its reading, whose values are literals; none says that the
+// data does not answer it.
+type item struct {
+	question string
+	query    *ir.Query
+	none     bool
+	from     int
+	// before is the question that it goes on from, with the reading of that.
+	before *item
+}
+
+func seedOf(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// How many questions are made for a database, by its set.
+var madeFor = map[string]int{"spider": 500, "own": 500, "wtq": 60}
+
+func (s *source) made() []item {
+	if dataset.Part(s.name) != dataset.Train {
+		return nil
+	}
+	set, _, _ := strings.Cut(s.name, "/")
+	var all []item
+	for _, q := range synth.New(s.cat, madeFor[set], seedOf(s.name)) {
+		one := item{question: q.Text, query: q.Query, from: fromTemplate}
+		if q.Before != nil {
+			one.before = &item{question: q.Before.Text, query: q.Before.Query}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// real gives the items of a database's examples.
+func (s *source) real() []item {
+	byQuestion := map[string]*item{}
+	var all []item
+	for i := range s.examples {
+		e := &s.examples[i]
+		one := item{question: e.Question, none: e.IR == ""}
+		if !one.none {
+			q, err := e.Query()
+			if err != nil {
+				continue
+			}
+			one.query = q
+		}
+		if len(e.After) > 0 {
+			one.before = byQuestion[e.After[len(e.After)-1]]
+			if one.before == nil || one.before.none {
+				continue
+			}
+		}
+		copied := one
+		byQuestion[e.Question] = &copied
+		all = append(all, one)
+	}
+	return all
+}
+
+// variants of a person's question, for training.
+func variants(one item, rng *rand.Rand) []item {
+	all := []item{one, noisy(one, rng), noisy(one, rng)}
+	return all
+}
+
+// noisy writes a question as somebody in a hurry would: in lower case, without marks
+// and some small words.
+func noisy(one item, rng *rand.Rand) item {
+	if strings.ContainsAny(one.question, `"'“”`) {
+		one.question = strings.TrimRight(one.question, "?. ")
+		return one
+	}
+	if rng.Float64() < 0.5 {
+		one.question = strings.ToLower(one.question)
+	}
+	var words []string
+	for _, w := range strings.Fields(strings.TrimRight(one.question, "?. ")) {
+		if small[strings.ToLower(w)] && rng.Float64() < 0.15 {
+			continue
+		}
+		words = append(words, w)
+	}
+	one.question = strings.Join(words, " ")
+	return one
+}
+
+var small = map[string]bool{"the": true, "a": true, "of": true, "all": true, "please": true, "an": true, "for": true, "are": true, "is": true, "me": true}
+
+// example makes the input and the target of an item; ok is false where the question
+// does not name what the query needs.
+func example(one item, cat *catalog.Catalog) (in *link.Input, target []ir.Token, ok bool) {
+	tokens := link.Tokenize(one.question)
+	if len(tokens) == 0 {
+		return nil, nil, false
+	}
+	found := link.Values(tokens, cat, dataset.Now)
+	var earlier *link.EarlierQuery
+	values := found
+	if one.before != nil {
+		words := link.Tokenize(one.before.question)
+		before := link.Values(words, cat, dataset.Now)
+		t, err := dataset.Tokens(one.before.query, before, cat)
+		if err != nil {
+			return nil, nil, false
+		}
+		earlier = &link.EarlierQuery{Tokens: t, Values: before}
+		values = append(slices.Clip(values), before...)
+	}
+	var keep []int
+	if !one.none {
+		t, err := dataset.Tokens(one.query, values, cat)
+		if err != nil {
+			return nil, nil, false
+		}
+		target = t
+		for _, x := range t {
+			if x.Class == ir.ColumnRef {
+				keep = append(keep, x.N)
+			}
+		}
+	}
+	return link.New(tokens, cat, found, earlier, keep), target, true
+}

@@ -1,0 +1,149 @@
+// Command export writes training examples as tensors for train.py: the examples of
+// files, variants of them, made questions, and questions without an answer. All that
+// the network reads is computed here, by the code that runs in the product.
+//
+//	export DATA OUT
+//
+// DATA holds examples (*.jsonl, *.jsonl.gz) and tables (SET/DB/tables/*.csv).
+package main
+
+import (
+	"log"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/train/dataset"
+)
+
+func main() {
+	log.SetFlags(log.Ltime)
+	if len(os.Args) != 3 {
+		log.Fatal("usage: export DATA OUT")
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// source is a database with its examples.
+type source struct {
+	name     string
+	number   int
+	examples []dataset.Example
+	cat      *catalog.Catalog
+}
+
+func run(data, out string) error {
+	sources, err := load(data)
+	if err != nil {
+		return err
+	}
+	log.Printf("%d databases", len(sources))
+	// Made questions are needed twice: for the words, and as examples.
+	made := make([][]item, len(sources))
+	each(len(sources), func(i int) { made[i] = sources[i].made() })
+	vocabulary := words(sources, made)
+	log.Printf("%d words", len(vocabulary))
+	w, err := newWriter(out, vocabulary)
+	if err != nil {
+		return err
+	}
+	w.names = collectNames(sources)
+	const chunk = 64
+	for start := 0; start < len(sources); start += chunk {
+		batch := sources[start:min(start+chunk, len(sources))]
+		results := make([][]record, len(batch))
+		each(len(batch), func(i int) { results[i] = w.records(&batch[i], made[start+i], sources) })
+		for _, all := range results {
+			for i := range all {
+				if err := w.write(&all[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return w.close()
+}
+
+// each calls f with the numbers below n, on all processors.
+func each(n int, f func(i int)) {
+	var wait sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range next {
+				f(i)
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+}
+
+// load reads all examples and the catalogs of their databases.
+func load(data string) ([]source, error) {
+	files, err := filepath.Glob(filepath.Join(data, "*.jsonl*"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	byDB := map[string][]dataset.Example{}
+	for _, f := range files {
+		examples, err := dataset.ReadExamples(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range examples {
+			byDB[e.DB] = append(byDB[e.DB], e)
+		}
+		log.Printf("%s: %d examples", filepath.Base(f), len(examples))
+	}
+	// Tables without questions are good for made ones.
+	folders, err := filepath.Glob(filepath.Join(data, "*", "*", "tables"))
+	if err != nil {
+		return nil, err
+	}
+	deeper, err := filepath.Glob(filepath.Join(data, "*", "*", "*", "tables"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range append(folders, deeper...) {
+		name, err := filepath.Rel(data, filepath.Dir(f))
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := byDB[name]; !ok {
+			byDB[name] = nil
+		}
+	}
+	var sources []source
+	for name, examples := range byDB {
+		sources = append(sources, source{name: name, examples: examples})
+	}
+	slices.SortFunc(sources, func(a, b source) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	errs := make([]error, len(sources))
+	each(len(sources), func(i int) {
+		sources[i].number = i
+		sources[i].cat, _, errs[i] = dataset.Catalog(filepath.Join(data, sources[i].name))
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sources, nil
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/train/dataset"
+)
+
+// Limits of an example: larger ones are left out.
+const (
+	maxItems  = 200
+	maxTarget = 64
+)
+
+// record is an example as numbers.
+type record struct {
+	in     *link.Input
+	target []int32
+	// part is 0 for training, 1 for development, 2 for validation.
+	part, from, db int32
+	none           bool
+}
+
+var parts = map[string]int32{dataset.Train: 0, dataset.Dev: 1, dataset.Validation: 2}
+
+// records makes the examples of a database.
+func (w *writer) records(s *source, made []item, sources []source) []record {
+	rng := rand.New(rand.NewPCG(seedOf(s.name), 11))
+	part := dataset.Part(s.name)
+	var all []record
+	add := func(one item, cat *catalog.Catalog) {
+		in, target, ok := example(one, cat)
+		if !ok {
+			return
+		}
+		if r, ok := number(in, target, one); ok {
+			r.part, r.db = parts[part], int32(s.number)
+			all = append(all, r)
+		}
+	}
+	for _, one := range s.real() {
+		if part != dataset.Train {
+			add(one, s.cat)
+			continue
+		}
+		for _, v := range variants(one, rng) {
+			add(v, s.cat)
+		}
+		if one.none || one.before != nil {
+			continue
+		}
+		for range 2 {
+			if other, cat, ok := w.names.renamed(one, s.cat, rng); ok {
+				add(other, cat)
+			}
+		}
+		// The same question of other data has no answer there, as a rule.
+		if rng.Float64() < 0.25 {
+			other := &sources[rng.IntN(len(sources))]
+			if other.name != s.name && strings.SplitN(other.name, "/", 2)[0] == strings.SplitN(s.name, "/", 2)[0] {
+				add(item{question: one.question, none: true, from: fromElsewhere}, other.cat)
+			}
+		}
+		// Nor has it without a column that it needs.
+		if rng.Float64() < 0.2 {
+			if cat, ok := without(s, one, rng); ok {
+				add(item{question: one.question, none: true, from: fromElsewhere}, cat)
+			}
+		}
+	}
+	for _, one := range made {
+		add(one, s.cat)
+	}
+	return all
+}
+
+// without gives the catalog without a column that an item's query shows, groups or
+// compares by.
+func without(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
+	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
+	if err != nil {
+		return nil, false
+	}
+	var columns []int
+	for _, t := range tokens {
+		if t.Class == ir.ColumnRef && !s.cat.Refers(t.N) && s.cat.Tables[s.cat.Columns[t.N].Table].Key != t.N && !slices.Contains(columns, t.N) {
+			columns = append(columns, t.N)
+		}
+	}
+	if len(columns) == 0 {
+		return nil, false
+	}
+	return s.cat.Without(columns[rng.IntN(len(columns))]), true
+}
+
+// number gives an example as numbers.
+func number(in *link.Input, target []ir.Token, one item) (record, bool) {
+	if len(in.Items) > maxItems || len(target)+1 > maxTarget {
+		return record{}, false
+	}
+	r := record{in: in, none: one.none, from: int32(one.from)}
+	for _, t := range target {
+		if t.Class == ir.Keyword {
+			r.target = append(r.target, int32(t.N))
+			continue
+		}
+		at := in.ItemOf(t)
+		if at < 0 {
+			return record{}, false
+		}
+		r.target = append(r.target, int32(len(ir.Keywords)+at))
+	}
+	r.target = append(r.target, int32(ir.End))
+	return r, true
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/train/dataset"
+)
+
+// names are those of columns by kind, and of tables, of all training data.
+type names struct {
+	columns map[catalog.Kind][][]string
+	tables  [][]string
+}
+
+func collectNames(sources []source) names {
+	n := names{columns: map[catalog.Kind][][]string{}}
+	seen := map[string]bool{}
+	fresh := func(words []string) bool {
+		key := strings.Join(words, " ")
+		if seen[key] || len(words) > 3 || len(key) < 4 || catalog.Stop[key] {
+			return false
+		}
+		seen[key] = true
+		return true
+	}
+	for i := range sources {
+		s := &sources[i]
+		if dataset.Part(s.name) != dataset.Train || strings.HasPrefix(s.name, "wtq/") {
+			continue
+		}
+		for k := range s.cat.Columns {
+			if c := &s.cat.Columns[k]; fresh(c.Words) {
+				n.columns[c.Kind] = append(n.columns[c.Kind], c.Words)
+			}
+		}
+		for k := range s.cat.Tables {
+			if t := &s.cat.Tables[k]; fresh(t.Words) {
+				n.tables = append(n.tables, t.Words)
+			}
+		}
+	}
+	return n
+}
+
+// renamed gives a question in which things that it names by their names have other
+// names, there and in the catalog: so that the network learns to look instead of
+// knowing.
+func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *catalog.Catalog, bool) {
+	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
+	if err != nil {
+		return one, cat, false
+	}
+	text := strings.ToLower(one.question)
+	tables, columns := map[int][]string{}, map[int][]string{}
+	used := map[string]bool{}
+	swap := func(words []string, pool [][]string) ([]string, bool) {
+		name := strings.Join(words, " ")
+		if len(name) < 4 || catalog.Stop[name] || rng.Float64() < 0.35 || len(pool) == 0 {
+			return nil, false
+		}
+		at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `(s|es)?\b`).FindStringSubmatchIndex(text)
+		fresh := pool[rng.IntN(len(pool))]
+		said := strings.Join(fresh, " ")
+		if at == nil || used[said] || strings.Contains(text, said) {
+			return nil, false
+		}
+		used[said] = true
+		if at[2] >= 0 && !strings.HasSuffix(said, "s") {
+			said += "s"
+		}
+		text = text[:at[0]] + said + text[at[1]:]
+		return fresh, true
+	}
+	seen := map[ir.Token]bool{}
+	for _, t := range tokens {
+		if t.Class != ir.ColumnRef || seen[t] {
+			continue
+		}
+		seen[t] = true
+		c := &cat.Columns[t.N]
+		if fresh, ok := swap(c.Words, n.columns[c.Kind]); ok {
+			// The same name elsewhere is the same word.
+			for i := range cat.Columns {
+				if slices.Equal(cat.Columns[i].Words, c.Words) {
+					columns[i] = fresh
+				}
+			}
+		}
+	}
+	for i := range cat.Tables {
+		if fresh, ok := swap(cat.Tables[i].Words, n.tables); ok {
+			tables[i] = fresh
+		}
+	}
+	if len(tables)+len(columns) == 0 {
+		return one, cat, false
+	}
+	one.question = text
+	return one, cat.Renamed(maps.Clone(tables), columns), true
+}

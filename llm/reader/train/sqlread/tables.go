@@ -1,0 +1,75 @@
+package sqlread
+
+import (
+	"slices"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+)
+
+// tables says in the query which tables it reads, as far as its columns do not
+// imply it, and which link it takes where there are several.
+func (p *parser) tables(q *ir.Query) {
+	s := p.scope
+	counts := slices.ContainsFunc(q.Items, countsRows) || slices.ContainsFunc(q.Order, func(o ir.Sort) bool { return countsRows(o.By) }) ||
+		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return countsRows(c.Left) })
+	var candidates [][]int
+	if !counts {
+		candidates = append(candidates, nil)
+	}
+	for _, t := range s.tables {
+		candidates = append(candidates, []int{t})
+	}
+	for _, a := range s.tables {
+		for _, b := range s.tables {
+			if a != b {
+				candidates = append(candidates, []int{a, b})
+			}
+		}
+	}
+	vias := []int{-1}
+	for _, pair := range s.on {
+		vias = append(vias, pair[0], pair[1])
+	}
+	for _, exact := range []bool{true, false} {
+		for _, once := range []bool{true, false} {
+			for _, from := range candidates {
+				for _, via := range vias {
+					q.From, q.Via = from, via
+					// What is counted is better not repeated.
+					if p.covers(q, exact) && (!once || !counts || !ir.Repeats(q, p.cat, from[0])) {
+						return
+					}
+				}
+			}
+		}
+	}
+	p.fail("tables that its links do not join")
+}
+
+func countsRows(e ir.Expr) bool {
+	return e.Star || e.Kind == "pct" || e.Second != nil && e.Second.Star
+}
+
+// covers reports whether the query reads just the tables of its FROM, by the same
+// links if exact is set.
+func (p *parser) covers(q *ir.Query, exact bool) bool {
+	tables, links, err := ir.Tables(q, p.cat)
+	if err != nil || len(tables) != len(p.scope.tables) {
+		return false
+	}
+	for _, t := range tables {
+		if !slices.Contains(p.scope.tables, t) {
+			return false
+		}
+	}
+	if !exact {
+		return q.Via < 0
+	}
+	for _, pair := range p.scope.on {
+		if !slices.Contains(links, catalog.Link{From: pair[0], To: pair[1]}) && !slices.Contains(links, catalog.Link{From: pair[1], To: pair[0]}) {
+			return false
+		}
+	}
+	return true
+}

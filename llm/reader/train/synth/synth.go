@@ -1,0 +1,287 @@
+// Package synth makes questions with their readings from the tables themselves, by
+// templates: many, plain, and of every kind that the language has.
+package synth
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/vectors"
+)
+
+// Question is a made question. Its query has literal values.
+type Question struct {
+	Text  string
+	Query *ir.Query
+	// Before is the question that it goes on from, nil for none.
+	Before *Question
+}
+
+// maker makes questions over one catalog.
+type maker struct {
+	cat *catalog.Catalog
+	rng *rand.Rand
+	// numbers, texts, dates and years are columns by table; groups are those that
+	// rows are grouped by, and label the column that names a row, -1 for none.
+	numbers, texts, dates, years, flags, groups [][]int
+	label                                       []int
+	usable                                      []int
+	// named are the stems of all words in names.
+	named map[string]bool
+}
+
+var (
+	idName   = regexp.MustCompile(`(^|\b)(id|ids|code|key|zip|zipcode|phone|fax|uuid|ssn|isbn|number|no|index|#)$`)
+	yearName = regexp.MustCompile(`\b(year|yr|season)\b`)
+	nameName = regexp.MustCompile(`\b(name|title)\b`)
+)
+
+// New makes n questions over a catalog, fewer where it has little to ask for.
+func New(cat *catalog.Catalog, n int, seed uint64) []Question {
+	m := newMaker(cat, seed)
+	if len(m.usable) == 0 {
+		return nil
+	}
+	var all []Question
+	for tries := 0; len(all) < n && tries < 5*n; tries++ {
+		q, ok := m.question()
+		if !ok || q.Query == nil {
+			continue
+		}
+		q.Text = m.finish(q.Text)
+		all = append(all, q)
+		if m.chance(0.12) {
+			if next, ok := m.follow(&q); ok {
+				next.Text = m.finish(next.Text)
+				all = append(all, next)
+			}
+		}
+	}
+	return all
+}
+
+func newMaker(cat *catalog.Catalog, seed uint64) *maker {
+	m := &maker{cat: cat, rng: rand.New(rand.NewPCG(seed, 7)), named: cat.NameStems()}
+	n := len(cat.Tables)
+	m.numbers, m.texts, m.dates, m.years = make([][]int, n), make([][]int, n), make([][]int, n), make([][]int, n)
+	m.flags, m.groups, m.label = make([][]int, n), make([][]int, n), make([]int, n)
+	for t := range cat.Tables {
+		m.label[t] = -1
+		for _, i := range cat.Tables[t].Columns {
+			m.sort(t, i)
+		}
+		for _, i := range m.texts[t] {
+			if m.label[t] < 0 || nameName.MatchString(m.name(i)) && !nameName.MatchString(m.name(m.label[t])) {
+				m.label[t] = i
+			}
+		}
+		for _, i := range m.texts[t] {
+			if i != m.label[t] || len(m.texts[t]) == 1 {
+				m.groups[t] = append(m.groups[t], i)
+			}
+		}
+		m.groups[t] = append(append(m.groups[t], m.years[t]...), m.flags[t]...)
+		if len(m.texts[t])+len(m.numbers[t]) > 0 {
+			m.usable = append(m.usable, t)
+		}
+	}
+	return m
+}
+
+// sort tells what a column can be asked for.
+func (m *maker) sort(t, i int) {
+	c := &m.cat.Columns[i]
+	key := m.cat.Tables[t].Key == i || m.cat.Refers(i) || idName.MatchString(m.name(i))
+	switch {
+	case c.Kind == catalog.Date:
+		m.dates[t] = append(m.dates[t], i)
+	case c.Kind == catalog.Number && yearName.MatchString(m.name(i)):
+		m.years[t] = append(m.years[t], i)
+	case c.Kind == catalog.Number && !key:
+		m.numbers[t] = append(m.numbers[t], i)
+	case c.Kind != catalog.Number && c.YesNo():
+		m.flags[t] = append(m.flags[t], i)
+	case c.Kind == catalog.Text && !m.cat.Refers(i) && (!key || m.cat.Tables[t].Key != i):
+		m.texts[t] = append(m.texts[t], i)
+	}
+}
+
+func (m *maker) name(column int) string { return strings.Join(m.cat.Columns[column].Words, " ") }
+
+func (m *maker) chance(p float64) bool { return m.rng.Float64() < p }
+
+func pick[T any](m *maker, options []T) T { return options[m.rng.IntN(len(options))] }
+
+// say picks one of some sentences and fills in its words: {T} and the like.
+func (m *maker) say(words map[string]string, sentences ...string) string {
+	s := pick(m, sentences)
+	for key, w := range words {
+		s = strings.ReplaceAll(s, "{"+key+"}", w)
+	}
+	return s
+}
+
+// swapped is how often a word of a name is replaced by one that is used alike.
+const swapped = 0.1
+
+var nearWords sync.Map
+
+// alike gives a word that is used like another, or the word itself.
+func (m *maker) alike(word string) string {
+	if catalog.Stop[word] || len(word) < 4 || !m.chance(swapped) {
+		return word
+	}
+	near, ok := nearWords.Load(word)
+	if !ok {
+		near = vectors.Load().Near(word, 4, 0.62)
+		nearWords.Store(word, near)
+	}
+	words := slices.DeleteFunc(slices.Clone(near.([]string)), func(w string) bool {
+		return m.named[catalog.Stem(w)] || strings.IndexFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) >= 0
+	})
+	if len(words) == 0 {
+		return word
+	}
+	return pick(m, words)
+}
+
+// column says a column in words.
+func (m *maker) column(i int) string {
+	words := slices.Clone(m.cat.Columns[i].Words)
+	if len(words) > 1 && m.chance(0.3) {
+		table := catalog.Stems(m.cat.Tables[m.cat.Columns[i].Table].Words)
+		if slices.Contains(table, catalog.Stem(words[0])) {
+			words = words[1:]
+		}
+	}
+	for k, w := range words {
+		words[k] = m.alike(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// one and many say a table in words.
+func (m *maker) one(t int) string {
+	table := &m.cat.Tables[t]
+	if len(m.cat.Tables) == 1 && len(table.Name) < 3 {
+		return pick(m, []string{"row", "entry", "record", "item"})
+	}
+	words := slices.Clone(table.Words)
+	words[len(words)-1] = singular(m.alike(words[len(words)-1]))
+	return strings.Join(words, " ")
+}
+
+func (m *maker) many(t int) string { return plural(m.one(t)) }
+
+func singular(w string) string {
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"):
+		return w[:len(w)-2]
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") && len(w) > 3:
+		return w[:len(w)-1]
+	}
+	return w
+}
+
+func plural(w string) string {
+	switch {
+	case strings.HasSuffix(w, "s"):
+		return w
+	case strings.HasSuffix(w, "y") && len(w) > 1 && !strings.ContainsRune("aeiou", rune(w[len(w)-2])):
+		return w[:len(w)-1] + "ies"
+	case strings.HasSuffix(w, "ch"), strings.HasSuffix(w, "sh"), strings.HasSuffix(w, "x"), strings.HasSuffix(w, "ss"):
+		return w + "es"
+	}
+	return w + "s"
+}
+
+// value picks a value of a column, "" where it has none that can be said.
+func (m *maker) value(i int) string {
+	values := m.cat.Columns[i].Values
+	for range 4 {
+		if len(values) == 0 {
+			return ""
+		}
+		if v := strings.TrimSpace(pick(m, values)); v != "" && len(v) < 50 && !catalog.Missing(v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// neighbour is a table that a link connects with another.
+type neighbour struct {
+	table int
+	// one says that a row of the first table has one of this.
+	one  bool
+	link catalog.Link
+}
+
+func (m *maker) neighbours(t int) []neighbour {
+	var all []neighbour
+	for _, l := range m.cat.Links {
+		a, b := m.cat.Columns[l.From].Table, m.cat.Columns[l.To].Table
+		switch {
+		case a == b:
+		case a == t:
+			all = append(all, neighbour{b, true, l})
+		case b == t:
+			all = append(all, neighbour{a, false, l})
+		}
+	}
+	return all
+}
+
+var spaces = regexp.MustCompile(`\s+`)
+
+// finish writes a question as people do: with a capital letter and a mark, or
+// without.
+func (m *maker) finish(text string) string {
+	text = strings.TrimSpace(spaces.ReplaceAllString(text, " "))
+	if text == "" {
+		return text
+	}
+	switch {
+	case m.chance(0.6):
+		r := []rune(text)
+		r[0] = unicode.ToUpper(r[0])
+		return string(r) + pick(m, []string{"?", "?", ".", "", " ?"})
+	case m.chance(0.2):
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// join lists phrases.
+func (m *maker) join(all []string) string {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return strings.Join(all[:len(all)-1], ", ") + pick(m, []string{" and ", ", ", " and ", ", and "}) + all[len(all)-1]
+}
+
+func columnExpr(i int) ir.Expr { return ir.Expr{Kind: "column", Column: i, Other: -1} }
+
+func columnExprs(columns []int) []ir.Expr {
+	all := make([]ir.Expr, len(columns))
+	for k, i := range columns {
+		all[k] = columnExpr(i)
+	}
+	return all
+}
+
+func aggExpr(f string, i int) ir.Expr { return ir.Expr{Kind: "agg", Func: f, Column: i, Other: -1} }
+
+func countExpr() ir.Expr {
+	return ir.Expr{Kind: "agg", Func: "count", Star: true, Column: -1, Other: -1}
+}
+
+func query(items ...ir.Expr) *ir.Query { return &ir.Query{Items: items, Via: -1} }

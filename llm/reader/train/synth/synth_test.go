@@ -1,0 +1,55 @@
+package synth_test
+
+import (
+	"testing"
+
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/train/dataset"
+	"parley/llm/reader/train/synth"
+)
+
+// TestMadeQuestions makes questions over the shop. Nearly all name what their queries
+// need, and print as SQL; follow-ups go on from another one.
+func TestMadeQuestions(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	all := synth.New(cat, 1500, 1)
+	if len(all) < 1000 {
+		t.Fatalf("%d questions", len(all))
+	}
+	var printed, follow int
+	for _, q := range all {
+		found := link.Values(link.Tokenize(q.Text), cat, dataset.Now)
+		if q.Before != nil {
+			follow++
+			found = append(found, link.Values(link.Tokenize(q.Before.Text), cat, dataset.Now)...)
+		}
+		tokens, err := dataset.Tokens(q.Query, found, cat)
+		if err != nil {
+			continue
+		}
+		values := make([]ir.Value, len(found))
+		for i, v := range found {
+			values[i] = v.Value
+		}
+		tree, err := ir.Parse(tokens, values)
+		if err != nil {
+			t.Errorf("%s: %v", q.Text, err)
+			continue
+		}
+		if _, err := ir.SQL(tree, cat, dataset.Now); err == nil {
+			printed++
+		}
+	}
+	if printed*10 < len(all)*8 || follow < 50 {
+		t.Errorf("of %d questions %d print, and %d go on from others", len(all), printed, follow)
+	}
+	again := synth.New(cat, 1500, 1)
+	for i := range all {
+		if all[i].Text != again[i].Text {
+			t.Fatalf("question %d is %q, and then %q", i, all[i].Text, again[i].Text)
+		}
+	}
+}
