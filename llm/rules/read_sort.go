@@ -60,6 +60,9 @@ func wordIs(w string, words ...string) bool {
 	return false
 }
 
+// directionWords say which way rows are sorted.
+var directionWords = set("ascending descending increasing decreasing alphabetical alphabetic chronological lexicographical reverse asc desc order")
+
 // readSortKey reads the column and direction of a sorting clause that starts at i.
 func (r *reader) readSortKey(i, from int) {
 	desc, stop := false, min(len(r.tokens), i+16)
@@ -103,7 +106,8 @@ func (r *reader) readSortKey(i, from int) {
 		}
 	}
 	for j := i; j < stop; j++ {
-		if r.linkAt(j) == nil {
+		// What rows are to be sorted by and is not in the data stays unread.
+		if r.linkAt(j) == nil && (key != nil || keyFrom == from || j < keyFrom || directionWords[r.lower(j)]) {
 			r.take(j, j+1)
 		}
 	}

@@ -40,6 +40,8 @@ func TestUnreadWords(t *testing.T) {
 		"How many orders were not shipped?":                            "not",
 		"Which products have the highest amount of sugar?":             "sugar",
 		"What is the average amount of orders of returning customers?": "customers",
+		"List the products of orders sorted by weight.":                "weight",
+		"Show all orders ordered by popularity in descending order":    "popularity",
 	} {
 		for name, datasets := range map[string][]llm.Dataset{"alone": alone, "all": all} {
 			q, err := New().WriteQuery(t.Context(), llm.QueryTask{Task: llm.Task{Datasets: datasets, Data: d}, Instruction: question})
