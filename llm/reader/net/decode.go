@@ -13,6 +13,9 @@ const (
 	// Beams is how many queries are written side by side.
 	Beams     = 8
 	maxTokens = 60
+	// maxBehind is how much less likely than the best a query may be to be written
+	// on, as a logarithm.
+	maxBehind = 7
 )
 
 // Candidate is a query that was written, and the logarithm of its probability.
@@ -39,8 +42,18 @@ func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
 	for range maxTokens {
 		logits := n.next(e, beams)
 		options := n.options(e, cat, beams, logits)
+		if len(options) == 0 {
+			break // the grammar wants what the catalog does not have
+		}
+		best := options[0].score
+		if len(done) > 0 {
+			best = max(best, done[0].Score)
+		}
 		beams = beams[:0:0]
 		for _, o := range options[:min(len(options), Beams)] {
+			if o.score < best-maxBehind {
+				break
+			}
 			next, ok := o.from.after(o.token, o.id, o.score)
 			switch {
 			case !ok:

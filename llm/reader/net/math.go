@@ -34,16 +34,24 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// dot4 multiplies four vectors with one, which is read once.
-func dot4(a0, a1, a2, a3, b []float32) (s0, s1, s2, s3 float32) {
-	a0, a1, a2, a3 = a0[:len(b)], a1[:len(b)], a2[:len(b)], a3[:len(b)]
+// dot4x2 multiplies four vectors with two: eight sums that do not wait for each other.
+func dot4x2(a0, a1, a2, a3, b, c []float32) (s [8]float32) {
+	n := len(b)
+	a0, a1, a2, a3, c = a0[:n], a1[:n], a2[:n], a3[:n], c[:n]
+	var p0, p1, p2, p3, q0, q1, q2, q3 float32
 	for i, y := range b {
-		s0 += a0[i] * y
-		s1 += a1[i] * y
-		s2 += a2[i] * y
-		s3 += a3[i] * y
+		z := c[i]
+		x0, x1, x2, x3 := a0[i], a1[i], a2[i], a3[i]
+		p0 += x0 * y
+		q0 += x0 * z
+		p1 += x1 * y
+		q1 += x1 * z
+		p2 += x2 * y
+		q2 += x2 * z
+		p3 += x3 * y
+		q3 += x3 * z
 	}
-	return
+	return [8]float32{p0, p1, p2, p3, q0, q1, q2, q3}
 }
 
 // apply multiplies each row of x with a matrix, on several processors where that is
@@ -59,18 +67,27 @@ func (l *linear) apply(x matrix) matrix {
 	return out
 }
 
-// rows computes some columns of the product.
+// rows computes some columns of the product, an even number of them where there are
+// as many.
 func (l *linear) rows(x, out matrix, from, to int) {
-	for o := from; o < to; o++ {
-		w, b := l.weight[o*l.in:(o+1)*l.in], l.bias[o]
+	o := from
+	for ; o+2 <= to; o += 2 {
+		w, v := l.weight[o*l.in:(o+1)*l.in], l.weight[(o+1)*l.in:(o+2)*l.in]
 		i := 0
 		for ; i+4 <= x.rows; i += 4 {
-			s0, s1, s2, s3 := dot4(x.row(i), x.row(i+1), x.row(i+2), x.row(i+3), w)
-			out.data[i*l.out+o], out.data[(i+1)*l.out+o] = s0+b, s1+b
-			out.data[(i+2)*l.out+o], out.data[(i+3)*l.out+o] = s2+b, s3+b
+			s := dot4x2(x.row(i), x.row(i+1), x.row(i+2), x.row(i+3), w, v)
+			for k := range 4 {
+				out.data[(i+k)*l.out+o], out.data[(i+k)*l.out+o+1] = s[k]+l.bias[o], s[4+k]+l.bias[o+1]
+			}
 		}
 		for ; i < x.rows; i++ {
-			out.data[i*l.out+o] = dot(x.row(i), w) + b
+			out.data[i*l.out+o], out.data[i*l.out+o+1] = dot(x.row(i), w)+l.bias[o], dot(x.row(i), v)+l.bias[o+1]
+		}
+	}
+	for ; o < to; o++ {
+		w := l.weight[o*l.in : (o+1)*l.in]
+		for i := range x.rows {
+			out.data[i*l.out+o] = dot(x.row(i), w) + l.bias[o]
 		}
 	}
 }
@@ -127,10 +144,10 @@ func (m *norm) apply(x matrix) matrix {
 
 // gelu is the activation, by its usual approximation.
 func gelu(x matrix) {
-	const c = 0.7978845608028654
+	const c = 2 * 0.7978845608028654
 	for i, v := range x.data {
 		f := float64(v)
-		x.data[i] = float32(0.5 * f * (1 + math.Tanh(c*(f+0.044715*f*f*f))))
+		x.data[i] = float32(f / (1 + math.Exp(-c*(f+0.044715*f*f*f))))
 	}
 }
 

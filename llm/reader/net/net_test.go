@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
@@ -131,4 +132,22 @@ func FuzzLoad(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:200])
 	f.Fuzz(func(_ *testing.T, file []byte) { _, _ = Load(file) })
+}
+
+// TestWriteWithoutNumbers writes queries over a table that has neither numbers nor
+// dates, and of a question without values: what the grammar wants may not be there.
+func TestWriteWithoutNumbers(t *testing.T) {
+	t.Parallel()
+	n, err := Load(smallWeights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat := catalog.New([]*catalog.Profile{{Name: "notes", Columns: []catalog.ColumnProfile{{Name: "text", Type: "VARCHAR"}}}}, nil)
+	tokens := link.Tokenize("what is there")
+	in := link.New(tokens, cat, nil, nil, nil)
+	for _, c := range n.Write(n.Encode(in), cat) {
+		if !ir.Valid(c.Tokens) {
+			t.Errorf("not a query: %s", ir.Text(c.Tokens))
+		}
+	}
 }
