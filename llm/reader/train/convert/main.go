@@ -9,23 +9,19 @@ package main
 
 import (
 	"bufio"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	_ "github.com/duckdb/duckdb-go/v2"
-
 	"parley/llm/eval"
-	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/train/dataset"
+	"parley/llm/reader/train/duck"
 )
 
 func main() {
@@ -62,36 +58,15 @@ type converter struct {
 	verbose bool
 }
 
-// database is the tables of one folder, in DuckDB too.
+// database is the tables of one folder with their name.
 type database struct {
+	*duck.Database
 	name string
-	cat  *catalog.Catalog
-	db   *sql.DB
 }
 
 func open(name, dir string) (*database, error) {
-	cat, profiles, err := dataset.Catalog(dir)
-	if err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("duckdb", "")
-	if err != nil {
-		return nil, err
-	}
-	d := &database{name: name, cat: cat, db: db}
-	for _, p := range profiles {
-		file := filepath.Join(dir, "tables", p.Name+".csv")
-		var columns []string
-		for _, c := range p.Columns {
-			columns = append(columns, ir.Literal(c.Name)+": "+ir.Literal(c.Type))
-		}
-		if _, err := db.Exec(fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_csv(%s, header=true, nullstr='', auto_detect=false, delim=',', quote='\"', escape='\"', columns={%s})",
-			ir.Ident(p.Name), ir.Literal(file), strings.Join(columns, ", "))); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	_, err = db.Exec(macros)
-	return d, err
+	db, err := duck.Open(dir)
+	return &database{db, name}, err
 }
 
 // take checks a query against an answer, where there is one, and writes it.
@@ -124,24 +99,24 @@ func (c *converter) count(name, why, question, printed string) {
 // check says what becomes of a query: "ok" where it gives the rows of the answer.
 func check(d *database, question string, q *ir.Query, answer *eval.Question) (why, printed string) {
 	tokens := link.Tokenize(question)
-	found := link.Values(tokens, d.cat, dataset.Now)
-	out, err := dataset.Tokens(q, found, d.cat)
+	found := link.Values(tokens, d.Catalog, dataset.Now)
+	out, err := dataset.Tokens(q, found, d.Catalog)
 	if err != nil {
 		return "value: " + err.Error(), ""
 	}
-	input := link.New(tokens, d.cat, found, nil, nil)
+	input := link.New(tokens, d.Catalog, found, nil, nil)
 	tree, err := ir.Parse(out, input.IRValues())
 	if err != nil {
 		return "parse: " + err.Error(), ir.Text(out)
 	}
-	printed, err = ir.SQL(tree, d.cat, dataset.Now)
+	printed, err = ir.SQL(tree, d.Catalog, dataset.Now)
 	if err != nil {
 		return "print: " + err.Error(), ir.Text(out)
 	}
 	if answer == nil {
 		return "unchecked", printed
 	}
-	got, err := rows(d.db, printed)
+	got, err := d.Rows(printed)
 	if err != nil {
 		return "run: " + err.Error(), printed
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"compress/gzip"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,19 +12,14 @@ import (
 
 	"parley/llm/eval"
 	"parley/llm/reader/ir"
+	"parley/llm/reader/train/dataset"
 	"parley/llm/reader/train/sqlread"
 )
-
-// macros are the functions of periods that our own questions' SQL uses.
-//
-//go:embed macros.sql
-var macros string
 
 // question is a line of a folder's questions.
 type question struct {
 	eval.Question
 	After []string `json:"after"`
-	Null  bool     `json:"-"`
 }
 
 // lines decodes a file of JSON lines, packed if its name ends with .gz.
@@ -87,7 +81,7 @@ func (c *converter) suite(set, dir string) error {
 		if err != nil {
 			return err
 		}
-		_ = d.db.Close()
+		d.Close()
 	}
 	return nil
 }
@@ -96,13 +90,13 @@ func (c *converter) one(d *database, q question) error {
 	if q.SQL == "" {
 		return c.none(d, q)
 	}
-	tree, err := sqlread.Read(q.SQL, d.cat)
+	tree, err := sqlread.Read(q.SQL, d.Catalog)
 	if err != nil {
 		c.count(d.name, err.Error(), q.Question.Question, q.SQL)
 		return nil
 	}
 	if q.Answer == nil {
-		want, err := rows(d.db, q.SQL)
+		want, err := d.Rows(q.SQL)
 		if err != nil {
 			c.count(d.name, "gold: "+err.Error(), q.Question.Question, q.SQL)
 			return nil
@@ -115,7 +109,7 @@ func (c *converter) one(d *database, q question) error {
 // none writes a question that has no answer in the data.
 func (c *converter) none(d *database, q question) error {
 	c.counts["none"]++
-	return c.take0(d.name, q)
+	return c.out.Encode(dataset.Example{DB: d.name, Question: q.Question.Question, After: q.After})
 }
 
 // spider converts Spider's own questions and those of Spider-Syn. The same SQL has the
@@ -146,7 +140,7 @@ func (c *converter) spider(file, dir string) error {
 			return err
 		}
 		for _, i := range byDB[name] {
-			tree, err := sqlread.Read(i.SQL, d.cat)
+			tree, err := sqlread.Read(i.SQL, d.Catalog)
 			if err != nil {
 				c.count(d.name, err.Error(), i.Question, i.SQL)
 				continue
@@ -155,7 +149,7 @@ func (c *converter) spider(file, dir string) error {
 				return err
 			}
 		}
-		_ = d.db.Close()
+		d.Close()
 	}
 	return nil
 }
@@ -211,7 +205,7 @@ func (c *converter) wtq(file, dir string) error {
 				return err
 			}
 		}
-		_ = d.db.Close()
+		d.Close()
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ package main
 
 import (
 	"bufio"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -18,15 +17,12 @@ import (
 	"sync"
 	"time"
 
-	_ "github.com/duckdb/duckdb-go/v2"
-
 	"parley/llm/eval"
-	"parley/llm/reader/catalog"
-	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 	"parley/llm/reader/rank"
 	"parley/llm/reader/train/dataset"
+	"parley/llm/reader/train/duck"
 )
 
 type outcome struct {
@@ -160,31 +156,11 @@ func curve(list []outcome) {
 }
 
 func database(n *net.Net, set, name, dir string) ([]outcome, error) {
-	profiles, err := dataset.Profiles(filepath.Join(dir, "tables"))
-	if err != nil {
-		return nil, err
-	}
-	cat := catalog.New(profiles, nil)
-	db, err := sql.Open("duckdb", "")
+	db, err := duck.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	for _, p := range profiles {
-		var columns []string
-		for _, c := range p.Columns {
-			columns = append(columns, ir.Literal(c.Name)+": "+ir.Literal(c.Type))
-		}
-		if _, err := db.Exec(fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_csv(%s, header=true, nullstr='', auto_detect=false, delim=',', quote='\"', escape='\"', columns={%s})",
-			ir.Ident(p.Name), ir.Literal(filepath.Join(dir, "tables", p.Name+".csv")), strings.Join(columns, ", "))); err != nil {
-			return nil, err
-		}
-	}
-	if macros, err := os.ReadFile(os.Getenv("MACROS")); err == nil {
-		if _, err := db.Exec(string(macros)); err != nil {
-			return nil, err
-		}
-	}
 	f, err := os.Open(filepath.Join(dir, "questions.jsonl"))
 	if err != nil {
 		return nil, err
@@ -210,12 +186,12 @@ func database(n *net.Net, set, name, dir string) ([]outcome, error) {
 			continue
 		}
 		if q.Answer == nil && q.SQL != "" {
-			if q.Answer, err = rows(db, q.SQL); err != nil {
+			if q.Answer, err = db.Rows(q.SQL); err != nil {
 				continue
 			}
 			q.Match = eval.MatchRows
 		}
-		o := ask(n, cat, db, &q.Question)
+		o := ask(n, db, &q.Question)
 		o.set, o.db, o.question, o.none = set, name, q.Question.Question, q.SQL == "" && q.Answer == nil
 		if o.none {
 			o.right, o.any = false, false
@@ -225,7 +201,8 @@ func database(n *net.Net, set, name, dir string) ([]outcome, error) {
 	return all, s.Err()
 }
 
-func ask(n *net.Net, cat *catalog.Catalog, db *sql.DB, q *eval.Question) outcome {
+func ask(n *net.Net, db *duck.Database, q *eval.Question) outcome {
+	cat := db.Catalog
 	start := time.Now()
 	tokens := link.Tokenize(q.Question)
 	values := link.Values(tokens, cat, dataset.Now)
@@ -235,7 +212,7 @@ func ask(n *net.Net, cat *catalog.Catalog, db *sql.DB, q *eval.Question) outcome
 	o := outcome{took: time.Since(start), answerable: e.Answerable}
 	results := map[string][][]any{}
 	readings, _ := rank.Readings(candidates, in.IRValues(), cat, dataset.Now, func(text string) (rank.Result, bool, error) {
-		got, err := rows(db, text)
+		got, err := db.Rows(text)
 		if err != nil {
 			return rank.Result{}, false, nil
 		}
@@ -270,42 +247,4 @@ func empty(rows [][]any) bool {
 		}
 	}
 	return true
-}
-
-// rows runs a query.
-func rows(db *sql.DB, text string) ([][]any, error) {
-	r, err := db.Query(text)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	columns, err := r.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var all [][]any
-	for r.Next() {
-		cells := make([]any, len(columns))
-		pointers := make([]any, len(columns))
-		for i := range cells {
-			pointers[i] = &cells[i]
-		}
-		if err := r.Scan(pointers...); err != nil {
-			return nil, err
-		}
-		for i, c := range cells {
-			switch c := c.(type) {
-			case nil, string, bool:
-				cells[i] = c
-			case int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64:
-				cells[i] = json.Number(fmt.Sprint(c))
-			case time.Time:
-				cells[i] = c.Format("2006-01-02T15:04:05")
-			default:
-				cells[i] = fmt.Sprint(c)
-			}
-		}
-		all = append(all, cells)
-	}
-	return all, r.Err()
 }
