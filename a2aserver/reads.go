@@ -33,7 +33,8 @@ func reservationFrom(ctx context.Context) *reservation {
 	return r
 }
 
-// take reserves an amount in place of the one before. The error is a storage.ErrTooMany where the user has too much in memory.
+// take reserves an amount in place of the one before. The error is a
+// storage.ErrTooMany where the user has too much in memory.
 func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	r.release()
 	if r == nil {

@@ -96,7 +96,7 @@ type Input struct {
 	Earlier int
 }
 
-// Earlier is the reading of the question before, which a question may go on from.
+// EarlierQuery is the reading of the question before, which a question may go on from.
 type EarlierQuery struct {
 	Tokens []ir.Token
 	Values []Found

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -63,23 +64,13 @@ func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
 				beams = append(beams, next)
 			}
 		}
-		slices.SortStableFunc(done, func(a, b Candidate) int { return compare(b.Score, a.Score) })
+		slices.SortStableFunc(done, func(a, b Candidate) int { return cmp.Compare(b.Score, a.Score) })
 		done = done[:min(len(done), Beams)]
 		if len(beams) == 0 || len(done) == Beams && done[Beams-1].Score > beams[0].score {
 			break
 		}
 	}
 	return done
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // option is a way to go on with a beam.
@@ -135,7 +126,7 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 			all = append(all, o)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b option) int { return compare(b.score, a.score) })
+	slices.SortStableFunc(all, func(a, b option) int { return cmp.Compare(b.score, a.score) })
 	return all
 }
 

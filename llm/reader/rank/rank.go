@@ -3,6 +3,7 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -27,8 +28,6 @@ type Reading struct {
 	SQL    string
 	// Probability is that of all queries with the same result together.
 	Probability float64
-	// First is that of the query itself.
-	First float64
 	Result
 }
 
@@ -68,25 +67,15 @@ func Readings(candidates []net.Candidate, values []ir.Value, cat *catalog.Catalo
 		if !result.Empty {
 			byKey[result.Key] = len(all)
 		}
-		all = append(all, Reading{Tokens: c.Tokens, Query: q, SQL: sql, Probability: p, First: p, Result: result})
+		all = append(all, Reading{Tokens: c.Tokens, Query: q, SQL: sql, Probability: p, Result: result})
 	}
-	total := 0.0
 	for i := range all {
 		// A query that finds nothing is less likely what was meant.
 		if all[i].Empty {
 			all[i].Probability *= emptyShare
 		}
-		total += all[i].Probability
 	}
-	slices.SortStableFunc(all, func(a, b Reading) int {
-		switch {
-		case a.Probability > b.Probability:
-			return -1
-		case a.Probability < b.Probability:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Probability, a.Probability) })
 	return all, nil
 }
 
