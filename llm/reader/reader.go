@@ -27,20 +27,20 @@ var weights []byte
 // load reads the weights, once.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
 
-// Read gives the readings of a question about a catalog, the likeliest first, and how
-// likely it is that the tables answer it at all. run runs a query and says false for
-// one that fails.
-func Read(question string, cat *catalog.Catalog, now time.Time, run func(sql string) (rank.Result, bool, error)) ([]rank.Reading, float64, error) {
+// Read gives the readings of a question about a catalog, the likeliest first. earlier is
+// the reading of the question before, which this one may go on from; nil for none.
+func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
 	n, err := load()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	tokens := link.Tokenize(question)
 	if len(tokens) == 0 {
-		return nil, 0, nil
+		return nil, nil, nil
 	}
-	in := link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil)
+	in := link.New(tokens, cat, link.Values(tokens, cat, now), earlier, nil)
 	encoded := n.Encode(in)
-	readings, err := rank.Readings(n.Write(encoded, cat), in.IRValues(), cat, now, run)
-	return readings, encoded.Answerable, err
+	asked := rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: now, Answerable: encoded.Answerable}
+	readings, err := rank.Readings(asked, n.Write(encoded, cat), run)
+	return readings, in, err
 }

@@ -29,12 +29,12 @@ func TestRead(t *testing.T) {
 		"What is the average amount of orders?": `SELECT avg("amount") AS "average_amount" FROM "orders"`,
 	} {
 		for range 2 {
-			readings, answerable, err := reader.Read(question, cat, now, nothing)
+			readings, _, err := reader.Read(question, cat, nil, now, nothing)
 			if err != nil || len(readings) == 0 {
 				t.Fatalf("%s: %d readings, %v", question, len(readings), err)
 			}
 			if got := readings[0].SQL; got != want {
-				t.Errorf("%s\n got %s\nwant %s\n(%.2f, answerable %.2f)", question, got, want, readings[0].Probability, answerable)
+				t.Errorf("%s\n got %s\nwant %s\n(%.2f)", question, got, want, readings[0].Confidence)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func TestRead(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	cat := catalogtest.Shop()
 	for b.Loop() {
-		if _, _, err := reader.Read("What is the total amount of orders from Hamburg in 2024 by channel?", cat, now, nothing); err != nil {
+		if _, _, err := reader.Read("What is the total amount of orders from Hamburg in 2024 by channel?", cat, nil, now, nothing); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,5 +1,6 @@
 // Package rank chooses among the queries that the network wrote: it runs them, drops
-// those that fail, and adds up the probability of those that give the same result.
+// those that fail, adds up the probability of those that give the same result, and says
+// how sure the best one is.
 package rank
 
 import (
@@ -10,16 +11,32 @@ import (
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 )
+
+// Question is what was asked, and of what.
+type Question struct {
+	Tokens  []link.Token
+	Input   *link.Input
+	Catalog *catalog.Catalog
+	Now     time.Time
+	// Answerable is how likely it is, by the network, that the data holds an answer.
+	Answerable float64
+}
 
 // Result is what a query gave, as far as it tells queries apart.
 type Result struct {
 	// Key is the same for the same rows.
 	Key string
+	// Rows and Columns say how large it is.
+	Rows, Columns int
 	// Empty says that there was nothing: no rows, or NULL alone.
 	Empty bool
 }
+
+// Run runs a query. It says false for one that is not valid.
+type Run func(sql string) (Result, bool, error)
 
 // Reading is a query with all that can be said of it.
 type Reading struct {
@@ -28,13 +45,18 @@ type Reading struct {
 	SQL    string
 	// Probability is that of all queries with the same result together.
 	Probability float64
+	// Confidence is how likely the reading is right.
+	Confidence float64
+	// Unread are the words of the question that the query does not reflect.
+	Unread []string
 	Result
 }
 
 // Readings prints and runs candidates and pools those with the same result, the
-// likeliest first. run says false for a query that fails.
-func Readings(candidates []net.Candidate, values []ir.Value, cat *catalog.Catalog, now time.Time, run func(sql string) (Result, bool, error)) ([]Reading, error) {
+// likeliest first.
+func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	var all []Reading
+	values := question.Input.IRValues()
 	byKey := map[string]int{}
 	bySQL := map[string]int{}
 	for _, c := range candidates {
@@ -42,7 +64,7 @@ func Readings(candidates []net.Candidate, values []ir.Value, cat *catalog.Catalo
 		if err != nil {
 			continue
 		}
-		sql, err := ir.SQL(q, cat, now)
+		sql, err := ir.SQL(q, question.Catalog, question.Now)
 		if err != nil {
 			continue
 		}
@@ -74,6 +96,7 @@ func Readings(candidates []net.Candidate, values []ir.Value, cat *catalog.Catalo
 		if all[i].Empty {
 			all[i].Probability *= emptyShare
 		}
+		all[i].Confidence = all[i].Probability * question.Answerable
 	}
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Probability, a.Probability) })
 	return all, nil

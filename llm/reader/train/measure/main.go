@@ -211,13 +211,13 @@ func ask(n *net.Net, db *duck.Database, q *eval.Question) outcome {
 	candidates := n.Write(e, cat)
 	o := outcome{took: time.Since(start), answerable: e.Answerable}
 	results := map[string][][]any{}
-	readings, _ := rank.Readings(candidates, in.IRValues(), cat, dataset.Now, func(text string) (rank.Result, bool, error) {
+	readings, _ := rank.Readings(rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: dataset.Now, Answerable: e.Answerable}, candidates, func(text string) (rank.Result, bool, error) {
 		got, err := db.Rows(text)
 		if err != nil {
 			return rank.Result{}, false, nil
 		}
 		results[text] = got
-		return rank.Result{Key: key(got), Empty: empty(got)}, true, nil
+		return rank.Result{Key: key(got), Rows: len(got), Empty: empty(got)}, true, nil
 	})
 	for i, r := range readings {
 		right := q.Matches(results[r.SQL])
