@@ -110,7 +110,7 @@ func (x *Index) Near(stem string) []string {
 		return nil
 	}
 	for key := range x.whole {
-		if key != "" && key[0] == stem[0] && len(key) >= 4 && oneEdit(stem, key) {
+		if key != "" && key[0] == stem[0] && len(key) >= 4 && OneEdit(stem, key) {
 			found = append(found, key)
 		}
 	}
@@ -118,8 +118,8 @@ func (x *Index) Near(stem string) []string {
 	return found
 }
 
-// oneEdit reports whether one changed, added, left out or swapped letter makes a of b.
-func oneEdit(a, b string) bool {
+// OneEdit reports whether one changed, added, left out or swapped letter makes a of b.
+func OneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

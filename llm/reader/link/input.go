@@ -3,7 +3,6 @@ package link
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
@@ -108,15 +107,16 @@ type builder struct {
 	cat    *catalog.Catalog
 	tokens []Token
 	vec    *vectors.Vectors
-	// at has the words of the question by their stems.
-	at map[string][]int
+	// at has the words of the question by their stems, and spans what several words in
+	// a row make when they are written as one.
+	at    map[string][]int
+	spans map[string][]tokenRange
+	// misspelled has the words that no name or known word is written as.
+	misspelled []int
 	// position has the item of each column that is part of the input.
 	position map[int]int
 	n        int
 }
-
-// links are the question words that a name has to do with.
-type links struct{ exact, part, similar, fair, prefix, described []int }
 
 // New makes the input of a question. Columns that keep holds must be part of it.
 func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQuery, keep []int) *Input {
@@ -131,6 +131,8 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 		}
 	}
 	b.Values = values
+	b.spans = joinedWords(tokens)
+	b.misspelled = misspelledWords(tokens, values, cat.NameStems())
 	tables := make([]links, len(cat.Tables))
 	for i := range cat.Tables {
 		tables[i] = b.link(cat.Tables[i].Words, cat.Tables[i].Hints)
@@ -154,80 +156,6 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 	b.relateValues()
 	b.relateEarlier(earlier)
 	return b.Input
-}
-
-// similarity of words, from where on they are similar and fairly similar.
-const (
-	similar       = 0.62
-	fairlySimilar = 0.48
-)
-
-// link finds the words of the question that have to do with a name.
-func (b *builder) link(words, hints []string) links {
-	var l links
-	stems := catalog.Stems(words)
-	marked := map[int]bool{}
-	for _, i := range b.at[stems[0]] {
-		if i+len(stems) <= len(b.tokens) && b.sameStems(i, stems) {
-			for k := range stems {
-				l.exact = append(l.exact, i+k)
-				marked[i+k] = true
-			}
-		}
-	}
-	for k, s := range stems {
-		if !catalog.Stop[words[k]] || len(stems) == 1 {
-			for _, i := range b.at[s] {
-				if !slices.Contains(l.part, i) {
-					l.part = append(l.part, i)
-					marked[i] = true
-				}
-			}
-		}
-	}
-	for i, t := range b.tokens {
-		if marked[i] || catalog.Stop[t.Lower] || len(t.Lower) < 3 {
-			continue
-		}
-		b.linkWord(&l, i, t.Lower, words)
-		for _, h := range hints {
-			if catalog.Stem(h) == t.Stem {
-				l.described = append(l.described, i)
-				break
-			}
-		}
-	}
-	return l
-}
-
-func (b *builder) sameStems(i int, stems []string) bool {
-	for k, s := range stems {
-		if b.tokens[i+k].Stem != s {
-			return false
-		}
-	}
-	return true
-}
-
-// linkWord links a word of the question to a name by similar words and prefixes.
-func (b *builder) linkWord(l *links, i int, word string, name []string) {
-	best, prefix := float32(0), false
-	for _, w := range name {
-		if catalog.Stop[w] || len(w) < 2 {
-			continue
-		}
-		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word))
-		best = max(best, b.vec.Similarity(word, w))
-	}
-	switch {
-	case best > similar:
-		l.similar = append(l.similar, i)
-	case best > fairlySimilar:
-		l.fair = append(l.fair, i)
-	}
-	if prefix {
-		l.prefix = append(l.prefix, i)
-	}
 }
 
 // choose gives the columns that are part of the input: all, or those that the

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
@@ -88,6 +89,7 @@ func TestValues(t *testing.T) {
 		`products called "Red Lamp"`:                   {"Red Lamp title=Red Lamp"},
 		"orders over 12,50":                            {"12.5", "$12.50 price=$12.50"},
 		"more than 3 million":                          {"3", "3000000"},
+		"below -5 or - 7 in 10-20":                     {"-5", "7", "10", "20"},
 		"German customers":                             {"Germany country=Germany"},
 		"in June to August 2024":                       {"June", "August 2024", "6", "8"},
 		"cancellations in 2024":                        {"suggested Cancelled status=Cancelled", "2024"},
@@ -139,6 +141,38 @@ func TestInput(t *testing.T) {
 	for item := range n {
 		if token, ok := in.Token(item); ok && in.ItemOf(token) != item {
 			t.Errorf("item %d is token %s, which is item %d", item, token, in.ItemOf(token))
+		}
+	}
+}
+
+// TestNames looks at words that names and questions write differently.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	column := func(name, kind string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: 9, Filled: 9}
+	}
+	cat := catalog.New([]*catalog.Profile{{Name: "readings", Rows: 9, Columns: []catalog.ColumnProfile{
+		column("NO2_ugm3", "DOUBLE"), column("email", "VARCHAR"), column("day_ahead_price", "DOUBLE"), column("revenue", "DOUBLE"), column("PM2.5 (µg)", "DOUBLE"),
+	}}}, nil)
+	for question, want := range map[string]int{
+		"highest NO2 ever": 0, "e-mail please": 1, "e mail please": 1, "dayahead cost": 2, "total revnue": 3, "mean PM2.5 value": 4,
+	} {
+		tokens := link.Tokenize(question)
+		in := link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil)
+		best, most := -1, 0
+		for c := range cat.Columns {
+			n := 0
+			for i := range tokens {
+				if in.Relations[i*len(in.Items)+in.ItemOf(ir.Token{Class: ir.ColumnRef, N: c})]&(1<<link.PartColumn) != 0 {
+					n++
+				}
+			}
+			if n > most {
+				best, most = c, n
+			}
+		}
+		if best != want {
+			t.Errorf("%q names column %d, want %d", question, best, want)
 		}
 	}
 }

@@ -221,6 +221,9 @@ func (f *finder) numbers() {
 		if !ok {
 			continue
 		}
+		if f.negative(i) {
+			n = -n
+		}
 		text := strconv.FormatFloat(n, 'f', -1, 64)
 		if !f.inPeriod(i) {
 			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true}, i, i+1, NumberText)
@@ -231,6 +234,16 @@ func (f *finder) numbers() {
 			}
 		}
 	}
+}
+
+// negative reports whether a number has a minus sign: one that belongs to no word
+// before it.
+func (f *finder) negative(i int) bool {
+	if i == 0 || f.tokens[i].Start != f.tokens[i-1].End || !isDigit(f.tokens[i].Text, 0) {
+		return false
+	}
+	sign := f.tokens[i-1].Text
+	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-2].End < f.tokens[i-1].Start)
 }
 
 // inPeriod reports whether a token is part of a period, which has the number too.

@@ -112,7 +112,7 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 			}
 		}
 		for item := e.in.Question; item < len(e.in.Items); item++ {
-			if t, ok := e.in.Token(item); ok && fits(e, cat, b.state, allowed, t) {
+			if t, ok := e.in.Token(item); ok && fits(e, cat, b, allowed, t) {
 				add(len(n.Keywords)+item, t)
 			}
 		}
@@ -131,7 +131,7 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 }
 
 // fits reports whether a token may come next, by its class and type.
-func fits(e *Encoded, cat *catalog.Catalog, s ir.State, a ir.Allowed, t ir.Token) bool {
+func fits(e *Encoded, cat *catalog.Catalog, b *beam, a ir.Allowed, t ir.Token) bool {
 	switch t.Class {
 	case ir.TableRef:
 		return a.Table
@@ -143,7 +143,19 @@ func fits(e *Encoded, cat *catalog.Catalog, s ir.State, a ir.Allowed, t ir.Token
 	if a.Limit {
 		return v.Kind == ir.NumberValue && len(v.Text) < 5
 	}
-	return a.Value && comparable(cat, s.Column(), v.Value)
+	return a.Value && comparable(cat, b.state.Column(), v.Value) && !(b.comparesEqual() && elsewhere(cat, b.state.Column(), v.Value))
+}
+
+// comparesEqual reports whether a beam wants the value that a column equals.
+func (b *beam) comparesEqual() bool {
+	last := b.tokens[len(b.tokens)-1]
+	return last.Is("=") || last.Is("!=")
+}
+
+// elsewhere reports whether a text is in the cells of other columns and in none of this
+// one.
+func elsewhere(cat *catalog.Catalog, column int, v ir.Value) bool {
+	return column >= 0 && v.Kind == ir.TextValue && len(v.Cells) > 0 && len(v.Cells[column]) == 0 && cat.Columns[column].Complete
 }
 
 // comparable reports whether a value can be compared with a column.

@@ -1,0 +1,176 @@
+package link
+
+import (
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+// links are the question words that a name has to do with.
+type links struct{ exact, part, similar, fair, prefix, described []int }
+
+// similarity of words, from where on they are similar and fairly similar.
+const (
+	similar       = 0.62
+	fairlySimilar = 0.48
+)
+
+// link finds the words of the question that have to do with a name.
+func (b *builder) link(words, hints []string) links {
+	var l links
+	stems := catalog.Stems(words)
+	marked := map[int]bool{}
+	for _, i := range b.at[stems[0]] {
+		if i+len(stems) <= len(b.tokens) && b.sameStems(i, stems) {
+			for k := range stems {
+				l.exact = append(l.exact, i+k)
+				marked[i+k] = true
+			}
+		}
+	}
+	for k, s := range stems {
+		if !catalog.Stop[words[k]] || len(stems) == 1 {
+			for _, i := range b.at[s] {
+				if !slices.Contains(l.part, i) {
+					l.part = append(l.part, i)
+					marked[i] = true
+				}
+			}
+		}
+	}
+	b.linkJoined(&l, words, marked)
+	b.linkMisspelled(&l, words, marked)
+	for i, t := range b.tokens {
+		if marked[i] || catalog.Stop[t.Lower] || len(t.Lower) < 3 {
+			continue
+		}
+		b.linkWord(&l, i, t.Lower, words)
+		for _, h := range hints {
+			if catalog.Stem(h) == t.Stem {
+				l.described = append(l.described, i)
+				break
+			}
+		}
+	}
+	return l
+}
+
+func (b *builder) sameStems(i int, stems []string) bool {
+	for k, s := range stems {
+		if b.tokens[i+k].Stem != s {
+			return false
+		}
+	}
+	return true
+}
+
+// linkWord links a word of the question to a name by similar words and prefixes.
+func (b *builder) linkWord(l *links, i int, word string, name []string) {
+	best, prefix := float32(0), false
+	for _, w := range name {
+		if catalog.Stop[w] || len(w) < 2 {
+			continue
+		}
+		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word))
+		best = max(best, b.vec.Similarity(word, w))
+	}
+	switch {
+	case best > similar:
+		l.similar = append(l.similar, i)
+	case best > fairlySimilar:
+		l.fair = append(l.fair, i)
+	}
+	if prefix {
+		l.prefix = append(l.prefix, i)
+	}
+}
+
+// tokenRange is some tokens in a row.
+type tokenRange struct{ start, end int }
+
+// Limits of names that are written as one word in one place and as several in another.
+const (
+	maxJoined  = 4
+	leastChars = 3
+)
+
+// joinedWords gives what tokens in a row make when they are written as one word: e-mail
+// and "e mail" are email.
+func joinedWords(tokens []Token) map[string][]tokenRange {
+	all := map[string][]tokenRange{}
+	for i := range tokens {
+		text := ""
+		for end := i + 1; end <= min(len(tokens), i+maxJoined); end++ {
+			switch lower := tokens[end-1].Lower; {
+			case lower == "-" || lower == ".":
+				continue
+			case catalog.Stop[lower] && !strings.ContainsAny(lower, "0123456789") && len(lower) > 1:
+				end = len(tokens) // words without meaning join nothing
+				continue
+			default:
+				text += lower
+			}
+			if len(text) >= leastChars {
+				all[text] = append(all[text], tokenRange{i, end})
+			}
+		}
+	}
+	return all
+}
+
+// linkJoined links words that a name has in one and the question in several, or the
+// other way round: NO2 and no_2.
+func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
+	for k := range words {
+		text := ""
+		for end := k + 1; end <= min(len(words), k+maxJoined); end++ {
+			text += words[end-1]
+			for _, s := range b.spans[text] {
+				if end-k == 1 && s.end-s.start == 1 {
+					continue // by its stem, already
+				}
+				for i := s.start; i < s.end; i++ {
+					if marked[i] {
+						continue
+					}
+					marked[i] = true
+					l.part = append(l.part, i)
+					if end-k == len(words) {
+						l.exact = append(l.exact, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// misspelledWords are words that are neither known nor part of a value or a name.
+func misspelledWords(tokens []Token, values []Found, names map[string]bool) []int {
+	var all []int
+next:
+	for i, t := range tokens {
+		if len(t.Lower) < minMisspelled || !isWord(t.Lower) || names[t.Stem] || known(t.Lower) {
+			continue
+		}
+		for _, v := range values {
+			if v.Start <= i && i < v.End && v.How != Capitalized {
+				continue next
+			}
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// linkMisspelled links words that are one letter off a word of a name.
+func (b *builder) linkMisspelled(l *links, words []string, marked map[int]bool) {
+	for _, i := range b.misspelled {
+		for _, w := range words {
+			if !marked[i] && len(w) >= minMisspelled-1 && w[0] == b.tokens[i].Lower[0] && catalog.OneEdit(b.tokens[i].Stem, catalog.Stem(w)) {
+				marked[i] = true
+				l.part = append(l.part, i)
+			}
+		}
+	}
+}
