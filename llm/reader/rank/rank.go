@@ -1,11 +1,12 @@
 // Package rank chooses among the queries that the network wrote: it runs them, drops
-// those that fail, adds up the probability of those that give the same result, and says
-// how sure the best one is.
+// those that fail, adds up the probability of those that give the same result, compares
+// each with the words of the question, and says how sure the best one is.
 package rank
 
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -29,8 +30,9 @@ type Question struct {
 type Result struct {
 	// Key is the same for the same rows.
 	Key string
-	// Rows and Columns say how large it is.
-	Rows, Columns int
+	// Rows says how many there are, and Repeated that some are equal.
+	Rows     int
+	Repeated bool
 	// Empty says that there was nothing: no rows, or NULL alone.
 	Empty bool
 }
@@ -43,25 +45,46 @@ type Reading struct {
 	Tokens []ir.Token
 	Query  *ir.Query
 	SQL    string
-	// Probability is that of all queries with the same result together.
+	// Probability is that of all queries with the same result together, by the network.
 	Probability float64
-	// Confidence is how likely the reading is right.
-	Confidence float64
+	// Share is how likely this reading is among all readings of the question, and
+	// Confidence how likely it is right.
+	Share, Confidence float64
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	Result
+	Features
 }
 
 // Readings prints and runs candidates and pools those with the same result, the
 // likeliest first.
 func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading, error) {
+	all, err := pool(&question, candidates, run)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	for i := range all {
+		r := &all[i]
+		c := cover(&question, r.Tokens)
+		for _, token := range c.unread {
+			r.Unread = append(r.Unread, question.Tokens[token].Text)
+		}
+		r.Features = featuresOf(&question, r, c)
+	}
+	share(all)
+	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })
+	confide(&question, all)
+	return all, nil
+}
+
+// pool runs candidates and adds up the probability of those with the same result.
+func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	var all []Reading
 	values := question.Input.IRValues()
-	byKey := map[string]int{}
-	bySQL := map[string]int{}
+	byKey, bySQL := map[string]int{}, map[string]int{}
 	for _, c := range candidates {
 		q, err := ir.Parse(c.Tokens, values)
-		if err != nil {
+		if err != nil || degenerate(q) {
 			continue
 		}
 		sql, err := ir.SQL(q, question.Catalog, question.Now)
@@ -91,16 +114,52 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		}
 		all = append(all, Reading{Tokens: c.Tokens, Query: q, SQL: sql, Probability: p, Result: result})
 	}
-	for i := range all {
-		// A query that finds nothing is less likely what was meant.
-		if all[i].Empty {
-			all[i].Probability *= emptyShare
-		}
-		all[i].Confidence = all[i].Probability * question.Answerable
-	}
-	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Probability, a.Probability) })
 	return all, nil
 }
 
-// emptyShare is what the probability of a query that finds nothing counts.
-const emptyShare = 0.3
+// degenerate reports whether a query cannot be meant: it compares a column with itself,
+// or asks for the same thing twice.
+func degenerate(q *ir.Query) bool {
+	for i, e := range q.Items {
+		if pointless(e) || e.Second != nil && sameExpr(e, *e.Second) {
+			return true
+		}
+		for _, before := range q.Items[:i] {
+			if before.Second == nil && e.Second == nil && sameExpr(before, e) {
+				return true
+			}
+		}
+	}
+	if slices.ContainsFunc(q.Where, pointlessCond) {
+		return true
+	}
+	if q.Right == nil {
+		return false
+	}
+	left := *q
+	left.Set, left.Right = "", nil
+	return degenerate(q.Right) || reflect.DeepEqual(&left, q.Right)
+}
+
+// pointless reports whether an expression sets a column against itself.
+func pointless(e ir.Expr) bool {
+	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, pointlessCond) ||
+		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1])
+}
+
+func pointlessCond(c ir.Cond) bool {
+	switch {
+	case pointless(c.Left), c.Sub != nil && degenerate(c.Sub):
+		return true
+	case c.Op == "between" && len(c.Values) == 2:
+		return c.Values[0].Text == c.Values[1].Text
+	}
+	return len(c.Values) == 0 && c.Sub == nil && c.Left.Kind == "column" && c.Column >= 0 && c.Left.Column == c.Column
+}
+
+// sameExpr compares expressions without their conditions and second parts; those that
+// have conditions differ.
+func sameExpr(a, b ir.Expr) bool {
+	return len(a.Conds)+len(b.Conds) == 0 && a.Kind == b.Kind && a.Func == b.Func && a.Distinct == b.Distinct && a.Star == b.Star && a.Column == b.Column &&
+		a.Other == b.Other && a.Op == b.Op && a.Inner == b.Inner
+}

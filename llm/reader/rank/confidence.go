@@ -1,0 +1,134 @@
+package rank
+
+import (
+	_ "embed"
+	"encoding/json"
+	"math"
+
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// Features are what speaks for and against a reading, in the order of [FeatureNames].
+type Features []float64
+
+// FeatureNames name the features by which readings are compared.
+var FeatureNames = []string{"probability", "values left out", "names left out", "words unread", "words weakly read", "operations unmet", "negation unmet",
+	"operations unasked", "empty", "repeated rows", "weak values", "value not in column", "length", "many rows"}
+
+// featuresOf computes the features of a reading.
+func featuresOf(q *Question, r *Reading, c coverage) Features {
+	weak, missing := valuesOf(q, r)
+	return Features{
+		math.Log(max(r.Probability, 1e-6)), upTo(c.values, 3), upTo(c.names, 3), upTo(len(c.unread)-c.names, 4), upTo(c.weak, 4), upTo(c.unmet, 3), is(c.negation),
+		upTo(c.unasked, 3), is(r.Empty), is(r.Repeated), upTo(weak, 3), upTo(missing, 2), float64(len(r.Tokens)) / 10, is(r.Rows > 100),
+	}
+}
+
+func upTo(n, most int) float64 { return float64(min(n, most)) }
+
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// valuesOf counts the values of a query that were not surely meant, and the texts that
+// are compared with a column that does not hold them.
+func valuesOf(q *Question, r *Reading) (weak, missing int) {
+	column := -1
+	for _, t := range r.Tokens {
+		switch t.Class {
+		case ir.ColumnRef:
+			column = t.N
+		case ir.ValueRef:
+			v := q.Input.Values[t.N]
+			if v.How == link.Suggested || v.How == link.Misspelled || v.How == link.PartOfCell {
+				weak++
+			}
+			if v.Kind == ir.TextValue && column >= 0 && len(v.Cells[column]) == 0 {
+				missing++
+			}
+		}
+	}
+	return weak, missing
+}
+
+// Calibration is the weights of features, fitted on questions that the network was not
+// trained on.
+type Calibration struct {
+	// Rank compares readings of one question, in the order of [FeatureNames].
+	Rank []float64 `json:"rank"`
+	// Confidence has a weight for each of [FeatureNames], then those of
+	// [ConfidenceNames], and a constant.
+	Confidence []float64 `json:"confidence"`
+	// Threshold is the least confidence of an answer.
+	Threshold float64 `json:"threshold"`
+}
+
+// ConfidenceNames name what the confidence of the best reading rests on besides its own
+// features.
+var ConfidenceNames = []string{"share", "lead over the second", "answerable"}
+
+//go:embed calibration.json
+var calibrationFile []byte
+
+// calibration is embedded: a file that does not fit would fail every test.
+var calibration = func() (c Calibration) {
+	if err := json.Unmarshal(calibrationFile, &c); err != nil {
+		panic(err)
+	}
+	if len(c.Rank) != len(FeatureNames) || len(c.Confidence) != len(FeatureNames)+len(ConfidenceNames)+1 {
+		panic("rank: the calibration has other features")
+	}
+	return c
+}()
+
+// Threshold is the confidence from which on a reading is an answer.
+func Threshold() float64 { return calibration.Threshold }
+
+// share gives each reading its share of the likelihood of all.
+func share(all []Reading) {
+	highest := math.Inf(-1)
+	for i := range all {
+		all[i].Share = weigh(calibration.Rank, all[i].Features)
+		highest = max(highest, all[i].Share)
+	}
+	sum := 0.0
+	for i := range all {
+		all[i].Share = math.Exp(all[i].Share - highest)
+		sum += all[i].Share
+	}
+	for i := range all {
+		all[i].Share /= sum
+	}
+}
+
+// confide gives each reading its confidence; they are sorted by share.
+func confide(q *Question, all []Reading) {
+	for i := range all {
+		second := 0.0
+		for k := range all {
+			if k != i {
+				second = max(second, all[k].Share)
+			}
+		}
+		x := append(append(Features{}, all[i].Features...), ConfidenceFeatures(all[i].Share, second, q.Answerable)...)
+		all[i].Confidence = 1 / (1 + math.Exp(-weigh(calibration.Confidence, append(x, 1))))
+	}
+}
+
+// ConfidenceFeatures are those of [ConfidenceNames].
+func ConfidenceFeatures(share, second, answerable float64) Features {
+	answerable = min(max(answerable, 1e-4), 1-1e-4)
+	return Features{share, math.Log(max(share, 1e-4)) - math.Log(max(second, 1e-4)), math.Log(answerable / (1 - answerable))}
+}
+
+func weigh(weights []float64, x Features) float64 {
+	sum := 0.0
+	for i, w := range weights {
+		sum += w * x[i]
+	}
+	return sum
+}

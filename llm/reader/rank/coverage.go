@@ -1,0 +1,172 @@
+package rank
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// coverage says what of a question a query reflects.
+type coverage struct {
+	// unread are the tokens of words that nothing of the query has to do with.
+	unread []int
+	// weak counts words that only resemble names in the query, names those that name
+	// something else, and values the values that the query leaves out.
+	weak, names, values int
+	// unmet counts operations that words ask for and the query does not do; unasked
+	// those that it does and no word asks for. negation says that a "not" is among the
+	// unmet.
+	unmet, unasked int
+	negation       bool
+}
+
+// Relations by which a word belongs to an item: those that name it, and weaker ones.
+const (
+	naming     = 1<<link.ExactTable | 1<<link.PartTable | 1<<link.ExactColumn | 1<<link.PartColumn | 1<<link.WordOfValue
+	resembling = 1<<link.Similar | 1<<link.Prefix
+	hinted     = 1<<link.FairlySimilar | 1<<link.Described
+)
+
+// cover compares a question with a query.
+func cover(q *Question, tokens []ir.Token) coverage {
+	var c coverage
+	used := usedItems(q, tokens)
+	keywords := keywordsOf(tokens)
+	for i := range operations {
+		o := &operations[i]
+		switch asked, done := o.asked(q.Tokens), o.done(keywords); {
+		case asked && !done:
+			c.unmet++
+			c.negation = c.negation || o.name == "negation"
+		case done && !asked && (o.name == "average" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
+			c.unasked++
+		}
+	}
+	left := make([]bool, len(q.Input.Values))
+	for i, t := range q.Tokens {
+		if q.silent(t) {
+			continue
+		}
+		switch q.read(i, used, left, keywords) {
+		case notRead:
+			if name := asksFor(t.Lower); name == "" || !met(name, keywords) {
+				c.unread = append(c.unread, i)
+			}
+		case readWeakly:
+			c.weak++
+		case readElsewhere:
+			if name := asksFor(t.Lower); name == "" || !met(name, keywords) {
+				c.names++
+				c.unread = append(c.unread, i)
+			}
+		}
+	}
+	for _, out := range left {
+		if out {
+			c.values++
+		}
+	}
+	return c
+}
+
+func met(name string, keywords map[string]bool) bool {
+	for i := range operations {
+		if operations[i].name == name {
+			return operations[i].done(keywords)
+		}
+	}
+	return false
+}
+
+// usedItems marks the items of the input that a query uses, with the tables of its
+// columns.
+func usedItems(q *Question, tokens []ir.Token) []bool {
+	used := make([]bool, len(q.Input.Items))
+	mark := func(t ir.Token) {
+		if item := q.Input.ItemOf(t); item >= 0 {
+			used[item] = true
+		}
+	}
+	for _, t := range tokens {
+		switch t.Class {
+		case ir.TableRef, ir.ValueRef:
+			mark(t)
+		case ir.ColumnRef:
+			mark(t)
+			mark(ir.Token{Class: ir.TableRef, N: q.Catalog.Columns[t.N].Table})
+			for _, l := range q.Catalog.Links {
+				if l.From == t.N {
+					mark(ir.Token{Class: ir.TableRef, N: q.Catalog.Columns[l.To].Table})
+				}
+			}
+		}
+	}
+	return used
+}
+
+// silent reports whether a token says nothing of what is asked for.
+func (q *Question) silent(t link.Token) bool {
+	r, _ := utf8.DecodeRuneInString(t.Text)
+	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
+		return true
+	}
+	return catalog.Stop[t.Lower] && asksFor(t.Lower) != "negation" || quiet[t.Lower]
+}
+
+// How a word is reflected in a query.
+const (
+	notRead = iota
+	readWeakly
+	readElsewhere
+	read
+)
+
+// read says how a word is reflected, and notes values that are left out. A word that
+// names something that the query leaves out is not reflected by what it only resembles.
+func (q *Question) read(word int, used, left []bool, keywords map[string]bool) int {
+	in := q.Input
+	row := in.Relations[word*len(in.Items) : (word+1)*len(in.Items)]
+	first := in.Question + in.Tables + len(in.Columns)
+	similar, weakly, elsewhere := false, false, false
+	var out []int
+	for item := in.Question; item < first+len(in.Values); item++ {
+		switch bits := row[item]; {
+		case used[item] && bits&naming != 0:
+			return read
+		case item >= first && bits&naming != 0 && in.Values[item-first].How == link.NumberText && keywords["k"+in.Values[item-first].Text]:
+			return read // small numbers are words of the language too
+		case used[item]:
+			similar = similar || bits&resembling != 0
+			weakly = weakly || bits&hinted != 0
+		case bits&naming != 0 && item < first:
+			elsewhere = true
+		case bits&naming != 0 && certain(in.Values[item-first]):
+			elsewhere = true
+			out = append(out, item-first)
+		}
+	}
+	for _, v := range out {
+		left[v] = true
+	}
+	switch {
+	case elsewhere:
+		return readElsewhere
+	case similar:
+		return read
+	case weakly:
+		return readWeakly
+	}
+	return notRead
+}
+
+// certain reports whether a value was surely meant as one.
+func certain(v link.Found) bool {
+	switch v.How {
+	case link.Quoted, link.WholeCell, link.NumberText, link.Period:
+		return true
+	}
+	return false
+}

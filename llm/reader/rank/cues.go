@@ -1,0 +1,103 @@
+package rank
+
+import (
+	"strings"
+
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// operation is something that a query can do, by the words that ask for it.
+type operation struct {
+	name string
+	// words ask for it, and phrases of two words do.
+	words map[string]bool
+	// by are the keywords of the language of which one must be there.
+	by []string
+}
+
+// operations are what questions ask for in words.
+var operations = []operation{
+	op("average", "average averages averaged avg mean typical typically", "avg"),
+	op("share", "percent percentage percentages % share shares proportion fraction pct", "pct pctof share / over ratio growth"),
+	op("negation", "not never without no none nobody neither nor except excluding excludes exclude lacking lack lacks missing isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't won't can't un unpaid",
+		"!= notin notlike isnull except false k0 < <= pct pctof"),
+	op("distinct", "different distinct unique various", "distinct group"),
+	op("grouping", "each per every", "group each"),
+	op("extreme", `most least highest lowest largest smallest biggest maximum minimum max min top bottom best worst first last latest earliest oldest
+		youngest newest longest shortest cheapest fewest greatest heaviest fastest slowest recent recently dearest priciest`, "order limit max min after before each"),
+	op("comparison", "more less fewer greater over above under below exceed exceeds exceeding exceeded higher lower larger smaller older younger than beyond at least", "> < >= <= between less"),
+	op("count", "many count number", "count sum"),
+	op("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
+	op("difference", "difference differ gap minus spread", "less - diff days"),
+	op("total", "total totals sum altogether overall combined", "sum count"),
+}
+
+func op(name, words, by string) operation {
+	o := operation{name: name, words: map[string]bool{}, by: strings.Fields(by)}
+	for _, w := range strings.Fields(words) {
+		o.words[w] = true
+	}
+	return o
+}
+
+// asked reports whether a question has a word that asks for the operation.
+func (o *operation) asked(tokens []link.Token) bool {
+	for _, t := range tokens {
+		if o.words[t.Lower] {
+			return true
+		}
+	}
+	return false
+}
+
+// done reports whether a query does it.
+func (o *operation) done(keywords map[string]bool) bool {
+	for _, w := range o.by {
+		if keywords[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// keywordsOf are the keywords that a query has.
+func keywordsOf(tokens []ir.Token) map[string]bool {
+	all := map[string]bool{}
+	for _, t := range tokens {
+		if t.Class == ir.Keyword {
+			all[ir.Keywords[t.N]] = true
+		}
+	}
+	return all
+}
+
+// asksFor says what a word asks for, "" for nothing.
+func asksFor(word string) string {
+	for i := range operations {
+		if operations[i].words[word] {
+			return operations[i].name
+		}
+	}
+	return ""
+}
+
+// quiet are words that say how a question is put and not what it is about.
+var quiet = func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
+		also just only still yet now then so too very quite really exactly please currently ever both either together among amongst within across during
+		while after before since until till through up down out off against toward towards along via if else because but yes ok okay well
+		data dataset table tables record records row rows entry entries item items thing things value values information info detail details list lists
+		kind kinds sort type result results answer figure figures breakdown overview report broken split grouped group
+		give gives given show shows shown return returns find found tell get gets got got display print select pull compute calculate determine identify
+		provide report describe compare check count have having has had be being been am is are was were do does doing did done make makes made
+		them they he she him her his hers himself themselves one ones other others another same such own what's who's how's where's that's it's there's i'm we've we're
+		many much few several lot lots amount exist exists existing available present recorded registered listed belong belongs contain contains include includes including
+		respectively corresponding associated related regarding concerning named called titled labelled whose whom person people someone anyone everybody everyone
+		time times day days date dates year years month months week weeks quarter quarters hour hours today yesterday
+		'm 's 're 've n't vs versus etc eg ie etc. & and/or`) {
+		all[w] = true
+	}
+	return all
+}()

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/llm/reader/rank"
+	"parley/llm/reader/train/outcome"
+)
+
+// report prints the figures of each set and of all.
+func report(all []outcome.Outcome) {
+	bySet := map[string][]outcome.Outcome{}
+	var sets []string
+	for _, o := range all {
+		set := o.Set
+		if o.Follows {
+			set += " follow-ups"
+		}
+		if bySet[set] == nil {
+			sets = append(sets, set)
+		}
+		bySet[set] = append(bySet[set], o)
+	}
+	slices.Sort(sets)
+	fmt.Printf("%-20s %6s %7s %7s | at %.2f: %7s %9s %12s | %s\n", "", "asked", "right", "of all", rank.Threshold(), "answers", "precision", "of no answer", "p50, p99 with queries")
+	for _, s := range sets {
+		line(s, bySet[s])
+	}
+	line("all", all)
+	curve(all)
+	reliability(all)
+}
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+
+// line prints accuracy, the share that has a right reading at all, and how it does at
+// the threshold; then of how many questions without an answer it answers.
+func line(name string, list []outcome.Outcome) {
+	var asked, right, any, answered, precise, none, answeredNone int
+	var times []time.Duration
+	for i := range list {
+		o := &list[i]
+		times = append(times, o.Took)
+		answers := o.Confidence() >= rank.Threshold()
+		if answers {
+			answered++
+			if o.Right() {
+				precise++
+			}
+		}
+		if o.None {
+			none++
+			if answers {
+				answeredNone++
+			}
+			continue
+		}
+		asked++
+		if o.Right() {
+			right++
+		}
+		if o.Any() {
+			any++
+		}
+	}
+	slices.Sort(times)
+	fmt.Printf("%-20s %6d %5.1f %% %5.1f %% | %12.1f %% %7.1f %% %5d of %3d | %v %v\n", name, asked, percent(right, asked), percent(any, asked), percent(answered, len(list)),
+		percent(precise, answered), answeredNone, none, times[len(times)/2].Round(time.Millisecond), times[len(times)*99/100].Round(time.Millisecond))
+}
+
+// curve prints precision and coverage at some confidences.
+func curve(list []outcome.Outcome) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b outcome.Outcome) int { return cmp.Compare(b.Confidence(), a.Confidence()) })
+	right, next := 0, 10
+	for i := range list {
+		if list[i].Right() {
+			right++
+		}
+		if (i+1)*100 >= next*len(list) {
+			fmt.Printf("   answers %3d %%: precision %.1f %% at %.3f\n", next, percent(right, i+1), list[i].Confidence())
+			next += 10
+		}
+	}
+}
+
+// reliability prints the share that is right in ten bins of confidence.
+func reliability(list []outcome.Outcome) {
+	var asked, right [10]int
+	for i := range list {
+		bin := min(int(list[i].Confidence()*10), 9)
+		asked[bin]++
+		if list[i].Right() {
+			right[bin]++
+		}
+	}
+	for bin := range asked {
+		fmt.Printf("   confidence %.1f to %.1f: %4d asked, %5.1f %% right\n", float64(bin)/10, float64(bin+1)/10, asked[bin], percent(right[bin], asked[bin]))
+	}
+}

@@ -1,0 +1,45 @@
+// Package outcome has what became of questions that were asked to measure the reader.
+package outcome
+
+import "time"
+
+// Outcome is a question with its readings, the best first.
+type Outcome struct {
+	Set, Database, Question string
+	// None says that the data holds no answer.
+	None       bool `json:",omitempty"`
+	Follows    bool `json:",omitempty"`
+	Answerable float64
+	Readings   []Reading
+	Took       time.Duration
+}
+
+// Reading is one way to read a question.
+type Reading struct {
+	Right      bool
+	Confidence float64
+	Features   []float64
+	SQL        string   `json:",omitempty"`
+	Unread     []string `json:",omitempty"`
+}
+
+// Right reports whether the best reading is right.
+func (o *Outcome) Right() bool { return len(o.Readings) > 0 && o.Readings[0].Right }
+
+// Any reports whether some reading is right.
+func (o *Outcome) Any() bool {
+	for _, r := range o.Readings {
+		if r.Right {
+			return true
+		}
+	}
+	return false
+}
+
+// Confidence is that of the best reading, 0 where there is none.
+func (o *Outcome) Confidence() float64 {
+	if len(o.Readings) == 0 {
+		return 0
+	}
+	return o.Readings[0].Confidence
+}
