@@ -61,7 +61,27 @@ func (s *source) real() []item {
 	byQuestion := map[string]*item{}
 	var all []item
 	for i := range s.examples {
-		e := &s.examples[i]
+		all = append(all, s.items(s.examples[i:i+1], byQuestion)...)
+	}
+	return all
+}
+
+// again gives the items of a database's examples with other values.
+func (s *source) again(rng *rand.Rand) []item {
+	var others []dataset.Example
+	for i := range s.examples {
+		if e, ok := otherValues(s.examples[i], s.cat, rng); ok {
+			others = append(others, e)
+		}
+	}
+	return s.items(others, map[string]*item{})
+}
+
+// items reads examples. byQuestion has those before, which they may go on from.
+func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) []item {
+	var all []item
+	for i := range examples {
+		e := &examples[i]
 		one := item{question: e.Question, none: e.IR == ""}
 		if !one.none {
 			q, err := e.Query()

@@ -34,6 +34,7 @@ type source struct {
 	name     string
 	number   int
 	examples []dataset.Example
+	profiles []*catalog.Profile
 	cat      *catalog.Catalog
 }
 
@@ -138,7 +139,7 @@ func load(data string) ([]source, error) {
 	errs := make([]error, len(sources))
 	each(len(sources), func(i int) {
 		sources[i].number = i
-		sources[i].cat, _, errs[i] = dataset.Catalog(filepath.Join(data, sources[i].name))
+		sources[i].cat, sources[i].profiles, errs[i] = dataset.Catalog(filepath.Join(data, sources[i].name))
 	})
 	for _, err := range errs {
 		if err != nil {

@@ -43,6 +43,17 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			all = append(all, r)
 		}
 	}
+	var wider []*catalog.Catalog
+	if part == dataset.Train && !strings.HasPrefix(s.name, "wtq/") {
+		for range 3 {
+			if cat := beside(s, sources, rng); cat != nil {
+				wider = append(wider, cat)
+			}
+		}
+		for _, one := range s.again(rng) {
+			add(one, s.cat)
+		}
+	}
 	for _, one := range s.real() {
 		if part != dataset.Train {
 			add(one, s.cat)
@@ -50,6 +61,9 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		}
 		for _, v := range variants(one, rng) {
 			add(v, s.cat)
+		}
+		if len(wider) > 0 && rng.Float64() < 0.5 {
+			add(one, wider[rng.IntN(len(wider))])
 		}
 		if one.none || one.before != nil {
 			continue

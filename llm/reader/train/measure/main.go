@@ -4,7 +4,9 @@
 //	measure WEIGHTS PART DIR[=SET]...
 //
 // PART is train, dev, validation or all. With RESULTS=FILE it writes a line for each
-// question, which calibrate reads; of validation questions without their text.
+// question, which calibrate reads; of validation questions without their text. With
+// EXAMPLES=FILE it writes the right readings of training questions, as examples to
+// train on again.
 package main
 
 import (
@@ -12,6 +14,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,9 +35,11 @@ func main() {
 	}
 	all := askAll(n, jobsOf(os.Args[2], os.Args[3:]))
 	report(all)
-	if path := os.Getenv("RESULTS"); path != "" {
-		if err := write(path, all); err != nil {
-			log.Fatal(err)
+	for variable, write := range map[string]func(*json.Encoder, *outcome.Outcome) error{"RESULTS": writeResult, "EXAMPLES": writeExample} {
+		if path := os.Getenv(variable); path != "" {
+			if err := writeAll(path, all, write); err != nil {
+				log.Fatal(err)
+			}
 		}
 	}
 }
@@ -87,22 +92,46 @@ func askAll(n *net.Net, jobs []job) []outcome.Outcome {
 	return all
 }
 
-func write(path string, all []outcome.Outcome) error {
+func writeAll(path string, all []outcome.Outcome, write func(*json.Encoder, *outcome.Outcome) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	e := json.NewEncoder(f)
-	for _, o := range all {
-		if dataset.Part(o.Set+"/"+o.Database) == dataset.Validation {
-			o.Question = ""
-			for i := range o.Readings {
-				o.Readings[i].SQL = ""
-			}
-		}
-		if err := e.Encode(o); err != nil {
+	for i := range all {
+		if err := write(e, &all[i]); err != nil {
 			return err
 		}
 	}
 	return f.Close()
+}
+
+// writeResult writes an outcome, without texts where nobody is to read them.
+func writeResult(e *json.Encoder, o *outcome.Outcome) error {
+	shown := *o
+	if dataset.Part(o.Set+"/"+o.Database) == dataset.Validation {
+		shown.Question, shown.Readings = "", slices.Clone(o.Readings)
+		for i := range shown.Readings {
+			shown.Readings[i].SQL, shown.Readings[i].Unread = "", nil
+		}
+	}
+	return e.Encode(shown)
+}
+
+// writeExample writes the first right reading of a training question.
+func writeExample(e *json.Encoder, o *outcome.Outcome) error {
+	name := o.Set + "/" + o.Database
+	if dataset.Part(name) != dataset.Train || o.Follows {
+		return nil
+	}
+	for _, r := range o.Readings {
+		if r.Right {
+			example, err := dataset.NewExample(name, o.Question, nil, r.Query)
+			if err != nil {
+				return nil // not every reading can be written down
+			}
+			return e.Encode(example)
+		}
+	}
+	return nil
 }

@@ -1,7 +1,11 @@
 // Package outcome has what became of questions that were asked to measure the reader.
 package outcome
 
-import "time"
+import (
+	"time"
+
+	"parley/llm/reader/ir"
+)
 
 // Outcome is a question with its readings, the best first.
 type Outcome struct {
@@ -19,8 +23,9 @@ type Reading struct {
 	Right      bool
 	Confidence float64
 	Features   []float64
-	SQL        string   `json:",omitempty"`
-	Unread     []string `json:",omitempty"`
+	SQL        string    `json:",omitempty"`
+	Unread     []string  `json:",omitempty"`
+	Query      *ir.Query `json:"-"`
 }
 
 // Right reports whether the best reading is right.
