@@ -103,3 +103,19 @@ func TestNear(t *testing.T) {
 		}
 	}
 }
+
+func TestSpoken(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"order_date": "order date", "orderDate": "order date", "customerID": "customer ID", "GDP": "GDP", "Größe (cm)": "Größe (cm)", "_": "_", "a\nb": "a b",
+	} {
+		if got := catalog.Spoken(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"city": "cities", "day": "days", "status": "statuses", "orders": "orders", "box": "boxes", "order item": "order items", "": ""} {
+		if got := catalog.Plural(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

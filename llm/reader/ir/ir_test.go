@@ -222,6 +222,9 @@ func FuzzParse(f *testing.F) {
 		q, err := ir.Parse(tokens, []ir.Value{{Text: "x"}, {Kind: ir.NumberValue, Text: "1"}})
 		if err == nil {
 			_, _ = ir.SQL(q, cat, now)
+			if ir.Words(q, cat) == "" {
+				t.Errorf("%s has no words", text)
+			}
 		}
 	})
 }

@@ -1,0 +1,47 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Spoken gives a name as people write it: order_date and orderDate are order date.
+func Spoken(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if unicode.IsSpace(r) || r == '_' || unicode.IsControl(r) {
+			b.WriteByte(' ')
+			continue
+		}
+		camel := i > 0 && unicode.IsUpper(r) && unicode.IsLower(runes[i-1])
+		if camel {
+			b.WriteByte(' ')
+			if i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+				r = unicode.ToLower(r)
+			}
+		}
+		b.WriteRune(r)
+	}
+	if text := strings.Join(strings.Fields(b.String()), " "); text != "" {
+		return text
+	}
+	return name
+}
+
+// Plural gives the last word of a name in the plural, where it is not in it already.
+func Plural(name string) string {
+	lower := strings.ToLower(name)
+	end := func(suffixes ...string) bool { return hasAnySuffix(lower, suffixes...) }
+	switch {
+	case end("ay", "ey", "oy", "uy"):
+		return name + "s"
+	case end("y"):
+		return name[:len(name)-1] + "ies"
+	case end("us", "ss", "x", "ch", "sh"):
+		return name + "es"
+	case lower == "", end("s", "people", "children", "men", "data", "staff", ")", "%"):
+		return name
+	}
+	return name + "s"
+}

@@ -1,0 +1,295 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+// Words says in plain English what a query does: "average amount of orders per
+// country, only those with channel “web”, in 2025, highest first, the first 5".
+func Words(q *Query, cat *catalog.Catalog) string {
+	s := &speaker{cat: cat, main: -1}
+	s.main = s.mainTable(q)
+	return s.query(q)
+}
+
+// speaker says one query; queries within it have speakers of their own.
+type speaker struct {
+	cat *catalog.Catalog
+	// main is the table whose rows are meant by "those"; -1 for none.
+	main int
+}
+
+// phrase is something with the table that it is of, -1 for none.
+type phrase struct {
+	text  string
+	table int
+}
+
+// mainTable is the table that a query is about: that of its first aggregate, or else
+// of the first thing that it names.
+func (s *speaker) mainTable(q *Query) int {
+	first := func(e Expr) int {
+		table := -1
+		eachColumn(e, func(c int) {
+			if c >= 0 && table < 0 {
+				table = s.cat.Columns[c].Table
+			}
+		})
+		return table
+	}
+	var tables []int
+	for _, e := range q.Items {
+		if isAggregate(e) && (e.Star || e.Kind == "pct") {
+			tables = append(tables, q.From...)
+		}
+		if isAggregate(e) {
+			tables = append(tables, first(e))
+		}
+	}
+	for _, e := range q.Items {
+		tables = append(tables, first(e))
+	}
+	tables = append(tables, q.From...)
+	for _, c := range q.Where {
+		tables = append(tables, first(c.Left))
+	}
+	for _, t := range tables {
+		if t >= 0 {
+			return t
+		}
+	}
+	return -1
+}
+
+func (s *speaker) query(q *Query) string {
+	parts := []string{s.shown(q)}
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	add(s.linked(q))
+	for _, text := range s.where(q.Where) {
+		add(text)
+	}
+	add(s.having(q))
+	add(s.order(q))
+	add(s.limit(q))
+	text := strings.Join(parts, ", ")
+	if q.Set == "" {
+		return text
+	}
+	how := map[string]string{"union": "together with", "intersect": "but only what is also among", "except": "but without"}
+	return text + "; " + how[q.Set] + ": " + Words(q.Right, s.cat)
+}
+
+// shown says what a query shows, and for each of what.
+func (s *speaker) shown(q *Query) string {
+	var all, figures []phrase
+	for _, e := range q.Items {
+		all = append(all, s.expr(e))
+		if isAggregate(e) || e.Kind == "*" || e.Kind == "rowid" {
+			figures = append(figures, s.expr(e))
+		}
+	}
+	keys := s.keys(q)
+	if slices.ContainsFunc(q.Items, isAggregate) {
+		text := list(s.named(figures))
+		if len(keys) > 0 {
+			text += " per " + list(keys)
+		}
+		return text
+	}
+	text := list(s.named(all))
+	if q.Distinct || len(keys) > 0 {
+		text = "each different " + text
+	}
+	var unseen []string
+	for _, e := range q.Group {
+		if !slices.ContainsFunc(q.Items, func(i Expr) bool { return sameExpr(i, e) }) {
+			unseen = append(unseen, s.left(e))
+		}
+	}
+	if len(unseen) > 0 {
+		text += " for each " + list(unseen)
+	}
+	return text
+}
+
+// keys says what a query groups by: what it says, and what it shows beside figures.
+func (s *speaker) keys(q *Query) []string {
+	if len(q.Group) == 0 && !aggregated(q) {
+		return nil
+	}
+	var keys []string
+	add := func(e Expr) {
+		if text := s.left(e); !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.Contains(keys, text) {
+			keys = append(keys, text)
+		}
+	}
+	for _, e := range q.Group {
+		add(e)
+	}
+	for _, e := range q.Items {
+		add(e)
+	}
+	return keys
+}
+
+func sameExpr(a, b Expr) bool {
+	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Other == b.Other && a.Op == b.Op
+}
+
+// named adds the tables to phrases: once for several that are of the same one.
+func (s *speaker) named(all []phrase) []string {
+	texts := make([]string, len(all))
+	for i, p := range all {
+		texts[i] = p.text
+		if p.table >= 0 && (i+1 == len(all) || all[i+1].table != p.table) {
+			texts[i] = s.of(p)
+		}
+	}
+	return texts
+}
+
+// of says a phrase with its table.
+func (s *speaker) of(p phrase) string {
+	if p.table < 0 {
+		return p.text
+	}
+	return p.text + " of " + s.table(p.table)
+}
+
+// linked says which tables a query joins without naming a column of them, and by
+// which link.
+func (s *speaker) linked(q *Query) string {
+	var tables []string
+	named := map[int]bool{s.main: true}
+	shown(q, func(c int) {
+		if c >= 0 {
+			named[s.cat.Columns[c].Table] = true
+		}
+	})
+	for _, t := range q.From {
+		if !named[t] {
+			named[t] = true
+			tables = append(tables, s.table(t))
+		}
+	}
+	var text string
+	if len(tables) > 0 {
+		text = "only those linked to " + list(tables)
+	}
+	switch {
+	case q.Via < 0:
+		return text
+	case text == "":
+		return "linked by " + s.column(q.Via)
+	}
+	return text + " by " + s.column(q.Via)
+}
+
+// having says which groups remain.
+func (s *speaker) having(q *Query) string {
+	if len(q.Having) == 0 {
+		return ""
+	}
+	all := make([]term, len(q.Having))
+	for i, c := range q.Having {
+		all[i] = term{conds: []Cond{c}, or: c.Or}
+	}
+	text, keys := s.terms(all), s.keys(q)
+	switch len(keys) {
+	case 0:
+		return "only if there are those " + text
+	case 1:
+		return "only " + catalog.Plural(keys[0]) + " " + text
+	}
+	return "only combinations of " + list(keys) + " " + text
+}
+
+// order says how rows are sorted.
+func (s *speaker) order(q *Query) string {
+	var figures []Expr
+	for _, e := range q.Items {
+		if isAggregate(e) {
+			figures = append(figures, e)
+		}
+	}
+	var keys []string
+	for _, o := range q.Order {
+		direction := s.direction(o)
+		switch {
+		case o.By.Kind == "rowid":
+			keys = append(keys, direction)
+		case len(q.Order) == 1 && len(figures) == 1 && isAggregate(o.By) && s.of(s.expr(o.By)) == s.of(s.expr(figures[0])):
+			return direction
+		default:
+			keys = append(keys, "by "+s.left(o.By)+", "+direction)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return "sorted " + strings.Join(keys, ", then ")
+}
+
+// direction says what comes first.
+func (s *speaker) direction(o Sort) string {
+	words := [2]string{"lowest first", "highest first"}
+	switch kind := s.kind(o.By); {
+	case o.By.Kind == "rowid":
+		words = [2]string{"as in the table", "from the end of the table"}
+	case kind == catalog.Date:
+		words = [2]string{"earliest first", "latest first"}
+	case kind == catalog.Text:
+		words = [2]string{"A to Z", "Z to A"}
+	}
+	if o.Desc {
+		return words[1]
+	}
+	return words[0]
+}
+
+// kind is what the values of an expression are.
+func (s *speaker) kind(e Expr) catalog.Kind {
+	switch {
+	case e.Kind == "part" && e.Func != "year" && e.Func != "decade" && e.Func != "hour" && e.Func != "monthof" && e.Func != "weekday":
+		return catalog.Date
+	case e.Kind == "part" && (e.Func == "monthof" || e.Func == "weekday"):
+		return catalog.Text
+	case e.Kind == "part" || e.Inner != "" || e.Op != "" || e.Outer != "" || e.Column < 0:
+		return catalog.Number
+	case e.Kind == "column" || e.Kind == "agg" && (e.Func == "min" || e.Func == "max"):
+		return s.cat.Columns[e.Column].Kind
+	}
+	return catalog.Number
+}
+
+func (s *speaker) limit(q *Query) string {
+	if q.Limit == 0 {
+		return ""
+	}
+	text := "only the first"
+	if q.Limit > 1 {
+		text = fmt.Sprintf("the first %d", q.Limit)
+	}
+	if q.Each != nil {
+		text += " for each " + s.left(*q.Each)
+	}
+	return text
+}
+
+// list joins texts with commas and an "and".
+func list(texts []string) string { return joined(texts, "and") }
+
+func joined(texts []string, last string) string {
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:len(texts)-1], ", ") + " " + last + " " + texts[len(texts)-1]
+}

@@ -1,0 +1,170 @@
+package ir
+
+import (
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+func (s *speaker) table(t int) string { return catalog.Spoken(s.cat.Tables[t].Name) }
+
+// column says a column, with its table where others have one of the same name.
+func (s *speaker) column(c int) string {
+	column := &s.cat.Columns[c]
+	name := catalog.Spoken(column.Name)
+	if column.Table == s.main {
+		return name
+	}
+	for i := range s.cat.Columns {
+		if i != c && strings.EqualFold(s.cat.Columns[i].Name, column.Name) {
+			return name + " of " + s.table(column.Table)
+		}
+	}
+	return name
+}
+
+// bare says a column without its table.
+func (s *speaker) bare(c int) string { return catalog.Spoken(s.cat.Columns[c].Name) }
+
+// onlyDate reports whether a column is the only one with dates in the main table, so
+// that it need not be named.
+func (s *speaker) onlyDate(c int) bool {
+	if s.cat.Columns[c].Table != s.main || s.cat.Columns[c].Kind != catalog.Date {
+		return false
+	}
+	for _, other := range s.cat.Tables[s.main].Columns {
+		if other != c && s.cat.Columns[other].Kind == catalog.Date {
+			return false
+		}
+	}
+	return true
+}
+
+// left says an expression by which rows are grouped, sorted or chosen.
+func (s *speaker) left(e Expr) string {
+	if isAggregate(e) {
+		return s.of(s.expr(e))
+	}
+	switch {
+	case e.Kind == "*":
+		return "all columns"
+	case e.Kind == "rowid":
+		return "row number"
+	case e.Kind == "part" && s.onlyDate(e.Column):
+		return partWords[e.Func]
+	}
+	return s.value(e, s.column)
+}
+
+// partWords say periods of a date.
+var partWords = map[string]string{
+	"year": "year", "quarter": "quarter", "month": "month", "week": "week", "day": "day",
+	"monthof": "calendar month", "weekday": "weekday", "hour": "hour of the day", "decade": "decade",
+}
+
+var arithWords = map[string]string{"plus": " plus ", "less": " minus ", "times": " times ", "over": " divided by "}
+
+// value says what an expression has for one row.
+func (s *speaker) value(e Expr, column func(int) string) string {
+	kind := e.Kind
+	if e.Inner != "" {
+		kind = e.Inner
+	}
+	switch kind {
+	case "days":
+		return "days from " + column(e.Column) + " to " + column(e.Other)
+	case "age":
+		return "years since " + column(e.Column)
+	case "part":
+		return partWords[e.Func] + " of " + column(e.Column)
+	}
+	if e.Op == "" {
+		return column(e.Column)
+	}
+	return column(e.Column) + arithWords[e.Op] + column(e.Other)
+}
+
+// measure says the value of an expression with its table; with both where it has two.
+func (s *speaker) measure(e Expr) phrase {
+	table := s.cat.Columns[e.Column].Table
+	if e.Other < 0 || s.cat.Columns[e.Other].Table == table {
+		return phrase{s.value(e, s.bare), table}
+	}
+	return phrase{s.value(e, func(c int) string { return s.of(phrase{s.bare(c), s.cat.Columns[c].Table}) }), -1}
+}
+
+// expr says an expression that is shown.
+func (s *speaker) expr(e Expr) phrase {
+	switch e.Kind {
+	case "*":
+		return phrase{"all columns", s.main}
+	case "rowid":
+		return phrase{"row number", s.main}
+	case "agg":
+		if e.Outer == "" {
+			return s.agg(e)
+		}
+		sign := map[string]string{"+": " plus ", "-": " minus ", "/": " divided by "}[e.Outer]
+		return phrase{s.of(s.agg(e)) + sign + s.of(s.agg(*e.Second)), -1}
+	case "pct":
+		return phrase{"percentage of " + s.rows() + " " + s.cond(e.Conds[0]), -1}
+	case "pctof":
+		return phrase{"percentage of " + s.of(s.agg(e)) + " that comes from those " + s.cond(e.Conds[0]), -1}
+	case "share":
+		return phrase{s.of(s.agg(e)) + " as a percentage of all", -1}
+	case "ratio":
+		return phrase{s.of(s.agg(e)) + " " + s.cond(e.Conds[0]) + " divided by that " + s.cond(e.Conds[1]), -1}
+	case "diff":
+		return phrase{s.of(s.agg(e)) + " " + s.cond(e.Conds[0]) + " minus that " + s.cond(e.Conds[1]), -1}
+	case "growth":
+		return phrase{"change in percent of " + s.of(s.agg(e)) + " from those " + s.cond(e.Conds[0]) + " to those " + s.cond(e.Conds[1]), -1}
+	}
+	return s.measure(e)
+}
+
+// rows says what the rows are.
+func (s *speaker) rows() string {
+	if s.main < 0 {
+		return "rows"
+	}
+	return s.table(s.main)
+}
+
+// agg says an aggregate.
+func (s *speaker) agg(e Expr) phrase {
+	if e.Star {
+		return phrase{"number of " + s.rows(), -1}
+	}
+	table := s.cat.Columns[e.Column].Table
+	what := s.measure(Expr{Column: e.Column, Other: e.Other, Op: e.Op, Inner: e.Inner})
+	switch {
+	case e.Func == "count" && e.Distinct:
+		what.text = "number of different " + catalog.Plural(what.text)
+	case e.Func == "count" && s.cat.Tables[table].Key == e.Column:
+		return phrase{"number of " + s.table(table), -1}
+	case e.Func == "count":
+		return phrase{"number of " + s.table(table) + " with a known " + what.text, -1}
+	case e.Func == "sum":
+		what.text = "total " + what.text
+	case e.Func == "avg":
+		what.text = "average " + what.text
+	default:
+		what.text = s.extreme(e) + " " + what.text
+	}
+	return what
+}
+
+// extreme says the least or greatest of what a column holds.
+func (s *speaker) extreme(e Expr) string {
+	words := [2]string{"lowest", "highest"}
+	switch s.kind(Expr{Kind: "column", Column: e.Column, Op: e.Op, Inner: e.Inner}) {
+	case catalog.Date:
+		words = [2]string{"earliest", "latest"}
+	case catalog.Text:
+		words = [2]string{"alphabetically first", "alphabetically last"}
+	}
+	if e.Func == "min" {
+		return words[0]
+	}
+	return words[1]
+}

@@ -1,0 +1,176 @@
+package ir
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/llm/reader/catalog"
+)
+
+// Limits of what is said of values.
+const (
+	spokenCells = 3
+	spokenValue = 80
+)
+
+// compare says a comparison with values, by what the left side holds.
+func (s *speaker) compare(lead string, c Cond) (string, string) {
+	if len(c.Values) == 0 {
+		return lead, c.Op
+	}
+	v := c.Values[0]
+	plain := c.Left.Kind == "column" && c.Left.Op == ""
+	switch {
+	case strings.Contains(c.Op, "like"):
+	case plain && v.From != "" && s.cat.Columns[c.Left.Column].Kind == catalog.Date, v.Kind == TodayValue:
+		if s.isPeriod(c) {
+			lead = ""
+		}
+		return lead, s.compareDate(c)
+	case v.Kind == BoolValue:
+		yes := catalog.Affirmative[v.Text] != (c.Op == "!=")
+		return lead, map[bool]string{true: "“yes”", false: "“no”"}[yes]
+	}
+	switch c.Op {
+	case "like":
+		return lead, "containing " + quote(v.Text)
+	case "likepre":
+		return lead, "starting with " + quote(v.Text)
+	case "likesuf":
+		return lead, "ending in " + quote(v.Text)
+	case "notlike":
+		return lead, "not containing " + quote(v.Text)
+	case "between":
+		if len(c.Values) > 1 {
+			return lead, "from " + s.constant(c, v) + " to " + s.constant(c, c.Values[1])
+		}
+	case "=":
+		return lead, s.equal(c, v)
+	case "!=":
+		return lead, "not " + s.equal(c, v)
+	}
+	return lead, s.comparison(c) + " " + s.constant(c, v)
+}
+
+// equal says a value that a cell must have, and the cells that it stands for.
+func (s *speaker) equal(c Cond, v Value) string {
+	if c.Left.Kind != "column" || c.Left.Op != "" {
+		return s.constant(c, v)
+	}
+	cells := v.Cells[c.Left.Column]
+	switch kind := s.cat.Columns[c.Left.Column].Kind; {
+	case len(cells) > 0 && (kind == catalog.Text || !s.cat.Columns[c.Left.Column].Native):
+		texts := make([]string, 0, spokenCells)
+		for _, cell := range cells[:min(len(cells), spokenCells)] {
+			texts = append(texts, quote(cell))
+		}
+		if more := len(cells) - spokenCells; more > 0 {
+			return strings.Join(texts, ", ") + fmt.Sprintf(" or %d more", more)
+		}
+		return joined(texts, "or")
+	case kind == catalog.Text && v.Kind == TextValue && !v.Exact:
+		return "containing " + quote(v.Text)
+	}
+	return s.constant(c, v)
+}
+
+// constant says a value: numbers as they are, months and weekdays by name, others
+// quoted.
+func (s *speaker) constant(c Cond, v Value) string {
+	n, err := strconv.Atoi(v.Text)
+	switch {
+	case err != nil || v.Kind == TextValue && c.Left.Kind == "column":
+	case v.Kind == MonthValue || c.Left.Func == "month" || c.Left.Func == "monthof":
+		if n >= 1 && n <= 12 {
+			return time.Month(n).String()
+		}
+	case v.Kind == WeekdayValue || c.Left.Func == "weekday":
+		if n >= 1 && n <= 7 {
+			return time.Weekday(n % 7).String()
+		}
+	}
+	if v.Kind == NumberValue {
+		return v.Text
+	}
+	return quote(v.Text)
+}
+
+// quote puts a value in quotation marks, on one line and of a bearable length.
+func quote(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if letters := []rune(text); len(letters) > spokenValue {
+		text = string(letters[:spokenValue-1]) + "…"
+	}
+	return "“" + text + "”"
+}
+
+// compareDate says a comparison with a period, both ends of which count as its days.
+func (s *speaker) compareDate(c Cond) string {
+	v := c.Values[0]
+	in, name := period(v)
+	first, last := ends(v)
+	on := strings.Replace(in, "from", "on", 1)
+	switch c.Op {
+	case "=":
+		return in + name
+	case "!=":
+		return "not " + in + name
+	case ">":
+		return "after " + last
+	case ">=":
+		return on + first + " or later"
+	case "<":
+		return "before " + first
+	case "<=":
+		return on + last + " or earlier"
+	case "between":
+		if len(c.Values) > 1 {
+			_, to := ends(c.Values[1])
+			return "from " + first + " to " + to
+		}
+	}
+	return c.Op + " " + name
+}
+
+// ends says where a period begins and ends: its name, where it has one.
+func ends(v Value) (first, last string) {
+	in, name := period(v)
+	if in != "from " {
+		return name, name
+	}
+	first, last, _ = strings.Cut(name, " to ")
+	return first, last
+}
+
+const spokenDay = "2 January 2006"
+
+// period says a span of time with the word before it: "in " and "March 2025".
+func period(v Value) (in, name string) {
+	if v.Kind == TodayValue {
+		return "", "today"
+	}
+	from, err1 := time.Parse(time.DateOnly, v.From)
+	to, err2 := time.Parse(time.DateOnly, v.To)
+	if err1 != nil || err2 != nil || !to.After(from) {
+		return "in ", quote(v.Text)
+	}
+	year, month := from.Year(), from.Month()
+	quarters := [4]string{"first", "second", "third", "fourth"}
+	switch {
+	case to.Equal(from.AddDate(0, 0, 1)):
+		return "on ", from.Format(spokenDay)
+	case from.Day() != 1:
+	case to.Equal(from.AddDate(0, 1, 0)):
+		return "in ", from.Format("January 2006")
+	case to.Equal(from.AddDate(0, 3, 0)) && month%3 == 1:
+		return "in ", fmt.Sprintf("the %s quarter of %d", quarters[month/3], year)
+	case month != time.January:
+	case to.Equal(from.AddDate(1, 0, 0)):
+		return "in ", strconv.Itoa(year)
+	case to.Equal(from.AddDate(10, 0, 0)) && year%10 == 0:
+		return "in ", fmt.Sprintf("the %ds", year)
+	}
+	return "from ", from.Format(spokenDay) + " to " + to.AddDate(0, 0, -1).Format(spokenDay)
+}

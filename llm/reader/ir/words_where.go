@@ -1,0 +1,163 @@
+package ir
+
+import (
+	"slices"
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
+
+// where says the conditions of a query. Periods of the only date are said apart.
+func (s *speaker) where(conds []Cond) []string {
+	if len(conds) == 0 {
+		return nil
+	}
+	all := terms(conds)
+	if slices.ContainsFunc(all, func(t term) bool { return t.or }) {
+		return []string{"only those " + s.terms(all)}
+	}
+	var rest []term
+	var periods []string
+	for _, t := range all {
+		if s.isPeriod(t.conds[0]) {
+			periods = append(periods, s.term(t))
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(rest) == 0 {
+		return periods
+	}
+	return append([]string{"only those " + s.terms(rest)}, periods...)
+}
+
+// isPeriod reports whether a condition compares the only date of the main table with a
+// period.
+func (s *speaker) isPeriod(c Cond) bool {
+	return c.Left.Kind == "column" && c.Left.Op == "" && s.onlyDate(c.Left.Column) &&
+		len(c.Values) > 0 && !strings.Contains(c.Op, "like") && (c.Values[0].From != "" || c.Values[0].Kind == TodayValue)
+}
+
+// terms says conditions: all of those between two ORs must hold.
+func (s *speaker) terms(all []term) string {
+	var groups []string
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && !all[end].or {
+			end++
+		}
+		var texts []string
+		for _, t := range all[start:end] {
+			texts = append(texts, s.term(t))
+		}
+		for i := len(texts) - 1; i > 0; i-- {
+			if strings.HasPrefix(texts[i-1], "with ") {
+				texts[i] = strings.TrimPrefix(texts[i], "with ")
+			}
+		}
+		groups = append(groups, list(texts))
+		start = end
+	}
+	return strings.Join(groups, ", or ")
+}
+
+// term says conditions on one column of which any must hold: "with channel “web” or
+// “store”".
+func (s *speaker) term(t term) string {
+	first, _ := s.parts(t.conds[0])
+	var tests, whole []string
+	for _, c := range t.conds {
+		lead, test := s.parts(c)
+		if lead == first {
+			tests = append(tests, test)
+		}
+		whole = append(whole, s.cond(c))
+	}
+	if first == "" || len(tests) < len(whole) {
+		return joined(whole, "or")
+	}
+	return first + " " + joined(tests, "or")
+}
+
+// cond says one condition.
+func (s *speaker) cond(c Cond) string {
+	lead, test := s.parts(c)
+	return strings.TrimSpace(lead + " " + test)
+}
+
+// parts says a condition as what is compared and how.
+func (s *speaker) parts(c Cond) (lead, test string) {
+	switch c.Op {
+	case "isnull":
+		return "", "without a known " + s.left(c.Left)
+	case "notnull":
+		return "", "with a known " + s.left(c.Left)
+	case "in", "notin":
+		return s.among(c)
+	case "after", "before":
+		return "", "right " + c.Op + " the one " + s.cond(Cond{Left: c.Left, Op: "=", Values: c.Values, Column: -1})
+	}
+	lead = "with " + s.left(c.Left)
+	switch {
+	case c.Sub != nil:
+		return lead, s.comparison(c) + " " + s.sub(c.Sub)
+	case c.Column >= 0:
+		return lead, s.comparison(c) + " " + s.column(c.Column)
+	}
+	return s.compare(lead, c)
+}
+
+// sub says a query within another: in parentheses where it is not a plain figure.
+func (s *speaker) sub(q *Query) string {
+	text := Words(q, s.cat)
+	if len(q.Where)+len(q.Group)+len(q.Having)+len(q.Order)+len(q.Items)+q.Limit == 1 && q.Set == "" && q.Via < 0 && len(q.From) < 2 {
+		return "the " + text
+	}
+	return "(" + text + ")"
+}
+
+// among says that a value is one of those of another query. Where a link leads from one
+// to the other, that is to have rows of the other table or not.
+func (s *speaker) among(c Cond) (lead, test string) {
+	q, not := c.Sub, c.Op == "notin"
+	if s.followsLink(c) {
+		inner := &speaker{cat: s.cat, main: s.cat.Columns[q.Items[0].Column].Table}
+		text := "with " + inner.rows()
+		if not {
+			text = "without " + inner.rows()
+		}
+		if where := inner.where(q.Where); len(where) > 0 {
+			text += " (" + strings.Join(where, ", ") + ")"
+		}
+		return "", text
+	}
+	lead = "with " + s.left(c.Left)
+	if not {
+		return lead, "not among " + s.sub(q)
+	}
+	return lead, "among " + s.sub(q)
+}
+
+// followsLink reports whether a condition says no more than that rows of another table
+// refer to this one.
+func (s *speaker) followsLink(c Cond) bool {
+	q := c.Sub
+	if c.Left.Kind != "column" || c.Left.Op != "" || s.cat.Columns[c.Left.Column].Table != s.main ||
+		len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Items[0].Op != "" ||
+		len(q.Group)+len(q.Having)+len(q.Order)+len(q.From)+q.Limit > 0 || q.Set != "" || q.Via >= 0 {
+		return false
+	}
+	return slices.Contains(s.cat.Links, catalog.Link{From: q.Items[0].Column, To: c.Left.Column})
+}
+
+// comparison says how something is compared.
+func (s *speaker) comparison(c Cond) string {
+	words := map[string]string{"=": "equal to", "!=": "other than", ">": "above", "<": "below", ">=": "at least", "<=": "at most"}
+	if s.kind(c.Left) == catalog.Date {
+		words = map[string]string{"=": "at", "!=": "not at", ">": "after", "<": "before", ">=": "not before", "<=": "not after"}
+	}
+	if word, ok := words[c.Op]; ok {
+		return word
+	}
+	return c.Op
+}
