@@ -1,0 +1,57 @@
+// Package dialog has the texts of the reader: it cuts what people write into questions,
+// puts results into words, describes datasets, tells questions of text from those of
+// rows, and says why a question is refused. It reads no question itself.
+package dialog
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/llm/reader/link"
+)
+
+func set(words string) map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		all[w] = true
+	}
+	return all
+}
+
+// wordsOf gives the tokens that are words or numbers, without signs.
+func wordsOf(tokens []link.Token) []link.Token {
+	var words []link.Token
+	for _, t := range tokens {
+		if r, _ := utf8.DecodeRuneInString(t.Text); unicode.IsLetter(r) || unicode.IsDigit(r) {
+			words = append(words, t)
+		}
+	}
+	return words
+}
+
+// phrase reports whether words stand at a token. Alternatives are separated by |.
+func phrase(tokens []link.Token, at int, pattern string) bool {
+	for part := range strings.FieldsSeq(pattern) {
+		if at < 0 || at >= len(tokens) {
+			return false
+		}
+		found := false
+		for w := range strings.SplitSeq(part, "|") {
+			found = found || tokens[at].Lower == w
+		}
+		if !found {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// enumerate joins texts with commas and an "and".
+func enumerate(texts []string) string {
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:len(texts)-1], ", ") + " and " + texts[len(texts)-1]
+}
