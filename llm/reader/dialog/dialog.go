@@ -23,11 +23,16 @@ func set(words string) map[string]bool {
 func wordsOf(tokens []link.Token) []link.Token {
 	var words []link.Token
 	for _, t := range tokens {
-		if r, _ := utf8.DecodeRuneInString(t.Text); unicode.IsLetter(r) || unicode.IsDigit(r) {
+		if isWord(t) {
 			words = append(words, t)
 		}
 	}
 	return words
+}
+
+func isWord(t link.Token) bool {
+	r, _ := utf8.DecodeRuneInString(t.Text)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // phrase reports whether words stand at a token. Alternatives are separated by |.

@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"slices"
 	"strings"
 
 	"parley/llm"
@@ -13,11 +12,11 @@ var (
 	// asking are the words that a question of its own starts with.
 	asking = set("what which who whom whose where when how why list show give find count tell is are was were does do did")
 	// telling are those of them that often only say what to show of the question before.
-	telling = set("list show give return find order sort only please")
+	telling = set("list show give return find order sort only please tell count")
 	// joining are words that may come before a question.
 	joining = set("and also then but")
 	// pointing are words that point at what was said before.
-	pointing = set("it its they them their these those that there each he she his her him same such corresponding respectively ones")
+	pointing = set("it its they them their this these those that there each he she his her him same such other corresponding respectively ones")
 )
 
 // Steps cuts a text into its questions. What can only be read with the part before it
@@ -75,12 +74,37 @@ func clauses(sentence string) []string {
 	}
 	for _, start := range newClauses {
 		i := strings.Index(lower, start)
-		if i < 0 || leans(sentence[i+len(", and "):]) {
+		if i < 0 {
 			continue
 		}
-		return append([]string{sentence[:i]}, clauses(sentence[i+len(", and "):])...)
+		rest := sentence[i+len(", and "):]
+		if leans(rest) || related(sentence[:i], rest) {
+			continue
+		}
+		return append([]string{sentence[:i]}, clauses(rest)...)
 	}
 	return []string{sentence}
+}
+
+// related reports whether a clause speaks of what another one does, or of nothing.
+func related(first, second string) bool {
+	named := map[string]bool{}
+	for _, t := range link.Tokenize(first) {
+		named[t.Stem] = content(t)
+	}
+	found := false
+	for _, t := range link.Tokenize(second) {
+		if content(t) && named[t.Stem] {
+			return true
+		}
+		found = found || content(t)
+	}
+	return !found
+}
+
+// content reports whether a word says what a question is about.
+func content(t link.Token) bool {
+	return isWord(t) && !catalog.Stop[t.Lower] && !asking[t.Lower] && !joining[t.Lower]
 }
 
 // withoutJoining takes the "and" from a question that starts with it.
@@ -109,24 +133,19 @@ func leans(part string) bool {
 		return true
 	}
 	for i, t := range words {
-		if pointing[t.Lower] && !(t.Lower == "there" && i > 0 && phrase(words, i-1, "are|is|were|was")) && !phrase(words, i-1, "for each") {
+		if pointing[t.Lower] && !(t.Lower == "there" && i > 0 && phrase(words, i-1, "are|is|were|was")) && !(phrase(words, i-1, "for each") && i+1 < len(words)) {
 			return true
 		}
 	}
-	return telling[words[0].Lower] && !slices.ContainsFunc(words, func(t link.Token) bool { return whole[t.Lower] })
+	return telling[words[0].Lower] && !phrase(words, 1, "all")
 }
 
-// whole are words of an instruction that says by itself what to show.
-var whole = set("all average total number")
-
-// pronouns point at something; them and those do so at the end of a question, too.
-var (
-	pronouns = set("they them their its he she his her him")
-	last     = set("it them those these ones")
-)
+// last are words that point at something at the end of a question.
+var last = set("it them those these ones")
 
 // PointsBack reports whether a question points at something that it does not name:
-// "how many of them are open", "what is their average", "and in Berlin".
+// "how many of them are open", "show those", "and in Berlin". Words such as "their" may
+// speak of what the data is about.
 func PointsBack(tokens []link.Token) bool {
 	words := wordsOf(tokens)
 	if phrase(words, 0, "and|but|only in|for|at|of|from|by|on|with|per|since|after|before") && len(words) <= 5 {
@@ -138,15 +157,16 @@ func PointsBack(tokens []link.Token) bool {
 	if phrase(words, 0, "the same for") || phrase(words, 0, "same for") {
 		return true
 	}
-	named := false
 	for i, t := range words {
 		switch {
-		case phrase(words, i, "of them|it"), phrase(words, i, "of those|these") && !phrase(words, i+2, "who|that|which|with|in|from|whose"):
-			return !named
-		case !named && pronouns[t.Lower], !named && i == len(words)-1 && i > 0 && last[t.Lower]:
+		case content(t):
+			return false
+		case phrase(words, i, "of them|it"), t.Lower == "them", i > 0 && i == len(words)-1 && last[t.Lower]:
 			return true
+		case phrase(words, i, "of those|these"):
+			// "Which of those live in Rome", but "how many of these dogs".
+			return i+2 < len(words) && !(content(words[i+2]) && strings.HasSuffix(words[i+2].Lower, "s")) && !phrase(words, i+2, "who|that|which|with|in|from|whose")
 		}
-		named = named || !catalog.Stop[t.Lower] && !asking[t.Lower] && !joining[t.Lower]
 	}
 	return false
 }

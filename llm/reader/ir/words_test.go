@@ -96,7 +96,7 @@ func TestWords(t *testing.T) {
 		// Queries within queries.
 		{"select @customers.name where @customers.customer_id notin ( select @orders.customer_id )", "name of customers, only those without orders"},
 		{"select @customers.name where @customers.customer_id in ( select @orders.customer_id where @orders.channel = v0 and @orders.ordered_at = v1 )",
-			"name of customers, only those with orders (only those with channel “web”, in 2024)"},
+			"name of customers, only those with orders (with channel “web”, in 2024)"},
 		{"select @orders.channel where @orders.amount > ( select avg @orders.amount )", "channel of orders, only those with amount above the average amount of orders"},
 		{"select @orders.channel where @orders.amount = ( select max @orders.amount where @orders.channel = v0 )",
 			"channel of orders, only those with amount equal to (highest amount of orders, only those with channel “web”)"},

@@ -127,7 +127,7 @@ func (s *speaker) among(c Cond) (lead, test string) {
 			text = "without " + inner.rows()
 		}
 		if where := inner.where(q.Where); len(where) > 0 {
-			text += " (" + strings.Join(where, ", ") + ")"
+			text += " (" + strings.TrimPrefix(strings.Join(where, ", "), "only those ") + ")"
 		}
 		return "", text
 	}

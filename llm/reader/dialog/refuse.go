@@ -1,0 +1,71 @@
+package dialog
+
+import (
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
+)
+
+// Limits of what a refusal names.
+const (
+	maxUnread     = 8
+	maxUnreadText = 40
+)
+
+// EmptyQuestion refuses a question without words.
+func EmptyQuestion() error {
+	return llm.Unanswerable("The question is empty. Ask something about the data.")
+}
+
+// NoData refuses a question where there is no dataset.
+func NoData() error {
+	return llm.Unanswerable("There is no data to answer from. Add a dataset, or have one shared with you, and ask again.")
+}
+
+// NothingBefore refuses a question that points at one that was not asked: [PointsBack].
+func NothingBefore() error {
+	return llm.Unanswerable("The question points at something that was not named before. Ask in full, with the name of what you mean.")
+}
+
+// NotUnderstood refuses a question, with the words of it that were not understood and
+// questions that would be.
+func NotUnderstood(unread []string, tokens []link.Token, cat *catalog.Catalog) error {
+	text := "It is not clear what the question asks for."
+	if len(unread) > 0 {
+		text = "Not understood: " + quoteWords(unread) + "."
+	}
+	switch examples := Suggestions(tokens, cat); len(examples) {
+	case 0:
+	case 1:
+		text += " You can ask, for example: “" + examples[0] + "”"
+	default:
+		text += " You can ask, for example: “" + examples[0] + "” or “" + examples[1] + "”"
+	}
+	return llm.Unanswerable("%s", text)
+}
+
+// Ambiguous refuses a question that can be read in two ways, which are given in words.
+func Ambiguous(first, second string) error {
+	if first == second || first == "" || second == "" {
+		return llm.Unanswerable("The question can be read in more than one way. Ask it in more detail.")
+	}
+	return llm.Unanswerable("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)
+}
+
+// quoteWords names words, the first of many.
+func quoteWords(words []string) string {
+	quoted := make([]string, 0, maxUnread)
+	for _, w := range words[:min(len(words), maxUnread)] {
+		w = strings.Join(strings.Fields(w), " ")
+		if letters := []rune(w); len(letters) > maxUnreadText {
+			w = string(letters[:maxUnreadText-1]) + "…"
+		}
+		quoted = append(quoted, "“"+w+"”")
+	}
+	if len(words) > maxUnread {
+		return strings.Join(quoted, ", ") + " and more"
+	}
+	return enumerate(quoted)
+}

@@ -1,0 +1,87 @@
+package dialog_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/dialog"
+	"parley/llm/reader/link"
+)
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	many := slices.Repeat([]string{strings.Repeat("x", 300)}, 20)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{dialog.NotUnderstood([]string{"refunded"}, link.Tokenize("How many orders were refunded?"), cat),
+			"Not understood: “refunded”. You can ask, for example: “How many orders are there for each status?” or “What is the average amount of orders?”"},
+		{dialog.NotUnderstood([]string{"organic", "fair"}, link.Tokenize("organic fair"), cat), "Not understood: “organic” and “fair”. You can ask, for example:"},
+		{dialog.NotUnderstood(nil, nil, cat), "It is not clear what the question asks for. You can ask, for example:"},
+		{dialog.NotUnderstood([]string{"x"}, nil, catalog.New(nil, nil)), "Not understood: “x”."},
+		{dialog.NotUnderstood(many, nil, cat), "Not understood: “xxx"},
+		{dialog.Ambiguous("total amount of orders", "average amount of orders"),
+			"The question can be read in two ways: (1) total amount of orders; (2) average amount of orders. Ask again in words that fit only the one you mean."},
+		{dialog.Ambiguous("number of orders", "number of orders"), "The question can be read in more than one way."},
+		{dialog.NoData(), "There is no data to answer from."},
+		{dialog.EmptyQuestion(), "The question is empty."},
+		{dialog.NothingBefore(), "The question points at something"},
+	} {
+		var refused *llm.UnanswerableError
+		if !errors.As(test.err, &refused) || !strings.HasPrefix(test.err.Error(), test.want) || len(test.err.Error()) > 1200 {
+			t.Errorf("got  %v\nwant %s", test.err, test.want)
+		}
+	}
+}
+
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for question, want := range map[string]string{
+		"How many orders came by carrier?":         "How many orders are there for each status?|What is the average amount of orders?",
+		"Orders of the channel phone":              "How many orders are there for each channel?|What is the average amount of orders?",
+		"Which customers are loyal?":               "How many customers are there for each city?|How many customers are there?",
+		"countries of customers with a membership": "How many customers are there for each country?|How many customers are there?",
+		"What is the weight of products?":          "How many products are there for each category?|What is the average price of products?",
+		"unit price by supplier":                   "What is the average unit price of order items?|How many order items are there?",
+		"xyzzy":                                    "How many orders are there for each status?|What is the average amount of orders?",
+		"":                                         "How many orders are there for each status?|What is the average amount of orders?",
+	} {
+		if got := strings.Join(dialog.Suggestions(link.Tokenize(question), cat), "|"); got != want {
+			t.Errorf("%s\n got %s\nwant %s", question, got, want)
+		}
+	}
+}
+
+// Keys, lists, years and labels are not suggested; nor is a name that says nothing.
+func TestSuggestionsOfOddTables(t *testing.T) {
+	t.Parallel()
+	column := func(name, kind string, distinct int64) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: distinct, Filled: 100}
+	}
+	table := func(name string, columns ...catalog.ColumnProfile) *catalog.Catalog {
+		return catalog.New([]*catalog.Profile{{Name: name, Rows: 100, Columns: columns}}, nil)
+	}
+	for _, test := range []struct {
+		cat  *catalog.Catalog
+		want string
+	}{
+		{table("films", column("film_id", "BIGINT", 100), column("title", "VARCHAR", 90), column("release_year", "BIGINT", 20), column("tags", "VARCHAR[]", 5)), "How many films are there?"},
+		{table("sheet1", column("Region", "VARCHAR", 4), column("Revenue", "DOUBLE", 80)), "How many rows are there for each Region?|What is the average Revenue of rows?"},
+		{table("city", column("zip_code", "VARCHAR", 20), column("population", "BIGINT", 99)), "What is the average population of cities?|How many cities are there?"},
+		{table("notes", column("author_email", "VARCHAR", 5)), "How many notes are there?"},
+		{table("t"), "How many rows are there?"},
+		{catalog.New(nil, nil), ""},
+	} {
+		if got := strings.Join(dialog.Suggestions(nil, test.cat), "|"); got != test.want {
+			t.Errorf("got %s\nwant %s", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package dialog
+
+import (
+	"slices"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
+)
+
+var (
+	// identifiers are last words of names of columns that tell rows apart, and can be
+	// neither counted by nor averaged.
+	identifiers = set("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
+	// labels are last words of names of columns with a text of its own in each row.
+	labels = set("name names title description comment comments note notes text summary content first last surname firstname lastname")
+	// places are last words of names of numbers that no one averages.
+	places = set("year month day week hour quarter decade date rank position version latitude longitude index")
+	// vague are names of tables that do not say what the rows are.
+	vague = set("data dataset table sheet file csv export import results result rows list tmp temp test")
+)
+
+const (
+	// leastGroups and mostGroups are how many different values a column has that rows
+	// are counted by.
+	leastGroups = 2
+	mostGroups  = 30
+)
+
+// Suggestions are at most two questions about a catalog that are surely understood,
+// about what the words of a question have to do with where that can be told.
+func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
+	s := suggester{cat: cat, asked: map[string]bool{}}
+	for _, t := range wordsOf(tokens) {
+		if !catalog.Stop[t.Lower] {
+			s.asked[t.Stem] = true
+		}
+	}
+	var best []string
+	most := -1
+	for t := range cat.Tables {
+		if questions, score := s.questions(t); score > most {
+			best, most = questions, score
+		}
+	}
+	return best
+}
+
+type suggester struct {
+	cat *catalog.Catalog
+	// asked are the stems of the words of the question.
+	asked map[string]bool
+}
+
+// questions gives the best questions about a table, and how good they are.
+func (s *suggester) questions(t int) ([]string, int) {
+	table := &s.cat.Tables[t]
+	rows := "rows"
+	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !vague[w] }) {
+		rows = catalog.Plural(catalog.Spoken(table.Name))
+	}
+	var questions []string
+	score := 4 * s.touched(table.Words)
+	add := func(fits func(i int) bool, before, after string) {
+		i := s.column(table, fits)
+		if i < 0 || len(questions) == 2 {
+			return
+		}
+		questions = append(questions, before+catalog.Spoken(s.cat.Columns[i].Name)+after)
+		score += 2 + 2*s.touched(s.cat.Columns[i].Words)
+	}
+	add(s.groups, "How many "+rows+" are there for each ", "?")
+	add(s.averages, "What is the average ", " of "+rows+"?")
+	if len(questions) < 2 {
+		questions = append(questions, "How many "+rows+" are there?")
+	}
+	return questions, score
+}
+
+// column finds the column of a table that fits and that the question says most of; -1
+// for none.
+func (s *suggester) column(table *catalog.Table, fits func(i int) bool) int {
+	best := -1
+	for _, i := range table.Columns {
+		if fits(i) && (best < 0 || s.touched(s.cat.Columns[i].Words) > s.touched(s.cat.Columns[best].Words)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// touched counts the words of a name that the question has.
+func (s *suggester) touched(words []string) int {
+	n := 0
+	for _, w := range words {
+		if s.asked[catalog.Stem(w)] {
+			n++
+		}
+	}
+	return n
+}
+
+// ordinary reports whether a column is neither a key nor refers to another table.
+func (s *suggester) ordinary(i int) bool {
+	c := &s.cat.Columns[i]
+	last := c.Words[len(c.Words)-1]
+	return s.cat.Tables[c.Table].Key != i && !s.cat.Refers(i) && !identifiers[last] &&
+		!slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool { return l.To == i })
+}
+
+// groups reports whether rows can be counted by a column: by few different texts.
+func (s *suggester) groups(i int) bool {
+	c := &s.cat.Columns[i]
+	return c.Kind == catalog.Text && s.ordinary(i) && !labels[c.Words[len(c.Words)-1]] && c.Distinct >= leastGroups && c.Distinct <= mostGroups && c.Distinct < c.Filled
+}
+
+// averages reports whether a column has numbers of which the average means something.
+func (s *suggester) averages(i int) bool {
+	c := &s.cat.Columns[i]
+	return c.Kind == catalog.Number && s.ordinary(i) && !places[c.Words[len(c.Words)-1]] && c.Filled > 0
+}
