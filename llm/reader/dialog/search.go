@@ -1,0 +1,267 @@
+package dialog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// Limits of a search.
+const (
+	// searchLimit is how many passages are looked for.
+	searchLimit = 5
+	// searchedWords is how many words of a question are looked for in the passages of
+	// at most searchedDatasets before it is taken for a search, and searchedRows the
+	// most passages for that.
+	searchedWords    = 12
+	searchedDatasets = 4
+	searchedRows     = 100_000
+	// searchConfidence and fileConfidence are how sure it is that a question is one of
+	// text, and one about a file.
+	searchConfidence = 0.6
+	fileConfidence   = 0.8
+)
+
+// Search makes a query of a question of text: a search over datasets of passages, or the
+// passages of a file that the question names. rows are the other datasets, which the
+// question may be about instead. It is false for a question about rows or figures, and
+// where no passage speaks of what is asked.
+func Search(ctx context.Context, data llm.Data, tokens []link.Token, rows, passages []llm.Dataset) (llm.Query, bool, error) {
+	if len(passages) == 0 || data == nil {
+		return llm.Query{}, false, nil
+	}
+	s := newSearcher(tokens, rows)
+	s.data = data
+	passages = s.likeliest(passages)
+	if q, ok, err := s.file(ctx, passages); ok || err != nil {
+		return q, ok, err
+	}
+	if len(s.stems) == 0 || s.counts() || s.selects() {
+		return llm.Query{}, false, nil
+	}
+	best, most := "", 0
+	for _, d := range passages {
+		known, err := s.known(ctx, d)
+		if err != nil {
+			return llm.Query{}, false, err
+		}
+		if known > most && s.enough(known, s.about(d) > 0) {
+			best, most = d.Name, known
+		}
+	}
+	if most == 0 {
+		return llm.Query{}, false, nil
+	}
+	words := s.words()
+	return llm.Query{
+		Search:     &llm.Search{Dataset: best, Words: words, Limit: searchLimit},
+		Reasoning:  "Read as a question of text: the passages of " + best + " that match “" + words + "” best.",
+		Confidence: searchConfidence,
+	}, true, nil
+}
+
+// searcher looks for what a question is about in passages.
+type searcher struct {
+	data   llm.Data
+	tokens []link.Token
+	// stems are the beginnings of the words that say what the question is about, as a
+	// pattern each.
+	stems []string
+	// figures says that it asks for a greatest, a least or the like, which texts seldom
+	// tell.
+	figures bool
+	// rows are the stems of the names of datasets of rows, and ofRows says that the
+	// question has one.
+	rows   map[string]bool
+	ofRows bool
+}
+
+func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
+	s := &searcher{tokens: wordsOf(tokens), rows: map[string]bool{}}
+	for _, d := range rows {
+		for _, stem := range catalog.Stems(catalog.NameWords(d.Name)) {
+			s.rows[stem] = true
+		}
+	}
+	var names []string
+	for i, t := range s.tokens {
+		switch {
+		case fromToday[t.Lower]:
+			s.stems = nil
+			return s
+		case s.rows[t.Stem]:
+			s.ofRows = true
+		case figureWords[t.Lower] || extremes[t.Lower] || phrase(s.tokens, i, "how many|often"):
+			s.figures = true
+		case idle(s.tokens, i):
+		case t.Text[0] >= '0' && t.Text[0] <= '9' || capital(t) && i > 0:
+			names = append(names, pattern(t))
+		default:
+			s.stems = append(s.stems, pattern(t))
+		}
+	}
+	// A text may speak of a thing and not of the one that is asked about: names count
+	// where there is nothing else.
+	if len(s.stems) == 0 && !s.ofRows {
+		s.stems = names
+	}
+	s.stems = s.stems[:min(len(s.stems), searchedWords)]
+	return s
+}
+
+var (
+	// fromToday are words that tell a time from today, which no text knows.
+	fromToday = set("today tomorrow yesterday tonight")
+	// figureWords ask for a figure over rows, extremes for the first of some.
+	figureWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different")
+	extremes    = set(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
+		maximum minimum max min top per`)
+	// units are what a text may tell a number of.
+	units = set("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
+	// quiet are words that say nothing of what a text is about.
+	quiet = set(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
+		would will shall should may might must more less few fewer here want know like need see let say says said kind sort happened happen happens take takes
+		took ever yet still currently first last next previous before after old new tell explain describe according document file mention mentions mentioned
+		than been being ll ve re don doesn use used uses using via whether amount count information data exactly please`)
+)
+
+// idle reports whether a word says nothing of what a question is about. "Return" at the
+// start says what to do; elsewhere goods are sent back.
+func idle(words []link.Token, i int) bool {
+	w := words[i].Lower
+	if words[i].Stem == "return" {
+		return i == 0 && len(words) > 1 && catalog.Stop[words[1].Lower]
+	}
+	return catalog.Stop[w] || quiet[w] || asking[w] || joining[w] || pointing[w] || len(w) < 2
+}
+
+// pattern finds the forms of a word: those that begin as its stem does.
+func pattern(t link.Token) string {
+	stem := t.Stem
+	if len(stem) > 4 {
+		stem = strings.TrimSuffix(stem, "y")
+	}
+	forms := regexp.QuoteMeta(stem)
+	if !strings.HasPrefix(t.Lower, stem) {
+		forms = "(" + forms + "|" + regexp.QuoteMeta(t.Lower) + ")"
+	}
+	return `(^|[^\p{L}\p{N}])` + forms
+}
+
+// counts reports whether a question asks for a count, a sum or a trend. A text that has
+// its words is no answer to it. "How many days" asks for a measure, which a text may
+// tell.
+func (s *searcher) counts() bool {
+	for i, t := range s.tokens {
+		switch {
+		case phrase(s.tokens, i, "how many|often"):
+			if i+2 == len(s.tokens) || !units[s.tokens[i+2].Lower] {
+				return true
+			}
+		case figureWords[t.Lower], i == 0 && t.Lower == "count", phrase(s.tokens, i, "number|count of"), phrase(s.tokens, i, "over time"),
+			phrase(s.tokens, i, "by|per|each|every day|week|month|quarter|year"):
+			return true
+		}
+	}
+	return false
+}
+
+// selects reports whether a question asks for rows of a dataset.
+func (s *searcher) selects() bool {
+	return s.ofRows && (phrase(s.tokens, 0, "list|show|give|find|display|get|which|who|count|top") || s.figures ||
+		slices.ContainsFunc(s.tokens, func(t link.Token) bool { return t.Text[0] >= '0' && t.Text[0] <= '9' }))
+}
+
+// words are those that the passages are searched for.
+func (s *searcher) words() string {
+	var words []string
+	for i, t := range s.tokens {
+		if !idle(s.tokens, i) {
+			words = append(words, t.Text)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// about counts the words of the question that the name or description of a dataset has.
+func (s *searcher) about(d llm.Dataset) int {
+	words := map[string]bool{}
+	for _, t := range link.Tokenize(strings.ReplaceAll(d.Name, "_", " ") + " " + d.Description) {
+		words[t.Stem] = true
+	}
+	n := 0
+	for i, t := range s.tokens {
+		if words[t.Stem] && !idle(s.tokens, i) && !s.rows[t.Stem] {
+			n++
+		}
+	}
+	return n
+}
+
+// likeliest gives the datasets that a question most likely speaks of.
+func (s *searcher) likeliest(passages []llm.Dataset) []llm.Dataset {
+	sorted := slices.Clone(passages)
+	slices.SortStableFunc(sorted, func(a, b llm.Dataset) int { return cmp.Compare(s.about(b), s.about(a)) })
+	return sorted[:min(len(sorted), searchedDatasets)]
+}
+
+// enough reports whether passages that have some of the words speak of what is asked:
+// most words, all where the question asks for figures, and fewer where the dataset is
+// said to be about one of them.
+func (s *searcher) enough(known int, topical bool) bool {
+	switch {
+	case s.figures && !topical:
+		return known == len(s.stems)
+	case topical && !s.figures:
+		return known > 0
+	}
+	return known*2 > len(s.stems)
+}
+
+// known counts the words of the question that the passages of a dataset, or the names of
+// their files, have.
+func (s *searcher) known(ctx context.Context, d llm.Dataset) (int, error) {
+	if d.Rows > searchedRows {
+		return min(s.about(d), len(s.stems)), nil
+	}
+	found := make([]string, len(s.stems))
+	for i, p := range s.stems {
+		found[i] = fmt.Sprintf("CAST(coalesce(bool_or(%s OR %s), false) AS INTEGER) AS w%d", matches("text", p), matches("document", p), i)
+	}
+	rows, err := s.query(ctx, "SELECT "+strings.Join(found, ", ")+" FROM "+ir.Ident(d.Name))
+	n := 0
+	for _, row := range rows {
+		for _, cell := range row {
+			if cell == "1" {
+				n++
+			}
+		}
+	}
+	return n, err
+}
+
+func matches(column, pattern string) string {
+	return "regexp_matches(strip_accents(lower(" + column + ")), " + ir.Literal(pattern) + ")"
+}
+
+// query gives the cells of a result; none for a query that is not valid.
+func (s *searcher) query(ctx context.Context, sql string) ([][]string, error) {
+	rows, err := s.data.Query(ctx, sql)
+	switch {
+	case errors.Is(err, llm.ErrBadQuery):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for words in passages: %w", err)
+	}
+	_, cells := texts(rows, jsonText)
+	return cells, nil
+}
