@@ -100,10 +100,10 @@ func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
 			return s
 		case s.rows[t.Stem]:
 			s.ofRows = true
-		case figureWords[t.Lower] || extremes[t.Lower] || phrase(s.tokens, i, "how many|often"):
+		case figureWords[t.Lower] || extremes[t.Lower]:
 			s.figures = true
 		case idle(s.tokens, i):
-		case t.Text[0] >= '0' && t.Text[0] <= '9' || capital(t) && i > 0:
+		case isNumber(t) || capital(t) && i > 0:
 			names = append(names, pattern(t))
 		default:
 			s.stems = append(s.stems, pattern(t))
@@ -122,7 +122,7 @@ var (
 	// fromToday are words that tell a time from today, which no text knows.
 	fromToday = set("today tomorrow yesterday tonight")
 	// figureWords ask for a figure over rows, extremes for the first of some.
-	figureWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different")
+	figureWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
 	extremes    = set(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
 		maximum minimum max min top per`)
 	// units are what a text may tell a number of.
@@ -175,11 +175,21 @@ func (s *searcher) counts() bool {
 	return false
 }
 
-// selects reports whether a question asks for rows of a dataset.
+// selects reports whether a question asks for rows of a dataset: for some of those that
+// it names, for those of a year, or for those with more or less than a number.
 func (s *searcher) selects() bool {
-	return s.ofRows && (phrase(s.tokens, 0, "list|show|give|find|display|get|which|who|count|top") || s.figures ||
-		slices.ContainsFunc(s.tokens, func(t link.Token) bool { return t.Text[0] >= '0' && t.Text[0] <= '9' }))
+	if len(s.rows) == 0 {
+		return false
+	}
+	for i, t := range s.tokens {
+		if isNumber(t) && (s.ofRows || phrase(s.tokens, i-1, "than") || len(t.Lower) == 4 && (t.Lower[:2] == "19" || t.Lower[:2] == "20")) {
+			return true
+		}
+	}
+	return s.ofRows && (s.figures || phrase(s.tokens, 0, "list|show|give|find|display|get|which|who|count|top"))
 }
+
+func isNumber(t link.Token) bool { return t.Text[0] >= '0' && t.Text[0] <= '9' }
 
 // words are those that the passages are searched for.
 func (s *searcher) words() string {
