@@ -22,24 +22,24 @@ type foreign struct {
 var foreigns = []foreign{
 	{
 		code:   "de",
-		sure:   set("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne"),
-		asking: set("wie wer wem wann wo woher zeig gib"),
+		sure:   set("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne gibt bitte anzahl summe durchschnitt umsatz"),
+		asking: set("wie wer wem wann wo woher zeig gib kostet kosten durchschnittlich durchschnittliche gesamt"),
 		plain: set(`die hat der das den dem des ein eine einen einem einer und oder ist sind wurde wurden wird werden haben hatte hatten gibt es im am vom zum zur aus
-			von mit nach bei fur pro je jede jeder jedes jedem uber unter zwischen nicht kein keine alle aller viele viel mehr als ich mir wir uns sich seit wenn auf`),
+			von mit nach bei fur pro je jede jeder jedes jedem uber unter zwischen nicht kein keine ohne schon alle aller viele viel mehr als ich mir wir uns sich seit wenn auf`),
 		refusal: "Fragen werden hier nur auf Englisch verstanden. Bitte auf Englisch fragen; mit einem Sprachmodell (Einstellung --llm oder PARLEY_LLM) geht es in jeder Sprache.",
 	},
 	{
 		code:   "fr",
-		sure:   set("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez"),
-		asking: set("qui quand comment montre donne liste ou"),
+		sure:   set("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez nombre"),
+		asking: set("qui quand comment montre donne liste ou coute moyen moyenne"),
 		plain: set(`le la les un une des du de et est sont etait dans pour par avec sans sur sous chez aux au en entre plus moins que quoi nous vous ils elles leur
 			leurs ont il y ce cette ces chaque tous toutes tout ete avons depuis pas ne`),
 		refusal: "Ici, les questions ne sont comprises qu’en anglais. Posez-la en anglais ; avec un modèle de langage (paramètre --llm ou PARLEY_LLM), toutes les langues conviennent.",
 	},
 	{
 		code:   "es",
-		sure:   set("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera"),
-		asking: set("cual quien cuando donde como muestre dame lista"),
+		sure:   set("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera promedio"),
+		asking: set("cual quien cuando donde como muestre dame lista hay cuesta numero medio ventas"),
 		plain: set(`el la los las un una unos unas del de y es son fue fueron esta estan hay en por para con sin sobre entre mas menos que se su sus nuestro nuestros
 			cada todos todas todo han tiene tienen al desde no le les`),
 		refusal: "Aquí las preguntas solo se entienden en inglés. Pregunte en inglés; con un modelo de lenguaje (opción --llm o PARLEY_LLM) sirve cualquier idioma.",
@@ -47,8 +47,8 @@ var foreigns = []foreign{
 	{
 		code:   "it",
 		sure:   set("quanti quante quali perche mostrami elenca dammi"),
-		asking: set("quanto quanta quale chi quando dove mostra"),
-		plain: set(`il lo la gli le un una uno del dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
+		asking: set("quanto quanta quale chi quando dove mostra costa numero medio vendite"),
+		plain: set(`il lo la gli le un una uno del dell dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
 			sul sulla tra fra piu meno che si ogni tutti tutte tutto hanno ha ci da dal dalla dai per al alla ai alle`),
 		refusal: "Qui le domande si capiscono solo in inglese. Fai la domanda in inglese; con un modello linguistico (opzione --llm o PARLEY_LLM) va bene ogni lingua.",
 	},

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/llm"
+	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
 )
@@ -39,12 +41,24 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Whatever is asked, nothing of it is lost but what joins two questions.
-func FuzzSteps(f *testing.F) {
+// Whatever is asked, there are one to five steps, and nothing panics.
+func FuzzQuestions(f *testing.F) {
 	f.Add("How many dogs are there? And how many cats are there, and which are old?")
+	f.Add("❤️ ️️ \u0301 5\ufe0f\u20e3 'orders\" ¿ of these")
+	cat := catalogtest.Shop()
+	passages := []llm.Dataset{{Name: "guide", Rows: 1}}
 	f.Fuzz(func(t *testing.T, question string) {
-		if steps := dialog.Steps(question); len(steps) == 0 || len(steps) > 5 {
+		if steps := dialog.Steps(question); len(steps) == 0 || len(steps) > llm.MaxSteps {
 			t.Errorf("%q: %q", question, steps)
+		}
+		tokens := link.Tokenize(question)
+		dialog.PointsBack(tokens)
+		dialog.Language(tokens)
+		if len(dialog.Suggestions(tokens, cat)) != 2 {
+			t.Errorf("%q: no suggestions", question)
+		}
+		if _, ok, err := dialog.Search(t.Context(), failing{llm.ErrBadQuery}, tokens, nil, passages); ok || err != nil {
+			t.Errorf("%q: %v, %v", question, ok, err)
 		}
 	})
 }
