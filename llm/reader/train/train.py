@@ -2,11 +2,14 @@
 
     python3 train.py DATA OUT [--minutes 6] [--seed 1] ...
 
-DATA is the folder of export, OUT gets weights.bin in the format that package net
-documents. Everything that the network reads was computed in Go; this file knows
-arrays only.
+DATA is the folder of export. OUT gets weights.bin in the format that package net
+documents, and golden.json.gz: some examples with what the network gives for them, for
+the test of package net. Everything that the network reads was computed in Go; this
+file knows arrays only.
 """
 import argparse
+import gzip
+import hashlib
 import json
 import math
 import os
@@ -29,7 +32,7 @@ args.add_argument("--decoder", type=int, default=2)
 args.add_argument("--heads", type=int, default=8)
 args.add_argument("--drop", type=float, default=0.15)
 args.add_argument("--lr", type=float, default=7e-4)
-args.add_argument("--items", type=int, default=14000, help="items in a batch")
+args.add_argument("--items", type=int, default=24000, help="items in a batch")
 args.add_argument("--made", type=float, default=0.45, help="share of questions made by templates")
 args.add_argument("--steps", type=int, default=0, help="at most so many steps, for a dry run")
 args = args.parse_args()
@@ -78,7 +81,8 @@ class Data:
 
     def batch(self, index):
         size, length = int(self.n[index].max()), int(self.m[index].max())
-        i = torch.from_numpy(index).to(device)
+        i = torch.from_numpy(index)
+        i = i.pin_memory().to(device, non_blocking=True) if device == "cuda" else i
         n = self.nt[i]
         item = torch.arange(size, device=device)
         ok = item[None] < n[:, None]
@@ -171,7 +175,8 @@ class Net(nn.Module):
 
     def mean(self, table, index):
         has = (index >= 0)[..., None]
-        return (table[index.clamp(min=0)] * has).sum(2) / has.sum(2).clamp(min=1), has.any(2)
+        # embedding, not an index: its gradient is fast where many indices are the same.
+        return (F.embedding(index.clamp(min=0), table) * has).sum(2) / has.sum(2).clamp(min=1), has.any(2)
 
     def encode(self, b):
         own, cells, relations = b["own"], b["cells"], b["relations"]
@@ -190,7 +195,7 @@ class Net(nn.Module):
         place = torch.arange(x.shape[1], device=device).clamp(max=63)
         question = (b["kinds"] == 0) & b["ok"]
         x = self.drop(x + self.place(place)[None] * question[..., None])
-        bits = ((relations[..., None] >> torch.arange(RELATIONS, device=device)) & 1).to(torch.bfloat16 if x.is_cuda else torch.float32)
+        bits = ((relations[..., None] >> torch.arange(RELATIONS, device=device)) & 1).to(torch.bfloat16 if torch.is_autocast_enabled("cuda") else torch.float32)
         bias = self.bias(bits).permute(0, 3, 1, 2)
         for i, layer in enumerate(self.encoder):
             x = layer(x, bits, b["ok"], bias[:, i * self.heads : (i + 1) * self.heads])
@@ -233,7 +238,7 @@ def loss_of(net, b, smooth=0.05):
     loss = (nll * counted).sum() / counted.sum().clamp(min=1)
     judged = net.judged(memory, b).float()
     judging = F.binary_cross_entropy_with_logits(judged, (b["none"] == 0).float())
-    right = ((logits.argmax(-1) == y) | ~counted).all(1)
+    right = None if net.training else ((logits.argmax(-1) == y) | ~counted).all(1)
     return loss + 0.3 * judging, right, judged
 
 
@@ -260,7 +265,7 @@ dev = dev[np.argsort(data.n[dev], kind="stable")]
 log("people", len(groups[0]), "template", len(groups[1]), "elsewhere", len(groups[2]), "dev", len(dev))
 net = Net(args.d, args.encoder, args.decoder, args.heads, args.drop, data.vectors).to(device)
 log(sum(p.numel() for p in net.parameters()), "parameters")
-optimizer = torch.optim.AdamW(net.parameters(), lr=args.lr, betas=(0.9, 0.98), weight_decay=0.02)
+optimizer = torch.optim.AdamW(net.parameters(), lr=args.lr, betas=(0.9, 0.98), weight_decay=0.02, fused=device == "cuda")
 amp = torch.autocast("cuda", dtype=torch.bfloat16, enabled=device == "cuda")
 
 
@@ -273,7 +278,7 @@ def batches():
         chosen = chosen[np.argsort(data.n[chosen] + rng.random(len(chosen)) * 6)]
         cut, i = [], 0
         while i < len(chosen):
-            n = min(256, max(8, int(args.items / max(data.n[chosen[min(i + 200, len(chosen) - 1)]], 20))))
+            n = min(args.items // 55, max(8, int(args.items / max(data.n[chosen[min(i + 200, len(chosen) - 1)]], 20))))
             cut.append(chosen[i : i + n])
             i += n
         rng.shuffle(order := np.arange(len(cut)))
@@ -327,8 +332,45 @@ about = dict(
     tensors=[dict(name=n, shape=list(t.shape)) for n, t in tensors],
 )
 text = json.dumps(about).encode()
+file = b"PRLR" + struct.pack("<I", len(text)) + text + b"".join(t.numpy().tobytes() for _, t in tensors)
 with open(os.path.join(args.out, "weights.bin"), "wb") as f:
-    f.write(b"PRLR" + struct.pack("<I", len(text)) + text)
-    for _, t in tensors:
-        f.write(t.numpy().tobytes())
-log("weights", os.path.getsize(os.path.join(args.out, "weights.bin")), "bytes")
+    f.write(file)
+log("weights", len(file), "bytes")
+
+
+@torch.no_grad()
+def results(number):
+    """What the network gives for one example."""
+    b = data.batch(np.array([number]))
+    memory = net.encode(b)
+    y = b["target"]
+    logs = net.decode(memory, b, torch.cat([torch.full_like(y[:, :1], -1), y[:, :-1]], 1)).log_softmax(-1)
+    greedy, gap, step = torch.full_like(y[:, :1], -1), 1e9, -1
+    while step != 0 and greedy.shape[1] <= 60:
+        best = net.decode(memory, b, greedy)[0, -1].topk(2)
+        step, gap = int(best.indices[0]), min(gap, float(best.values[0] - best.values[1]))
+        greedy = torch.cat([greedy, best.indices[:1][None]], 1)
+    items = [i * (memory.shape[1] - 1) // 3 for i in range(4)]
+    rounded = lambda t: [round(float(x), 5) for x in t.flatten()]
+    return dict(
+        memory=rounded(memory[0, items, :4]),
+        size=round(float(memory.abs().mean()), 5),
+        answerable=round(float(net.judged(memory, b)[0]), 5),
+        logs=rounded(logs.gather(-1, y[..., None])),
+        greedy=greedy[0, 1:].tolist(),
+        gap=round(gap, 5),
+    )
+
+
+# The goldens: in full precision, with the weights as they were written.
+net.eval()
+torch.backends.cuda.matmul.allow_tf32 = False
+for p in net.parameters():
+    p.data.copy_(p.data.half())
+with gzip.open(os.path.join(args.data, "golden.json.gz"), "rt") as f:
+    examples = json.load(f)
+for e in examples:
+    e.update(results(e["example"]))
+with gzip.open(os.path.join(args.out, "golden.json.gz"), "wt") as f:
+    json.dump(dict(weights=hashlib.sha256(file).hexdigest(), examples=examples), f)
+log("goldens", len(examples))

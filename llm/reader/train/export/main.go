@@ -8,6 +8,7 @@
 package main
 
 import (
+	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -59,8 +60,9 @@ func run(data, out string) error {
 		batch := sources[start:min(start+chunk, len(sources))]
 		results := make([][]record, len(batch))
 		each(len(batch), func(i int) { results[i] = w.records(&batch[i], made[start+i], sources) })
-		for _, all := range results {
+		for n, all := range results {
 			for i := range all {
+				w.golden.consider(w.written, fmt.Sprintf("%s %d", batch[n].name, i), &all[i])
 				if err := w.write(&all[i]); err != nil {
 					return err
 				}

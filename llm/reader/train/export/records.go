@@ -20,6 +20,7 @@ const (
 // record is an example as numbers.
 type record struct {
 	in     *link.Input
+	cat    *catalog.Catalog
 	target []int32
 	// part is 0 for training, 1 for development, 2 for validation.
 	part, from, db int32
@@ -39,7 +40,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			return
 		}
 		if r, ok := number(in, target, one); ok {
-			r.part, r.db = parts[part], int32(s.number)
+			r.cat, r.part, r.db = cat, parts[part], int32(s.number)
 			all = append(all, r)
 		}
 	}

@@ -69,6 +69,8 @@ type writer struct {
 	vec     *vectors.Vectors
 	counts  map[[2]int32]int
 	names   names
+	written int
+	golden  goldens
 }
 
 func newWriter(dir string, vocabulary []string) (*writer, error) {
@@ -110,6 +112,7 @@ func (w *writer) put(name string, numbers any) error {
 
 func (w *writer) write(r *record) error {
 	n := len(r.in.Items)
+	w.written++
 	w.counts[[2]int32{r.part, r.from}]++
 	none := int32(0)
 	if r.none {
@@ -177,6 +180,9 @@ func (w *writer) close() error {
 		if err := w.files[name].Close(); err != nil {
 			return err
 		}
+	}
+	if err := w.golden.write(filepath.Join(w.dir, "golden.json.gz")); err != nil {
+		return err
 	}
 	counts := map[string]int{}
 	for k, n := range w.counts {
