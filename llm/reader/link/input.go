@@ -113,6 +113,8 @@ type builder struct {
 	spans map[string][]tokenRange
 	// misspelled has the words that no name or known word is written as.
 	misspelled []int
+	// numbers has the numbers of words' vectors that were looked up.
+	numbers map[string]int32
 	// position has the item of each column that is part of the input.
 	position map[int]int
 	n        int
@@ -120,7 +122,7 @@ type builder struct {
 
 // New makes the input of a question. Columns that keep holds must be part of it.
 func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQuery, keep []int) *Input {
-	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), at: map[string][]int{}, position: map[int]int{}}
+	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), at: map[string][]int{}, numbers: map[string]int32{}, position: map[int]int{}}
 	for i, t := range tokens {
 		b.at[t.Stem] = append(b.at[t.Stem], i)
 	}
@@ -156,6 +158,16 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 	b.relateValues()
 	b.relateEarlier(earlier)
 	return b.Input
+}
+
+// number gives the number of a word's vector, -1 for none.
+func (b *builder) number(word string) int32 {
+	n, ok := b.numbers[word]
+	if !ok {
+		n = b.vec.Number(word)
+		b.numbers[word] = n
+	}
+	return n
 }
 
 // choose gives the columns that are part of the input: all, or those that the

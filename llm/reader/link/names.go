@@ -73,7 +73,7 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 			continue
 		}
 		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word))
-		best = max(best, b.vec.Similarity(word, w))
+		best = max(best, b.vec.Cosine(b.number(word), b.number(w)))
 	}
 	switch {
 	case best > similar:

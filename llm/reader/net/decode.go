@@ -31,17 +31,20 @@ type beam struct {
 	ids    []int
 	state  ir.State
 	score  float64
-	// keys and values of the steps so far, for each decoder layer.
-	past []matrix
+	// past are the keys and values of the steps so far, for each decoder layer.
+	past [][][]float32
 }
 
 // Write writes the likeliest queries, the best first. Each is a whole query by the
 // grammar whose columns and values have fitting types.
 func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
-	beams := []*beam{{state: ir.Start(), past: make([]matrix, len(n.decoderLayers))}}
+	s := borrow()
+	defer scratches.Put(s)
+	beams := []*beam{{state: ir.Start(), past: make([][][]float32, len(n.decoderLayers))}}
 	var done []Candidate
 	for range maxTokens {
-		logits := n.next(e, beams)
+		s.used = 0
+		logits := n.next(e, beams, s)
 		options := n.options(e, cat, beams, logits)
 		if len(options) == 0 {
 			break // the grammar wants what the catalog does not have
@@ -176,26 +179,28 @@ func comparable(cat *catalog.Catalog, column int, v ir.Value) bool {
 }
 
 // next gives the logits of what follows each beam.
-func (n *Net) next(e *Encoded, beams []*beam) matrix {
-	x := newMatrix(len(beams), n.D)
+func (n *Net) next(e *Encoded, beams []*beam, s *scratch) matrix {
+	x := s.matrix(len(beams), n.D)
 	for i, b := range beams {
 		n.embedStep(x.row(i), e, b)
 	}
 	for i := range n.decoderLayers {
-		n.decoderLayers[i].apply(&x, e, n, beams, i)
+		before := s.used
+		n.decoderLayers[i].apply(x, e, n, beams, i, s)
+		s.used = before
 	}
-	x = n.last.apply(x)
-	words := n.say.apply(x)
-	points := n.point.apply(x)
-	out := newMatrix(len(beams), len(n.Keywords)+len(e.in.Items))
+	x = n.last.apply(x, s.matrix(x.rows, n.D))
+	points := n.point.apply(x, s)
 	scale := float32(1 / math.Sqrt(float64(n.D)))
-	for i := range beams {
-		row := out.row(i)
-		copy(row, words.row(i))
-		for item := e.in.Question; item < len(e.in.Items); item++ {
-			row[len(n.Keywords)+item] = dot(points.row(i), e.items.row(item)) * scale
-		}
+	for i := range points.data {
+		points.data[i] *= scale
 	}
+	words := n.say.apply(x, s)
+	out := s.matrix(len(beams), len(n.Keywords)+len(e.in.Items))
+	for i := range beams {
+		copy(out.row(i), words.row(i))
+	}
+	addProduct(out, len(n.Keywords), s.pairs(points, 0, n.D), e.items, 0, e.items.count())
 	return out
 }
 
@@ -206,55 +211,56 @@ func (n *Net) embedStep(row []float32, e *Encoded, b *beam) {
 	case at == 0:
 		copy(row, n.keyword[len(n.Keywords)*n.D:])
 	case b.ids[at-1] < len(n.Keywords):
-		copy(row, n.keyword[b.ids[at-1]*n.D:(b.ids[at-1]+1)*n.D])
+		copy(row, n.keyword[b.ids[at-1]*n.D:])
 	default:
-		item := b.ids[at-1] - len(n.Keywords)
-		pointed := n.pointed.apply(matrix{e.memory.row(item), 1, n.D})
-		copy(row, pointed.data)
+		copy(row, e.pointed.row(b.ids[at-1]-len(n.Keywords)))
 	}
 	at = min(at, steps-1)
 	addTo(row, n.step[at*n.D:(at+1)*n.D])
 }
 
 // apply is one layer: each beam takes from its own steps and from the input.
-func (l *decoderLayer) apply(x *matrix, e *Encoded, n *Net, beams []*beam, number int) {
-	heads, width := n.Heads, n.D/n.Heads
-	scale := float32(1 / math.Sqrt(float64(width)))
-	qkv := l.qkv.apply(l.norm1.apply(*x))
-	out := newMatrix(len(beams), n.D)
+func (l *decoderLayer) apply(x matrix, e *Encoded, n *Net, beams []*beam, number int, s *scratch) {
+	normed := l.norm1.apply(x, s.matrix(x.rows, n.D))
+	qkv := newMatrix(x.rows, 3*n.D) // the beams keep it
+	l.qkv.add(qkv, normed, s)
+	out := s.matrix(x.rows, n.D)
 	for i, b := range beams {
-		past := &b.past[number]
-		*past = matrix{append(slices.Clip(past.data), qkv.row(i)[n.D:]...), past.rows + 1, 2 * n.D}
-		attend(out.row(i), qkv.row(i)[:n.D], *past, heads, width, scale)
+		b.past[number] = append(slices.Clip(b.past[number]), qkv.row(i)[n.D:])
+		attend(out.row(i), qkv.row(i)[:n.D], b.past[number], n.Heads, s)
 	}
-	addTo(x.data, l.out.apply(out).data)
-	queries := l.query.apply(l.norm2.apply(*x))
+	l.out.add(x, out, s)
+	queries := l.query.apply(l.norm2.apply(x, normed), s)
 	clear(out.data)
-	parallel(len(beams), func(from, to int) {
-		for i := from; i < to; i++ {
-			attend(out.row(i), queries.row(i), e.keys[number], heads, width, scale)
-		}
-	})
-	addTo(x.data, l.cross.apply(out).data)
-	up := l.up.apply(l.norm3.apply(*x))
+	memory, width := e.memories[number], n.D/n.Heads
+	weights := s.matrix(x.rows, e.memory.rows)
+	start := s.used
+	for h := range n.Heads {
+		memory.weigh(h, weights, s.pairs(queries, h*width, width), func(int, []float32) {})
+		addProduct(out, h*width, s.pairs(weights, 0, weights.cols), memory.values[h], 0, memory.values[h].count())
+		s.used = start
+	}
+	l.cross.add(x, out, s)
+	up := l.up.apply(l.norm3.apply(x, normed), s)
 	gelu(up)
-	addTo(x.data, l.down.apply(up).data)
+	l.down.add(x, up, s)
 }
 
-// attend adds to a row what a query finds among keys and values, which stand side by
-// side in each row of keys.
-func attend(out, query []float32, keys matrix, heads, width int, scale float32) {
-	d := heads * width
-	weights := make([]float32, keys.rows)
-	for h := range heads {
-		q := query[h*width : (h+1)*width]
-		for j := range weights {
-			weights[j] = dot(q, keys.row(j)[h*width:(h+1)*width]) * scale
+// attend adds to a row what a query finds among the steps of a query: rows with their
+// key and value side by side.
+func attend(out, query []float32, past [][]float32, heads int, s *scratch) {
+	d, width := len(query), len(query)/heads
+	scale := float32(1 / math.Sqrt(float64(width)))
+	before := s.used
+	weights := s.take(len(past))
+	for from := 0; from < d; from += width {
+		for j, step := range past {
+			weights[j] = dot(query[from:from+width], step[from:from+width]) * scale
 		}
 		softmax(weights)
-		to := out[h*width : (h+1)*width]
 		for j, w := range weights {
-			addScaled(to, keys.row(j)[d+h*width:d+(h+1)*width], w)
+			addScaled(out[from:from+width], past[j][d+from:d+from+width], w)
 		}
 	}
+	s.used = before
 }

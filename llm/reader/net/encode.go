@@ -20,38 +20,64 @@ const (
 type Encoded struct {
 	in     *link.Input
 	memory matrix
-	// items are what is pointed to, and keys what each decoder layer looks at.
-	items matrix
-	keys  []matrix
+	// items are what is pointed to, pointed what a pointer says to the next step, and
+	// memories what each decoder layer looks at.
+	items    groups
+	pointed  matrix
+	memories []heads
 	// Answerable is how likely it is that the data holds what was asked for.
 	Answerable float64
 }
 
+// heads are the keys and values of attention, for each head.
+type heads struct{ keys, values []groups }
+
+// newHeads packs keys and values, which stand side by side from a column of x on.
+func newHeads(x matrix, column, count int, take func(n int) []float32) heads {
+	var all heads
+	d := (x.cols - column) / 2
+	width := d / count
+	for h := range count {
+		all.keys = append(all.keys, rowGroups(take(groupsSize(width, x.rows)), x, column+h*width, width))
+		all.values = append(all.values, columnGroups(take(groupsSize(x.rows, width)), x, column+d+h*width, width))
+	}
+	return all
+}
+
 // Encode reads an input.
 func (n *Net) Encode(in *link.Input) *Encoded {
-	x := n.embed(in)
+	s := borrow()
+	defer scratches.Put(s)
+	x := n.embed(in, s)
 	for i := range n.encoderLayers {
-		n.encoderLayers[i].apply(&x, in, n, i)
+		before := s.used
+		n.encoderLayers[i].apply(x, in, n, i, s)
+		s.used = before
 	}
-	e := &Encoded{in: in, memory: n.norm.apply(x)}
-	e.items = n.item.apply(e.memory)
+	e := &Encoded{in: in, memory: n.norm.apply(x, newMatrix(x.rows, x.cols)), pointed: newMatrix(x.rows, x.cols)}
+	n.pointed.add(e.pointed, e.memory, s)
+	items := n.item.apply(e.memory, s)
+	fresh := func(size int) []float32 { return make([]float32, size) }
+	e.items = rowGroups(fresh(groupsSize(n.D, x.rows)), items, 0, n.D)
 	for i := range n.decoderLayers {
-		e.keys = append(e.keys, n.decoderLayers[i].keys.apply(e.memory))
+		before := s.used
+		e.memories = append(e.memories, newHeads(n.decoderLayers[i].keys.apply(e.memory, s), 0, n.Heads, fresh))
+		s.used = before
 	}
-	e.Answerable = n.answer(e.memory, in.Question)
+	e.Answerable = n.answer(e.memory, in.Question, s)
 	return e
 }
 
 // embed gives each item the sum of what its words, kind, contents and place mean.
-func (n *Net) embed(in *link.Input) matrix {
+func (n *Net) embed(in *link.Input, s *scratch) matrix {
 	size := len(in.Items)
-	meaning, contents := newMatrix(size, vectors.Dim), newMatrix(size, vectors.Dim)
+	meaning, contents := s.matrix(size, vectors.Dim), s.matrix(size, vectors.Dim)
 	for i := range in.Items {
 		n.meanOf(meaning.row(i), in.Items[i].Words, link.MaxWords, true)
 		n.meanOf(contents.row(i), in.Items[i].Cells, link.MaxCells, false)
 	}
-	x := n.word.apply(meaning)
-	cells := n.cell.apply(contents)
+	x := n.word.apply(meaning, s)
+	cells := n.cell.apply(contents, s)
 	for i := range in.Items {
 		item, row := &in.Items[i], x.row(i)
 		words := item.Words[:min(len(item.Words), link.MaxWords)]
@@ -111,53 +137,77 @@ func (n *Net) meanOf(row []float32, words []string, most int, unknown bool) {
 
 // apply is one layer: each item takes from the others, by what they are and by what
 // they have to do with each other.
-func (l *encoderLayer) apply(x *matrix, in *link.Input, n *Net, number int) {
-	size, heads, width := x.rows, n.Heads, n.D/n.Heads
-	qkv := l.qkv.apply(l.norm1.apply(*x))
-	out := newMatrix(size, n.D)
-	scale := float32(1 / math.Sqrt(float64(width)))
-	parallel(size, func(from, to int) {
-		weights := make([]float32, size)
-		through := make([]float32, n.Relations)
-		for i := from; i < to; i++ {
-			relations := in.Relations[i*size : (i+1)*size]
-			for h := range heads {
-				bias := n.bias[(number*heads+h)*n.Relations:][:n.Relations]
-				q := qkv.row(i)[h*width : (h+1)*width]
-				for j := range size {
-					weights[j] = dot(q, qkv.row(j)[n.D+h*width:n.D+(h+1)*width]) * scale
-					for set := relations[j]; set != 0; set &= set - 1 {
-						weights[j] += bias[bits.TrailingZeros64(set)]
-					}
+func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *scratch) {
+	qkv := l.qkv.apply(l.norm1.apply(x, s.matrix(x.rows, x.cols)), s)
+	out := s.matrix(x.rows, n.D)
+	packed := newHeads(qkv, n.D, n.Heads, s.take)
+	parallel(n.Heads, func(from, to int) {
+		s := borrow()
+		defer scratches.Put(s)
+		for h := from; h < to; h++ {
+			bias := n.bias[(number*n.Heads+h)*n.Relations:][:n.Relations]
+			l.attend(out, h, s.pairs(qkv, h*n.D/n.Heads, n.D/n.Heads), packed, in.Relations, bias, s)
+			s.used = 0
+		}
+	})
+	l.out.add(x, out, s)
+	up := l.up.apply(l.norm2.apply(x, out), s)
+	gelu(up)
+	l.down.add(x, up, s)
+}
+
+// attend adds what one head takes from all items to the columns of that head. Each
+// relation adds a number to how much is taken, and a vector to what is taken.
+func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, relations []uint64, bias []float32, s *scratch) {
+	size, width := out.rows, packed.values[h].out
+	through := s.matrix(size, len(bias))
+	weights := s.matrix(pair, size)
+	start := s.used
+	for i := 0; i < size; i += pair {
+		rows := min(pair, size-i)
+		two := matrix{weights.data[:rows*size], rows, size}
+		packed.weigh(h, two, pairs{queries.data[i*queries.in : (i+pair)*queries.in], rows, queries.in}, func(k int, weights []float32) {
+			for j, set := range relations[(i+k)*size : (i+k+1)*size] {
+				for ; set != 0; set &= set - 1 {
+					weights[j] += bias[bits.TrailingZeros64(set)]
 				}
-				softmax(weights)
-				clear(through)
-				to := out.row(i)[h*width : (h+1)*width]
-				for j, w := range weights {
-					addScaled(to, qkv.row(j)[2*n.D+h*width:2*n.D+(h+1)*width], w)
-					for set := relations[j]; set != 0; set &= set - 1 {
-						through[bits.TrailingZeros64(set)] += w
-					}
-				}
-				for r, w := range through {
-					if w != 0 {
-						addScaled(to, l.relation[(h*n.Relations+r)*width:(h*n.Relations+r+1)*width], w)
-					}
+			}
+		})
+		for k := range rows {
+			taken, weights := through.row(i+k), two.row(k)
+			for j, set := range relations[(i+k)*size : (i+k+1)*size] {
+				for ; set != 0; set &= set - 1 {
+					taken[bits.TrailingZeros64(set)] += weights[j]
 				}
 			}
 		}
-	})
-	attended := l.out.apply(out)
-	addTo(x.data, attended.data)
-	up := l.up.apply(l.norm2.apply(*x))
-	gelu(up)
-	down := l.down.apply(up)
-	addTo(x.data, down.data)
+		values := &packed.values[h]
+		addProduct(matrix{out.data[i*out.cols : (i+rows)*out.cols], rows, out.cols}, h*width, s.pairs(two, 0, size), *values, 0, values.count())
+		s.used = start
+	}
+	addProduct(out, h*width, s.pairs(through, 0, len(bias)), l.relation[h], 0, l.relation[h].count())
+}
+
+// weigh sets weights to how much each query takes from each key. more may change the
+// numbers before they are made shares of one.
+func (m heads) weigh(h int, weights matrix, queries pairs, more func(k int, weights []float32)) {
+	keys := &m.keys[h]
+	clear(weights.data)
+	addProduct(weights, 0, queries, *keys, 0, keys.count())
+	scale := float32(1 / math.Sqrt(float64(m.values[h].out)))
+	for k := range weights.rows {
+		row := weights.row(k)
+		for j := range row {
+			row[j] *= scale
+		}
+		more(k, row)
+		softmax(row)
+	}
 }
 
 // answer judges whether the data holds what was asked for.
-func (n *Net) answer(memory matrix, question int) float64 {
-	both := newMatrix(1, 2*n.D)
+func (n *Net) answer(memory matrix, question int, s *scratch) float64 {
+	both := s.matrix(1, 2*n.D)
 	words, best := both.data[:n.D], both.data[n.D:]
 	copy(best, memory.row(0))
 	for i := range memory.rows {
@@ -169,7 +219,7 @@ func (n *Net) answer(memory matrix, question int) float64 {
 			best[k] = max(best[k], v)
 		}
 	}
-	hidden := n.judge.apply(both)
+	hidden := n.judge.apply(both, s)
 	gelu(hidden)
-	return 1 / (1 + math.Exp(-float64(n.answerable.apply(hidden).data[0])))
+	return 1 / (1 + math.Exp(-float64(n.answerable.apply(hidden, s).data[0])))
 }

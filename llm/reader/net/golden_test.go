@@ -150,12 +150,12 @@ func (g *golden) search(n *Net, e *Encoded) []int {
 
 // newBeam is a query of which nothing is written.
 func (n *Net) newBeam() *beam {
-	return &beam{past: make([]matrix, len(n.decoderLayers))}
+	return &beam{past: make([][][]float32, len(n.decoderLayers))}
 }
 
 // logits are those of what follows, without a grammar.
 func (n *Net) logits(e *Encoded, b *beam) []float32 {
-	logits := n.next(e, []*beam{b}).row(0)
+	logits := n.next(e, []*beam{b}, new(scratch)).row(0)
 	for i := range e.in.Question {
 		logits[len(n.Keywords)+i] = float32(math.Inf(-1))
 	}

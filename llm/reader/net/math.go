@@ -4,7 +4,13 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
+
+// Sums of products are made in the order of their terms, one by one, whatever the
+// number of goroutines: the same input gives the same output. On processors where Go
+// fuses multiplication and addition (arm64, not amd64), results differ in their last
+// bits: queries keep their order unless their log-probabilities are within 1e-4.
 
 // matrix is rows of the same length, one after the other.
 type matrix struct {
@@ -17,115 +23,220 @@ func newMatrix(rows, cols int) matrix { return matrix{make([]float32, rows*cols)
 
 func (m matrix) row(i int) []float32 { return m.data[i*m.cols : (i+1)*m.cols] }
 
-// dot is the product of two vectors of the same length.
-func dot(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	n := len(a) &^ 3
-	b = b[:len(a)]
-	for i := 0; i < n; i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for i := n; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + s2 + s3
+// scratch lends memory for intermediate results.
+type scratch struct {
+	data []float32
+	used int
 }
 
-// dot4x2 multiplies four vectors with two: eight sums that do not wait for each other.
-func dot4x2(a0, a1, a2, a3, b, c []float32) (s [8]float32) {
-	n := len(b)
-	a0, a1, a2, a3, c = a0[:n], a1[:n], a2[:n], a3[:n], c[:n]
+var scratches = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
+
+// borrow gives a scratch, to be given back to scratches.
+func borrow() *scratch {
+	s := scratches.Get().(*scratch)
+	s.used = 0
+	return s
+}
+
+// take lends n zeros, until used is set back.
+func (s *scratch) take(n int) []float32 {
+	if s.used+n > len(s.data) {
+		// What was lent before stays with those who have it.
+		s.data = make([]float32, 2*len(s.data)+n)
+	}
+	part := s.data[s.used : s.used+n : s.used+n]
+	s.used += n
+	clear(part)
+	return part
+}
+
+func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.take(rows * cols), rows, cols} }
+
+// The factors of a product are packed for tile: the left one in pairs of rows, the
+// right one in groups of outputs. The inner dimension is filled up to an even number.
+const (
+	pair  = 2
+	group = 4
+)
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// pairs is a left factor: for each pair of rows, the numbers of both side by side.
+type pairs struct {
+	data []float32
+	rows int
+	in   int
+}
+
+// pairs packs some columns of a matrix.
+func (s *scratch) pairs(x matrix, from, in int) pairs {
+	even := roundUp(in, 2)
+	p := pairs{s.take(roundUp(x.rows, pair) * even), x.rows, even}
+	for i := range x.rows {
+		to := p.data[i/pair*pair*even+i%pair:]
+		for k, v := range x.row(i)[from : from+in] {
+			to[pair*k] = v
+		}
+	}
+	return p
+}
+
+// groups is a right factor: for each group of outputs, their numbers side by side.
+type groups struct {
+	data []float32
+	in   int
+	out  int
+}
+
+func newGroups(data []float32, in, out int) groups {
+	return groups{data, roundUp(in, 2), out}
+}
+
+func groupsSize(in, out int) int { return roundUp(in, 2) * roundUp(out, group) }
+
+// set sets the number of an output.
+func (g *groups) set(k, out int, v float32) {
+	g.data[(out/group*g.in+k)*group+out%group] = v
+}
+
+// rowGroups packs a factor whose outputs are the rows of a matrix, by some columns.
+func rowGroups(data []float32, x matrix, from, in int) groups {
+	g := newGroups(data, in, x.rows)
+	for o := range x.rows {
+		for k, v := range x.row(o)[from : from+in] {
+			g.set(k, o, v)
+		}
+	}
+	return g
+}
+
+// columnGroups packs a factor whose outputs are some columns of a matrix.
+func columnGroups(data []float32, x matrix, from, out int) groups {
+	g := newGroups(data, x.rows, out)
+	for k := range x.rows {
+		for o, v := range x.row(k)[from : from+out] {
+			g.set(k, o, v)
+		}
+	}
+	return g
+}
+
+// tile multiplies a pair of rows with a group of outputs: eight sums that do not wait
+// for each other, as many as fit in registers.
+func tile(x, w []float32) (p, q [group]float32) {
 	var p0, p1, p2, p3, q0, q1, q2, q3 float32
-	for i, y := range b {
-		z := c[i]
-		x0, x1, x2, x3 := a0[i], a1[i], a2[i], a3[i]
-		p0 += x0 * y
-		q0 += x0 * z
-		p1 += x1 * y
-		q1 += x1 * z
-		p2 += x2 * y
-		q2 += x2 * z
-		p3 += x3 * y
-		q3 += x3 * z
+	for len(x) >= 2*pair && len(w) >= 2*group {
+		a, b := (*[2 * pair]float32)(x), (*[2 * group]float32)(w)
+		y, z := a[0], a[1]
+		p0 += b[0] * y
+		q0 += b[0] * z
+		p1 += b[1] * y
+		q1 += b[1] * z
+		p2 += b[2] * y
+		q2 += b[2] * z
+		p3 += b[3] * y
+		q3 += b[3] * z
+		y, z = a[2], a[3]
+		p0 += b[4] * y
+		q0 += b[4] * z
+		p1 += b[5] * y
+		q1 += b[5] * z
+		p2 += b[6] * y
+		q2 += b[6] * z
+		p3 += b[7] * y
+		q3 += b[7] * z
+		x, w = x[2*pair:], w[2*group:]
 	}
-	return [8]float32{p0, p1, p2, p3, q0, q1, q2, q3}
+	return [group]float32{p0, p1, p2, p3}, [group]float32{q0, q1, q2, q3}
 }
 
-// apply multiplies each row of x with a matrix, on several processors where that is
-// worth it.
-func (l *linear) apply(x matrix) matrix {
-	out := newMatrix(x.rows, l.out)
-	const worthIt = 1 << 18
-	if x.rows*l.in*l.out < worthIt {
-		l.rows(x, out, 0, l.out)
-		return out
+// addProduct adds the product of two factors to columns of a matrix, for the groups of
+// outputs in a range.
+func addProduct(to matrix, column int, x pairs, w groups, from, end int) {
+	for g := from; g < end; g++ {
+		weights := w.data[g*group*w.in : (g+1)*group*w.in]
+		o := g * group
+		n := min(group, w.out-o)
+		for i := 0; i < x.rows; i += pair {
+			p, q := tile(x.data[i*x.in:(i+pair)*x.in], weights)
+			addTo(to.row(i)[column+o:column+o+n], p[:n])
+			if i+1 < x.rows {
+				addTo(to.row(i + 1)[column+o:column+o+n], q[:n])
+			}
+		}
 	}
-	parallel(l.out, func(from, to int) { l.rows(x, out, from, to) })
+}
+
+func (g *groups) count() int { return (g.out + group - 1) / group }
+
+// worthIt is the least number of multiplications that several goroutines share.
+const worthIt = 1 << 18
+
+// add adds to a matrix what the layer makes of x.
+func (l *linear) add(to, x matrix, s *scratch) {
+	before := s.used
+	packed := s.pairs(x, 0, x.cols)
+	for i := range to.rows {
+		addTo(to.row(i), l.bias)
+	}
+	if x.rows*l.weight.in*l.weight.out < worthIt {
+		addProduct(to, 0, packed, l.weight, 0, l.weight.count())
+	} else {
+		parallel(l.weight.count(), func(from, end int) { addProduct(to, 0, packed, l.weight, from, end) })
+	}
+	s.used = before
+}
+
+// apply gives what the layer makes of x.
+func (l *linear) apply(x matrix, s *scratch) matrix {
+	out := s.matrix(x.rows, l.weight.out)
+	l.add(out, x, s)
 	return out
 }
 
-// rows computes some columns of the product, an even number of them where there are
-// as many.
-func (l *linear) rows(x, out matrix, from, to int) {
-	o := from
-	for ; o+2 <= to; o += 2 {
-		w, v := l.weight[o*l.in:(o+1)*l.in], l.weight[(o+1)*l.in:(o+2)*l.in]
-		i := 0
-		for ; i+4 <= x.rows; i += 4 {
-			s := dot4x2(x.row(i), x.row(i+1), x.row(i+2), x.row(i+3), w, v)
-			for k := range 4 {
-				out.data[(i+k)*l.out+o], out.data[(i+k)*l.out+o+1] = s[k]+l.bias[o], s[4+k]+l.bias[o+1]
-			}
-		}
-		for ; i < x.rows; i++ {
-			out.data[i*l.out+o], out.data[i*l.out+o+1] = dot(x.row(i), w)+l.bias[o], dot(x.row(i), v)+l.bias[o+1]
-		}
-	}
-	for ; o < to; o++ {
-		w := l.weight[o*l.in : (o+1)*l.in]
-		for i := range x.rows {
-			out.data[i*l.out+o] = dot(x.row(i), w) + l.bias[o]
-		}
-	}
-}
-
-// helpers bounds how many goroutines work for all questions together.
-var helpers = make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0))
+// helping is how many goroutines help, for all questions together.
+var helping atomic.Int64
 
 // parallel calls f with parts of the numbers below n: in this goroutine, and in as
-// many more as are free.
+// many more as there are processors that no other call has taken.
 func parallel(n int, f func(from, to int)) {
-	workers := 1
-	for workers < cap(helpers)+1 {
-		select {
-		case helpers <- struct{}{}:
-			workers++
-			continue
-		default:
+	const partsEach = 4
+	helpers := 0
+	for limit := runtime.GOMAXPROCS(0) - 1; helpers < min(limit, n-1); helpers++ {
+		if helping.Add(1) > int64(limit) {
+			helping.Add(-1)
+			break
 		}
-		break
 	}
+	if helpers == 0 {
+		f(0, n)
+		return
+	}
+	parts := min(n, partsEach*(helpers+1))
+	var next atomic.Int64
 	var wait sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wait.Add(1)
+	wait.Add(parts)
+	work := func() {
+		for part := int(next.Add(1)) - 1; part < parts; part = int(next.Add(1)) - 1 {
+			f(n*part/parts, n*(part+1)/parts)
+			wait.Done()
+		}
+	}
+	for range helpers {
 		go func() {
-			defer wait.Done()
-			defer func() { <-helpers }()
-			f(n*w/workers, n*(w+1)/workers)
+			defer helping.Add(-1)
+			work()
 		}()
 	}
-	f(0, n/workers)
+	work()
+	// A goroutine that comes too late finds nothing to do: nobody waits for it.
 	wait.Wait()
 }
 
 // apply scales each row to mean zero and variance one, and then by weights.
-func (m *norm) apply(x matrix) matrix {
-	out := newMatrix(x.rows, x.cols)
+func (m *norm) apply(x, to matrix) matrix {
 	for i := range x.rows {
-		row, to := x.row(i), out.row(i)
+		row, to := x.row(i), to.row(i)
 		var mean, variance float32
 		for _, v := range row {
 			mean += v
@@ -139,19 +250,42 @@ func (m *norm) apply(x matrix) matrix {
 			to[k] = (v-mean)*scale*m.weight[k] + m.bias[k]
 		}
 	}
-	return out
+	return to
+}
+
+// exp is the exponential function with a relative error below 1e-5. It is two to the
+// power of a whole number and of a fraction between -1/2 and 1/2, by a polynomial.
+func exp(x float32) float32 {
+	const round = 3 << 22 // makes the digits after the point go away
+	t := min(max(x, -87), 88) * math.Log2E
+	whole := t + round
+	f := t - (whole - round)
+	p := 1 + f*(0.6931472+f*(0.24022651+f*(0.05550411+f*(0.009618129+f*0.0013333558))))
+	return math.Float32frombits(math.Float32bits(p) + (math.Float32bits(whole)-math.Float32bits(round))<<23)
 }
 
 // gelu is the activation, by its usual approximation.
 func gelu(x matrix) {
 	const c = 2 * 0.7978845608028654
-	for i, v := range x.data {
-		f := float64(v)
-		x.data[i] = float32(f / (1 + math.Exp(-c*(f+0.044715*f*f*f))))
+	parallelFrom(len(x.data), 1<<14, func(from, to int) {
+		part := x.data[from:to]
+		for i, v := range part {
+			part[i] = v / (1 + exp(-c*(v+0.044715*v*v*v)))
+		}
+	})
+}
+
+// parallelFrom is parallel, or one call for few numbers.
+func parallelFrom(n, least int, f func(from, to int)) {
+	if n < least {
+		f(0, n)
+		return
 	}
+	parallel(n, f)
 }
 
 func addTo(x, y []float32) {
+	x = x[:len(y)]
 	for i, v := range y {
 		x[i] += v
 	}
@@ -164,6 +298,15 @@ func addScaled(x, y []float32, by float32) {
 	}
 }
 
+// dot is the product of two vectors of the same length.
+func dot(a, b []float32) (sum float32) {
+	b = b[:len(a)]
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
 // softmax makes numbers shares of one.
 func softmax(x []float32) {
 	highest := x[0]
@@ -172,10 +315,11 @@ func softmax(x []float32) {
 	}
 	var sum float32
 	for i, v := range x {
-		x[i] = float32(math.Exp(float64(v - highest)))
+		x[i] = exp(v - highest)
 		sum += x[i]
 	}
+	share := 1 / sum
 	for i := range x {
-		x[i] /= sum
+		x[i] *= share
 	}
 }

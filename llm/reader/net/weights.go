@@ -42,18 +42,18 @@ type about struct {
 	} `json:"tensors"`
 }
 
-// linear is a matrix, one row for each output, and what is added.
+// linear is a matrix, and what is added.
 type linear struct {
-	weight, bias []float32
-	in, out      int
+	weight groups
+	bias   []float32
 }
 
 type norm struct{ weight, bias []float32 }
 
 type encoderLayer struct {
 	qkv, out, up, down linear
-	// relation is a vector for each head and relation.
-	relation     []float32
+	// relation has for each head a vector of each relation.
+	relation     []groups
 	norm1, norm2 norm
 }
 
@@ -142,7 +142,11 @@ func (n *Net) tensors(data []byte) (map[string]tensor, error) {
 		}
 		numbers := make([]float32, size)
 		for i := range numbers {
-			numbers[i] = fromHalf(binary.LittleEndian.Uint16(data[2*i:]))
+			h := binary.LittleEndian.Uint16(data[2*i:])
+			if h>>10&31 == 31 {
+				return nil, fmt.Errorf("tensor %s has numbers that are not finite", t.Name)
+			}
+			numbers[i] = fromHalf(h)
 		}
 		data = data[2*size:]
 		all[t.Name] = tensor{t.Shape, numbers}
@@ -153,20 +157,11 @@ func (n *Net) tensors(data []byte) (map[string]tensor, error) {
 	return all, nil
 }
 
-// fromHalf gives a float16 as float32.
+// fromHalf gives a finite float16 as float32: its digits stand in the same order, and
+// its exponent counts from another number.
 func fromHalf(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exponent {
-	case 0:
-		f := float32(fraction) / (1 << 24)
-		if sign != 0 {
-			f = -f
-		}
-		return f
-	case 31:
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
+	const exponents = 1 << 112
+	return math.Float32frombits(uint32(h>>15)<<31|uint32(h&0x7fff)<<13) * exponents
 }
 
 // loader takes tensors by name and checks their sizes.
@@ -175,23 +170,38 @@ type loader struct {
 	err     error
 }
 
+// take gives a tensor; nothing after the first that does not fit.
 func (l *loader) take(name string, shape ...int) []float32 {
 	t := l.tensors[name]
 	if !slices.Equal(t.shape, shape) && l.err == nil {
 		l.err = fmt.Errorf("tensor %s has the shape %v, not %v", name, t.shape, shape)
 	}
 	if l.err != nil {
-		size := 1
-		for _, d := range shape {
-			size *= d
-		}
-		return make([]float32, size)
+		return nil
 	}
 	return t.data
 }
 
 func (l *loader) linear(name string, in, out int) linear {
-	return linear{weight: l.take(name+".weight", out, in), bias: l.take(name+".bias", out), in: in, out: out}
+	weight, bias := l.take(name+".weight", out, in), l.take(name+".bias", out)
+	if l.err != nil {
+		return linear{}
+	}
+	return linear{rowGroups(make([]float32, groupsSize(in, out)), matrix{weight, out, in}, 0, in), bias}
+}
+
+// relation takes the vectors of relations, packed for each head.
+func (l *loader) relation(name string, heads, relations, width int) []groups {
+	data := l.take(name, heads, relations, width)
+	if l.err != nil {
+		return nil
+	}
+	all := make([]groups, heads)
+	for h := range all {
+		x := matrix{data[h*relations*width:][:relations*width], relations, width}
+		all[h] = columnGroups(make([]float32, groupsSize(relations, width)), x, 0, width)
+	}
+	return all
 }
 
 func (l *loader) norm(name string, d int) norm {
@@ -214,7 +224,7 @@ func (n *Net) build(l *loader) {
 		at := fmt.Sprintf("encoder.%d.", i)
 		n.encoderLayers = append(n.encoderLayers, encoderLayer{
 			qkv: l.linear(at+"qkv", d, 3*d), out: l.linear(at+"out", d, d), up: l.linear(at+"up", d, 4*d), down: l.linear(at+"down", 4*d, d),
-			relation: l.take(at+"relation", n.Heads, n.Relations, d/n.Heads), norm1: l.norm(at+"norm1", d), norm2: l.norm(at+"norm2", d),
+			relation: l.relation(at+"relation", n.Heads, n.Relations, d/n.Heads), norm1: l.norm(at+"norm1", d), norm2: l.norm(at+"norm2", d),
 		})
 	}
 	for i := range n.Decoder {

@@ -121,15 +121,14 @@ func (v *Vectors) AddTo(sum []float32, n int32) {
 }
 
 // Similarity is the cosine between two words' vectors; 0 where one has none.
-func (v *Vectors) Similarity(a, b string) float32 {
-	i, j := v.Number(a), v.Number(b)
+func (v *Vectors) Similarity(a, b string) float32 { return v.Cosine(v.Number(a), v.Number(b)) }
+
+// Cosine is the cosine between the vectors of two words by their numbers; 0 where one
+// is -1.
+func (v *Vectors) Cosine(i, j int32) float32 {
 	if i < 0 || j < 0 {
 		return 0
 	}
-	return v.cosine(i, j)
-}
-
-func (v *Vectors) cosine(i, j int32) float32 {
 	sum := int32(0)
 	x, y := v.row(i), v.row(j)
 	for k := range x {
@@ -157,7 +156,7 @@ func (v *Vectors) Near(word string, n int, least float32) []string {
 		if i == at || binary.LittleEndian.Uint16(v.ranks[2*i:]) >= commonWords {
 			continue
 		}
-		if s := v.cosine(i, at); s >= least {
+		if s := v.Cosine(i, at); s >= least {
 			options = append(options, option{v.word(int(i)), s})
 		}
 	}
