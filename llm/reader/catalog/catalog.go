@@ -4,10 +4,7 @@
 // from files in training, and mean the same in both.
 package catalog
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Kind is what the values of a column are, whatever their type in the database.
 type Kind uint8
@@ -29,7 +26,9 @@ type Profile struct {
 	Name        string
 	Description string
 	Rows        int64
-	Columns     []ColumnProfile
+	// Sampled is how many rows were looked at; 0 for all.
+	Sampled int64
+	Columns []ColumnProfile
 }
 
 // ColumnProfile is what is known of one column of a dataset.
@@ -51,13 +50,14 @@ type Table struct {
 	Name string
 	// Words are the words of the name, in lower case.
 	Words []string
-	// Hints are words of the description.
+	// Hints are the stems of words of the description.
 	Hints []string
 	Rows  int64
 	// Columns are indexes into the catalog's columns.
 	Columns []int
 	// Key is the column that identifies a row, -1 when there is none.
-	Key int
+	Key   int
+	stems []string
 }
 
 // Column is a column of a [Catalog].
@@ -78,6 +78,7 @@ type Column struct {
 	Distinct, Filled int64
 	// Unique says that no value occurs twice and none is missing.
 	Unique bool
+	stems  []string
 }
 
 // Link says that the values of one column refer to rows of another table.
@@ -96,27 +97,18 @@ type Catalog struct {
 
 // New makes the catalog of some datasets. Declared links go before inferred ones.
 func New(profiles []*Profile, declared []Link) *Catalog {
-	c := &Catalog{}
-	for _, p := range profiles {
-		t := Table{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description), Rows: p.Rows, Key: -1}
-		for i := range p.Columns {
-			if strings.HasPrefix(p.Columns[i].Name, "__") {
-				continue
-			}
-			t.Columns = append(t.Columns, len(c.Columns))
-			c.Columns = append(c.Columns, newColumn(&p.Columns[i], len(c.Tables), p.Rows))
-		}
-		c.Tables = append(c.Tables, t)
+	parts := make([]*Part, len(profiles))
+	for i, p := range profiles {
+		parts[i] = NewPart(p)
 	}
-	c.findKeys()
-	c.findLinks(declared)
-	c.index = newIndex(c)
-	return c
+	return Join(parts, declared)
 }
 
-func newColumn(p *ColumnProfile, table int, rows int64) Column {
-	c := Column{Table: table, Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description),
+// newColumn makes a column of a profile of so many rows.
+func newColumn(p *ColumnProfile, rows int64) Column {
+	c := Column{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description),
 		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled}
+	c.stems = Stems(c.Words)
 	c.Kind, c.Native, c.Integers = kindOfType(p.Type)
 	if c.Kind == Text {
 		c.Kind, c.Integers = kindOfValues(p.Values)
@@ -126,6 +118,12 @@ func newColumn(p *ColumnProfile, table int, rows int64) Column {
 	return c
 }
 
+// Stems are those of the words that a table is called by.
+func (t *Table) Stems() []string { return t.stems }
+
+// Stems are those of the words that a column is called by.
+func (c *Column) Stems() []string { return c.stems }
+
 // Index finds values by their words.
 func (c *Catalog) Index() *Index { return c.index }
 
@@ -133,12 +131,12 @@ func (c *Catalog) Index() *Index { return c.index }
 func (c *Catalog) NameStems() map[string]bool {
 	stems := map[string]bool{}
 	for i := range c.Tables {
-		for _, s := range Stems(c.Tables[i].Words) {
+		for _, s := range c.Tables[i].stems {
 			stems[s] = true
 		}
 	}
 	for i := range c.Columns {
-		for _, s := range Stems(c.Columns[i].Words) {
+		for _, s := range c.Columns[i].stems {
 			stems[s] = true
 		}
 	}
@@ -183,13 +181,23 @@ func CutValue(v string) string {
 
 // Without gives the catalog without one column, which no link may use.
 func (c *Catalog) Without(column int) *Catalog {
-	less := &Catalog{}
+	less := &Catalog{index: &Index{}}
 	number := make([]int, len(c.Columns))
 	for i := range c.Columns {
 		number[i] = len(less.Columns)
 		if i != column {
 			less.Columns = append(less.Columns, c.Columns[i])
 		}
+	}
+	for _, p := range c.index.parts {
+		numbers := make([]int, len(p.numbers))
+		for i, n := range p.numbers {
+			numbers[i] = -1
+			if n >= 0 && n != column {
+				numbers[i] = number[n]
+			}
+		}
+		less.index.parts = append(less.index.parts, numbered{p.partIndex, numbers})
 	}
 	for _, t := range c.Tables {
 		columns := t.Columns
@@ -207,7 +215,6 @@ func (c *Catalog) Without(column int) *Catalog {
 	for _, l := range c.Links {
 		less.Links = append(less.Links, Link{number[l.From], number[l.To]})
 	}
-	less.index = newIndex(less)
 	return less
 }
 
@@ -216,10 +223,10 @@ func (c *Catalog) Renamed(tables, columns map[int][]string) *Catalog {
 	other := *c
 	other.Tables, other.Columns = slices.Clone(c.Tables), slices.Clone(c.Columns)
 	for i, words := range tables {
-		other.Tables[i].Words = words
+		other.Tables[i].Words, other.Tables[i].stems = words, Stems(words)
 	}
 	for i, words := range columns {
-		other.Columns[i].Words = words
+		other.Columns[i].Words, other.Columns[i].stems = words, Stems(words)
 	}
 	return &other
 }

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,26 +22,62 @@ type Cell struct {
 }
 
 // Index finds the values of a catalog by their words.
-type Index struct {
-	whole map[string][]Cell
-	words map[string][]Cell
+type Index struct{ parts []numbered }
+
+// numbered is the index of a part, and the number in the catalog of each of its
+// columns; -1 for one that the catalog does not have.
+type numbered struct {
+	*partIndex
+	numbers []int
 }
 
-func newIndex(c *Catalog) *Index {
-	x := &Index{whole: map[string][]Cell{}, words: map[string][]Cell{}}
-	for i := range c.Columns {
-		column := &c.Columns[i]
+// partIndex finds values of a part by hashes of their words, which takes a few bytes
+// for each value. Whatever a hash finds is compared with the words themselves.
+type partIndex struct {
+	columns []Column
+	// byKey has values by all of their words, byWord by each of several.
+	byKey, byWord []entry
+	// near are the keys of one word that misspelled words are compared with, sorted.
+	near []string
+}
+
+// entry is a value, by its column and number there.
+type entry struct {
+	hash          uint32
+	column, value uint16
+}
+
+func compareEntries(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.column, b.column), cmp.Compare(a.value, b.value))
+}
+
+func hashOf(text string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return h.Sum32()
+}
+
+func newPartIndex(columns []Column) *partIndex {
+	x := &partIndex{columns: columns}
+	for i := range columns {
+		column := &columns[i]
 		if column.Kind == Number && column.Native || column.Kind == Date && column.Native || column.Kind == Other {
 			continue
 		}
-		for _, v := range column.Values {
-			x.add(i, v)
+		for n, v := range column.Values {
+			x.add(i, n, v)
 		}
 	}
+	slices.SortFunc(x.byKey, compareEntries)
+	slices.SortFunc(x.byWord, compareEntries)
+	x.byWord = slices.Compact(x.byWord)
+	slices.Sort(x.near)
+	x.near = slices.Clip(slices.Compact(x.near))
+	x.byKey, x.byWord = slices.Clip(x.byKey), slices.Clip(x.byWord)
 	return x
 }
 
-func (x *Index) add(column int, value string) {
+func (x *partIndex) add(column, n int, value string) {
 	if len(value) > maxIndexedValue || Missing(value) {
 		return
 	}
@@ -48,27 +86,82 @@ func (x *Index) add(column int, value string) {
 		return
 	}
 	key := Key(tokens)
-	x.whole[key] = append(x.whole[key], Cell{column, value})
+	x.byKey = append(x.byKey, entry{hashOf(key), uint16(column), uint16(n)})
 	if len(tokens) == 1 {
+		if len(key) >= minNearKey {
+			x.near = append(x.near, key)
+		}
 		return
 	}
-	seen := map[string]bool{}
 	for _, w := range tokens {
-		if len(w) > 2 && !Stop[w] && !seen[w] && len(x.words[w]) < maxPerWord {
-			seen[w] = true
-			x.words[w] = append(x.words[w], Cell{column, value})
+		if len(w) > 2 && !Stop[w] {
+			x.byWord = append(x.byWord, entry{hashOf(w), uint16(column), uint16(n)})
 		}
 	}
 }
 
+func (x *partIndex) size() int {
+	const one, header = 8, 16
+	n := one * (len(x.byKey) + len(x.byWord))
+	for _, key := range x.near {
+		n += header + len(key)
+	}
+	return n
+}
+
+// find gives the entries of a text whose values fit.
+func (x *partIndex) find(entries []entry, text string, fits func(value string) bool) []entry {
+	hash := hashOf(text)
+	at, _ := slices.BinarySearchFunc(entries, hash, func(e entry, h uint32) int { return cmp.Compare(e.hash, h) })
+	var found []entry
+	for ; at < len(entries) && entries[at].hash == hash && len(found) < maxPerWord; at++ {
+		if fits(x.value(entries[at])) {
+			found = append(found, entries[at])
+		}
+	}
+	return found
+}
+
+func (x *partIndex) value(e entry) string { return x.columns[e.column].Values[e.value] }
+
+func (x *partIndex) whole(key string) []entry {
+	return x.find(x.byKey, key, func(value string) bool { return Key(ValueTokens(value)) == key })
+}
+
+func (x *partIndex) containing(word string) []entry {
+	return x.find(x.byWord, word, func(value string) bool { return slices.Contains(ValueTokens(value), word) })
+}
+
 // Key is the form under which words are found: their stems.
-func Key(words []string) string { return strings.Join(Stems(words), " ") }
+func Key(words []string) string {
+	if len(words) == 1 {
+		return Stem(words[0])
+	}
+	return strings.Join(Stems(words), " ")
+}
 
 // Whole finds the values that consist of just these words.
-func (x *Index) Whole(key string) []Cell { return x.whole[key] }
+func (x *Index) Whole(key string) []Cell {
+	return x.cells(func(p *partIndex) []entry { return p.whole(key) })
+}
 
 // Containing finds the longer values that a word is part of.
-func (x *Index) Containing(word string) []Cell { return x.words[word] }
+func (x *Index) Containing(word string) []Cell {
+	return x.cells(func(p *partIndex) []entry { return p.containing(word) })
+}
+
+// cells gives what all parts have, in the order of columns.
+func (x *Index) cells(find func(*partIndex) []entry) []Cell {
+	var all []Cell
+	for _, p := range x.parts {
+		for _, e := range find(p.partIndex) {
+			if n := p.numbers[e.column]; n >= 0 && len(all) < maxPerWord {
+				all = append(all, Cell{n, p.value(e)})
+			}
+		}
+	}
+	return all
+}
 
 // ValueTokens cuts a value into folded words and the signs that tell values apart:
 // O+ and O- are two values.
@@ -99,23 +192,26 @@ func ValueTokens(value string) []string {
 	return tokens
 }
 
-// maxNearKeys bounds how many keys are compared for a misspelled word.
-const maxNearKeys = 20_000
+// minNearKey is the fewest bytes of a key that a misspelled word may stand for.
+const minNearKey = 4
 
 // Near finds the keys of one word that are one changed, added, left out or swapped
 // letter away from a stem, and begin with the same letter.
 func (x *Index) Near(stem string) []string {
 	var found []string
-	if len(x.whole) > maxNearKeys || stem == "" {
+	if stem == "" {
 		return nil
 	}
-	for key := range x.whole {
-		if key != "" && key[0] == stem[0] && len(key) >= 4 && OneEdit(stem, key) {
-			found = append(found, key)
+	for _, p := range x.parts {
+		at, _ := slices.BinarySearch(p.near, stem[:1])
+		for ; at < len(p.near) && p.near[at][0] == stem[0]; at++ {
+			if OneEdit(stem, p.near[at]) {
+				found = append(found, p.near[at])
+			}
 		}
 	}
 	slices.Sort(found)
-	return found
+	return slices.Compact(found)
 }
 
 // OneEdit reports whether one changed, added, left out or swapped letter makes a of b.

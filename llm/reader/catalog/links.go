@@ -14,24 +14,23 @@ func identifier(words []string) bool {
 	return len(words) == 1 && strings.HasSuffix(words[0], "id") && len(words[0]) > 3
 }
 
-// findKeys finds the column that identifies the rows of each table: the first that
-// is unique and is named as such, or else the first column if it is unique.
-func (c *Catalog) findKeys() {
-	for t := range c.Tables {
-		table := &c.Tables[t]
-		for n, i := range table.Columns {
-			column := &c.Columns[i]
-			if !column.Unique || column.Kind == Date || column.Kind == Other {
-				continue
-			}
-			if named := identifier(column.Words); named || n == 0 {
-				table.Key = i
-				if named {
-					break
-				}
-			}
+// findKey finds the column that identifies the rows of a table: the first that is
+// unique and is named as such, or else the first column if it is unique; -1 for none.
+func findKey(columns []Column) int {
+	key := -1
+	for i := range columns {
+		c := &columns[i]
+		if !c.Unique || c.Kind == Date || c.Kind == Other {
+			continue
+		}
+		if identifier(c.Words) {
+			return i
+		}
+		if i == 0 {
+			key = i
 		}
 	}
+	return key
 }
 
 // Limits of a link: the least share of distinct values that must be found in the
@@ -44,32 +43,36 @@ const (
 // commonNames are columns of many tables that say nothing about what they refer to.
 var commonNames = set("name title description date type year status id country city state month day time")
 
-// findLinks infers which columns refer to other tables, by their names and values.
-func (c *Catalog) findLinks(declared []Link) {
-	c.Links = append(c.Links, declared...)
+// linkFinder infers links.
+type linkFinder struct {
+	*Catalog
+	// keys has the values of each column, as links compare them.
+	keys []func() []uint64
+	// names has the names of the columns of each table, in lower case.
+	names []map[string]bool
+}
+
+// find infers which columns refer to other tables, by their names and values.
+func (f *linkFinder) find(declared []Link) {
+	f.Links = append(f.Links, declared...)
 	taken := map[int]bool{}
 	for _, l := range declared {
 		taken[l.From] = true
 	}
-	sets := make([]map[string]bool, len(c.Columns))
-	values := func(i int) map[string]bool {
-		if sets[i] == nil {
-			sets[i] = make(map[string]bool, len(c.Columns[i].Values))
-			for _, v := range c.Columns[i].Values {
-				sets[i][comparableValue(v)] = true
-			}
-		}
-		return sets[i]
-	}
 	var inferred []Link
-	for from := range c.Columns {
+	for from := range f.Columns {
 		if taken[from] {
 			continue
 		}
 		best, to := 0.0, -1
-		for candidate := range c.Columns {
-			if score := c.linkScore(from, candidate, values); score > best {
-				best, to = score, candidate
+		for t := range f.Tables {
+			if f.Columns[from].Table == t || !f.mayRefer(from, t) {
+				continue
+			}
+			for _, candidate := range f.Tables[t].Columns {
+				if score := f.linkScore(from, candidate); score > best {
+					best, to = score, candidate
+				}
 			}
 		}
 		if to >= 0 {
@@ -80,7 +83,20 @@ func (c *Catalog) findLinks(declared []Link) {
 	inferred = slices.DeleteFunc(inferred, func(l Link) bool {
 		return l.From < l.To && slices.Contains(inferred, Link{l.To, l.From})
 	})
-	c.Links = append(c.Links, inferred...)
+	f.Links = append(f.Links, inferred...)
+}
+
+// mayRefer reports whether a column's name has anything to do with a table, so that its
+// columns are worth a look: most have nothing.
+func (f *linkFinder) mayRefer(from, table int) bool {
+	own, t := &f.Columns[from], &f.Tables[table]
+	if overlaps(own.stems, t.stems) || samePrefix(own.stems, t.stems) || f.names[table][strings.ToLower(own.Name)] {
+		return true
+	}
+	if t.Key < 0 {
+		return false
+	}
+	return within(f.Columns[t.Key].stems, own.stems) || f.Tables[own.Table].Key == from && overlaps(f.Tables[own.Table].stems, t.stems)
 }
 
 // comparableValue gives a value as keys are compared: 1 and 1.0 are the same.
@@ -90,26 +106,26 @@ func comparableValue(v string) string {
 
 // linkScore says how much two columns look like a reference and what it refers
 // to; 0 is for not at all.
-func (c *Catalog) linkScore(from, to int, values func(int) map[string]bool) float64 {
-	a, b := &c.Columns[from], &c.Columns[to]
-	if a.Table == b.Table || !b.Unique || a.Filled == 0 || (a.Kind == Number) != (b.Kind == Number) {
+func (f *linkFinder) linkScore(from, to int) float64 {
+	a, b := &f.Columns[from], &f.Columns[to]
+	if a.Table == b.Table || !b.Unique || b.Kind == Date || a.Filled == 0 || (a.Kind == Number) != (b.Kind == Number) {
 		return 0
 	}
-	if a.Kind == Date || a.Kind == Bool || a.Kind == Other || b.Kind == Date {
+	if a.Kind == Date || a.Kind == Bool || a.Kind == Other {
 		return 0
 	}
-	score := c.nameScore(from, to)
-	if score == 0 && c.sameThing(from, to) && included(values(to), values(from), a.Complete) >= nearlyIncluded {
+	score := f.nameScore(from, to)
+	if score == 0 && f.sameThing(from, to) && included(f.keys[to](), f.keys[from](), a.Complete) >= nearlyIncluded {
 		score = 1
 	}
 	if score == 0 {
 		return 0
 	}
-	share := included(values(from), values(to), b.Complete)
+	share := included(f.keys[from](), f.keys[to](), b.Complete)
 	if share < leastIncluded {
 		return 0
 	}
-	if to == c.Tables[b.Table].Key {
+	if to == f.Tables[b.Table].Key {
 		score++
 	}
 	if share < nearlyIncluded {
@@ -126,13 +142,13 @@ const leastSame = 20
 func (c *Catalog) sameThing(from, to int) bool {
 	a, b := c.Columns[from].Table, c.Columns[to].Table
 	return a > b && c.Tables[a].Key == from && c.Tables[b].Key == to && len(c.Columns[to].Values) >= leastSame &&
-		overlaps(Stems(c.Tables[a].Words), Stems(c.Tables[b].Words))
+		overlaps(c.Tables[a].stems, c.Tables[b].stems)
 }
 
 // nameScore says how much the names of two columns look like a reference.
 func (c *Catalog) nameScore(from, to int) float64 {
 	a, b := &c.Columns[from], &c.Columns[to]
-	own, other, table := Stems(a.Words), Stems(b.Words), Stems(c.Tables[b.Table].Words)
+	own, other, table := a.stems, b.stems, c.Tables[b.Table].stems
 	same := strings.EqualFold(a.Name, b.Name)
 	key := from == c.Tables[a.Table].Key
 	score := 0.0
@@ -143,14 +159,19 @@ func (c *Catalog) nameScore(from, to int) float64 {
 		score = 3
 	}
 	switch {
-	case overlaps(own, table) && (identifier(a.Words) || within(own, append(slices.Clone(table), other...))):
+	case overlaps(own, table) && (identifier(a.Words) || withinEither(own, table, other)):
 		score = max(score, 2.5)
-	case own[0][:min(3, len(own[0]))] == table[0][:min(3, len(table[0]))] && identifier(a.Words) && identifier(b.Words):
+	case samePrefix(own, table) && identifier(a.Words) && identifier(b.Words):
 		score = max(score, 1.5)
 	case within(other, own) && identifier(b.Words) && to == c.Tables[b.Table].Key && len(other) > 1:
 		score = max(score, 2)
 	}
 	return score
+}
+
+// samePrefix reports whether the first words of two names begin with the same letters.
+func samePrefix(a, b []string) bool {
+	return a[0][:min(3, len(a[0]))] == b[0][:min(3, len(b[0]))]
 }
 
 func overlaps(a, b []string) bool {
@@ -161,15 +182,23 @@ func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }
 
-// included is the share of values of a column that another has. Of a column whose
-// values are not all known, those beyond the known ones count as found.
-func included(a, b map[string]bool, complete bool) float64 {
+// withinEither reports whether all words are in one of two lists or the other.
+func withinEither(words, a, b []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(a, w) && !slices.Contains(b, w) })
+}
+
+// included is the share of values of a column that another has; both are sorted. Of a
+// column whose values are not all known, those beyond the known ones count as found.
+func included(a, b []uint64, complete bool) float64 {
 	if len(a) == 0 {
 		return 0
 	}
-	found := 0
-	for v := range a {
-		if b[v] {
+	found, at := 0, 0
+	for _, v := range a {
+		for at < len(b) && b[at] < v {
+			at++
+		}
+		if at < len(b) && b[at] == v {
 			found++
 		}
 	}

@@ -115,7 +115,7 @@ func boundary(runes []rune, i int) bool {
 	return unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// hintWords are the words of a description that say something, once each.
+// hintWords are the stems of the words of a description that say something, once each.
 func hintWords(text string) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -123,9 +123,9 @@ func hintWords(text string) []string {
 		if len(words) == maxHintWords {
 			break
 		}
-		if !seen[w] && !Stop[w] && len(w) > 1 {
-			seen[w] = true
-			words = append(words, w)
+		if stem := Stem(w); !seen[stem] && !Stop[w] && len(w) > 1 {
+			seen[stem] = true
+			words = append(words, stem)
 		}
 	}
 	return words

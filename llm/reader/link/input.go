@@ -137,11 +137,11 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 	b.misspelled = misspelledWords(tokens, values, cat.NameStems())
 	tables := make([]links, len(cat.Tables))
 	for i := range cat.Tables {
-		tables[i] = b.link(cat.Tables[i].Words, cat.Tables[i].Hints)
+		tables[i] = b.link(cat.Tables[i].Words, cat.Tables[i].Stems(), cat.Tables[i].Hints)
 	}
 	columns := make([]links, len(cat.Columns))
 	for i := range cat.Columns {
-		columns[i] = b.link(cat.Columns[i].Words, cat.Columns[i].Hints)
+		columns[i] = b.link(cat.Columns[i].Words, cat.Columns[i].Stems(), cat.Columns[i].Hints)
 	}
 	b.Columns = b.choose(tables, columns, keep)
 	b.items(earlier)

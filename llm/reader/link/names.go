@@ -17,9 +17,8 @@ const (
 )
 
 // link finds the words of the question that have to do with a name.
-func (b *builder) link(words, hints []string) links {
+func (b *builder) link(words, stems, hints []string) links {
 	var l links
-	stems := catalog.Stems(words)
 	marked := map[int]bool{}
 	for _, i := range b.at[stems[0]] {
 		if i+len(stems) <= len(b.tokens) && b.sameStems(i, stems) {
@@ -46,11 +45,8 @@ func (b *builder) link(words, hints []string) links {
 			continue
 		}
 		b.linkWord(&l, i, t.Lower, words)
-		for _, h := range hints {
-			if catalog.Stem(h) == t.Stem {
-				l.described = append(l.described, i)
-				break
-			}
+		if slices.Contains(hints, t.Stem) {
+			l.described = append(l.described, i)
 		}
 	}
 	return l

@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Part is what catalogs hold of one dataset: all that can be known without looking at
+// others. It is made once, and may be part of many catalogs at the same time.
+type Part struct {
+	// table has numbers of columns within the part.
+	table   Table
+	columns []Column
+	index   *partIndex
+	// keys has, for each column, the values as links compare them: sorted hashes, made
+	// when they are first needed.
+	keys []func() []uint64
+	// names are those of the columns, in lower case.
+	names map[string]bool
+}
+
+// NewPart makes the part of a dataset. Columns whose names begin with __ are internal
+// and left out.
+func NewPart(p *Profile) *Part {
+	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description), Rows: p.Rows, Key: -1}}
+	part.table.stems = Stems(part.table.Words)
+	seen := p.Rows
+	if p.Sampled > 0 {
+		seen = min(seen, p.Sampled)
+	}
+	for i := range p.Columns {
+		if strings.HasPrefix(p.Columns[i].Name, "__") {
+			continue
+		}
+		part.table.Columns = append(part.table.Columns, len(part.columns))
+		part.names[strings.ToLower(p.Columns[i].Name)] = true
+		part.columns = append(part.columns, newColumn(&p.Columns[i], seen))
+	}
+	part.table.Key = findKey(part.columns)
+	part.index = newPartIndex(part.columns)
+	for i := range part.columns {
+		values := part.columns[i].Values
+		part.keys = append(part.keys, sync.OnceValue(func() []uint64 { return linkKeys(values) }))
+	}
+	return part
+}
+
+// Columns are those of the part, as catalogs have them.
+func (p *Part) Columns() []Column { return p.columns }
+
+// Contains reports whether the part has a value that consists of just the words of a
+// [Key].
+func (p *Part) Contains(key string) bool { return len(p.index.whole(key)) > 0 }
+
+// Size is about how many bytes of memory the part takes.
+func (p *Part) Size() int {
+	const column, header, hash = 320, 16, 8
+	n := column
+	for i := range p.columns {
+		n += column
+		for _, v := range p.columns[i].Values {
+			n += header + len(v)
+			if p.columns[i].Unique {
+				n += hash
+			}
+		}
+	}
+	return n + p.index.size()
+}
+
+// linkKeys gives values as links compare them.
+func linkKeys(values []string) []uint64 {
+	keys := make([]uint64, len(values))
+	for i, v := range values {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(comparableValue(v)))
+		keys[i] = h.Sum64()
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Join makes the catalog of some datasets. Declared links go before inferred ones.
+func Join(parts []*Part, declared []Link) *Catalog {
+	c := &Catalog{index: &Index{}}
+	for _, p := range parts {
+		t := p.table
+		first := len(c.Columns)
+		t.Columns = make([]int, len(p.columns))
+		for i := range p.columns {
+			t.Columns[i] = first + i
+			column := p.columns[i]
+			column.Table = len(c.Tables)
+			c.Columns = append(c.Columns, column)
+		}
+		if t.Key >= 0 {
+			t.Key += first
+		}
+		c.Tables = append(c.Tables, t)
+		c.index.parts = append(c.index.parts, numbered{p.index, t.Columns})
+	}
+	f := linkFinder{Catalog: c}
+	for _, p := range parts {
+		f.keys = append(f.keys, p.keys...)
+		f.names = append(f.names, p.names)
+	}
+	f.find(declared)
+	return c
+}
+
+// WithCells gives the catalog with further values of some columns, which its index
+// finds. The columns themselves do not list them.
+func (c *Catalog) WithCells(cells []Cell) *Catalog {
+	if len(cells) == 0 {
+		return c
+	}
+	var columns []Column
+	var numbers []int
+	for _, cell := range cells {
+		at := slices.Index(numbers, cell.Column)
+		if at < 0 {
+			at = len(numbers)
+			numbers = append(numbers, cell.Column)
+			columns = append(columns, Column{Kind: Text})
+		}
+		columns[at].Values = append(columns[at].Values, cell.Value)
+	}
+	more := *c
+	more.index = &Index{parts: append(slices.Clip(c.index.parts), numbered{newPartIndex(columns), numbers})}
+	return &more
+}
