@@ -155,10 +155,11 @@ func (c *Catalog) Refers(column int) bool {
 
 // Limits of the values that a profile holds.
 const (
-	maxValues      = 1_000
-	minValues      = 80
-	tableValues    = 6_000
-	maxValueLength = 120
+	maxValues   = 1_000
+	minValues   = 80
+	tableValues = 6_000
+	// MaxValueLength is the most characters of a value that a profile holds.
+	MaxValueLength = 120
 )
 
 // ValueLimit is how many distinct values of each column a profile of so many columns
@@ -171,7 +172,7 @@ func ValueLimit(columns int) int {
 func CutValue(v string) string {
 	n := 0
 	for i := range v {
-		if n == maxValueLength {
+		if n == MaxValueLength {
 			return v[:i]
 		}
 		n++

@@ -27,6 +27,13 @@ func kindOfType(name string) (k Kind, native, integers bool) {
 	return Other, true, false
 }
 
+// Comparable reports whether values of a DuckDB type can be compared with something
+// that a question names. Lists, structs and bytes cannot.
+func Comparable(name string) bool {
+	kind, _, _ := kindOfType(name)
+	return kind != Other
+}
+
 var (
 	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?\d[\d,]*(\.\d+)?\s*(%|st|nd|rd|th|[a-zA-Z²³/]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
 	clockCell  = regexp.MustCompile(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)

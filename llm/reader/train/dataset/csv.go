@@ -5,6 +5,7 @@ package dataset
 import (
 	"encoding/csv"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,26 +72,52 @@ func uniqueName(before []string, name string, i int) string {
 
 func column(name string, rows [][]string, i, columns int) catalog.ColumnProfile {
 	c := catalog.ColumnProfile{Name: name}
-	distinct := map[string]bool{}
 	types := newGuess()
+	var cells []string
 	for _, row := range rows {
-		if i >= len(row) || row[i] == "" {
-			continue
+		if i < len(row) && row[i] != "" {
+			cells = append(cells, row[i])
+			types.see(row[i])
 		}
-		c.Filled++
-		distinct[row[i]] = true
-		types.see(row[i])
 	}
-	c.Type = types.name()
-	c.Distinct = int64(len(distinct))
-	for v := range distinct {
-		c.Values = append(c.Values, catalog.CutValue(v))
+	c.Type, c.Filled = types.name(), int64(len(cells))
+	for n, cell := range cells {
+		cells[n] = asText(c.Type, cell)
 	}
-	slices.Sort(c.Values)
+	slices.Sort(cells)
+	cells = slices.Compact(cells)
+	c.Distinct = int64(len(cells))
+	for n, cell := range cells {
+		cells[n] = catalog.CutValue(cell)
+	}
+	c.Values = slices.Compact(cells)
 	limit := catalog.ValueLimit(columns)
-	c.Complete = len(c.Values) <= limit
-	c.Values = c.Values[:min(len(c.Values), limit)]
+	c.Complete = c.Distinct <= int64(limit)
+	c.Values = slices.Clip(c.Values[:min(len(c.Values), limit)])
 	return c
+}
+
+// asText writes a cell as the query engine writes a value of a type.
+func asText(name, cell string) string {
+	switch name {
+	case "BOOLEAN":
+		return strings.ToLower(strings.TrimSpace(cell))
+	case "DOUBLE":
+		if n, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err == nil && math.Abs(n) < 1e15 {
+			text := strconv.FormatFloat(n, 'f', -1, 64)
+			if !strings.Contains(text, ".") {
+				text += ".0"
+			}
+			return text
+		}
+	case "TIMESTAMP":
+		for _, layout := range append([]string{time.DateOnly}, timestamps...) {
+			if at, err := time.Parse(layout, strings.TrimSpace(cell)); err == nil {
+				return at.Format("2006-01-02 15:04:05.999999")
+			}
+		}
+	}
+	return cell
 }
 
 // timestamps are the ways in which a point in time is written.

@@ -1,0 +1,139 @@
+package profile
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"sync"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+)
+
+// Cache keeps what is known of datasets, those that were used most recently, within a
+// number of bytes. It is safe for concurrent use.
+type Cache struct {
+	mu    sync.Mutex
+	limit int
+	used  int
+	byKey map[Key]*list.Element
+	order *list.List
+	// reading has what is being read now; it is closed when that ends.
+	reading map[Key]chan struct{}
+}
+
+// Key tells versions of datasets apart.
+type Key [sha256.Size]byte
+
+// KeyOf gives the key of a dataset: its version, and what its owner says of it.
+func KeyOf(d llm.Dataset) Key {
+	text := make([]byte, 0, 4096)
+	add := func(s string) { text = append(append(text, s...), 0) }
+	add(d.Name)
+	add(d.Version)
+	add(d.Description)
+	for _, c := range d.Columns {
+		add(c.Name)
+		add(c.Type)
+		add(c.Description)
+	}
+	return sha256.Sum256(text)
+}
+
+type cached struct {
+	key   Key
+	part  *catalog.Part
+	bytes int
+}
+
+// NewCache makes a [Cache] of so many bytes.
+func NewCache(limit int) *Cache {
+	return &Cache{limit: limit, byKey: map[Key]*list.Element{}, order: list.New(), reading: map[Key]chan struct{}{}}
+}
+
+// Known gives what is known of a dataset, nil where nothing is.
+func (c *Cache) Known(key Key) *catalog.Part {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[key]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(cached).part
+}
+
+// Part gives what is known of a dataset. Where nothing is, one caller reads it, for
+// whom others wait. A dataset without a version is read each time.
+func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
+	if d.Version == "" {
+		return read(ctx, data, d)
+	}
+	for key := KeyOf(d); ; {
+		if part := c.Known(key); part != nil {
+			return part, nil
+		}
+		c.mu.Lock()
+		busy, waiting := c.reading[key]
+		if !waiting {
+			c.reading[key] = make(chan struct{})
+		}
+		c.mu.Unlock()
+		if !waiting {
+			return c.first(ctx, key, data, d)
+		}
+		select {
+		case <-busy:
+			// What was read may be too large to be kept, or reading failed: look again.
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// first reads for all who wait.
+func (c *Cache) first(ctx context.Context, key Key, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
+	defer func() {
+		c.mu.Lock()
+		close(c.reading[key])
+		delete(c.reading, key)
+		c.mu.Unlock()
+	}()
+	part, err := read(ctx, data, d)
+	if err == nil {
+		c.put(key, part)
+	}
+	return part, err
+}
+
+func read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
+	p, err := Read(ctx, data, d)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.NewPart(p), nil
+}
+
+func (c *Cache) put(key Key, part *catalog.Part) {
+	bytes := part.Size()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if bytes > c.limit {
+		return
+	}
+	if e, ok := c.byKey[key]; ok {
+		c.drop(e)
+	}
+	c.byKey[key] = c.order.PushFront(cached{key, part, bytes})
+	c.used += bytes
+	for c.used > c.limit {
+		c.drop(c.order.Back())
+	}
+}
+
+func (c *Cache) drop(e *list.Element) {
+	entry := e.Value.(cached)
+	c.order.Remove(e)
+	delete(c.byKey, entry.key)
+	c.used -= entry.bytes
+}

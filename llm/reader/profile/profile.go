@@ -1,0 +1,112 @@
+// Package profile reads what datasets hold, with few and bounded queries, and keeps it
+// in memory for each version of a dataset.
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+)
+
+// Limits of a profile.
+const (
+	// sampledRows is how many rows of a dataset are looked at, from the first on.
+	sampledRows = 50_000
+	// queryColumns is how many columns one query looks at.
+	queryColumns = 60
+)
+
+// Read makes the profile of a dataset.
+func Read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Profile, error) {
+	r := &reader{data: data, limit: catalog.ValueLimit(len(d.Columns)),
+		Profile: &catalog.Profile{Name: d.Name, Description: d.Description, Rows: d.Rows, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
+	for i, c := range d.Columns {
+		r.Columns[i] = catalog.ColumnProfile{Name: c.Name, Type: c.Type, Description: c.Description}
+	}
+	for start := 0; start < len(r.Columns); start += queryColumns {
+		if err := r.read(ctx, r.Columns[start:min(start+queryColumns, len(r.Columns))]); err != nil {
+			return nil, fmt.Errorf("read values of %s: %w", d.Name, err)
+		}
+	}
+	return r.Profile, nil
+}
+
+type reader struct {
+	*catalog.Profile
+	data llm.Data
+	// limit is how many values of a column are kept.
+	limit int
+}
+
+// read looks at some columns with one query. Those whose values are too long for one
+// result, or that cannot be read together, are looked at by halves.
+func (r *reader) read(ctx context.Context, columns []catalog.ColumnProfile) error {
+	rows, err := r.data.Query(ctx, r.query(columns))
+	switch {
+	case err != nil && !errors.Is(err, llm.ErrBadQuery):
+		return err
+	case err == nil && len(rows.Rows) == 1:
+		return r.take(rows.Rows[0], columns)
+	case len(columns) > 1:
+		if err := r.read(ctx, columns[:len(columns)/2]); err != nil {
+			return err
+		}
+		return r.read(ctx, columns[len(columns)/2:])
+	}
+	return nil // nothing is known of this column
+}
+
+// query asks, for each column, for how many cells are filled, how many values differ,
+// and for the first of them.
+func (r *reader) query(columns []catalog.ColumnProfile) string {
+	list := []string{"count(*) AS n"}
+	for i := range columns {
+		name := ir.Ident(columns[i].Name)
+		list = append(list, fmt.Sprintf("count(%s) AS f%d", name, i))
+		if catalog.Comparable(columns[i].Type) {
+			list = append(list, fmt.Sprintf("count(DISTINCT %s) AS d%d", name, i),
+				fmt.Sprintf("list_slice(list_sort(list(DISTINCT left(CAST(%s AS VARCHAR), %d)) FILTER (WHERE %s IS NOT NULL)), 1, %d) AS v%d",
+					name, catalog.MaxValueLength, name, r.limit, i))
+		}
+	}
+	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), ir.Ident(r.Name), sampledRows)
+}
+
+// take reads the result of a query.
+func (r *reader) take(row json.RawMessage, columns []catalog.ColumnProfile) error {
+	var cells map[string]json.RawMessage
+	if err := json.Unmarshal(row, &cells); err != nil {
+		return err
+	}
+	seen := number(cells["n"])
+	if r.Rows = max(r.Rows, seen); seen < r.Rows {
+		r.Sampled = seen
+	}
+	for i := range columns {
+		c := &columns[i]
+		c.Filled = number(cells[fmt.Sprint("f", i)])
+		c.Distinct = number(cells[fmt.Sprint("d", i)])
+		if text := cells[fmt.Sprint("v", i)]; text != nil {
+			if err := json.Unmarshal(text, &c.Values); err != nil {
+				return err
+			}
+		}
+		c.Complete = r.Sampled == 0 && c.Distinct <= int64(r.limit) && catalog.Comparable(c.Type)
+	}
+	return nil
+}
+
+func number(text json.RawMessage) int64 {
+	var n json.Number
+	if json.Unmarshal(text, &n) != nil {
+		return 0
+	}
+	i, _ := n.Int64()
+	return i
+}
