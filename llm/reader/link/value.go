@@ -371,6 +371,8 @@ func isWord(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // misspelled finds words that are one letter off a cell's, where no name or known
 // word is written so.
 func (f *finder) misspelled() {

@@ -1,0 +1,98 @@
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+)
+
+// Limits of looking for values.
+const (
+	// lookUpRows is how many rows a table may have to be looked through.
+	lookUpRows = 20_000_000
+	// lookUpCells is how many values of a column are found.
+	lookUpCells = 20
+)
+
+// LookUp looks for phrases among the values that a catalog does not list: one query for
+// each table that has columns of text with too many values. Phrases are in lower case;
+// values have them in any case and with a blank before or after.
+func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []string) ([]catalog.Cell, error) {
+	if len(phrases) == 0 {
+		return nil, nil
+	}
+	var found []catalog.Cell
+	for t := range cat.Tables {
+		table := &cat.Tables[t]
+		var parts []string
+		for _, c := range table.Columns {
+			if column := &cat.Columns[c]; column.Kind == catalog.Text && !column.Complete && table.Rows <= lookUpRows {
+				name := ir.Ident(column.Name)
+				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s LIMIT %d)",
+					c, name, ir.Ident(table.Name), isOneOf(name, phrases), lookUpCells))
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		cells, err := lookUp(ctx, data, strings.Join(parts, " UNION ALL ")+" ORDER BY c, v")
+		if err != nil {
+			return nil, fmt.Errorf("look for values in %s: %w", table.Name, err)
+		}
+		found = append(found, cells...)
+	}
+	return found, nil
+}
+
+// lookUp reads the cells that a query gives. One that is not valid gives none.
+func lookUp(ctx context.Context, data llm.Data, query string) ([]catalog.Cell, error) {
+	rows, err := data.Query(ctx, query)
+	if errors.Is(err, llm.ErrBadQuery) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var cells []catalog.Cell
+	for _, text := range rows.Rows {
+		var row struct {
+			C int
+			V string
+		}
+		if err := json.Unmarshal(text, &row); err != nil {
+			return nil, err
+		}
+		cells = append(cells, catalog.Cell{Column: row.C, Value: row.V})
+	}
+	return cells, nil
+}
+
+// isOneOf is a condition: that a column holds one of the phrases. Most values have
+// another length, and that is seen much faster than what they are in lower case.
+func isOneOf(column string, phrases []string) string {
+	var list []string
+	var lengths []int
+	ascii := true
+	for _, p := range phrases {
+		list = append(list, ir.Literal(p))
+		for blanks := range 3 {
+			lengths = append(lengths, len(p)+blanks)
+		}
+		// Elsewhere the length may depend on the case.
+		ascii = ascii && !strings.ContainsFunc(p, func(r rune) bool { return r > unicode.MaxASCII })
+	}
+	condition := fmt.Sprintf("lower(trim(%s)) IN (%s)", column, strings.Join(list, ", "))
+	if ascii {
+		slices.Sort(lengths)
+		condition = fmt.Sprintf("strlen(%s) IN (%s) AND %s", column, strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Compact(lengths)), " ", ", "), "[]"), condition)
+	}
+	return condition
+}
