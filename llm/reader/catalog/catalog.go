@@ -231,3 +231,11 @@ func (c *Catalog) Renamed(tables, columns map[int][]string) *Catalog {
 	}
 	return &other
 }
+
+// Described gives the catalog with other words in the name of a column, whose own become
+// words of its description.
+func (c *Catalog) Described(column int, words, more []string) *Catalog {
+	other := c.Renamed(nil, map[int][]string{column: words})
+	other.Columns[column].Hints = append(Stems(c.Columns[column].Words), Stems(more)...)
+	return other
+}

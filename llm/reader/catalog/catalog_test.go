@@ -53,6 +53,28 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestRoles looks at columns that refer to a table under the name of a role.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	column := func(name, kind string, values ...string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: kind, Values: values, Complete: true, Distinct: int64(len(values)), Filled: 5}
+	}
+	people := column("MemberNo", "VARCHAR", "M1", "M2", "M3", "M4", "M5")
+	cars := column("car_code", "BIGINT", "1", "2", "3", "4", "5")
+	for name, c := range map[string]catalog.ColumnProfile{
+		"OwnerNo": column("OwnerNo", "VARCHAR", "M1", "M2", "M5"), "paidBy": column("paidBy", "VARCHAR", "M1", "M3", "M4"), "": column("paidBy", "VARCHAR", "M1", "M3", "M9"),
+	} {
+		cat := catalog.New([]*catalog.Profile{{Name: "people", Rows: 5, Columns: []catalog.ColumnProfile{people}}, {Name: "cars", Rows: 5, Columns: []catalog.ColumnProfile{cars, c}}}, nil)
+		got := ""
+		for _, l := range cat.Links {
+			got += cat.Columns[l.From].Name
+		}
+		if got != name {
+			t.Errorf("%s %v: linked %q", c.Name, c.Values, got)
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

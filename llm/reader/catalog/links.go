@@ -75,6 +75,9 @@ func (f *linkFinder) find(declared []Link) {
 				}
 			}
 		}
+		if to < 0 {
+			to = f.byRole(from)
+		}
 		if to >= 0 {
 			inferred = append(inferred, Link{from, to})
 		}
@@ -84,6 +87,35 @@ func (f *linkFinder) find(declared []Link) {
 		return l.From < l.To && slices.Contains(inferred, Link{l.To, l.From})
 	})
 	f.Links = append(f.Links, inferred...)
+}
+
+// leastInRole is how many values a column needs to refer to a table by a role.
+const leastInRole = 3
+
+// byRole finds the key that a column refers to under the name of a role, such as paid_by
+// or owner_no: the only one that holds all its values. It gives -1 for none.
+func (f *linkFinder) byRole(from int) int {
+	a := &f.Columns[from]
+	last := a.Words[len(a.Words)-1]
+	if len(a.Words) < 2 || f.Tables[a.Table].Key == from || a.Distinct < leastInRole || a.Kind != Number && a.Kind != Text || commonNames[last] && last != "id" {
+		return -1
+	}
+	found := -1
+	for t := range f.Tables {
+		key := f.Tables[t].Key
+		if t == a.Table || key < 0 {
+			continue
+		}
+		b := &f.Columns[key]
+		if last != "by" && last != b.Words[len(b.Words)-1] || a.Kind != b.Kind || included(f.keys[from](), f.keys[key](), b.Complete) < 1 {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = key
+	}
+	return found
 }
 
 // mayRefer reports whether a column's name has anything to do with a table, so that its

@@ -74,6 +74,11 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 				add(other, cat)
 			}
 		}
+		if rng.Float64() < 0.15 {
+			if cat, ok := w.names.described(one, s.cat, rng); ok {
+				add(one, cat)
+			}
+		}
 		// The same question of other data has no answer there, as a rule.
 		if rng.Float64() < 0.25 {
 			other := &sources[rng.IntN(len(sources))]

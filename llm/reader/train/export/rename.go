@@ -104,3 +104,24 @@ func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *c
 	one.question = text
 	return one, cat.Renamed(maps.Clone(tables), columns), true
 }
+
+// described gives the catalog with a column that an item's query needs under a short
+// name, so that only a description tells what it is.
+func (n names) described(one item, cat *catalog.Catalog, rng *rand.Rand) (*catalog.Catalog, bool) {
+	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
+	if err != nil {
+		return nil, false
+	}
+	columns := slices.DeleteFunc(tokens, func(t ir.Token) bool { return t.Class != ir.ColumnRef || cat.Refers(t.N) })
+	if len(columns) == 0 {
+		return nil, false
+	}
+	column := columns[rng.IntN(len(columns))].N
+	short := ""
+	for _, w := range cat.Columns[column].Words {
+		short += string([]rune(w)[:1])
+	}
+	short += string(rune('a' + rng.IntN(26)))
+	more := n.tables[rng.IntN(len(n.tables))]
+	return cat.Described(column, []string{short}, more), true
+}
