@@ -24,7 +24,10 @@ func Literal(text string) string {
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	p := &printer{cat: cat, now: now}
 	text := p.query(q)
-	return text, p.err
+	if p.err != nil {
+		return "", p.err
+	}
+	return text, nil
 }
 
 // Tables gives the tables that a query reads, those of queries within it left out,
@@ -81,6 +84,10 @@ type printer struct {
 	numbered int
 	// counted is the column whose distinct values count(*) counts, -1 for rows.
 	counted int
+	// measured says that what is selected is compared with: see expr.
+	measured bool
+	// inSet says that rows are added to, or taken from, those of another query.
+	inSet bool
 }
 
 func (p *printer) fail(format string, args ...any) string {
@@ -90,8 +97,12 @@ func (p *printer) fail(format string, args ...any) string {
 	return ""
 }
 
-func (p *printer) sub(q *Query) string {
-	inner := &printer{cat: p.cat, now: p.now}
+// sub prints a query within this one, measured as expr says.
+func (p *printer) sub(q *Query, measured bool) string {
+	return p.within(&printer{cat: p.cat, now: p.now, measured: measured}, q)
+}
+
+func (p *printer) within(inner *printer, q *Query) string {
 	text := inner.query(q)
 	if inner.err != nil && p.err == nil {
 		p.err = inner.err
@@ -104,16 +115,20 @@ func (p *printer) query(q *Query) string {
 	if q.Set == "" {
 		return text
 	}
-	if len(q.Items) != len(q.Right.Items) {
-		return p.fail("%s of different columns", q.Set)
+	if len(q.Order) > 0 || q.Limit > 0 {
+		text = "(" + text + ")"
 	}
-	return text + " " + strings.ToUpper(q.Set) + " " + p.sub(q.Right)
+	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured, inSet: true}, q.Right)
 }
 
 // selection prints a SELECT.
 func (p *printer) selection(q *Query) string {
 	p.joins = joins{graph: graph{p.cat, q.Via}}
 	p.numbered, p.counted = -1, -1
+	if err := p.check(q); err != nil {
+		p.err = errors.Join(p.err, err)
+		return ""
+	}
 	if err := p.join(q); err != nil {
 		p.err = errors.Join(p.err, err)
 		return ""
@@ -168,7 +183,8 @@ func (p *printer) join(q *Query) error {
 	}
 	shown(q, add)
 	for _, c := range q.Where {
-		if c.Column >= 0 || c.Op == "after" || c.Op == "before" {
+		apart := c.Left.Other >= 0 && p.cat.Columns[c.Left.Other].Table != p.cat.Columns[c.Left.Column].Table
+		if c.Column >= 0 || apart || c.Op == "after" || c.Op == "before" {
 			eachColumn(c.Left, add)
 			add(c.Column)
 		}
@@ -238,7 +254,24 @@ func (p *printer) from() string {
 func (p *printer) table(t int) string {
 	name := Ident(p.cat.Tables[t].Name)
 	if t == p.numbered {
-		return "(SELECT *, row_number() OVER () AS row_no FROM " + name + ") AS " + name
+		return "(SELECT *, row_number() OVER () AS " + p.rowNumber() + " FROM " + name + ") AS " + name
+	}
+	return name
+}
+
+// numberRows has the rows of a table numbered, of one only.
+func (p *printer) numberRows(table int) {
+	if p.deduped != nil || p.numbered >= 0 && p.numbered != table {
+		p.fail("numbers of rows that are joined")
+	}
+	p.numbered = table
+}
+
+// rowNumber is the name of the numbers of rows, which no column has.
+func (p *printer) rowNumber() string {
+	name := "row_no"
+	for slices.ContainsFunc(p.cat.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
+		name += "_"
 	}
 	return name
 }
@@ -260,7 +293,7 @@ func (p *printer) items(q *Query) []string {
 	var all []string
 	names := map[string]bool{}
 	for _, e := range q.Items {
-		text := p.expr(e, false)
+		text := p.expr(e, p.measured)
 		if e.Kind == "column" && e.Op == "" {
 			names[strings.ToLower(p.cat.Columns[e.Column].Name)] = true
 		} else if name := p.label(e); name != "" {
@@ -330,7 +363,7 @@ func (p *printer) order(q *Query) string {
 		// NULL wins nothing.
 		keys = append(keys, key+" NULLS LAST")
 	}
-	if len(keys) == 0 && q.Limit == 0 {
+	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
 		for _, e := range q.Group {
 			if e.Kind == "part" {
 				keys = append(keys, p.expr(e, false))

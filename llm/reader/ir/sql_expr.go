@@ -15,8 +15,8 @@ func (p *printer) expr(e Expr, measured bool) string {
 	case "*":
 		return "*"
 	case "rowid":
-		p.numbered = p.joins.tables[0]
-		return "row_no"
+		p.numberRows(p.joins.tables[0])
+		return p.rowNumber()
 	case "column":
 		if e.Op != "" || measured {
 			return p.arith(e)
@@ -73,6 +73,9 @@ func (p *printer) agg(e Expr, filter string) string {
 		of = p.duration(e.Inner, e)
 	case e.Func == "sum" || e.Func == "avg" || e.Op != "":
 		of = p.arith(e)
+		if e.Op == "" {
+			of = p.numeric(e.Column)
+		}
 		if k := p.cat.Columns[e.Column].Kind; k != catalog.Number && k != catalog.Clock && k != catalog.Bool {
 			return p.fail("%s of a column without numbers", e.Func)
 		}
@@ -93,11 +96,10 @@ func (p *printer) agg(e Expr, filter string) string {
 
 // arith prints a column as a number, or two with a sign between them.
 func (p *printer) arith(e Expr) string {
-	a := p.measure(e.Column)
 	if e.Op == "" {
-		return a
+		return p.measure(e.Column)
 	}
-	b := p.measure(e.Other)
+	a, b := p.numeric(e.Column), p.numeric(e.Other)
 	switch e.Op {
 	case "plus":
 		return "(" + a + " + " + b + ")"
@@ -109,11 +111,22 @@ func (p *printer) arith(e Expr) string {
 	return "(1.0 * " + a + " / nullif(" + b + ", 0))"
 }
 
+// numeric prints a column to compute with.
+func (p *printer) numeric(column int) string {
+	if p.cat.Columns[column].Kind == catalog.Bool {
+		return "CAST(" + p.ref(column) + " AS INTEGER)"
+	}
+	return p.measure(column)
+}
+
 // measure prints a column as what can be compared: texts that read as numbers,
 // dates or durations are turned into them.
 func (p *printer) measure(column int) string {
 	c, ref := &p.cat.Columns[column], p.ref(column)
-	if c.Native {
+	switch {
+	case c.Native && c.Kind == catalog.Clock:
+		return "epoch(" + ref + ")"
+	case c.Native:
 		return ref
 	}
 	switch c.Kind {

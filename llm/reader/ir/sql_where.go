@@ -157,9 +157,9 @@ func (p *printer) cond(c Cond) string {
 	case "notnull":
 		return p.expr(c.Left, false) + " IS NOT NULL"
 	case "in":
-		return p.expr(c.Left, false) + " IN (" + p.sub(c.Sub) + ")"
+		return p.expr(c.Left, false) + " IN (" + p.sub(c.Sub, false) + ")"
 	case "notin":
-		return p.expr(c.Left, false) + " NOT IN (" + p.sub(withoutNull(c.Sub)) + ")"
+		return p.expr(c.Left, false) + " NOT IN (" + p.sub(withoutNull(c.Sub), false) + ")"
 	case "after", "before":
 		return p.neighbour(c)
 	case "like", "likepre", "likesuf", "notlike":
@@ -167,7 +167,7 @@ func (p *printer) cond(c Cond) string {
 	}
 	switch {
 	case c.Sub != nil:
-		return p.expr(c.Left, true) + " " + c.Op + " (" + p.sub(c.Sub) + ")"
+		return p.expr(c.Left, true) + " " + c.Op + " (" + p.sub(c.Sub, true) + ")"
 	case c.Column >= 0:
 		return p.expr(c.Left, true) + " " + c.Op + " " + p.measure(c.Column)
 	}
@@ -188,7 +188,7 @@ func withoutNull(q *Query) *Query {
 // neighbour prints that a row stands right after or before one with a value.
 func (p *printer) neighbour(c Cond) string {
 	table := p.cat.Columns[c.Left.Column].Table
-	p.numbered = table
+	p.numberRows(table)
 	pick, sign := "max", "+"
 	if c.Op == "before" {
 		pick, sign = "min", "-"
@@ -199,7 +199,7 @@ func (p *printer) neighbour(c Cond) string {
 	if inner.err != nil && p.err == nil {
 		p.err = inner.err
 	}
-	return fmt.Sprintf("row_no = (SELECT %s(row_no) FROM %s WHERE %s) %s 1", pick, inner.table(table), match, sign)
+	return fmt.Sprintf("%[1]s = (SELECT %[2]s(%[1]s) FROM %[3]s WHERE %[4]s) %[5]s 1", p.rowNumber(), pick, inner.table(table), match, sign)
 }
 
 // contains prints a search in a text.
@@ -240,7 +240,7 @@ func (p *printer) compare(c Cond) string {
 		return p.compareDate(c)
 	case column.Kind == catalog.Date:
 		return p.fail("a date compared with what is none")
-	case column.Kind == catalog.Number && c.Values[0].Kind != BoolValue:
+	case (column.Kind == catalog.Number || column.Kind == catalog.Clock) && c.Values[0].Kind != BoolValue:
 		if cells := c.Values[0].Cells[c.Left.Column]; len(cells) > 0 && (c.Op == "=" || c.Op == "!=") && !column.Native {
 			return p.compareText(c)
 		}
@@ -261,6 +261,9 @@ func (p *printer) number(v Value) string {
 }
 
 func (p *printer) compareNumber(c Cond) string {
+	if c.Left.Kind != "part" && p.classOf(c.Left, true) != number {
+		return p.fail("a number compared with what is none")
+	}
 	left := p.expr(c.Left, true)
 	if c.Left.Kind == "part" {
 		left = p.partNumber(c.Left)

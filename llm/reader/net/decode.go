@@ -115,7 +115,12 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 			}
 		}
 		for item := e.in.Question; item < len(e.in.Items); item++ {
-			if t, ok := e.in.Token(item); ok && fits(e, cat, b, allowed, t) {
+			t, ok := e.in.Token(item)
+			var v ir.Value
+			if t.Class == ir.ValueRef {
+				v = e.in.Values[t.N].Value
+			}
+			if ok && b.state.Fits(allowed, t, cat, v) && !(t.Class == ir.ValueRef && b.comparesEqual() && elsewhere(cat, b.state.Column(), v)) {
 				add(len(n.Keywords)+item, t)
 			}
 		}
@@ -133,22 +138,6 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 	return all
 }
 
-// fits reports whether a token may come next, by its class and type.
-func fits(e *Encoded, cat *catalog.Catalog, b *beam, a ir.Allowed, t ir.Token) bool {
-	switch t.Class {
-	case ir.TableRef:
-		return a.Table
-	case ir.ColumnRef:
-		kind := cat.Columns[t.N].Kind
-		return a.Column || a.Number && (kind == catalog.Number || kind == catalog.Clock || kind == catalog.Bool) || a.Date && kind == catalog.Date
-	}
-	v := e.in.Values[t.N]
-	if a.Limit {
-		return v.Kind == ir.NumberValue && len(v.Text) < 5
-	}
-	return a.Value && comparable(cat, b.state.Column(), v.Value) && !(b.comparesEqual() && elsewhere(cat, b.state.Column(), v.Value))
-}
-
 // comparesEqual reports whether a beam wants the value that a column equals.
 func (b *beam) comparesEqual() bool {
 	last := b.tokens[len(b.tokens)-1]
@@ -159,23 +148,6 @@ func (b *beam) comparesEqual() bool {
 // one.
 func elsewhere(cat *catalog.Catalog, column int, v ir.Value) bool {
 	return column >= 0 && v.Kind == ir.TextValue && len(v.Cells) > 0 && len(v.Cells[column]) == 0 && cat.Columns[column].Complete
-}
-
-// comparable reports whether a value can be compared with a column.
-func comparable(cat *catalog.Catalog, column int, v ir.Value) bool {
-	if column < 0 {
-		return v.Kind == ir.NumberValue || v.Kind == ir.PeriodValue
-	}
-	switch cat.Columns[column].Kind {
-	case catalog.Date:
-		return v.Kind != ir.TextValue
-	case catalog.Number, catalog.Clock:
-		_, number := catalog.ParseNumber(v.Text)
-		return len(v.Cells[column]) > 0 || v.Kind != ir.TextValue && number
-	case catalog.Other:
-		return false
-	}
-	return true
 }
 
 // next gives the logits of what follows each beam.

@@ -1,0 +1,39 @@
+package ir
+
+import "parley/llm/reader/catalog"
+
+// Fits reports whether a token that the grammar allows next has a fitting type: columns
+// of numbers and dates where such are wanted, and values that can be compared with the
+// column before. v is what the token of a value stands for.
+func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
+	switch t.Class {
+	case Keyword:
+		return a.Has(Word(t.N))
+	case TableRef:
+		return a.Table
+	case ColumnRef:
+		kind := cat.Columns[t.N].Kind
+		return a.Column || a.Number && (kind == catalog.Number || kind == catalog.Clock || kind == catalog.Bool) || a.Date && kind == catalog.Date
+	}
+	if a.Limit {
+		return v.Kind == NumberValue && len(v.Text) < 5
+	}
+	return a.Value && comparable(cat, s.column, v)
+}
+
+// comparable reports whether a value can be compared with a column.
+func comparable(cat *catalog.Catalog, column int, v Value) bool {
+	if column < 0 {
+		return v.Kind == NumberValue || v.Kind == PeriodValue
+	}
+	switch cat.Columns[column].Kind {
+	case catalog.Date:
+		return v.Kind != TextValue
+	case catalog.Number, catalog.Clock:
+		_, number := catalog.ParseNumber(v.Text)
+		return len(v.Cells[column]) > 0 || v.Kind != TextValue && number
+	case catalog.Other:
+		return false
+	}
+	return true
+}
