@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -127,10 +129,80 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// otherHead gives a file of weights whose head was changed.
+func otherHead(file []byte, change func(head map[string]any)) []byte {
+	length := binary.LittleEndian.Uint32(file[4:])
+	var head map[string]any
+	if err := json.Unmarshal(file[8:8+length], &head); err != nil {
+		panic(err)
+	}
+	change(head)
+	text, err := json.Marshal(head)
+	if err != nil {
+		panic(err)
+	}
+	return slices.Concat(file[:4], binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text, file[8+length:])
+}
+
+// badHeads are changes of a head that make it one of another network, or of none.
+var badHeads = map[string]func(head map[string]any){
+	"width":      func(h map[string]any) { h["d"] = 32 },
+	"huge width": func(h map[string]any) { h["d"], h["heads"] = 1<<40, 1 },
+	"largest": func(h map[string]any) {
+		h["d"], h["heads"], h["encoder"], h["decoder"] = maxWidth, 1, maxLayers, maxLayers
+	},
+	"no heads":        func(h map[string]any) { h["heads"] = 0 },
+	"layers":          func(h map[string]any) { h["encoder"] = 2 },
+	"negative layers": func(h map[string]any) { h["decoder"] = -1 },
+	"keywords":        func(h map[string]any) { h["keywords"] = []string{"select"} },
+	"relations":       func(h map[string]any) { h["relations"] = 64 },
+	"vocabulary":      func(h map[string]any) { h["vocabulary"] = []string{""} },
+	"no tensors":      func(h map[string]any) { h["tensors"] = nil },
+	"huge tensor":     func(h map[string]any) { shapeOf(h)["shape"] = []int{1 << 20, 1 << 20, 1 << 20, 1 << 20} },
+	"negative tensor": func(h map[string]any) { shapeOf(h)["shape"] = []int{-1, -100} },
+	"flat tensor":     func(h map[string]any) { shapeOf(h)["shape"] = []int{1600} },
+	"another tensor":  func(h map[string]any) { shapeOf(h)["name"] = "other" },
+}
+
+// shapeOf gives the first tensor of a head.
+func shapeOf(head map[string]any) map[string]any {
+	return head["tensors"].([]any)[0].(map[string]any)
+}
+
+// TestLoadHeads loads files whose head says what does not fit: errors, and no memory
+// for what is not there.
+func TestLoadHeads(t *testing.T) { // measures memory: not beside other tests
+	good := smallWeights()
+	if _, err := Load(otherHead(good, func(map[string]any) {})); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range badHeads {
+		file := otherHead(good, change)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Load(file)
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s was loaded", name)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+			t.Errorf("%s took %d bytes", name, used)
+		}
+	}
+	infinite := slices.Clone(good)
+	binary.LittleEndian.PutUint16(infinite[len(infinite)-2:], 0x7c00)
+	if _, err := Load(infinite); err == nil {
+		t.Error("a weight that is not finite was loaded")
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	good := smallWeights()
 	f.Add(good)
 	f.Add(good[:200])
+	for _, change := range badHeads {
+		f.Add(otherHead(good, change))
+	}
 	f.Fuzz(func(_ *testing.T, file []byte) { _, _ = Load(file) })
 }
 

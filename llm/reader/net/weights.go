@@ -103,8 +103,10 @@ func Load(file []byte) (*Net, error) {
 		return nil, err
 	}
 	l := &loader{tensors: tensors}
-	n.build(l)
-	return n, l.err
+	if n.build(l); l.err != nil {
+		return nil, l.err
+	}
+	return n, nil
 }
 
 // check compares the head with the language and the inputs of this program.
