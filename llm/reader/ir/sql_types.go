@@ -18,7 +18,7 @@ const (
 	date
 	boolean
 	clock
-	list
+	nested
 )
 
 // kindClass is the class of a column that is read as what its texts mean.
@@ -31,7 +31,7 @@ func kindClass(c *catalog.Column) class {
 	case catalog.Bool:
 		return boolean
 	case catalog.Other:
-		return list
+		return nested
 	}
 	return text
 }
@@ -156,11 +156,11 @@ func (p *printer) checkCond(c Cond) error {
 	case c.Sub != nil && (len(c.Sub.Items) != 1 || c.Sub.Items[0].Kind == "*"):
 		return errors.New("a query of several columns where one is wanted")
 	case c.Sub != nil && (c.Op == "in" || c.Op == "notin"):
-		if raw := p.classOf(c.Left, false); raw == list || raw != p.classOf(c.Sub.Items[0], false) {
+		if raw := p.classOf(c.Left, false); raw == nested || raw != p.classOf(c.Sub.Items[0], false) {
 			return errors.New("a search among values of another type")
 		}
-	case c.Sub != nil && (left == list || left != p.classOf(c.Sub.Items[0], true)),
-		c.Column >= 0 && (left == list || left != kindClass(&p.cat.Columns[c.Column])):
+	case c.Sub != nil && (left == nested || left != p.classOf(c.Sub.Items[0], true)),
+		c.Column >= 0 && (left == nested || left != kindClass(&p.cat.Columns[c.Column])):
 		return errors.New("a comparison of different types")
 	}
 	return nil
@@ -176,7 +176,7 @@ func (p *printer) checkSet(q *Query) error {
 	}
 	for i, e := range q.Items {
 		other := q.Right.Items[i]
-		if e.Kind == "*" || other.Kind == "*" || p.classOf(e, false) == list || p.classOf(e, false) != p.classOf(other, false) {
+		if e.Kind == "*" || other.Kind == "*" || p.classOf(e, false) == nested || p.classOf(e, false) != p.classOf(other, false) {
 			return fmt.Errorf("%s of columns of different types", q.Set)
 		}
 	}

@@ -53,7 +53,8 @@ type Reading struct {
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	Result
-	Features
+	// Features and Circumstances are what Share and Confidence rest on.
+	Features, Circumstances Features
 }
 
 // Readings prints and runs candidates and pools those with the same result, the
@@ -69,7 +70,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
 		}
-		r.Features = featuresOf(&question, r, c)
+		r.Features, r.Circumstances = featuresOf(&question, r, c), circumstances(&question, r)
 	}
 	share(all)
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })

@@ -27,8 +27,6 @@ const (
 	cost   = 0.002
 	// folds is how many parts the databases are cut into for the check.
 	folds = 6
-	// precision is what answers are to have at the threshold.
-	precision = 0.90
 )
 
 func main() {
@@ -39,7 +37,6 @@ func main() {
 	}
 	check(all)
 	c := fit(all)
-	c.Threshold = threshold(apply(c, all))
 	for i, name := range rank.FeatureNames {
 		log.Printf("%-22s rank %6.2f confidence %6.2f", name, c.Rank[i], c.Confidence[i])
 	}
@@ -175,6 +172,7 @@ func bestOf(weights []float64, o *outcome.Outcome) (int, []float64) {
 	}
 	x := slices.Clone(o.Readings[best].Features)
 	x = append(x, rank.ConfidenceFeatures(shares[best], second, o.Answerable)...)
+	x = append(x, o.Readings[best].Circumstances...)
 	return best, append(x, 1)
 }
 
@@ -263,21 +261,6 @@ func descend(weights []float64, slopeOf func(slope []float64) int) {
 			weights[i] -= step * (1 - float64(round)/float64(rounds+1)) * m / (math.Sqrt(v) + 1e-8)
 		}
 	}
-}
-
-// threshold is the least confidence from which on answers have the precision.
-func threshold(judged []judgement) float64 {
-	slices.SortStableFunc(judged, func(a, b judgement) int { return cmp.Compare(b.confidence, a.confidence) })
-	least, right := 1.0, 0
-	for i, j := range judged {
-		if j.right {
-			right++
-		}
-		if float64(right) >= precision*float64(i+1) {
-			least = j.confidence
-		}
-	}
-	return math.Floor(least*1000) / 1000
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -77,7 +77,7 @@ func ask(n *net.Net, db *duck.Database, q *question) outcome.Outcome {
 	readings, _, answerable := read(n, db, q.Question.Question, earlier, results)
 	o := outcome.Outcome{Question: q.Question.Question, None: q.SQL == "" && q.Answer == nil, Follows: len(q.After) > 0, Answerable: answerable, Took: time.Since(start)}
 	for _, r := range readings {
-		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && q.Matches(results[r.SQL]), Confidence: r.Confidence, Features: r.Features, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
+		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && q.Matches(results[r.SQL]), Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
 	}
 	return o
 }

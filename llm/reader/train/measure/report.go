@@ -25,7 +25,7 @@ func report(all []outcome.Outcome) {
 		bySet[set] = append(bySet[set], o)
 	}
 	slices.Sort(sets)
-	fmt.Printf("%-20s %6s %7s %7s | at %.2f: %7s %9s %12s | %s\n", "", "asked", "right", "of all", rank.Threshold(), "answers", "precision", "of no answer", "p50, p99 with queries")
+	fmt.Printf("%-20s %6s %7s %7s | at %.2f: %7s %9s %12s | %s\n", "", "asked", "right", "of all", rank.Threshold, "answers", "precision", "of no answer", "p50, p99 with queries")
 	for _, s := range sets {
 		line(s, bySet[s])
 	}
@@ -44,7 +44,7 @@ func line(name string, list []outcome.Outcome) {
 	for i := range list {
 		o := &list[i]
 		times = append(times, o.Took)
-		answers := o.Confidence() >= rank.Threshold()
+		answers := o.Confidence() >= rank.Threshold
 		if answers {
 			answered++
 			if o.Right() {

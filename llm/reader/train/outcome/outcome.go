@@ -20,12 +20,13 @@ type Outcome struct {
 
 // Reading is one way to read a question.
 type Reading struct {
-	Right      bool
-	Confidence float64
-	Features   []float64
-	SQL        string    `json:",omitempty"`
-	Unread     []string  `json:",omitempty"`
-	Query      *ir.Query `json:"-"`
+	Right         bool
+	Confidence    float64
+	Features      []float64
+	Circumstances []float64
+	SQL           string    `json:",omitempty"`
+	Unread        []string  `json:",omitempty"`
+	Query         *ir.Query `json:"-"`
 }
 
 // Right reports whether the best reading is right.
