@@ -36,39 +36,48 @@ func report(all []outcome.Outcome) {
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
 
+// figures are what outcomes come to.
+type figures struct {
+	// asked have an answer, of which right were read right first, and any in some way.
+	asked, right, any int
+	// answered are above the threshold, precise are those of them that are right.
+	answered, precise int
+	// none have no answer; answeredNone of them got one.
+	none, answeredNone int
+}
+
+func count(list []outcome.Outcome) (f figures) {
+	for i := range list {
+		o := &list[i]
+		answers := o.Confidence() >= rank.Threshold
+		add := func(n *int, when bool) {
+			if when {
+				*n++
+			}
+		}
+		add(&f.answered, answers)
+		add(&f.precise, answers && o.Right())
+		add(&f.none, o.None)
+		add(&f.answeredNone, o.None && answers)
+		add(&f.asked, !o.None)
+		add(&f.right, !o.None && o.Right())
+		add(&f.any, !o.None && o.Any())
+	}
+	return f
+}
+
 // line prints accuracy, the share that has a right reading at all, and how it does at
 // the threshold; then of how many questions without an answer it answers.
 func line(name string, list []outcome.Outcome) {
-	var asked, right, any, answered, precise, none, answeredNone int
-	var times []time.Duration
+	f := count(list)
+	times := make([]time.Duration, len(list))
 	for i := range list {
-		o := &list[i]
-		times = append(times, o.Took)
-		answers := o.Confidence() >= rank.Threshold
-		if answers {
-			answered++
-			if o.Right() {
-				precise++
-			}
-		}
-		if o.None {
-			none++
-			if answers {
-				answeredNone++
-			}
-			continue
-		}
-		asked++
-		if o.Right() {
-			right++
-		}
-		if o.Any() {
-			any++
-		}
+		times[i] = list[i].Took
 	}
 	slices.Sort(times)
-	fmt.Printf("%-20s %6d %5.1f %% %5.1f %% | %12.1f %% %7.1f %% %5d of %3d | %v %v\n", name, asked, percent(right, asked), percent(any, asked), percent(answered, len(list)),
-		percent(precise, answered), answeredNone, none, times[len(times)/2].Round(time.Millisecond), times[len(times)*99/100].Round(time.Millisecond))
+	fmt.Printf("%-20s %6d %5.1f %% %5.1f %% | %12.1f %% %7.1f %% %5d of %3d | %v %v\n", name, f.asked, percent(f.right, f.asked), percent(f.any, f.asked),
+		percent(f.answered, len(list)), percent(f.precise, f.answered), f.answeredNone, f.none,
+		times[len(times)/2].Round(time.Millisecond), times[len(times)*99/100].Round(time.Millisecond))
 }
 
 // curve prints precision and coverage at some confidences.
