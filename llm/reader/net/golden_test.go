@@ -79,15 +79,16 @@ func TestGolden(t *testing.T) {
 	if len(file.Examples) < 100 {
 		t.Fatalf("%d examples", len(file.Examples))
 	}
-	same := 0
-	for i := range file.Examples {
+	same, compared := 0, 0
+	for i := 0; i < len(file.Examples); i += goldenEvery {
+		compared++
 		if file.Examples[i].compare(t, i, n) {
 			same++
 		}
 	}
 	// The grammar and the search seldom find another query than the greedy one.
-	if 100*same < 85*len(file.Examples) {
-		t.Errorf("the first query is the greedy one for %d examples of %d only", same, len(file.Examples))
+	if 100*same < 85*compared {
+		t.Errorf("the first query is the greedy one for %d examples of %d only", same, compared)
 	}
 }
 
