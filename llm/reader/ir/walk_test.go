@@ -223,7 +223,7 @@ func accepted(t *testing.T, db *sql.DB, tables []lake.Table, text string) error 
 	return rows.Err()
 }
 
-// FuzzSQL prints queries that the grammar allows, chosen by bytes.
+// FuzzSQL prints queries that the grammar allows, chosen by bytes, as SQL and in words.
 func FuzzSQL(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7})
 	f.Add([]byte("select the name of each"))
@@ -261,6 +261,9 @@ func FuzzSQL(f *testing.F) {
 		}
 		if text, err := ir.SQL(q, in.cat, now); (text == "") == (err == nil) {
 			t.Errorf("%s is printed as %q, %v", ir.Text(tokens), text, err)
+		}
+		if ir.Words(q, in.cat) == "" {
+			t.Errorf("%s is not said in words", ir.Text(tokens))
 		}
 	})
 }
