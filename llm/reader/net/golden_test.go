@@ -37,10 +37,10 @@ type golden struct {
 	Gap    float64 `json:"gap"`
 }
 
-// Tolerances: both compute with float32 and the same weights, in another order.
+// Tolerances: the weights are the same, but lanes rounds them.
 const (
-	goldenTolerance = 1e-3
-	goldenGap       = 1e-2
+	goldenTolerance = 3e-2
+	goldenGap       = 1e-1
 )
 
 // TestGolden compares the network with PyTorch's, example by example.

@@ -9,8 +9,9 @@ import (
 
 // Sums of products are made in the order of their terms, one by one, whatever the
 // number of goroutines: the same input gives the same output. On processors where Go
-// fuses multiplication and addition (arm64, not amd64), results differ in their last
-// bits: queries keep their order unless their log-probabilities are within 1e-4.
+// fuses multiplication and addition (arm64, not amd64), sums of floats differ in their
+// last bits, and now and then the rounding of an input of lanes by one step: queries keep
+// their order unless their log-probabilities are within about 1e-3.
 
 // matrix is rows of the same length, one after the other.
 type matrix struct {
@@ -27,6 +28,7 @@ func (m matrix) row(i int) []float32 { return m.data[i*m.cols : (i+1)*m.cols] }
 type scratch struct {
 	data []float32
 	used int
+	wide []float64
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
@@ -48,6 +50,15 @@ func (s *scratch) take(n int) []float32 {
 	s.used += n
 	clear(part)
 	return part
+}
+
+// takeWide lends n zeros, until it is called again.
+func (s *scratch) takeWide(n int) []float64 {
+	if n > len(s.wide) {
+		s.wide = make([]float64, 2*n)
+	}
+	clear(s.wide[:n])
+	return s.wide[:n]
 }
 
 func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.take(rows * cols), rows, cols} }
@@ -123,10 +134,10 @@ func columnGroups(data []float32, x matrix, from, out int) groups {
 
 // tile multiplies a pair of rows with a group of outputs: eight sums that do not wait
 // for each other, as many as fit in registers.
-func tile(x, w []float32) (p, q [group]float32) {
-	var p0, p1, p2, p3, q0, q1, q2, q3 float32
+func tile[T float32 | float64](x, w []T) (p, q [group]T) {
+	var p0, p1, p2, p3, q0, q1, q2, q3 T
 	for len(x) >= 2*pair && len(w) >= 2*group {
-		a, b := (*[2 * pair]float32)(x), (*[2 * group]float32)(w)
+		a, b := (*[2 * pair]T)(x), (*[2 * group]T)(w)
 		y, z := a[0], a[1]
 		p0 += b[0] * y
 		q0 += b[0] * z
@@ -147,7 +158,7 @@ func tile(x, w []float32) (p, q [group]float32) {
 		q3 += b[7] * z
 		x, w = x[2*pair:], w[2*group:]
 	}
-	return [group]float32{p0, p1, p2, p3}, [group]float32{q0, q1, q2, q3}
+	return [group]T{p0, p1, p2, p3}, [group]T{q0, q1, q2, q3}
 }
 
 // addProduct adds the product of two factors to columns of a matrix, for the groups of
@@ -174,15 +185,18 @@ const worthIt = 1 << 18
 
 // add adds to a matrix what the layer makes of x.
 func (l *linear) add(to, x matrix, s *scratch) {
+	w := &l.weight
 	before := s.used
-	packed := s.pairs(x, 0, x.cols)
-	for i := range to.rows {
+	units := s.take(x.rows)
+	packed := s.takeWide(roundUp(x.rows, pair) * w.in)
+	for i := range x.rows {
+		units[i] = w.round(packed[i/pair*pair*w.in+i%pair:], x.row(i))
 		addTo(to.row(i), l.bias)
 	}
-	if x.rows*l.weight.in*l.weight.out < worthIt {
-		addProduct(to, 0, packed, l.weight, 0, l.weight.count())
+	if x.rows*w.in*w.out < worthIt {
+		w.addTo(to, packed, units, 0, w.groups())
 	} else {
-		parallel(l.weight.count(), func(from, end int) { addProduct(to, 0, packed, l.weight, from, end) })
+		parallel(w.groups(), func(from, end int) { w.addTo(to, packed, units, from, end) })
 	}
 	s.used = before
 }

@@ -44,7 +44,7 @@ type about struct {
 
 // linear is a matrix, and what is added.
 type linear struct {
-	weight groups
+	weight lanes
 	bias   []float32
 }
 
@@ -189,7 +189,7 @@ func (l *loader) linear(name string, in, out int) linear {
 	if l.err != nil {
 		return linear{}
 	}
-	return linear{rowGroups(make([]float32, groupsSize(in, out)), matrix{weight, out, in}, 0, in), bias}
+	return linear{newLanes(weight, in, out), bias}
 }
 
 // relation takes the vectors of relations, packed for each head.
