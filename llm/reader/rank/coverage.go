@@ -50,18 +50,17 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		if q.silent(t) {
 			continue
 		}
-		switch q.read(i, used, left, keywords) {
-		case notRead:
-			if name := asksFor(t.Lower); name == "" || !met(name, keywords) {
-				c.unread = append(c.unread, i)
-			}
-		case readWeakly:
-			c.weak++
-		case readElsewhere:
-			if name := asksFor(t.Lower); name == "" || !met(name, keywords) {
+		asks := asksFor(t.Lower)
+		how := q.read(i, used, left, keywords)
+		switch {
+		case how == read, asks != "" && met(asks, keywords):
+		case asks != "", how == notRead, how == readElsewhere:
+			c.unread = append(c.unread, i)
+			if how == readElsewhere {
 				c.names++
-				c.unread = append(c.unread, i)
 			}
+		case how == readWeakly:
+			c.weak++
 		}
 	}
 	for _, out := range left {
@@ -119,8 +118,9 @@ func (q *Question) silent(t link.Token) bool {
 // How a word is reflected in a query.
 const (
 	notRead = iota
-	readWeakly
 	readElsewhere
+	readWeakly
+	readSimilar
 	read
 )
 
@@ -155,7 +155,7 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 	case elsewhere:
 		return readElsewhere
 	case similar:
-		return read
+		return readSimilar
 	case weakly:
 		return readWeakly
 	}

@@ -1,0 +1,116 @@
+package rank_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/catalog/catalogtest"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/net"
+	"parley/llm/reader/rank"
+)
+
+var now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// ask makes a question about the shop.
+func ask(text string) rank.Question {
+	cat := catalogtest.Shop()
+	tokens := link.Tokenize(text)
+	return rank.Question{Tokens: tokens, Input: link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil), Catalog: cat, Now: now, Answerable: 0.99}
+}
+
+// candidate writes a query with names of columns and tables in place of numbers, and
+// values as in 'Hamburg'.
+func candidate(t *testing.T, q rank.Question, text string, probability float64) net.Candidate {
+	t.Helper()
+	c := net.Candidate{Score: math.Log(probability)}
+	for _, word := range strings.Fields(text) {
+		c.Tokens = append(c.Tokens, token(t, q, word))
+	}
+	return c
+}
+
+func token(t *testing.T, q rank.Question, word string) ir.Token {
+	t.Helper()
+	if value, ok := strings.CutPrefix(word, "'"); ok {
+		at := slices.IndexFunc(q.Input.Values, func(v link.Found) bool { return strings.EqualFold(v.Text, strings.TrimSuffix(value, "'")) })
+		if at < 0 {
+			t.Fatalf("no value %s", word)
+		}
+		return ir.Token{Class: ir.ValueRef, N: at}
+	}
+	if table, column, ok := strings.Cut(word, "."); ok {
+		return ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(q.Catalog, table, column)}
+	}
+	if at := slices.IndexFunc(q.Catalog.Tables, func(t catalog.Table) bool { return t.Name == word }); at >= 0 {
+		return ir.Token{Class: ir.TableRef, N: at}
+	}
+	return ir.Key(word)
+}
+
+// TestUnread looks at which words a query does not reflect.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ question, query, unread string }{
+		{"How many orders are there?", "select count * from orders", ""},
+		{"How many orders from Hamburg are there?", "select count * from orders", "Hamburg"},
+		{"how many customers are from Hamburg", "select count * from customers where customers.city = 'Hamburg'", ""},
+		{"average amount of orders by channel", "select orders.channel sum orders.amount group orders.channel", "average"},
+		{"average amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", ""},
+		{"orders that were not paid by card", "select count * from orders", "not paid card"},
+		{"top 3 customers by city", "select customers.name order customers.city desc limit k3", ""},
+		{"total amount of orders of vegetarian customers", "select sum orders.amount", "vegetarian customers"},
+	} {
+		q := ask(test.question)
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, test.query, 0.9)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != 1 {
+			t.Fatalf("%s: %d readings, %v", test.question, len(readings), err)
+		}
+		if got := strings.Join(readings[0].Unread, " "); got != test.unread {
+			t.Errorf("%s\n%s\nunread %q, want %q", test.question, test.query, got, test.unread)
+		}
+	}
+}
+
+// TestReadings looks at how readings are pooled, dropped and compared.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	q := ask("how many customers are from Hamburg")
+	count, all, city, same, wrong := "select count * from customers where customers.city = 'Hamburg'", "select count * from customers",
+		"select count customers.city where customers.city = 'Hamburg'", "select count * from customers where customers.city = customers.city", "select max customers.name"
+	readings, err := rank.Readings(q, []net.Candidate{
+		candidate(t, q, all, 0.3), candidate(t, q, count, 0.25), candidate(t, q, city, 0.2), candidate(t, q, same, 0.1), candidate(t, q, wrong, 0.1),
+	}, func(sql string) (rank.Result, bool, error) {
+		switch {
+		case strings.Contains(sql, "max("):
+			return rank.Result{}, false, nil
+		case strings.Contains(sql, "Hamburg"):
+			return rank.Result{Key: "3", Rows: 1}, true, nil
+		}
+		return rank.Result{Key: "9", Rows: 1}, true, nil
+	})
+	if err != nil || len(readings) != 2 {
+		t.Fatalf("%d readings, %v", len(readings), err)
+	}
+	if best := readings[0]; best.Key != "3" || math.Abs(best.Probability-0.45) > 1e-9 || best.Share <= readings[1].Share {
+		t.Errorf("best is %s with probability %.2f, share %.2f", best.SQL, best.Probability, best.Share)
+	}
+	if sum := readings[0].Share + readings[1].Share; math.Abs(sum-1) > 1e-9 {
+		t.Errorf("shares add up to %f", sum)
+	}
+	for _, r := range readings {
+		if r.Confidence <= 0 || r.Confidence >= 1 {
+			t.Errorf("confidence %f", r.Confidence)
+		}
+	}
+	if readings[1].Confidence >= readings[0].Confidence {
+		t.Errorf("a query that leaves Hamburg out has confidence %.2f, the other %.2f", readings[1].Confidence, readings[0].Confidence)
+	}
+}
