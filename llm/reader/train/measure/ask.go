@@ -56,30 +56,33 @@ func database(n *net.Net, j job) ([]outcome.Outcome, error) {
 			}
 			q.Match = eval.MatchRows
 		}
-		o := ask(n, db, &q)
-		o.Set, o.Database = j.set, j.name
-		all = append(all, o)
+		if o, ok := ask(n, db, &q); ok {
+			o.Set, o.Database = j.set, j.name
+			all = append(all, o)
+		}
 	}
 	return all, s.Err()
 }
 
-// ask asks a question after those that it follows.
-func ask(n *net.Net, db *duck.Database, q *question) outcome.Outcome {
+// ask asks a question after those that it follows. Where one of these is not answered,
+// nobody would go on from it: ok is false.
+func ask(n *net.Net, db *duck.Database, q *question) (o outcome.Outcome, ok bool) {
 	var earlier *link.EarlierQuery
 	for _, before := range q.After {
 		readings, in, _ := read(n, db, before, earlier, map[string][][]any{})
-		if len(readings) > 0 {
-			earlier = &link.EarlierQuery{Tokens: readings[0].Tokens, Values: in.Values}
+		if len(readings) == 0 || readings[0].Confidence < rank.Threshold {
+			return o, false
 		}
+		earlier = &link.EarlierQuery{Tokens: readings[0].Tokens, Values: in.Values}
 	}
 	start := time.Now()
 	results := map[string][][]any{}
 	readings, _, answerable := read(n, db, q.Question.Question, earlier, results)
-	o := outcome.Outcome{Question: q.Question.Question, None: q.SQL == "" && q.Answer == nil, Follows: len(q.After) > 0, Answerable: answerable, Took: time.Since(start)}
+	o = outcome.Outcome{Question: q.Question.Question, None: q.SQL == "" && q.Answer == nil, Follows: len(q.After) > 0, Answerable: answerable, Took: time.Since(start)}
 	for _, r := range readings {
 		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && q.Matches(results[r.SQL]), Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
 	}
-	return o
+	return o, true
 }
 
 // read reads a question and keeps the rows of each query.
