@@ -1,24 +1,23 @@
-// Package reader reads questions into queries with a small network that was trained
-// for it: no language model, no network access, the same query for the same question
-// every time.
+// Package reader does the jobs of [llm.Jobs] without a language model: it reads questions
+// into queries with a small network that was trained for it. It needs no network access,
+// gives the same query for the same question every time, and says so when it does not
+// understand one.
 //
-// A question goes through these packages: catalog says what the tables hold, link
-// finds what the words have to do with it, net writes the likeliest queries in the
-// language of ir under its grammar, and rank runs them and chooses. train has what the
-// network was trained with.
-//
-// Nothing uses it yet: llm/rules still does the jobs of a model.
+// A question goes through these packages: profile reads what the datasets hold, catalog
+// says what that means, link finds what the words have to do with it, net writes the
+// likeliest queries in the language of ir under its grammar, and rank runs them and
+// chooses. train has what the network was trained with.
 package reader
 
 import (
+	"context"
 	_ "embed"
 	"sync"
-	"time"
 
+	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/link"
 	"parley/llm/reader/net"
-	"parley/llm/reader/rank"
+	"parley/llm/reader/profile"
 )
 
 //go:embed weights.bin
@@ -27,20 +26,26 @@ var weights []byte
 // load reads the weights, once.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
 
-// Read gives the readings of a question about a catalog, the likeliest first. earlier is
-// the reading of the question before, which this one may go on from; nil for none.
-func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
-	n, err := load()
-	if err != nil {
-		return nil, nil, err
+// cacheBytes is about how much memory what is known of datasets may take.
+const cacheBytes = 24 << 20
+
+// Reader does the jobs of a language model. It is safe for concurrent use.
+type Reader struct {
+	cache *profile.Cache
+	names nameCache
+}
+
+// New makes a [Reader] that knows no dataset yet.
+func New() *Reader { return &Reader{cache: profile.NewCache(cacheBytes)} }
+
+// catalog makes the catalog of some datasets.
+func (r *Reader) catalog(ctx context.Context, data llm.Data, datasets []llm.Dataset) (*catalog.Catalog, error) {
+	parts := make([]*catalog.Part, len(datasets))
+	for i, d := range datasets {
+		var err error
+		if parts[i], err = r.cache.Part(ctx, data, d); err != nil {
+			return nil, err
+		}
 	}
-	tokens := link.Tokenize(question)
-	if len(tokens) == 0 {
-		return nil, nil, nil
-	}
-	in := link.New(tokens, cat, link.Values(tokens, cat, now), earlier, nil)
-	encoded := n.Encode(in)
-	asked := rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: now, Answerable: encoded.Answerable}
-	readings, err := rank.Readings(asked, n.Write(encoded, cat), run)
-	return readings, in, err
+	return catalog.Join(parts, nil), nil
 }

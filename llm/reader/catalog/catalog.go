@@ -106,7 +106,7 @@ func New(profiles []*Profile, declared []Link) *Catalog {
 
 // newColumn makes a column of a profile of so many rows.
 func newColumn(p *ColumnProfile, rows int64) Column {
-	c := Column{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description),
+	c := Column{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description),
 		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled}
 	c.stems = Stems(c.Words)
 	c.Kind, c.Native, c.Integers = kindOfType(p.Type)

@@ -14,6 +14,15 @@ func identifier(words []string) bool {
 	return len(words) == 1 && strings.HasSuffix(words[0], "id") && len(words[0]) > 3
 }
 
+// Reference gives the stems of what a column refers to by the words of its name: customer
+// for customer_id. It is false where the name does not say so.
+func Reference(words []string) (stems []string, ok bool) {
+	if len(words) < 2 || !identifier(words) {
+		return nil, false
+	}
+	return Stems(words[:len(words)-1]), true
+}
+
 // findKey finds the column that identifies the rows of a table: the first that is
 // unique and is named as such, or else the first column if it is unique; -1 for none.
 func findKey(columns []Column) int {

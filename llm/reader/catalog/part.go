@@ -24,7 +24,7 @@ type Part struct {
 // NewPart makes the part of a dataset. Columns whose names begin with __ are internal
 // and left out.
 func NewPart(p *Profile) *Part {
-	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: hintWords(p.Description), Rows: p.Rows, Key: -1}}
+	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description), Rows: p.Rows, Key: -1}}
 	part.table.stems = Stems(part.table.Words)
 	seen := p.Rows
 	if p.Sampled > 0 {

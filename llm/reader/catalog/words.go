@@ -115,8 +115,8 @@ func boundary(runes []rune, i int) bool {
 	return unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// hintWords are the stems of the words of a description that say something, once each.
-func hintWords(text string) []string {
+// Hints are the stems of the words of a description that say something, once each.
+func Hints(text string) []string {
 	var words []string
 	seen := map[string]bool{}
 	for _, w := range strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

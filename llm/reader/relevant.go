@@ -1,0 +1,255 @@
+package reader
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+	"parley/llm/reader/profile"
+	"parley/llm/reader/vectors"
+)
+
+// Limits of the datasets that a question is read against.
+const (
+	// allTables is how many there may be for all to be taken; of more, at most
+	// likelyTables are chosen and a few that connect them.
+	allTables    = 12
+	likelyTables = 5
+	fewTables    = 2
+	linkTables   = 2
+	// leastShare is how much of the best score others must have to be chosen.
+	leastShare = 0.4
+)
+
+// How much a word counts by where a dataset has it.
+const (
+	inTable   = 1.0
+	inColumn  = 0.8
+	inValue   = 0.9
+	inHint    = 0.5
+	hintToken = 0.5
+)
+
+// How alike two words are: the same, one begins with the other, used alike.
+const (
+	sameWord    = 1.0
+	prefixWord  = 0.6
+	similarWord = 0.7
+	fairWord    = 0.3
+	// The similarity of vectors from where on words are used alike, and fairly so.
+	similarFrom = 0.62
+	fairFrom    = 0.48
+)
+
+// chooser chooses the datasets that a question most likely speaks of.
+type chooser struct {
+	tokens []link.Token
+	// weights are how much tokens count; keys are those of the values that they may name.
+	weights []float64
+	spans   []valueSpan
+	vec     *vectors.Vectors
+	// alike has, for each word of a name that was seen, how alike each token is.
+	alike map[string][]float64
+}
+
+// valueSpan is some tokens that may be a value.
+type valueSpan struct {
+	start, end int
+	key        string
+}
+
+// relevant chooses the datasets that a question most likely speaks of, in their order.
+// named are texts that name datasets for certain: queries of the conversation.
+func (r *Reader) relevant(question, hints string, named []turn, datasets []llm.Dataset) []llm.Dataset {
+	if len(datasets) <= allTables {
+		return datasets
+	}
+	c := newChooser(question, hints)
+	all := make([]*names, len(datasets))
+	matches := make([][]float64, len(datasets))
+	for i, d := range datasets {
+		key := profile.KeyOf(d)
+		all[i] = r.names.get(key, d)
+		matches[i] = c.match(all[i], r.cache.Known(key))
+	}
+	scores := c.scores(all, matches)
+	for i, d := range datasets {
+		for _, t := range named {
+			if strings.Contains(t.sql, ir.Ident(d.Name)) {
+				scores[i] += float64(len(c.tokens))
+			}
+		}
+	}
+	var chosen []llm.Dataset
+	for _, i := range connect(best(scores), all) {
+		chosen = append(chosen, datasets[i])
+	}
+	return chosen
+}
+
+const maxSpanTokens = 4
+
+func newChooser(question, hints string) *chooser {
+	c := &chooser{vec: vectors.Load(), alike: map[string][]float64{}}
+	add := func(text string, weight float64) {
+		for _, t := range link.Tokenize(text) {
+			if catalog.Stop[t.Lower] || len(t.Lower) < 2 {
+				continue
+			}
+			c.tokens = append(c.tokens, t)
+			c.weights = append(c.weights, weight)
+		}
+	}
+	add(question, 1)
+	own := len(c.tokens)
+	add(hints, hintToken)
+	for i := range own {
+		for end := i + 1; end <= min(own, i+maxSpanTokens); end++ {
+			var words []string
+			for _, t := range c.tokens[i:end] {
+				words = append(words, catalog.ValueTokens(t.Text)...)
+			}
+			if len(words) > 0 {
+				c.spans = append(c.spans, valueSpan{i, end, catalog.Key(words)})
+			}
+		}
+	}
+	return c
+}
+
+// match says for each token how much a dataset has of it.
+func (c *chooser) match(n *names, part *catalog.Part) []float64 {
+	found := make([]float64, len(c.tokens))
+	take := func(words []string, share float64) {
+		for _, w := range words {
+			for i, a := range c.likeness(w) {
+				found[i] = max(found[i], share*a)
+			}
+		}
+	}
+	take(n.table, inTable)
+	take(n.columns, inColumn)
+	for i, t := range c.tokens {
+		if found[i] < inHint && slices.Contains(n.hints, t.Stem) {
+			found[i] = inHint
+		}
+	}
+	if part == nil {
+		return found
+	}
+	for _, s := range c.spans {
+		if part.Contains(s.key) {
+			for i := s.start; i < s.end; i++ {
+				found[i] = max(found[i], inValue)
+			}
+		}
+	}
+	return found
+}
+
+// likeness says how alike each token is to a word of a name.
+func (c *chooser) likeness(word string) []float64 {
+	if known, ok := c.alike[word]; ok {
+		return known
+	}
+	var all []float64
+	if !catalog.Stop[word] && len(word) > 1 {
+		all = make([]float64, len(c.tokens))
+		stem := catalog.Stem(word)
+		for i, t := range c.tokens {
+			all[i] = c.alikeWords(t, word, stem)
+		}
+	}
+	c.alike[word] = all
+	return all
+}
+
+func (c *chooser) alikeWords(t link.Token, word, stem string) float64 {
+	switch {
+	case t.Stem == stem:
+		return sameWord
+	case len(word) >= 3 && len(t.Lower) >= 3 && (strings.HasPrefix(t.Lower, word) || strings.HasPrefix(word, t.Lower)):
+		return prefixWord
+	}
+	switch s := c.vec.Similarity(t.Lower, word); {
+	case s > similarFrom:
+		return similarWord
+	case s > fairFrom:
+		return fairWord
+	}
+	return 0
+}
+
+// scores adds up what datasets have of a question. Words that many have count less, and
+// a name of which the question says all counts more.
+func (c *chooser) scores(all []*names, matches [][]float64) []float64 {
+	scores := make([]float64, len(all))
+	for t := range c.tokens {
+		having := 0
+		for _, m := range matches {
+			if m[t] >= inHint {
+				having++
+			}
+		}
+		rarity := math.Log(1+float64(len(all))/float64(1+having)) / math.Log(1+float64(len(all)))
+		for i, m := range matches {
+			scores[i] += c.weights[t] * rarity * m[t]
+		}
+	}
+	for i, n := range all {
+		said := 0.0
+		for _, w := range n.table {
+			if known := c.likeness(w); known != nil {
+				said += slices.Max(append([]float64{0}, known...))
+			}
+		}
+		scores[i] += said / float64(len(n.table)) / 2
+	}
+	return scores
+}
+
+// best gives the numbers of the datasets with the highest scores.
+func best(scores []float64) []int {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	n := fewTables
+	for n < likelyTables && scores[order[n]] >= leastShare*scores[order[0]] {
+		n++
+	}
+	return order[:n]
+}
+
+// connect adds the datasets that connect chosen ones: those that refer to two of them,
+// or to one and are referred to by another. It gives all in their order.
+func connect(chosen []int, all []*names) []int {
+	called := func(i int) string { return strings.Join(catalog.Stems(all[i].table), " ") }
+	added := 0
+	for i := range all {
+		if slices.Contains(chosen, i) || added == linkTables {
+			continue
+		}
+		there, back := 0, 0
+		for _, c := range chosen {
+			switch {
+			case slices.Contains(all[i].refers, called(c)):
+				there++
+			case slices.Contains(all[c].refers, called(i)):
+				back++
+			}
+		}
+		if there >= 2 || there+back >= 2 && there > 0 {
+			chosen = append(chosen, i)
+			added++
+		}
+	}
+	slices.Sort(chosen)
+	return chosen
+}
