@@ -10,7 +10,7 @@ import (
 	"parley/agents"
 )
 
-// New makes the agent. It needs no Memory.
+// New makes the agent.
 func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
 // answer emits four events, less those that are there. The query is shown once
@@ -41,6 +41,9 @@ func find(ctx context.Context, w *agents.Work) error {
 			return err
 		}
 	} else {
+		if err = w.Recall(ctx); err != nil {
+			return err
+		}
 		if found, err = w.LookUp(ctx, w.Question(), nil); err != nil {
 			return err
 		}

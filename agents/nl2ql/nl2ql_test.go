@@ -254,3 +254,17 @@ func TestCancel(t *testing.T) {
 	}
 	golden.Assert(t, "cancel.jsonl", golden.Scrub(agentstest.Lines(t, events)))
 }
+
+// The query rests on what was asked before in the conversation.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	s := script()
+	s.Turns = []storage.Turn{
+		{RunID: "1", Question: "How many orders?", Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)},
+		{RunID: "2", Question: "And the weather?", Result: json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)},
+	}
+	s.Run(t, newExecutor(s.Config()), nil)
+	if turns := s.Written.Earlier; len(turns) != 1 || turns[0].Question != "How many orders?" || turns[0].Queries[0] != "SELECT 1" {
+		t.Errorf("remembered %+v", turns)
+	}
+}

@@ -64,6 +64,7 @@ func (r *Reader) readings(ctx context.Context, task llm.QueryTask, question stri
 	if len(datasets) == 0 {
 		return nil, nil
 	}
+	question = withHint(question, task.Hints, datasets)
 	turns := turnsOf(task)
 	cat, err := r.catalog(ctx, task.Data, r.relevant(question, task.Hints, turns, datasets))
 	if err != nil {

@@ -1,0 +1,51 @@
+package reader
+
+import (
+	"slices"
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
+)
+
+// withHint adds the dataset that hints name to a question that names none: "How many are
+// there?" of orders. Hints that name several say nothing about which is meant.
+func withHint(question, hints string, datasets []llm.Dataset) string {
+	asked, hinted := stemsOf(question), stemsOf(hints)
+	if len(hinted) == 0 {
+		return question
+	}
+	named := ""
+	for _, d := range datasets {
+		stems := catalog.Stems(catalog.NameWords(d.Name))
+		switch {
+		case follows(asked, stems), named != "" && follows(hinted, stems):
+			return question
+		case follows(hinted, stems):
+			named = strings.Join(catalog.NameWords(d.Name), " ")
+		}
+	}
+	if named == "" {
+		return question
+	}
+	return strings.TrimRight(question, "?!. ") + " in " + named
+}
+
+func stemsOf(text string) []string {
+	var stems []string
+	for _, t := range link.Tokenize(text) {
+		stems = append(stems, t.Stem)
+	}
+	return stems
+}
+
+// follows reports whether some words stand in a text, one after the other.
+func follows(text, words []string) bool {
+	for i := 0; i+len(words) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(words)], words) {
+			return true
+		}
+	}
+	return false
+}
