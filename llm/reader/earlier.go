@@ -8,6 +8,7 @@ import (
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/dialog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 )
@@ -23,7 +24,13 @@ type turn struct{ question, sql string }
 func turnsOf(task llm.QueryTask) []turn {
 	var all []turn
 	for _, t := range task.Earlier {
-		if len(t.Queries) == 1 {
+		steps := dialog.Steps(t.Question)
+		switch {
+		case len(steps) == len(t.Queries):
+			for i, s := range steps {
+				all = append(all, turn{s, t.Queries[i]})
+			}
+		case len(t.Queries) == 1:
 			all = append(all, turn{t.Question, t.Queries[0]})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
 )
 
@@ -55,7 +56,7 @@ func advantage(tokens []link.Token) float64 {
 	short := n <= shortQuestion && (slices.Contains(goesOnShort, words[0]) || slices.Contains(goesOnLast, words[n-1]))
 	points := n <= plainQuestion && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(pronouns, w) })
 	switch {
-	case first, short, points, n == 1:
+	case first, short, points, n == 1, dialog.PointsBack(tokens):
 		return ifItGoesOn
 	case n > plainQuestion, n > 3 && slices.Contains(asksFirst, words[0]):
 		return ifItStandsAlone

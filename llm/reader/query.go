@@ -9,35 +9,55 @@ import (
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/dialog"
+	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/profile"
 	"parley/llm/reader/rank"
 )
 
-// threshold is the least confidence of an answer.
-const threshold = 0.5
+// closeShare is how much of the best reading's share another must have for the question
+// to be ambiguous.
+const closeShare = 0.6
 
-// WriteQuery reads a step as a query over the datasets. What it does not understand well
-// enough is an [llm.UnanswerableError].
+// WriteQuery reads a step as a query over the datasets, or as a search for passages of
+// text. What it does not understand well enough is an [llm.UnanswerableError] that names
+// the words.
 func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
 	question := cmp.Or(task.Instruction, task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
-		return llm.Query{}, llm.Unanswerable("The question is empty.")
+		return llm.Query{}, dialog.EmptyQuestion()
 	}
-	plain, passages := split(task.Datasets)
-	if len(plain) == 0 && len(passages) == 0 {
-		return llm.Query{}, llm.Unanswerable("There is no data to look in.")
+	rows, passages := split(task.Datasets)
+	if len(rows) == 0 && len(passages) == 0 {
+		return llm.Query{}, dialog.NoData()
 	}
-	readings, err := r.readings(ctx, task, question, plain)
+	tokens, turns := link.Tokenize(question), turnsOf(task)
+	if len(turns) == 0 && dialog.PointsBack(tokens) {
+		return llm.Query{}, dialog.NothingBefore()
+	}
+	found, err := r.read(ctx, task, withHint(question, task.Hints, rows), turns, rows)
 	if err != nil {
 		return llm.Query{}, err
 	}
-	readings = slices.DeleteFunc(readings, func(x rank.Reading) bool { return failed(task.Failed, x.SQL) })
-	if len(readings) > 0 && readings[0].Confidence >= threshold {
-		best := readings[0]
-		return llm.Query{SQL: best.SQL, Reasoning: "Read as: " + best.SQL, Confidence: best.Confidence}, nil
+	found.readings = slices.DeleteFunc(found.readings, func(x rank.Reading) bool { return failed(task.Failed, x.SQL) })
+	language := dialog.Language(tokens)
+	sure := language == "" && len(found.readings) > 0 && found.readings[0].Confidence >= rank.Threshold()
+	if sure && (len(passages) == 0 || len(found.readings[0].Unread) == 0) {
+		return found.query(), nil
 	}
-	return llm.Query{}, llm.Unanswerable("The question was not understood.")
+	if len(task.Failed) == 0 {
+		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
+			return q, err
+		}
+	}
+	switch {
+	case sure:
+		return found.query(), nil
+	case language != "":
+		return llm.Query{}, dialog.OtherLanguage(language)
+	}
+	return llm.Query{}, found.refusal(tokens)
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -48,27 +68,57 @@ func failed(tries []llm.FailedQuery, sql string) bool {
 }
 
 // split tells datasets of rows from datasets of passages.
-func split(datasets []llm.Dataset) (plain, passages []llm.Dataset) {
+func split(datasets []llm.Dataset) (rows, passages []llm.Dataset) {
 	for _, d := range datasets {
 		if d.HoldsPassages() {
 			passages = append(passages, d)
 		} else {
-			plain = append(plain, d)
+			rows = append(rows, d)
 		}
 	}
-	return plain, passages
+	return rows, passages
 }
 
-// readings reads a question about datasets of rows, the surest reading first.
-func (r *Reader) readings(ctx context.Context, task llm.QueryTask, question string, datasets []llm.Dataset) ([]rank.Reading, error) {
-	if len(datasets) == 0 {
-		return nil, nil
+// found is how a question can be read.
+type found struct {
+	// readings are the surest first.
+	readings []rank.Reading
+	cat      *catalog.Catalog
+	// goesOn says that they go on from the question before.
+	goesOn bool
+}
+
+// query gives the surest reading.
+func (f *found) query() llm.Query {
+	best := &f.readings[0]
+	words := "Read as: "
+	if f.goesOn {
+		words = "Read with the question before as: "
 	}
-	question = withHint(question, task.Hints, datasets)
-	turns := turnsOf(task)
+	return llm.Query{SQL: best.SQL, Reasoning: words + ir.Words(best.Query, f.cat) + ".", Confidence: best.Confidence}
+}
+
+// refusal says why there is no answer: two readings are about as likely, or words are not
+// understood.
+func (f *found) refusal(tokens []link.Token) error {
+	if len(f.readings) == 0 {
+		return dialog.NotUnderstood(nil, tokens, f.cat)
+	}
+	first := &f.readings[0]
+	if len(f.readings) > 1 {
+		second := &f.readings[1]
+		if len(first.Unread)+len(second.Unread) == 0 && second.Share >= closeShare*first.Share && !first.Empty && !second.Empty {
+			return dialog.Ambiguous(ir.Words(first.Query, f.cat), ir.Words(second.Query, f.cat))
+		}
+	}
+	return dialog.NotUnderstood(first.Unread, tokens, f.cat)
+}
+
+// read reads a question about datasets of rows.
+func (r *Reader) read(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset) (found, error) {
 	cat, err := r.catalog(ctx, task.Data, r.relevant(question, task.Hints, turns, datasets))
-	if err != nil {
-		return nil, err
+	if err != nil || len(datasets) == 0 {
+		return found{cat: cat}, err
 	}
 	phrases := link.Phrases(link.Tokenize(question), cat, task.Now)
 	for _, t := range turns {
@@ -76,30 +126,24 @@ func (r *Reader) readings(ctx context.Context, task llm.QueryTask, question stri
 	}
 	cells, err := profile.LookUp(ctx, task.Data, cat, phrases)
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
 	cat = cat.WithCells(cells)
 	run := try(ctx, task.Data, cat)
 	alone, _, err := Read(question, cat, nil, task.Now, run)
 	if err != nil || len(turns) == 0 {
-		return alone, err
+		return found{readings: alone, cat: cat}, err
 	}
-	return r.afterTurns(task, question, cat, turns, run, alone)
-}
-
-// afterTurns reads a question with the one before it, and gives the readings of the
-// surer way: after that one, or alone.
-func (r *Reader) afterTurns(task llm.QueryTask, question string, cat *catalog.Catalog, turns []turn, run rank.Run, alone []rank.Reading) ([]rank.Reading, error) {
 	earlier, err := earlierQuery(turns, cat, task.Now)
 	if err != nil || earlier == nil {
-		return alone, err
+		return found{readings: alone, cat: cat}, err
 	}
 	after, _, err := Read(question, cat, earlier, task.Now, run)
-	if err != nil || len(after) == 0 {
-		return alone, err
+	if err != nil {
+		return found{}, err
 	}
-	if len(alone) == 0 || after[0].Confidence >= advantage(link.Tokenize(question))*alone[0].Confidence {
-		return after, nil
+	if len(alone) == 0 || len(after) > 0 && after[0].Confidence >= advantage(link.Tokenize(question))*alone[0].Confidence {
+		return found{readings: after, cat: cat, goesOn: true}, nil
 	}
-	return alone, nil
+	return found{readings: alone, cat: cat}, nil
 }
