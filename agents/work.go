@@ -130,7 +130,7 @@ func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Pa
 	}
 	event := a2a.NewStatusUpdateEvent(w.exec, state, message)
 	event.Status.Timestamp = stamp(w.config.Now())
-	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the rules take none
+	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		event.Metadata = map[string]any{"usage": map[string]any{
 			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
 		}}

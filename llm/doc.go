@@ -1,7 +1,7 @@
 // Package llm has language models do the agents' jobs, so that the rest of Parley
 // knows neither who serves them nor how they are asked. [Jobs], [Extractor] and
 // [Describer] are the jobs, in plain values; [Chat] does them with a chat model,
-// llm/rules without one; [Models] holds those that are set and gives the one that
+// llm/reader without one; [Models] holds those that are set and gives the one that
 // a request names.
 //
 // A model is written provider:model, for example "openai:gpt-4.1" or

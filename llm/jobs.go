@@ -9,7 +9,7 @@ import (
 )
 
 // Jobs is what agents have done by somebody who understands language: a chat
-// model, or the rules of llm/rules. Inputs and outputs are plain values; no agent
+// model, or llm/reader. Inputs and outputs are plain values; no agent
 // sees a prompt. Every job ends with its context.
 type Jobs interface {
 	// Plan says in which steps a question is to be answered: one to [MaxSteps].

@@ -34,7 +34,7 @@ func (e *UnknownModelError) Error() string {
 }
 
 // Add sets up who does jobs under a name. The first one is the default. A
-// provider of one model, such as the rules, may leave the model's name empty. The
+// provider of one model, such as the reader, may leave the model's name empty. The
 // error is for a name that is taken.
 func (m *Models) Add(spec Spec, jobs Jobs) error {
 	if slices.ContainsFunc(m.all, func(n named) bool { return n.spec == spec }) {

@@ -17,15 +17,15 @@ type doer struct {
 func TestModels(t *testing.T) {
 	t.Parallel()
 	var models llm.Models
-	for _, spec := range []llm.Spec{{Provider: "openai", Model: "big"}, {Provider: "ollama", Model: "llama3.2:3b"}, {Provider: "openai", Model: "small"}, {Provider: "rules"}} {
+	for _, spec := range []llm.Spec{{Provider: "openai", Model: "big"}, {Provider: "ollama", Model: "llama3.2:3b"}, {Provider: "openai", Model: "small"}, {Provider: "reader"}} {
 		if err := models.Add(spec, &doer{name: spec.String()}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := models.Add(llm.Spec{Provider: "rules"}, &doer{}); err == nil {
+	if err := models.Add(llm.Spec{Provider: "reader"}, &doer{}); err == nil {
 		t.Error("a name can be taken twice")
 	}
-	if want := []string{"openai:big", "ollama:llama3.2:3b", "openai:small", "rules"}; !slices.Equal(models.Names(), want) {
+	if want := []string{"openai:big", "ollama:llama3.2:3b", "openai:small", "reader"}; !slices.Equal(models.Names(), want) {
 		t.Errorf("names %q, want %q", models.Names(), want)
 	}
 	for _, test := range []struct{ provider, model, want string }{
@@ -36,8 +36,8 @@ func TestModels(t *testing.T) {
 		{"ollama", "", "ollama:llama3.2:3b"},
 		{"", "ollama:llama3.2:3b", "ollama:llama3.2:3b"},
 		{"openai", "openai:small", "openai:small"},
-		{"rules", "", "rules:"},
-		{"", "rules", "rules:"},
+		{"reader", "", "reader:"},
+		{"", "reader", "reader:"},
 	} {
 		jobs, err := models.Jobs(test.provider, test.model)
 		if err != nil {
@@ -47,9 +47,9 @@ func TestModels(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ provider, model, want string }{
-		{"anthropic", "", `model "anthropic" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, rules`},
-		{"ollama", "big", `model "ollama:big" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, rules`},
-		{"", "huge", `model "huge" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, rules`},
+		{"anthropic", "", `model "anthropic" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, reader`},
+		{"ollama", "big", `model "ollama:big" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, reader`},
+		{"", "huge", `model "huge" is not set here; there is openai:big, ollama:llama3.2:3b, openai:small, reader`},
 	} {
 		_, err := models.Jobs(test.provider, test.model)
 		var unknown *llm.UnknownModelError

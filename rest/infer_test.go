@@ -17,7 +17,7 @@ func (scriptedDescriber) CheckModel(_, model string) []storage.FieldError {
 	if model != "unset" {
 		return nil
 	}
-	return []storage.FieldError{{Field: "model", Message: "is not set here; there is rules"}}
+	return []storage.FieldError{{Field: "model", Message: "is not set here; there is reader"}}
 }
 
 // scriptedDescriber says how much it was given, but for models that are called

@@ -79,7 +79,7 @@ func TestWrongModel(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
 	s.create("alice", "shop", "orders")
-	const model = "model is not set here; there is rules"
+	const model = "model is not set here; there is reader"
 	for _, test := range []struct {
 		path, body string
 		want       []string

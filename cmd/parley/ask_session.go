@@ -111,8 +111,8 @@ func outcome(task *apiclient.Task) error {
 	return nil
 }
 
-// answered reports whether a run has looked anything up: the rules may not have
-// understood the question, or the data does not hold what was asked for.
+// answered reports whether a run has looked anything up: the reader may not
+// have understood the question, or the data does not hold what was asked for.
 func answered(task *apiclient.Task) bool {
 	for _, made := range task.Artifacts {
 		if made.ArtifactID != agents.AnswerText && made.ArtifactID != agents.GeneratedQuery && !made.Unanswered() {

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"parley/llm"
-	"parley/llm/rules"
+	"parley/llm/reader"
 )
 
 // modelSettings say which language models do the agents' jobs.
 type modelSettings struct {
-	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' own variables. Without any, questions are answered by rules."`
+	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' own variables. Without any, questions are answered by the built-in reader."`
 	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
 	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
 }
@@ -95,7 +95,7 @@ func firstSet(variables []string) string {
 }
 
 // openModels gives the models that are set, the first of them the default, and
-// the rules, which need none.
+// the built-in reader, which needs none.
 func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -106,5 +106,5 @@ func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 			return nil, err
 		}
 	}
-	return models, models.Add(llm.Spec{Provider: "rules"}, rules.New())
+	return models, models.Add(llm.Spec{Provider: "reader"}, reader.New())
 }

@@ -42,13 +42,13 @@ func TestModelSettings(t *testing.T) {
 		variables map[string]string
 		want      []string
 	}{
-		{"none", nil, []string{"rules"}},
-		{"one", map[string]string{"PARLEY_LLM": "ollama:llama3.2:3b"}, []string{"ollama:llama3.2:3b", "rules"}},
+		{"none", nil, []string{"reader"}},
+		{"one", map[string]string{"PARLEY_LLM": "ollama:llama3.2:3b"}, []string{"ollama:llama3.2:3b", "reader"}},
 		{"several", map[string]string{
 			"PARLEY_LLM": "anthropic:claude, openai:gpt-x,openai:gpt-y ,googleai:gemini", "OPENAI_API_KEY": "sk-1234567890",
 			"ANTHROPIC_API_KEY": "sk-1234567890", "GEMINI_API_KEY": "g-1234567890",
-		}, []string{"anthropic:claude", "openai:gpt-x", "openai:gpt-y", "googleai:gemini", "rules"}},
-		{"a server at home", map[string]string{"PARLEY_LLM": "openai:local", "OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}, []string{"openai:local", "rules"}},
+		}, []string{"anthropic:claude", "openai:gpt-x", "openai:gpt-y", "googleai:gemini", "reader"}},
+		{"a server at home", map[string]string{"PARLEY_LLM": "openai:local", "OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}, []string{"openai:local", "reader"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg, err := readModels(t, test.variables)
@@ -64,7 +64,7 @@ func TestModelSettings(t *testing.T) {
 			}
 			jobs, err := models.Jobs("", "")
 			chat, ok := jobs.(*llm.Chat)
-			if err != nil || ok != (test.want[0] != "rules") || ok && chat.Spec().String() != test.want[0] {
+			if err != nil || ok != (test.want[0] != "reader") || ok && chat.Spec().String() != test.want[0] {
 				t.Errorf("the default is %v, %v", jobs, err)
 			}
 		})

@@ -52,9 +52,9 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// TestEvalByRules needs no model. What the rules know is tested with them; these
+// TestEvalByReader needs no model. What the reader knows is tested with it; these
 // questions are among it.
-func TestEvalByRules(t *testing.T) {
+func TestEvalByReader(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"nl2ql", "assistant"} {
 		t.Run(agent, func(t *testing.T) {

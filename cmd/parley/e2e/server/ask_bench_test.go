@@ -30,7 +30,7 @@ var askQuestions = []string{
 	"Which customer has the highest total amount?",
 }
 
-// BenchmarkAsk has clients ask nl2ql questions by A2A, as streams, that the rules
+// BenchmarkAsk has clients ask nl2ql questions by A2A, as streams, that the reader
 // answer with a query each, and has DuckDB run the same queries in this process,
 // on a table in memory, in turns. overhead-ms is how much longer our answers
 // take than DuckDB's to the same question: the middle one of all.

@@ -180,12 +180,12 @@ func TestInfer(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", path, got, want)
 		}
 	}
-	t.Run("rules", func(t *testing.T) {
+	t.Run("reader", func(t *testing.T) {
 		t.Parallel()
 		p := e2etest.Serve(t, t.TempDir(), nil)
 		check(t, p, "description", "", `{"description":"Rows with 2 fields: city and n. In a sample of 3 rows: city one of Berlin and Paris; n from 1 to 2."}`)
 		check(t, p, "schema", "", `{"schema":{"city":"Text, one of Berlin and Paris, as far as the sample shows.","n":"how many"}}`)
-		check(t, p, "schema", `,"model":"gpt"`, `{"error_code":"VALIDATION_FAILED","message":"model \"gpt\" is not set here; there is rules","error_message":"","sub_errors":[{"code":"model","message":"model \"gpt\" is not set here; there is rules"}]}`)
+		check(t, p, "schema", `,"model":"gpt"`, `{"error_code":"VALIDATION_FAILED","message":"model \"gpt\" is not set here; there is reader","error_message":"","sub_errors":[{"code":"model","message":"model \"gpt\" is not set here; there is reader"}]}`)
 	})
 	t.Run("model", func(t *testing.T) {
 		t.Parallel()
@@ -200,7 +200,7 @@ func TestInfer(t *testing.T) {
 			t.Errorf("description: %s", got)
 		}
 		check(t, p, "schema", "", `{"schema":{"city":"where","n":"how many"}}`)
-		check(t, p, "schema", `,"provider":"rules"`, `{"schema":{"city":"Text, one of Berlin and Paris, as far as the sample shows.","n":"how many"}}`)
+		check(t, p, "schema", `,"provider":"reader"`, `{"schema":{"city":"Text, one of Berlin and Paris, as far as the sample shows.","n":"how many"}}`)
 
 		preview := e2etest.Object{"data": []e2etest.Object{{"note": meetings}}, "schemaDefinition": meetingFields}
 		_, got = p.Post(p.Token("alice"), "/api/v1/infer/preview", e2etest.ToJSON(preview))
@@ -239,8 +239,8 @@ func TestRunUsage(t *testing.T) {
 			t.Errorf("no usage in %s", text)
 		}
 	}
-	rules := e2etest.ServeShop(t, nil)
-	if _, answer := rules.Post(rules.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", "")); strings.Contains(answer, "usage") {
-		t.Errorf("rules took something: %s", answer)
+	p := e2etest.ServeShop(t, nil)
+	if _, answer := p.Post(p.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", "")); strings.Contains(answer, "usage") {
+		t.Errorf("the reader took tokens: %s", answer)
 	}
 }

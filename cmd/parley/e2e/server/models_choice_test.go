@@ -58,7 +58,7 @@ func TestChoiceOfModels(t *testing.T) {
 			{e2etest.Object{"model": "b"}, `"who":"ollama:b"`},
 			{e2etest.Object{"provider": "openai", "model": "c"}, `"who":"openai:c"`},
 			{e2etest.Object{"model": "openai:c"}, `"who":"openai:c"`},
-			{e2etest.Object{"provider": "rules"}, `:4,"__metadata"`},
+			{e2etest.Object{"provider": "reader"}, `:4,"__metadata"`},
 		} {
 			if status, text := ask(test.choice); status != http.StatusOK || !strings.Contains(text, test.want) {
 				t.Errorf("%s with %v: %d %s, want %s", way, test.choice, status, text, test.want)
@@ -66,7 +66,7 @@ func TestChoiceOfModels(t *testing.T) {
 		}
 	}
 	for way, ask := range ways {
-		for _, choice := range []e2etest.Object{{"provider": "anthropic"}, {"model": "d"}, {"provider": "ollama", "model": "a"}, {"provider": "rules", "model": "a"}} {
+		for _, choice := range []e2etest.Object{{"provider": "anthropic"}, {"model": "d"}, {"provider": "ollama", "model": "a"}, {"provider": "reader", "model": "a"}} {
 			status, text := ask(choice)
 			var answer struct {
 				Error     struct{ Code int }
@@ -77,7 +77,7 @@ func TestChoiceOfModels(t *testing.T) {
 			if strings.HasPrefix(way, "A2A") {
 				refused = status == http.StatusOK && answer.Error.Code == -32602
 			}
-			if !refused || !strings.Contains(text, "is not set here; there is openai:a, ollama:b, openai:c, rules") {
+			if !refused || !strings.Contains(text, "is not set here; there is openai:a, ollama:b, openai:c, reader") {
 				t.Errorf("%s with %v: %d %s", way, choice, status, text)
 			}
 		}

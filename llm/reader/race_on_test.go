@@ -1,0 +1,7 @@
+//go:build race
+
+package reader_test
+
+// questionStep has one question in ten of a suite asked: the network is slow where races
+// are looked for.
+const questionStep = 10
