@@ -1,0 +1,171 @@
+package reader_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/llm"
+	"parley/llm/reader"
+	"parley/llm/reader/ducktest"
+)
+
+// sweets are the tables of a shop.
+func sweets(tb testing.TB) (*ducktest.Duck, []llm.Dataset) {
+	tb.Helper()
+	d := ducktest.New(tb)
+	return d, []llm.Dataset{
+		d.Table("orders", "id BIGINT, product VARCHAR, amount DOUBLE, status VARCHAR, ordered_on DATE",
+			"(1, 'Truffle', 12.5, 'open', '2025-01-03'), (2, 'Nougat', 8, 'open', '2025-02-11'), (3, 'Truffle', 4, 'closed', '2025-02-20'), (4, 'Praline', 40, 'open', '2024-12-01')"),
+		d.Table("bars", "bar_id BIGINT, title VARCHAR, price DOUBLE, maker VARCHAR", "(1, 'Dark', 3, 'Ada'), (2, 'Milk', 2, 'Bo'), (3, 'White', 5, 'Ada')"),
+		d.Table("makers", "maker VARCHAR, town VARCHAR", "('Ada', 'Rome'), ('Bo', 'Oslo')"),
+	}
+}
+
+// What of questions that the data does not answer must be refused, and be refused with
+// the word that is not there, in percent.
+const (
+	leastRefused = 80
+	leastNamed   = 55
+)
+
+// TestRefused asks for what the data does not hold.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	r := reader.New()
+	questions := map[string]string{
+		"How many orders are there by country?":                        "country",
+		"What is the total amount by country?":                         "country",
+		"How many orders are there for each warehouse?":                "warehouse",
+		"How many orders came from Berlin?":                            "Berlin",
+		"How many orders were refunded?":                               "refunded",
+		"How many orders have 70 % cocoa?":                             "cocoa",
+		"What is the average amount of organic orders?":                "organic",
+		"What is the total amount of orders with free shipping?":       "shipping",
+		"Which products have the highest amount of sugar?":             "sugar",
+		"What is the average amount of orders of returning customers?": "customers",
+		"List the products of orders sorted by weight.":                "weight",
+		"Show all orders ordered by popularity in descending order":    "popularity",
+		"How many bars have 70 % cocoa?":                               "cocoa",
+		"Which quantum flux capacitors exploded yesterday?":            "capacitors",
+		"Who is the CEO's favourite singer?":                           "singer",
+		"What is the weather in Paris?":                                "weather",
+	}
+	refused, named := 0, 0
+	for question, word := range questions {
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		var unanswerable *llm.UnanswerableError
+		switch {
+		case err == nil:
+			t.Logf("answered: %s: %s", question, q.SQL)
+			continue
+		case !errors.As(err, &unanswerable):
+			t.Errorf("%s: %v", question, err)
+		case strings.Contains(err.Error(), "“"+word):
+			named++
+		default:
+			t.Logf("%s: %v", question, err)
+		}
+		refused++
+		if !strings.Contains(err.Error(), "You can ask, for example: “") && !strings.Contains(err.Error(), "two ways") {
+			t.Errorf("%s: %v", question, err)
+		}
+	}
+	t.Logf("of %d questions %d are refused, %d with the word", len(questions), refused, named)
+	if 100*refused < leastRefused*len(questions) || 100*named < leastNamed*len(questions) {
+		t.Errorf("of %d questions %d are refused, %d with the word", len(questions), refused, named)
+	}
+}
+
+// TestOtherLanguages refuses questions in the language in which they were asked.
+func TestOtherLanguages(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	for question, word := range map[string]string{
+		"Wie viele Bestellungen gibt es?": "Englisch", "Combien de commandes y a-t-il ?": "anglais",
+	} {
+		_, err := reader.New().WriteQuery(t.Context(), step(d, datasets, question))
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(word)) {
+			t.Errorf("%s: %v", question, err)
+		}
+	}
+}
+
+// TestPointsAtNothing refuses a question that goes on from none.
+func TestPointsAtNothing(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	r := reader.New()
+	const question = "How many of them are open?"
+	var unanswerable *llm.UnanswerableError
+	if _, err := r.WriteQuery(t.Context(), step(d, datasets, question)); !errors.As(err, &unanswerable) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Plan(t.Context(), llm.Task{Question: question}); !errors.As(err, &unanswerable) {
+		t.Errorf("got %v", err)
+	}
+	if plan, err := r.Plan(t.Context(), llm.Task{Question: question, Earlier: []llm.Turn{{Question: "How many orders are there?"}}}); err != nil || len(plan.Steps) != 1 {
+		t.Errorf("got %v, %v", plan, err)
+	}
+}
+
+// TestPassages searches texts for what they speak of, and for nothing else.
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	guide := d.Table("guide", "document VARCHAR, passage BIGINT, text VARCHAR",
+		`('wrapping.md', 1, 'Gift wrapping costs 3 euros. Brown paper is free.'), ('storage.md', 1, 'Keep truffles cool and dry. They melt at 30 degrees.')`)
+	guide.Description = "Advice for customers: wrapping, storage."
+	r := reader.New()
+	for question, search := range map[string]bool{
+		"How much does gift wrapping cost?": true, "Why do truffles melt?": true, "How many orders are there?": false, "What is the average amount of orders?": false,
+		"How many complaints were there?": false, "What is the capital of France?": false,
+	} {
+		q, err := r.WriteQuery(t.Context(), step(d, append(datasets[:3:3], guide), question))
+		if (q.Search != nil) != search {
+			t.Errorf("%s: %+v, %v", question, q, err)
+		}
+	}
+	if q, err := r.WriteQuery(t.Context(), step(d, []llm.Dataset{guide}, "How much does gift wrapping cost?")); err != nil || q.Search == nil {
+		t.Errorf("passages alone: %+v, %v", q, err)
+	}
+}
+
+// TestOddQuestions reads what is hardly a question without harm.
+func TestOddQuestions(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	name := d.Table(`odd "name"; DROP`, `"a""b" VARCHAR, "c'd" BIGINT`, `('o''brien', 1), ('x'' OR 1=1', 2)`)
+	r := reader.New()
+	for _, question := range []string{"❤️", "How many orders ❤️?", "️️", "\u0301", "5\ufe0f\u20e3 orders", "\x00\xff", strings.Repeat("orders ", 5000), "What is the c d of o'brien?",
+		`What is the c d of "x' OR 1=1"?`, "How many odd names are there?", "'; DROP TABLE orders; --"} {
+		q, err := r.WriteQuery(t.Context(), step(d, append(datasets[:3:3], name), question))
+		var unanswerable *llm.UnanswerableError
+		if err != nil && !errors.As(err, &unanswerable) {
+			t.Errorf("%.40q: %v", question, err)
+		}
+		if err == nil {
+			rowsOf(t, d, q.SQL)
+		}
+		_, _ = r.Plan(t.Context(), llm.Task{Question: question})
+	}
+}
+
+// TestConcurrent asks many questions at once.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	d, datasets := kennel(t)
+	r := reader.New()
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			q, err := r.WriteQuery(t.Context(), step(d, datasets, "How many poodles are there?"))
+			if err != nil || !strings.Contains(q.SQL, "poodle") {
+				t.Errorf("%s, %v", q.SQL, err)
+			}
+		})
+	}
+	wait.Wait()
+}
