@@ -1,12 +1,11 @@
 package reader
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"parley/llm"
@@ -49,53 +48,23 @@ func rowsRead(sql string, cat *catalog.Catalog) int64 {
 	return all
 }
 
-// resultOf tells results apart by their values, in any order of rows and whatever the
-// columns are called.
+// resultOf decodes rows and tells what they are. Internal columns do not count.
 func resultOf(rows llm.Rows) (rank.Result, bool, error) {
-	result := rank.Result{Rows: len(rows.Rows), Empty: true}
-	lines := make([]string, len(rows.Rows))
+	cells := make([][]any, len(rows.Rows))
 	for i, text := range rows.Rows {
-		var row map[string]json.RawMessage
-		if err := json.Unmarshal(text, &row); err != nil {
-			return rank.Result{}, false, err
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		var row map[string]any
+		if err := d.Decode(&row); err != nil {
+			return rank.Result{}, false, fmt.Errorf("read a row: %w", err)
 		}
-		var line strings.Builder
 		for _, name := range rows.Columns {
-			cell := comparable(row[name])
-			result.Empty = result.Empty && cell == "null"
-			line.WriteString(cell)
-			line.WriteByte('\n')
+			cells[i] = append(cells[i], row[name])
 		}
-		lines[i] = line.String()
 	}
-	slices.Sort(lines)
-	for i := 1; i < len(lines); i++ {
-		result.Repeated = result.Repeated || lines[i] == lines[i-1]
-	}
-	hash := sha256.New()
-	for _, line := range lines {
-		_, _ = hash.Write([]byte(line + "\n"))
-	}
+	result := rank.ResultOf(cells)
 	if rows.Truncated {
-		_, _ = hash.Write([]byte("truncated"))
+		result.Key += " and more"
 	}
-	result.Key = string(hash.Sum(nil))
 	return result, true, nil
-}
-
-// significant is how many digits of a number count: sums differ in the last ones by the
-// order of their terms.
-const significant = 12
-
-// comparable gives a cell as text that is the same for the same value.
-func comparable(cell json.RawMessage) string {
-	if len(cell) == 0 {
-		return "null"
-	}
-	if c := cell[0]; c == '-' || '0' <= c && c <= '9' {
-		if n, err := strconv.ParseFloat(string(cell), 64); err == nil && (len(cell) <= significant || strings.ContainsAny(string(cell), ".eE")) {
-			return strconv.FormatFloat(n, 'g', significant, 64)
-		}
-	}
-	return string(cell)
 }

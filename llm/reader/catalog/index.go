@@ -72,10 +72,13 @@ func newPartIndex(columns []Column) *partIndex {
 	slices.SortFunc(x.byWord, compareEntries)
 	x.byWord = slices.Compact(x.byWord)
 	slices.Sort(x.near)
-	x.near = slices.Clip(slices.Compact(x.near))
-	x.byKey, x.byWord = slices.Clip(x.byKey), slices.Clip(x.byWord)
+	x.near = exact(slices.Compact(x.near))
+	x.byKey, x.byWord = exact(x.byKey), exact(x.byWord)
 	return x
 }
+
+// exact copies a list to one that has no room for more.
+func exact[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
 
 func (x *partIndex) add(column, n int, value string) {
 	if len(value) > maxIndexedValue || Missing(value) {
@@ -101,10 +104,10 @@ func (x *partIndex) add(column, n int, value string) {
 }
 
 func (x *partIndex) size() int {
-	const one, header = 8, 16
+	const one = 8
 	n := one * (len(x.byKey) + len(x.byWord))
 	for _, key := range x.near {
-		n += header + len(key)
+		n += stringSize(key)
 	}
 	return n
 }

@@ -56,18 +56,24 @@ func (p *Part) Contains(key string) bool { return len(p.index.whole(key)) > 0 }
 
 // Size is about how many bytes of memory the part takes.
 func (p *Part) Size() int {
-	const column, header, hash = 320, 16, 8
+	const column, hash = 1024, 8
 	n := column
 	for i := range p.columns {
 		n += column
 		for _, v := range p.columns[i].Values {
-			n += header + len(v)
+			n += stringSize(v)
 			if p.columns[i].Unique {
 				n += hash
 			}
 		}
 	}
 	return n + p.index.size()
+}
+
+// stringSize is about how many bytes of memory a string takes.
+func stringSize(s string) int {
+	const header, unit = 16, 16
+	return header + (len(s)+unit-1)/unit*unit
 }
 
 // linkKeys gives values as links compare them.

@@ -93,9 +93,11 @@ func (r *reader) take(row json.RawMessage, columns []catalog.ColumnProfile) erro
 		c.Filled = number(cells[fmt.Sprint("f", i)])
 		c.Distinct = number(cells[fmt.Sprint("d", i)])
 		if text := cells[fmt.Sprint("v", i)]; text != nil {
-			if err := json.Unmarshal(text, &c.Values); err != nil {
+			var values []string
+			if err := json.Unmarshal(text, &values); err != nil {
 				return err
 			}
+			c.Values = append(make([]string, 0, len(values)), values...) // without room for more
 		}
 		c.Complete = r.Sampled == 0 && c.Distinct <= int64(r.limit) && catalog.Comparable(c.Type)
 	}

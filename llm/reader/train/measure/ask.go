@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,22 +95,7 @@ func read(n *net.Net, db *duck.Database, text string, earlier *link.EarlierQuery
 			return rank.Result{}, false, nil
 		}
 		results[sql] = got
-		return resultOf(got), true, nil
+		return rank.ResultOf(got), true, nil
 	})
 	return readings, in, e.Answerable
-}
-
-func resultOf(rows [][]any) rank.Result {
-	r := rank.Result{Rows: len(rows), Empty: true}
-	lines := make([]string, len(rows))
-	for i, row := range rows {
-		lines[i] = fmt.Sprintf("%q", fmt.Sprint(row...))
-		for _, c := range row {
-			r.Empty = r.Empty && c == nil
-		}
-	}
-	slices.Sort(lines)
-	r.Key = strings.Join(lines, "\n")
-	r.Repeated = len(slices.Compact(lines)) < len(rows)
-	return r
 }
