@@ -1,13 +1,12 @@
 package reader
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/llm"
-	"parley/llm/reader/catalog"
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
@@ -43,13 +42,13 @@ func turnsOf(task llm.QueryTask) []turn {
 }
 
 // earlierQuery reads the last of some turns again and gives the reading that was looked
-// up; nil where none is the same. It runs no query.
-func earlierQuery(turns []turn, cat *catalog.Catalog, now time.Time) (*link.EarlierQuery, error) {
+// up; nil where none is the same.
+func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {
 	var earlier *link.EarlierQuery
 	for _, t := range turns {
-		found, err := readAgain(t, cat, earlier, now)
+		found, err := r.readAgain(ctx, t, s, earlier)
 		if err == nil && found == nil && earlier != nil {
-			found, err = readAgain(t, cat, nil, now)
+			found, err = r.readAgain(ctx, t, s, nil)
 		}
 		if err != nil {
 			return nil, err
@@ -60,25 +59,18 @@ func earlierQuery(turns []turn, cat *catalog.Catalog, now time.Time) (*link.Earl
 }
 
 // readAgain gives the reading of a turn that was looked up, nil where none is.
-func readAgain(t turn, cat *catalog.Catalog, before *link.EarlierQuery, now time.Time) (*link.EarlierQuery, error) {
-	w, err := write(t.question, cat, before, now)
-	if err != nil || w == nil {
+func (r *Reader) readAgain(ctx context.Context, t turn, s *source, before *link.EarlierQuery) (*link.EarlierQuery, error) {
+	again, err := r.read(ctx, t.question, s, before)
+	if err != nil {
 		return nil, err
 	}
-	values := w.Input.IRValues()
 	var found *link.EarlierQuery
-	for _, c := range w.candidates {
-		q, err := ir.Parse(c.Tokens, values)
-		if err != nil {
-			continue
-		}
-		sql, err := ir.SQL(q, cat, now)
+	for _, x := range again.all {
 		switch {
-		case err != nil:
-		case sql == t.sql:
-			return earlierOf(c.Tokens, w.Input), nil
-		case found == nil && undated(sql) == undated(t.sql):
-			found = earlierOf(c.Tokens, w.Input)
+		case x.SQL == t.sql:
+			return earlierOf(x.Tokens, again.values), nil
+		case found == nil && undated(x.SQL) == undated(t.sql):
+			found = earlierOf(x.Tokens, again.values)
 		}
 	}
 	return found, nil
@@ -86,10 +78,10 @@ func readAgain(t turn, cat *catalog.Catalog, before *link.EarlierQuery, now time
 
 // earlierOf gives a reading as part of the next question's input, with the values that it
 // uses and those that its own question names.
-func earlierOf(tokens []ir.Token, in *link.Input) *link.EarlierQuery {
+func earlierOf(tokens []ir.Token, values []link.Found) *link.EarlierQuery {
 	e := &link.EarlierQuery{Tokens: slices.Clone(tokens)}
-	number := make([]int, len(in.Values))
-	for i, v := range in.Values {
+	number := make([]int, len(values))
+	for i, v := range values {
 		number[i] = len(e.Values)
 		used := slices.Contains(tokens, ir.Token{Class: ir.ValueRef, N: i})
 		if used || v.How != link.Earlier {

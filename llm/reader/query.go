@@ -12,7 +12,6 @@ import (
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
-	"parley/llm/reader/profile"
 	"parley/llm/reader/rank"
 )
 
@@ -36,7 +35,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if len(turns) == 0 && dialog.PointsBack(tokens) {
 		return llm.Query{}, dialog.NothingBefore()
 	}
-	found, err := r.read(ctx, task, withHint(question, task.Hints, rows), turns, rows)
+	found, err := r.find(ctx, task, withHint(question, task.Hints, rows), turns, rows)
 	if err != nil {
 		return llm.Query{}, err
 	}
@@ -114,36 +113,32 @@ func (f *found) refusal(tokens []link.Token) error {
 	return dialog.NotUnderstood(first.Unread, tokens, f.cat)
 }
 
-// read reads a question about datasets of rows.
-func (r *Reader) read(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset) (found, error) {
-	cat, err := r.catalog(ctx, task.Data, r.relevant(question, task.Hints, turns, datasets))
-	if err != nil || len(datasets) == 0 {
-		return found{cat: cat}, err
-	}
-	phrases := link.Phrases(link.Tokenize(question), cat, task.Now)
+// find reads a question about datasets of rows, alone and after the one before it, and
+// gives the readings of the surer way.
+func (r *Reader) find(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset) (found, error) {
+	questions := []string{question}
 	for _, t := range turns {
-		phrases = append(phrases, link.Phrases(link.Tokenize(t.question), cat, task.Now)...)
+		questions = append(questions, t.question)
 	}
-	cells, err := profile.LookUp(ctx, task.Data, cat, phrases)
+	s, err := r.source(ctx, task.Task, r.relevant(question, task.Hints, turns, datasets), questions)
+	if err != nil || len(datasets) == 0 {
+		return found{cat: catalog.Join(nil, nil)}, err
+	}
+	alone, err := r.read(ctx, question, s, nil)
 	if err != nil {
 		return found{}, err
 	}
-	cat = cat.WithCells(cells)
-	run := try(ctx, task.Data, cat)
-	alone, _, err := Read(question, cat, nil, task.Now, run)
-	if err != nil || len(turns) == 0 {
-		return found{readings: alone, cat: cat}, err
-	}
-	earlier, err := earlierQuery(turns, cat, task.Now)
+	standing := found{readings: slices.Clone(alone.all), cat: s.Catalog}
+	earlier, err := r.earlierQuery(ctx, turns, s)
 	if err != nil || earlier == nil {
-		return found{readings: alone, cat: cat}, err
+		return standing, err
 	}
-	after, _, err := Read(question, cat, earlier, task.Now, run)
+	after, err := r.read(ctx, question, s, earlier)
 	if err != nil {
 		return found{}, err
 	}
-	if len(alone) == 0 || len(after) > 0 && after[0].Confidence >= advantage(link.Tokenize(question))*alone[0].Confidence {
-		return found{readings: after, cat: cat, goesOn: true}, nil
+	if len(after.all) > 0 && (len(alone.all) == 0 || after.all[0].Confidence >= advantage(link.Tokenize(question))*alone.all[0].Confidence) {
+		return found{readings: slices.Clone(after.all), cat: s.Catalog, goesOn: true}, nil
 	}
-	return found{readings: alone, cat: cat}, nil
+	return standing, nil
 }

@@ -126,6 +126,7 @@ func TestDataGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	data.with = errors.New("the database is away")
+	task.Instruction = "How many owners are there?"
 	if _, err := r.WriteQuery(t.Context(), task); !errors.Is(err, data.with) {
 		t.Errorf("while the data is away: %v", err)
 	}
@@ -135,6 +136,7 @@ func TestDataGoesAway(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
+	task.Instruction = "How many poodles are there?"
 	if _, err := r.WriteQuery(ended, task); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

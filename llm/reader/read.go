@@ -1,9 +1,13 @@
 package reader
 
 import (
+	"context"
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 	"parley/llm/reader/rank"
@@ -41,4 +45,80 @@ func write(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, no
 	encoded := n.Encode(in)
 	asked := rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: now, Answerable: encoded.Answerable}
 	return &written{asked, n.Write(encoded, cat)}, nil
+}
+
+// source is what questions of one job are about.
+type source struct {
+	*catalog.Catalog
+	// key is the same for the same versions of the same datasets; "" where these have
+	// no version.
+	key string
+	run rank.Run
+	now time.Time
+}
+
+// readings are those of a question, with the values that it names.
+type readings struct {
+	all    []rank.Reading
+	values []link.Found
+}
+
+// read reads a question, or gives what was read before: the same question about the same
+// data on the same day has the same readings.
+func (r *Reader) read(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (readings, error) {
+	key := s.keyOf(question, earlier)
+	if known, ok := r.recent.Get(key); ok {
+		return known, nil
+	}
+	w, err := r.write(ctx, question, s, earlier)
+	if err != nil || w == nil {
+		return readings{}, err
+	}
+	all, err := rank.Readings(w.Question, w.candidates, s.run)
+	if err != nil {
+		return readings{}, err
+	}
+	found := readings{all, w.Input.Values}
+	if s.key != "" {
+		r.recent.Put(key, found, found.size())
+	}
+	return found, nil
+}
+
+// write is [write] when there is a free processor: more at a time would take longer, and
+// more memory.
+func (r *Reader) write(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*written, error) {
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-r.slots }()
+	return write(question, s.Catalog, earlier, s.now)
+}
+
+func (s *source) keyOf(question string, earlier *link.EarlierQuery) [sha256.Size]byte {
+	text := fmt.Sprintf("%s %s %q", s.key, s.now.Format(time.DateOnly), question)
+	if earlier != nil {
+		text += fmt.Sprintf(" %s %+v", ir.Text(earlier.Tokens), earlier.Values)
+	}
+	return sha256.Sum256([]byte(text))
+}
+
+// size is about how many bytes readings take.
+func (r readings) size() int {
+	const reading, token, value, cell = 2048, 16, 256, 64
+	n := reading
+	for i := range r.all {
+		n += reading + 2*len(r.all[i].SQL) + token*len(r.all[i].Tokens)
+	}
+	for _, v := range r.values {
+		n += value
+		for _, cells := range v.Cells {
+			for _, c := range cells {
+				n += cell + len(c)
+			}
+		}
+	}
+	return n
 }

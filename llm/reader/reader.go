@@ -11,11 +11,16 @@ package reader
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"fmt"
+	"runtime"
 	"sync"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
+	"parley/llm/reader/lru"
 	"parley/llm/reader/net"
 	"parley/llm/reader/profile"
 )
@@ -26,26 +31,56 @@ var weights []byte
 // load reads the weights, once.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
 
-// cacheBytes is about how much memory what is known of datasets may take.
-const cacheBytes = 24 << 20
+// Limits of memory, about.
+const (
+	// cacheBytes is for what is known of datasets.
+	cacheBytes = 20 << 20
+	// recentBytes is for questions that were read.
+	recentBytes = 4 << 20
+)
 
 // Reader does the jobs of a language model. It is safe for concurrent use.
 type Reader struct {
-	cache *profile.Cache
-	names nameCache
+	cache  *profile.Cache
+	names  nameCache
+	recent *lru.Cache[[sha256.Size]byte, readings]
+	// slots has room for as many questions as are read at a time.
+	slots chan struct{}
 }
 
 // New makes a [Reader] that knows no dataset yet.
-func New() *Reader { return &Reader{cache: profile.NewCache(cacheBytes)} }
+func New() *Reader {
+	return &Reader{cache: profile.NewCache(cacheBytes), recent: lru.New[[sha256.Size]byte, readings](recentBytes), slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
 
-// catalog makes the catalog of some datasets.
-func (r *Reader) catalog(ctx context.Context, data llm.Data, datasets []llm.Dataset) (*catalog.Catalog, error) {
+// source makes the catalog of some datasets, and adds values that phrases of questions
+// name.
+func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Dataset, questions []string) (*source, error) {
 	parts := make([]*catalog.Part, len(datasets))
+	key := sha256.New()
+	versions := true
 	for i, d := range datasets {
 		var err error
-		if parts[i], err = r.cache.Part(ctx, data, d); err != nil {
+		if parts[i], err = r.cache.Part(ctx, task.Data, d); err != nil {
 			return nil, err
 		}
+		one := profile.KeyOf(d)
+		_, _ = key.Write(one[:])
+		versions = versions && d.Version != ""
 	}
-	return catalog.Join(parts, nil), nil
+	cat := catalog.Join(parts, nil)
+	var phrases []string
+	for _, q := range questions {
+		phrases = append(phrases, link.Phrases(link.Tokenize(q), cat, task.Now)...)
+	}
+	cells, err := profile.LookUp(ctx, task.Data, cat, phrases)
+	if err != nil {
+		return nil, err
+	}
+	cat = cat.WithCells(cells)
+	s := &source{Catalog: cat, now: task.Now, run: try(ctx, task.Data, cat)}
+	if versions {
+		s.key = fmt.Sprintf("%x %+v", key.Sum(nil), cells)
+	}
+	return s, nil
 }

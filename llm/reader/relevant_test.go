@@ -130,12 +130,14 @@ func BenchmarkManyDatasets(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := reader.New()
 			ask := func(n int) {
-				_, _ = r.WriteQuery(b.Context(), llm.QueryTask{Task: llm.Task{Datasets: datasets, Data: invented{}, Now: now}, Instruction: questions[n%len(questions)]})
+				// What was read on another day is not known.
+				task := llm.Task{Datasets: datasets, Data: invented{}, Now: now.AddDate(0, 0, n)}
+				_, _ = r.WriteQuery(b.Context(), llm.QueryTask{Task: task, Instruction: questions[n%len(questions)]})
 			}
 			for n := range questions {
 				ask(n)
 			}
-			n := 0
+			n := len(questions)
 			for b.Loop() {
 				ask(n)
 				n++

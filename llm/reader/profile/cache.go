@@ -1,23 +1,20 @@
 package profile
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"sync"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/lru"
 )
 
 // Cache keeps what is known of datasets, those that were used most recently, within a
 // number of bytes. It is safe for concurrent use.
 type Cache struct {
+	parts *lru.Cache[Key, *catalog.Part]
 	mu    sync.Mutex
-	limit int
-	used  int
-	byKey map[Key]*list.Element
-	order *list.List
 	// reading has what is being read now; it is closed when that ends.
 	reading map[Key]chan struct{}
 }
@@ -40,27 +37,15 @@ func KeyOf(d llm.Dataset) Key {
 	return sha256.Sum256(text)
 }
 
-type cached struct {
-	key   Key
-	part  *catalog.Part
-	bytes int
-}
-
 // NewCache makes a [Cache] of so many bytes.
 func NewCache(limit int) *Cache {
-	return &Cache{limit: limit, byKey: map[Key]*list.Element{}, order: list.New(), reading: map[Key]chan struct{}{}}
+	return &Cache{parts: lru.New[Key, *catalog.Part](limit), reading: map[Key]chan struct{}{}}
 }
 
 // Known gives what is known of a dataset, nil where nothing is.
 func (c *Cache) Known(key Key) *catalog.Part {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.byKey[key]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(cached).part
+	part, _ := c.parts.Get(key)
+	return part
 }
 
 // Part gives what is known of a dataset. Where nothing is, one caller reads it, for
@@ -101,7 +86,7 @@ func (c *Cache) first(ctx context.Context, key Key, data llm.Data, d llm.Dataset
 	}()
 	part, err := read(ctx, data, d)
 	if err == nil {
-		c.put(key, part)
+		c.parts.Put(key, part, part.Size())
 	}
 	return part, err
 }
@@ -112,28 +97,4 @@ func read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Part, err
 		return nil, err
 	}
 	return catalog.NewPart(p), nil
-}
-
-func (c *Cache) put(key Key, part *catalog.Part) {
-	bytes := part.Size()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if bytes > c.limit {
-		return
-	}
-	if e, ok := c.byKey[key]; ok {
-		c.drop(e)
-	}
-	c.byKey[key] = c.order.PushFront(cached{key, part, bytes})
-	c.used += bytes
-	for c.used > c.limit {
-		c.drop(c.order.Back())
-	}
-}
-
-func (c *Cache) drop(e *list.Element) {
-	entry := e.Value.(cached)
-	c.order.Remove(e)
-	delete(c.byKey, entry.key)
-	c.used -= entry.bytes
 }

@@ -22,9 +22,9 @@ type Probe struct{ Agent, Text, Shape string }
 
 // Questions are asked in turns under load.
 var Questions = []Probe{
-	{"nl2ql", "What is the largest id of orders?", "WORKING generated-query result-data COMPLETED"},
+	{"nl2ql", "What is the maximum total?", "WORKING generated-query result-data COMPLETED"},
 	{
-		"assistant", "How many orders are there? What is the smallest id of orders? What is the largest id of orders?",
+		"assistant", "How many orders are there? What is the minimum total? What is the maximum total?",
 		"task WORKING WORKING WORKING step-0 WORKING step-1 WORKING step-2 answer COMPLETED",
 	},
 }

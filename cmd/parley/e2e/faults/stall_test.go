@@ -20,7 +20,7 @@ func TestStalledReaders(t *testing.T) {
 	c.Ask("POST", "/ingest/new/shop/orders", nil, nil)
 	var rows []e2etest.Object
 	for i := range 900 {
-		rows = append(rows, e2etest.Object{"id": i, "note": strings.Repeat("x", 1000)})
+		rows = append(rows, e2etest.Object{"id": i, "note": fmt.Sprint(i, strings.Repeat("x", 1000))})
 	}
 	if status := c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": rows}, nil); status != 200 {
 		t.Fatalf("rows: %d", status)
