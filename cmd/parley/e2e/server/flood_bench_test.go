@@ -42,7 +42,7 @@ func BenchmarkFlood(b *testing.B) {
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = users + flood
 	ask := func(token string) int {
 		status, _, err := p.Try(token, "POST", "/api/v1/query", strings.NewReader(
-			`{"username": "alice", "namespace": "shop", "naturalLanguageQuery": "What is the largest id of orders?"}`))
+			`{"username": "alice", "namespace": "shop", "naturalLanguageQuery": "What is the maximum total?"}`))
 		if err != nil && !strings.Contains(err.Error(), io.EOF.Error()) {
 			b.Error(err)
 		}

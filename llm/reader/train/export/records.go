@@ -55,7 +55,8 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			add(one, s.cat)
 		}
 	}
-	for _, one := range s.real() {
+	real := s.real()
+	for _, one := range real {
 		if part != dataset.Train {
 			add(one, s.cat)
 			continue
@@ -68,6 +69,12 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		}
 		if one.none || one.before != nil {
 			continue
+		}
+		// A question that stands alone means the same after another one.
+		if before := &real[rng.IntN(len(real))]; rng.Float64() < 0.3 && !before.none && before.before == nil {
+			after := one
+			after.before = before
+			add(after, s.cat)
 		}
 		for range 2 {
 			if other, cat, ok := w.names.renamed(one, s.cat, rng); ok {
