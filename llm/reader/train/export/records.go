@@ -55,8 +55,8 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			add(one, s.cat)
 		}
 	}
-	real := s.real()
-	for _, one := range real {
+	asked := s.real()
+	for _, one := range asked {
 		if part != dataset.Train {
 			add(one, s.cat)
 			continue
@@ -71,7 +71,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			continue
 		}
 		// A question that stands alone means the same after another one.
-		if before := &real[rng.IntN(len(real))]; rng.Float64() < 0.3 && !before.none && before.before == nil {
+		if before := &asked[rng.IntN(len(asked))]; rng.Float64() < 0.3 && !before.none && before.before == nil {
 			after := one
 			after.before = before
 			add(after, s.cat)
