@@ -129,6 +129,13 @@ func (r *Reader) find(ctx context.Context, task llm.QueryTask, question string, 
 		return found{}, err
 	}
 	standing := found{readings: slices.Clone(alone.all), cat: s.Catalog}
+	least := 0.0 // how sure a reading must be that goes on from the question before
+	if len(alone.all) > 0 {
+		least = advantage(link.Tokenize(question)) * alone.all[0].Confidence
+	}
+	if len(turns) == 0 || least > 1 {
+		return standing, nil
+	}
 	earlier, err := r.earlierQuery(ctx, turns, s)
 	if err != nil || earlier == nil {
 		return standing, err
@@ -137,7 +144,7 @@ func (r *Reader) find(ctx context.Context, task llm.QueryTask, question string, 
 	if err != nil {
 		return found{}, err
 	}
-	if len(after.all) > 0 && (len(alone.all) == 0 || after.all[0].Confidence >= advantage(link.Tokenize(question))*alone.all[0].Confidence) {
+	if len(after.all) > 0 && after.all[0].Confidence >= least {
 		return found{readings: slices.Clone(after.all), cat: s.Catalog, goesOn: true}, nil
 	}
 	return standing, nil
