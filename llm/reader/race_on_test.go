@@ -2,6 +2,6 @@
 
 package reader_test
 
-// questionStep has one question in ten of a suite asked: the network is slow where races
+// questionStep has one question in twenty of a suite asked: the network is slow where races
 // are looked for.
-const questionStep = 10
+const questionStep = 20
