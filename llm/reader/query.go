@@ -41,7 +41,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	}
 	found.readings = slices.DeleteFunc(found.readings, func(x rank.Reading) bool { return failed(task.Failed, x.SQL) })
 	language := dialog.Language(tokens)
-	sure := language == "" && len(found.readings) > 0 && found.readings[0].Confidence >= rank.Threshold()
+	sure := language == "" && len(found.readings) > 0 && found.readings[0].Confidence >= rank.Threshold
 	if sure && (len(passages) == 0 || len(found.readings[0].Unread) == 0) {
 		return found.query(), nil
 	}
