@@ -14,8 +14,8 @@ import (
 // What of newcomers' questions must be answered right at least, and may be answered wrong
 // at most, in percent; the others are refused.
 const (
-	leastRight = 20
-	mostWrong  = 15
+	leastRight = 40
+	mostWrong  = 20
 )
 
 // TestDemoQuestions asks what people would ask of the sample. What is right comes
