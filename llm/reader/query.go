@@ -19,6 +19,10 @@ import (
 // to be ambiguous.
 const closeShare = 0.6
 
+// leastFoundNothing is how likely a reading that finds nothing must be, by the network, to
+// be named.
+const leastFoundNothing = 0.6
+
 // leastGoingOn is the least confidence of an answer that goes on from the question before:
 // on development data more than nine of ten are right with it, where that one was.
 const leastGoingOn = 0.55
@@ -110,14 +114,18 @@ func (f *found) query() llm.Query {
 	if f.goesOn {
 		words = "Read with the question before as: "
 	}
-	return llm.Query{SQL: best.SQL, Reasoning: words + ir.Words(best.Query, f.cat) + ".", Confidence: best.Confidence}
+	return llm.Query{SQL: best.SQL, Reasoning: words + ir.Words(best.Query, f.cat) + "." + dialog.Unused(best.Unread), Confidence: best.Confidence}
 }
 
-// refusal says why there is no answer: two readings are about as likely, or words are not
-// understood.
+// refusal says why there is no answer: nothing is found, two readings are about as likely,
+// or words are not understood.
 func (f *found) refusal(tokens []link.Token) error {
 	if len(f.readings) == 0 {
-		return dialog.NotUnderstood(nil, tokens, f.cat)
+		return dialog.NotUnderstood(nil, "", tokens, f.cat)
+	}
+	likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
+	if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= leastFoundNothing {
+		return dialog.NothingFound(ir.Words(likeliest.Query, f.cat))
 	}
 	first := &f.readings[0]
 	if len(f.readings) > 1 {
@@ -126,7 +134,7 @@ func (f *found) refusal(tokens []link.Token) error {
 			return dialog.Ambiguous(ir.Words(first.Query, f.cat), ir.Words(second.Query, f.cat))
 		}
 	}
-	return dialog.NotUnderstood(first.Unread, tokens, f.cat)
+	return dialog.NotUnderstood(first.Unread, ir.Words(first.Query, f.cat), tokens, f.cat)
 }
 
 // find reads a question about datasets of rows, alone and after the one before it, and

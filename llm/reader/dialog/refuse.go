@@ -30,11 +30,14 @@ func NothingBefore() error {
 }
 
 // NotUnderstood refuses a question, with the words of it that were not understood and
-// questions that would be.
-func NotUnderstood(unread []string, tokens []link.Token, cat *catalog.Catalog) error {
+// questions that would be. guess is the likeliest reading in words, "" for none.
+func NotUnderstood(unread []string, guess string, tokens []link.Token, cat *catalog.Catalog) error {
 	text := "It is not clear what the question asks for."
-	if len(unread) > 0 {
+	switch {
+	case len(unread) > 0:
 		text = "Not understood: " + quoteWords(unread) + "."
+	case guess != "":
+		text = "It is not sure what the question asks for. It may be: " + guess + "."
 	}
 	switch examples := Suggestions(tokens, cat); len(examples) {
 	case 0:
@@ -44,6 +47,19 @@ func NotUnderstood(unread []string, tokens []link.Token, cat *catalog.Catalog) e
 		text += " You can ask, for example: “" + examples[0] + "” or “" + examples[1] + "”"
 	}
 	return llm.Unanswerable("%s", text)
+}
+
+// NothingFound refuses a question whose likeliest reading finds nothing.
+func NothingFound(reading string) error {
+	return llm.Unanswerable("Nothing was found. The question was read as: %s. If that is what you mean, the data has none; otherwise ask in other words.", reading)
+}
+
+// Unused says which words of a question its reading leaves out, "" for none.
+func Unused(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " Not used: " + quoteWords(words) + "."
 }
 
 // Ambiguous refuses a question that can be read in two ways, which are given in words.

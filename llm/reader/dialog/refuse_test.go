@@ -21,15 +21,17 @@ func TestRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{dialog.NotUnderstood([]string{"refunded"}, link.Tokenize("How many orders were refunded?"), cat),
+		{dialog.NotUnderstood([]string{"refunded"}, "", link.Tokenize("How many orders were refunded?"), cat),
 			"Not understood: “refunded”. You can ask, for example: “How many orders are there for each status?” or “What is the average amount of orders?”"},
-		{dialog.NotUnderstood([]string{"organic", "fair"}, link.Tokenize("organic fair"), cat), "Not understood: “organic” and “fair”. You can ask, for example:"},
-		{dialog.NotUnderstood(nil, nil, cat), "It is not clear what the question asks for. You can ask, for example:"},
-		{dialog.NotUnderstood([]string{"x"}, nil, catalog.New(nil, nil)), "Not understood: “x”."},
-		{dialog.NotUnderstood(many, nil, cat), "Not understood: “xxx"},
+		{dialog.NotUnderstood([]string{"organic", "fair"}, "", link.Tokenize("organic fair"), cat), "Not understood: “organic” and “fair”. You can ask, for example:"},
+		{dialog.NotUnderstood(nil, "", nil, cat), "It is not clear what the question asks for. You can ask, for example:"},
+		{dialog.NotUnderstood([]string{"x"}, "", nil, catalog.New(nil, nil)), "Not understood: “x”."},
+		{dialog.NotUnderstood(many, "", nil, cat), "Not understood: “xxx"},
 		{dialog.Ambiguous("total amount of orders", "average amount of orders"),
 			"The question can be read in two ways: (1) total amount of orders; (2) average amount of orders. Ask again in words that fit only the one you mean."},
 		{dialog.Ambiguous("number of orders", "number of orders"), "The question can be read in more than one way."},
+		{dialog.NotUnderstood(nil, "number of orders", nil, cat), "It is not sure what the question asks for. It may be: number of orders. You can ask, for example:"},
+		{dialog.NothingFound("orders with amount above “900”"), "Nothing was found. The question was read as: orders with amount above “900”."},
 		{dialog.NoData(), "There is no data to answer from."},
 		{dialog.EmptyQuestion(), "The question is empty."},
 		{dialog.NothingBefore(), "The question points at something"},
