@@ -23,10 +23,6 @@ const closeShare = 0.6
 // be named.
 const leastFoundNothing = 0.6
 
-// leastGoingOn is the least confidence of an answer that goes on from the question before:
-// on development data more than nine of ten are right with it, where that one was.
-const leastGoingOn = 0.55
-
 // WriteQuery reads a step as a query over the datasets, or as a search for passages of
 // text. What it does not understand well enough is an [llm.UnanswerableError] that names
 // the words.
@@ -96,16 +92,7 @@ type found struct {
 }
 
 // sure reports whether the surest reading is an answer.
-func (f *found) sure() bool {
-	if len(f.readings) == 0 {
-		return false
-	}
-	least := rank.Threshold
-	if f.goesOn {
-		least = leastGoingOn
-	}
-	return f.readings[0].Confidence >= least
-}
+func (f *found) sure() bool { return len(f.readings) > 0 && f.readings[0].Confidence >= rank.Threshold }
 
 // query gives the surest reading.
 func (f *found) query() llm.Query {
