@@ -66,7 +66,16 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// unpack writes the files of an archive, of questions the first ones.
+// sample takes some lines from all parts of a file.
+func sample(lines [][]byte) []byte {
+	var taken [][]byte
+	for i := range questionsEach {
+		taken = append(taken, lines[i*len(lines)/questionsEach])
+	}
+	return bytes.Join(taken, []byte("\n"))
+}
+
+// unpack writes the files of an archive, of questions a sample.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -94,8 +103,7 @@ func unpack(t *testing.T, archive, dir string) {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(head.Name, "questions.jsonl") {
-			lines := bytes.SplitAfter(text, []byte("\n"))
-			text = bytes.Join(lines[:min(len(lines), questionsEach)], nil)
+			text = sample(bytes.Split(bytes.TrimSpace(text), []byte("\n")))
 		}
 		path := filepath.Join(dir, filepath.FromSlash(head.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
