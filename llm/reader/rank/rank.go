@@ -85,7 +85,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 	byKey, bySQL := map[string]int{}, map[string]int{}
 	for _, c := range candidates {
 		q, err := ir.Parse(c.Tokens, values)
-		if err != nil || degenerate(q) {
+		if err != nil || degenerate(q) || contradicts(q, question.Catalog) {
 			continue
 		}
 		sql, err := ir.SQL(q, question.Catalog, question.Now)
@@ -163,4 +163,29 @@ func pointlessCond(c ir.Cond) bool {
 func sameExpr(a, b ir.Expr) bool {
 	return len(a.Conds)+len(b.Conds) == 0 && a.Kind == b.Kind && a.Func == b.Func && a.Distinct == b.Distinct && a.Star == b.Star && a.Column == b.Column &&
 		a.Other == b.Other && a.Op == b.Op && a.Inner == b.Inner
+}
+
+// contradicts reports whether a query about one table wants a column to have two values
+// at once. Of several tables, different rows may have them.
+func contradicts(q *ir.Query, cat *catalog.Catalog) bool {
+	tables, _, err := ir.Tables(q, cat)
+	if err != nil || len(tables) > 1 || slices.ContainsFunc(q.Where, func(c ir.Cond) bool { return c.Or }) {
+		return false
+	}
+	for i, c := range q.Where {
+		for _, before := range q.Where[:i] {
+			if c.Op == "=" && before.Op == "=" && len(c.Values) == 1 && len(before.Values) == 1 && sameExpr(c.Left, before.Left) && apart(c.Values[0], before.Values[0]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// apart reports whether no cell can equal both of two values.
+func apart(a, b ir.Value) bool {
+	if a.Kind == ir.PeriodValue && b.Kind == ir.PeriodValue {
+		return a.To <= b.From || b.To <= a.From
+	}
+	return a.Kind == b.Kind && a.Text != b.Text
 }

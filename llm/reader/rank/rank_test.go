@@ -114,3 +114,21 @@ func TestReadings(t *testing.T) {
 		t.Errorf("a query that leaves Hamburg out has confidence %.2f, the other %.2f", readings[1].Confidence, readings[0].Confidence)
 	}
 }
+
+// TestContradictions looks at conditions that no row can meet together.
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]int{
+		"select count * from customers where customers.city = 'Hamburg' and customers.city = 'Berlin'": 0,
+		"select count * from customers where customers.city = 'Hamburg' or customers.city = 'Berlin'":  1,
+		"select count * from orders where orders.ordered_at = '2024' and orders.ordered_at = '2025'":   0,
+	} {
+		q := ask("how many customers in Hamburg and Berlin, or orders in 2024 and 2025")
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, query, 0.9)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != want {
+			t.Errorf("%s: %d readings, %v", query, len(readings), err)
+		}
+	}
+}
