@@ -26,7 +26,7 @@ var numbers = []held{
 		work: "The same streams a second, kept in PostgreSQL", against: "the SDK's handler, in memory",
 		pick: pick{"AgainstSDK", streaming, "postgres/sdk-rate"}, limit: 3, atLeast: true, shown: "3", in: "times",
 	}, {
-		work: "nl2ql, question to end of stream, the reader as model, 100,000 rows, p50", against: "DuckDB running the same query in process",
+		work: "nl2ql, a question asked before, to end of stream, 100,000 rows, p50", against: "DuckDB running the same query in process",
 		pick: pick{"Ask", "rows=100000 datasets=1 clients=1", "overhead-ms"}, limit: 10, shown: "10", in: "ms more",
 	}, {
 		work: "CSV to dataset, 5 million rows", against: "DuckDB's own CSV to Parquet",

@@ -38,11 +38,12 @@ func turnsOf(task llm.QueryTask) []turn {
 			all = append(all, turn{s.Instruction, s.Query})
 		}
 	}
+	all = slices.DeleteFunc(all, func(t turn) bool { return !strings.HasPrefix(t.sql, "SELECT") })
 	return all[max(0, len(all)-maxEarlier):]
 }
 
-// earlierQuery reads the last of some turns again and gives the reading that was looked
-// up; nil where none is the same.
+// earlierQuery reads some turns again, one after the other, and gives the reading of the
+// last that was looked up; nil where none is the same.
 func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {
 	var earlier *link.EarlierQuery
 	for _, t := range turns {

@@ -2,7 +2,6 @@ package reader
 
 import (
 	"strings"
-	"sync"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
@@ -19,7 +18,7 @@ type names struct {
 	refers []string
 }
 
-func namesOf(d llm.Dataset) *names {
+func newNames(d llm.Dataset) *names {
 	n := &names{table: catalog.NameWords(d.Name), hints: catalog.Hints(d.Description)}
 	seen := map[string]bool{}
 	for _, c := range d.Columns {
@@ -41,29 +40,19 @@ func namesOf(d llm.Dataset) *names {
 	return n
 }
 
-// maxNames is how many datasets' names are kept.
-const maxNames = 2_000
-
-// nameCache keeps the names of datasets. It is safe for concurrent use.
-type nameCache struct {
-	mu  sync.Mutex
-	all map[profile.Key]*names
-}
-
-// get gives the names of a dataset.
-func (c *nameCache) get(key profile.Key, d llm.Dataset) *names {
-	c.mu.Lock()
-	n, ok := c.all[key]
-	c.mu.Unlock()
-	if ok {
+// namesOf gives the names of a dataset, from the cache where they are there.
+func (r *Reader) namesOf(d llm.Dataset) *names {
+	key := profile.KeyOf(d)
+	if n, ok := r.names.Get(key); ok {
 		return n
 	}
-	n = namesOf(d)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all == nil || len(c.all) >= maxNames {
-		c.all = map[profile.Key]*names{}
-	}
-	c.all[key] = n
+	n := newNames(d)
+	r.names.Put(key, n, n.size())
 	return n
+}
+
+// size is about how many bytes names take.
+func (n *names) size() int {
+	const word = 40
+	return word * (4 + len(n.table) + len(n.columns) + len(n.hints) + len(n.refers))
 }

@@ -36,6 +36,15 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, dialog.NoData()
 	}
 	tokens, turns := link.Tokenize(question), turnsOf(task)
+	language := dialog.Language(tokens)
+	switch {
+	case !link.Fits(question):
+		return llm.Query{}, dialog.TooLong(link.MaxTokens)
+	case language != "" && len(passages) == 0:
+		return llm.Query{}, dialog.OtherLanguage(language)
+	case len(dialog.Steps(question)) > 1:
+		return llm.Query{}, dialog.SeveralQuestions()
+	}
 	if len(turns) == 0 && dialog.PointsBack(tokens) {
 		return llm.Query{}, dialog.NothingBefore()
 	}
@@ -44,7 +53,6 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, err
 	}
 	found.readings = slices.DeleteFunc(found.readings, func(x rank.Reading) bool { return failed(task.Failed, x.SQL) })
-	language := dialog.Language(tokens)
 	sure := language == "" && found.sure()
 	if sure && (len(passages) == 0 || len(found.readings[0].Unread) == 0) {
 		return found.query(), nil

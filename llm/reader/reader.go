@@ -35,14 +35,15 @@ var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) }
 const (
 	// cacheBytes is for what is known of datasets.
 	cacheBytes = 20 << 20
-	// recentBytes is for questions that were read.
+	// recentBytes is for questions that were read, and nameBytes for the words of names.
 	recentBytes = 4 << 20
+	nameBytes   = 4 << 20
 )
 
 // Reader does the jobs of a language model. It is safe for concurrent use.
 type Reader struct {
 	cache  *profile.Cache
-	names  nameCache
+	names  *lru.Cache[profile.Key, *names]
 	recent *lru.Cache[[sha256.Size]byte, readings]
 	// slots has room for as many questions as are read at a time.
 	slots chan struct{}
@@ -50,7 +51,12 @@ type Reader struct {
 
 // New makes a [Reader] that knows no dataset yet.
 func New() *Reader {
-	return &Reader{cache: profile.NewCache(cacheBytes), recent: lru.New[[sha256.Size]byte, readings](recentBytes), slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &Reader{
+		cache:  profile.NewCache(cacheBytes),
+		names:  lru.New[profile.Key, *names](nameBytes),
+		recent: lru.New[[sha256.Size]byte, readings](recentBytes),
+		slots:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
 }
 
 // source makes the catalog of some datasets, and adds values that phrases of questions
@@ -80,7 +86,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 	cat = cat.WithCells(cells)
 	s := &source{Catalog: cat, now: task.Now, run: try(ctx, task.Data, cat)}
 	if versions {
-		s.key = fmt.Sprintf("%x %+v", key.Sum(nil), cells)
+		s.key = fmt.Sprintf("%x %q", key.Sum(nil), fmt.Sprint(cells))
 	}
 	return s, nil
 }

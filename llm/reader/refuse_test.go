@@ -169,3 +169,20 @@ func TestConcurrent(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// TestNotOneQuestion asks what one query cannot answer, or what is not read to its end.
+func TestNotOneQuestion(t *testing.T) {
+	t.Parallel()
+	d, datasets := kennel(t)
+	for question, want := range map[string]string{
+		"How many dogs are there? How many owners are there?":             "several questions",
+		strings.Repeat("very ", 50) + "many dogs, but only poodles?":      "too long",
+		"How many dogs are there?" + strings.Repeat(" ", 5000) + "Hello?": "too long",
+	} {
+		_, err := reader.New().WriteQuery(t.Context(), step(d, datasets, question))
+		var refused *llm.UnanswerableError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v, want %q", question, err, want)
+		}
+	}
+}

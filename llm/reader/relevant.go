@@ -10,7 +10,6 @@ import (
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
-	"parley/llm/reader/profile"
 	"parley/llm/reader/vectors"
 )
 
@@ -30,7 +29,6 @@ const (
 const (
 	inTable   = 1.0
 	inColumn  = 0.8
-	inValue   = 0.9
 	inHint    = 0.5
 	hintToken = 0.5
 )
@@ -46,21 +44,15 @@ const (
 	fairFrom    = 0.48
 )
 
-// chooser chooses the datasets that a question most likely speaks of.
+// chooser chooses the datasets that a question most likely speaks of, by their names and
+// descriptions alone: the choice must not depend on what was asked before.
 type chooser struct {
 	tokens []link.Token
-	// weights are how much tokens count; keys are those of the values that they may name.
+	// weights are how much tokens count.
 	weights []float64
-	spans   []valueSpan
 	vec     *vectors.Vectors
 	// alike has, for each word of a name that was seen, how alike each token is.
 	alike map[string][]float64
-}
-
-// valueSpan is some tokens that may be a value.
-type valueSpan struct {
-	start, end int
-	key        string
 }
 
 // relevant chooses the datasets that a question most likely speaks of, in their order.
@@ -73,9 +65,8 @@ func (r *Reader) relevant(question, hints string, named []turn, datasets []llm.D
 	all := make([]*names, len(datasets))
 	matches := make([][]float64, len(datasets))
 	for i, d := range datasets {
-		key := profile.KeyOf(d)
-		all[i] = r.names.get(key, d)
-		matches[i] = c.match(all[i], r.cache.Known(key))
+		all[i] = r.namesOf(d)
+		matches[i] = c.match(all[i])
 	}
 	scores := c.scores(all, matches)
 	for i, d := range datasets {
@@ -92,8 +83,6 @@ func (r *Reader) relevant(question, hints string, named []turn, datasets []llm.D
 	return chosen
 }
 
-const maxSpanTokens = 4
-
 func newChooser(question, hints string) *chooser {
 	c := &chooser{vec: vectors.Load(), alike: map[string][]float64{}}
 	add := func(text string, weight float64) {
@@ -106,24 +95,12 @@ func newChooser(question, hints string) *chooser {
 		}
 	}
 	add(question, 1)
-	own := len(c.tokens)
 	add(hints, hintToken)
-	for i := range own {
-		for end := i + 1; end <= min(own, i+maxSpanTokens); end++ {
-			var words []string
-			for _, t := range c.tokens[i:end] {
-				words = append(words, catalog.ValueTokens(t.Text)...)
-			}
-			if len(words) > 0 {
-				c.spans = append(c.spans, valueSpan{i, end, catalog.Key(words)})
-			}
-		}
-	}
 	return c
 }
 
 // match says for each token how much a dataset has of it.
-func (c *chooser) match(n *names, part *catalog.Part) []float64 {
+func (c *chooser) match(n *names) []float64 {
 	found := make([]float64, len(c.tokens))
 	take := func(words []string, share float64) {
 		for _, w := range words {
@@ -137,16 +114,6 @@ func (c *chooser) match(n *names, part *catalog.Part) []float64 {
 	for i, t := range c.tokens {
 		if found[i] < inHint && slices.Contains(n.hints, t.Stem) {
 			found[i] = inHint
-		}
-	}
-	if part == nil {
-		return found
-	}
-	for _, s := range c.spans {
-		if part.Contains(s.key) {
-			for i := s.start; i < s.end; i++ {
-				found[i] = max(found[i], inValue)
-			}
 		}
 	}
 	return found
@@ -220,8 +187,8 @@ func best(scores []float64) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	n := fewTables
-	for n < likelyTables && scores[order[n]] >= leastShare*scores[order[0]] {
+	n := 0
+	for n < likelyTables && scores[order[n]] > 0 && (n < fewTables || scores[order[n]] >= leastShare*scores[order[0]]) {
 		n++
 	}
 	return order[:n]

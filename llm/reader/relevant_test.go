@@ -76,7 +76,6 @@ func TestManyDatasets(t *testing.T) {
 		{"How many physicians are there?", []string{"doctors"}},
 		// The fees of visits connect the two.
 		{"For each specialty of doctors, how many patients are there?", []string{"doctors", "patients", "visits"}},
-		// By now it is known what these tables hold.
 		{"How many are insured with Helvetia?", []string{"patients"}},
 		{"total violin cost in violin list", []string{"violin_list"}},
 	} {

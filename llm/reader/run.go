@@ -33,7 +33,11 @@ func try(ctx context.Context, data llm.Data, cat *catalog.Catalog) rank.Run {
 		if err != nil {
 			return rank.Result{}, false, err
 		}
-		return resultOf(rows)
+		result, ok, err := resultOf(rows)
+		if rows.Truncated {
+			result.Key = sql // which rows came first says nothing
+		}
+		return result, ok, err
 	}
 }
 
@@ -62,9 +66,5 @@ func resultOf(rows llm.Rows) (rank.Result, bool, error) {
 			cells[i] = append(cells[i], row[name])
 		}
 	}
-	result := rank.ResultOf(cells)
-	if rows.Truncated {
-		result.Key += " and more"
-	}
-	return result, true, nil
+	return rank.ResultOf(cells), true, nil
 }

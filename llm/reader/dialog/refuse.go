@@ -19,6 +19,16 @@ func EmptyQuestion() error {
 	return llm.Unanswerable("The question is empty. Ask something about the data.")
 }
 
+// TooLong refuses a question of more words than are read.
+func TooLong(most int) error {
+	return llm.Unanswerable("The question is too long: at most %d words are read. Ask it in fewer.", most)
+}
+
+// SeveralQuestions refuses a text with more than one question, where one query is to answer.
+func SeveralQuestions() error {
+	return llm.Unanswerable("These are several questions. Ask one at a time, or ask the agent assistant, which answers them one by one.")
+}
+
 // NoData refuses a question where there is no dataset.
 func NoData() error {
 	return llm.Unanswerable("There is no data to answer from. Add a dataset, or have one shared with you, and ask again.")
@@ -37,7 +47,7 @@ func NotUnderstood(unread []string, guess string, tokens []link.Token, cat *cata
 	case len(unread) > 0:
 		text = "Not understood: " + quoteWords(unread) + "."
 	case guess != "":
-		text = "It is not sure what the question asks for. It may be: " + guess + "."
+		text = "The question is not clear. It may mean: " + guess + "."
 	}
 	switch examples := Suggestions(tokens, cat); len(examples) {
 	case 0:

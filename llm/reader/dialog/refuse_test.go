@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		{dialog.Ambiguous("total amount of orders", "average amount of orders"),
 			"The question can be read in two ways: (1) total amount of orders; (2) average amount of orders. Ask again in words that fit only the one you mean."},
 		{dialog.Ambiguous("number of orders", "number of orders"), "The question can be read in more than one way."},
-		{dialog.NotUnderstood(nil, "number of orders", nil, cat), "It is not sure what the question asks for. It may be: number of orders. You can ask, for example:"},
+		{dialog.NotUnderstood(nil, "number of orders", nil, cat), "The question is not clear. It may mean: number of orders. You can ask, for example:"},
 		{dialog.NothingFound("orders with amount above “900”"), "Nothing was found. The question was read as: orders with amount above “900”."},
 		{dialog.NoData(), "There is no data to answer from."},
 		{dialog.EmptyQuestion(), "The question is empty."},

@@ -45,7 +45,7 @@ func TestSQL(t *testing.T) {
 		{"select month @orders.ordered_at sum @orders.amount group month @orders.ordered_at",
 			`SELECT CAST(date_trunc('month', "ordered_at") AS DATE) AS "month", sum("amount") AS "total_amount" FROM "orders" GROUP BY CAST(date_trunc('month', "ordered_at") AS DATE) ORDER BY CAST(date_trunc('month', "ordered_at") AS DATE)`},
 		// Texts that read as numbers are compared as such, and NULL wins nothing.
-		{"select @products.title order @products.price desc limit k1", `SELECT "title" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST LIMIT 1`},
+		{"select @products.title order @products.price desc limit k1", `SELECT "title" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST, "title" LIMIT 1`},
 		// Alternatives on one column bind tighter than AND.
 		{"select count * from #orders where @orders.amount > v2 and @orders.channel = v0 or @orders.channel = v3",
 			`SELECT count(*) AS "count" FROM "orders" WHERE "amount" > 12.5 AND ("channel" = 'web' OR contains(lower(CAST("channel" AS VARCHAR)), 'o''brien'))`},
@@ -54,7 +54,7 @@ func TestSQL(t *testing.T) {
 		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent" FROM "orders"`},
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
-			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST) <= 2`},
+			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
 	} {
 		tokens, err := ir.ParseText(expand(test.query))
 		if err != nil {

@@ -353,6 +353,19 @@ func aggregated(q *Query) bool {
 		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
 }
 
+// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
+// first every time.
+func (p *printer) tieBreakers(q *Query) []string {
+	var keys []string
+	for _, e := range q.Items {
+		sorted := slices.ContainsFunc(q.Order, func(s Sort) bool { return s.By.Kind == "rowid" || s.By.Kind == e.Kind && s.By.Column == e.Column })
+		if (e.Kind == "column" && e.Op == "" || e.Kind == "part") && !sorted {
+			keys = append(keys, p.expr(e, false))
+		}
+	}
+	return keys
+}
+
 func (p *printer) order(q *Query) string {
 	var keys []string
 	for _, s := range q.Order {
@@ -362,6 +375,9 @@ func (p *printer) order(q *Query) string {
 		}
 		// NULL wins nothing.
 		keys = append(keys, key+" NULLS LAST")
+	}
+	if len(keys) > 0 && q.Limit > 0 {
+		keys = append(keys, p.tieBreakers(q)...)
 	}
 	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
 		for _, e := range q.Group {

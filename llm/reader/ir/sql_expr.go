@@ -44,7 +44,7 @@ func (p *printer) expr(e Expr, measured bool) string {
 	case "pctof":
 		return fmt.Sprintf("(100.0 * %s / nullif(%s, 0))", p.agg(e, p.conds(e.Conds)), p.agg(e, ""))
 	case "share":
-		return fmt.Sprintf("(100.0 * %s / sum(%s) OVER ())", p.agg(e, ""), p.agg(e, ""))
+		return fmt.Sprintf("(100.0 * %s / nullif(sum(%s) OVER (), 0))", p.agg(e, ""), p.agg(e, ""))
 	}
 	return p.two(e)
 }

@@ -14,7 +14,8 @@ import (
 // Limits of what is read of a question.
 const (
 	maxQuestionBytes = 4_000
-	maxTokens        = 50
+	// MaxTokens is how many tokens of a question are read.
+	MaxTokens = 50
 )
 
 // Token is a word, a number or a sign of a question.
@@ -25,8 +26,15 @@ type Token struct {
 	Start, End int
 }
 
-// Tokenize cuts a question into tokens.
-func Tokenize(question string) []Token {
+// Fits reports whether a question is read to its end.
+func Fits(question string) bool {
+	return len(question) <= maxQuestionBytes && len(tokenize(question, MaxTokens+1)) <= MaxTokens
+}
+
+// Tokenize cuts a question into tokens, [MaxTokens] at most.
+func Tokenize(question string) []Token { return tokenize(question, MaxTokens) }
+
+func tokenize(question string, most int) []Token {
 	if len(question) > maxQuestionBytes {
 		end := maxQuestionBytes
 		for end > 0 && !utf8.RuneStart(question[end]) {
@@ -35,7 +43,7 @@ func Tokenize(question string) []Token {
 		question = question[:end]
 	}
 	var tokens []Token
-	for i := 0; i < len(question) && len(tokens) < maxTokens; {
+	for i := 0; i < len(question) && len(tokens) < most; {
 		end := tokenEnd(question, i)
 		text := question[i:end]
 		if lower := strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s"); strings.TrimSpace(lower) != "" {

@@ -17,7 +17,7 @@ import (
 // Limits of looking for values.
 const (
 	// lookUpRows is how many rows a table may have to be looked through.
-	lookUpRows = 20_000_000
+	lookUpRows = 2_000_000
 	// lookUpCells is how many values of a column are found.
 	lookUpCells = 20
 )
@@ -36,14 +36,14 @@ func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []
 		for _, c := range table.Columns {
 			if column := &cat.Columns[c]; column.Kind == catalog.Text && !column.Complete && table.Rows <= lookUpRows {
 				name := ir.Ident(column.Name)
-				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s LIMIT %d)",
+				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s ORDER BY v LIMIT %d)",
 					c, name, ir.Ident(table.Name), isOneOf(name, phrases), lookUpCells))
 			}
 		}
 		if len(parts) == 0 {
 			continue
 		}
-		cells, err := lookUp(ctx, data, strings.Join(parts, " UNION ALL ")+" ORDER BY c, v")
+		cells, err := lookUp(ctx, data, "SELECT c, v FROM ("+strings.Join(parts, " UNION ALL ")+") AS found ORDER BY c, v")
 		if err != nil {
 			return nil, fmt.Errorf("look for values in %s: %w", table.Name, err)
 		}

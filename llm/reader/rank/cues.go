@@ -10,7 +10,7 @@ import (
 // operation is something that a query can do, by the words that ask for it.
 type operation struct {
 	name string
-	// words ask for it, and phrases of two words do.
+	// words ask for it.
 	words map[string]bool
 	// by are the keywords of the language of which one must be there.
 	by []string
@@ -26,7 +26,7 @@ var operations = []operation{
 	op("grouping", "each per every", "group each"),
 	op("extreme", `most least highest lowest largest smallest biggest maximum minimum max min top bottom best worst first last latest earliest oldest
 		youngest newest longest shortest cheapest fewest greatest heaviest fastest slowest recent recently dearest priciest`, "order limit max min after before each"),
-	op("comparison", "more less fewer greater over above under below exceed exceeds exceeding exceeded higher lower larger smaller older younger than beyond at least", "> < >= <= between less"),
+	op("comparison", "more less fewer greater over above under below exceed exceeds exceeding exceeded higher lower larger smaller older younger than beyond", "> < >= <= between less"),
 	op("count", "many count number", "count sum"),
 	op("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
 	op("difference", "difference differ gap minus spread", "less - diff days"),

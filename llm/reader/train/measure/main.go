@@ -11,6 +11,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"log"
 	"os"
 	"path/filepath"
@@ -33,7 +34,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	all := askAll(n, jobsOf(os.Args[2], os.Args[3:]))
+	all, err := askAll(n, jobsOf(os.Args[2], os.Args[3:]))
+	if err != nil {
+		log.Print(err)
+	}
 	report(all)
 	for variable, write := range map[string]func(*json.Encoder, *outcome.Outcome) error{"RESULTS": writeResult, "EXAMPLES": writeExample} {
 		if path := os.Getenv(variable); path != "" {
@@ -64,19 +68,17 @@ func jobsOf(part string, args []string) []job {
 	return jobs
 }
 
-// askAll asks about two databases at a time; outcomes are in the order of the jobs.
-func askAll(n *net.Net, jobs []job) []outcome.Outcome {
+// askAll asks about two databases at a time; outcomes are in the order of the jobs. The
+// error has what went wrong with some of them.
+func askAll(n *net.Net, jobs []job) ([]outcome.Outcome, error) {
 	results := make([][]outcome.Outcome, len(jobs))
+	errs := make([]error, len(jobs))
 	var wait sync.WaitGroup
 	queue := make(chan int)
 	for range 2 {
 		wait.Go(func() {
 			for i := range queue {
-				got, err := database(n, jobs[i])
-				if err != nil {
-					log.Print(jobs[i].dir, ": ", err)
-				}
-				results[i] = got
+				results[i], errs[i] = database(n, jobs[i])
 			}
 		})
 	}
@@ -89,7 +91,7 @@ func askAll(n *net.Net, jobs []job) []outcome.Outcome {
 	for _, r := range results {
 		all = append(all, r...)
 	}
-	return all
+	return all, errors.Join(errs...)
 }
 
 func writeAll(path string, all []outcome.Outcome, write func(*json.Encoder, *outcome.Outcome) error) error {
