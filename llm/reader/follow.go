@@ -54,7 +54,7 @@ func advantage(tokens []link.Token) float64 {
 	}
 	first := slices.Contains(goesOnFirst, words[0]) || slices.Contains(goesOnFirst, strings.Join(words[:min(n, 2)], " "))
 	short := n <= shortQuestion && (slices.Contains(goesOnShort, words[0]) || slices.Contains(goesOnLast, words[n-1]))
-	points := n <= plainQuestion && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(pronouns, w) })
+	points := n <= plainQuestion && pointsBack(words)
 	switch {
 	case first, short, points, n == 1, dialog.PointsBack(tokens):
 		return ifItGoesOn
@@ -62,4 +62,16 @@ func advantage(tokens []link.Token) float64 {
 		return ifItStandsAlone
 	}
 	return ifUnclear
+}
+
+// pointsBack reports whether words have a pronoun that points at what came before. "Are
+// there" points at nothing.
+func pointsBack(words []string) bool {
+	for i, w := range words {
+		exists := w == "there" && i > 0 && slices.Contains([]string{"is", "are", "was", "were"}, words[i-1])
+		if slices.Contains(pronouns, w) && !exists {
+			return true
+		}
+	}
+	return false
 }

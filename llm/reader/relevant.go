@@ -169,6 +169,10 @@ func (c *chooser) scores(all []*names, matches [][]float64) []float64 {
 		}
 	}
 	for i, n := range all {
+		joined := strings.Join(n.table, "")
+		if len(n.table) > 1 && slices.ContainsFunc(c.tokens, func(t link.Token) bool { return strings.ReplaceAll(t.Lower, "_", "") == joined }) {
+			scores[i]++
+		}
 		said := 0.0
 		for _, w := range n.table {
 			if known := c.likeness(w); known != nil {

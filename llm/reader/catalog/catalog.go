@@ -70,8 +70,9 @@ type Column struct {
 	// Native says that the database's own type is of this kind. Otherwise the
 	// column is text that reads as such.
 	Native bool
-	// Integers says that all numbers are whole.
-	Integers bool
+	// Integers says that all numbers are whole, DecimalComma that texts write fractions
+	// with a comma: 12,50.
+	Integers, DecimalComma bool
 	// Values are distinct ones, sorted; Complete says that they are all.
 	Values           []string
 	Complete         bool
@@ -113,6 +114,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 	if c.Kind == Text {
 		c.Kind, c.Integers = kindOfValues(p.Values)
 		c.Native = c.Kind == Text
+		c.DecimalComma = c.Kind == Number && decimalComma(p.Values)
 	}
 	c.Unique = c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
 	return c

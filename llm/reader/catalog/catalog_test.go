@@ -75,6 +75,22 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestSelfReference looks at a column that refers to its own table: it refers to no other.
+func TestSelfReference(t *testing.T) {
+	t.Parallel()
+	column := func(name string, values ...string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: "BIGINT", Values: values, Complete: true, Distinct: int64(len(values)), Filled: 9}
+	}
+	ids := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+	cat := catalog.New([]*catalog.Profile{
+		{Name: "employees", Rows: 9, Columns: []catalog.ColumnProfile{column("emp id", ids...), column("manager id", "1", "2", "3", "4")}},
+		{Name: "absences", Rows: 9, Columns: []catalog.ColumnProfile{column("id", ids...), column("emp id", "1", "3", "5", "6")}},
+	}, nil)
+	if len(cat.Links) != 1 || cat.Columns[cat.Links[0].From].Name != "emp id" || cat.Columns[cat.Links[0].From].Table != 1 {
+		t.Errorf("links %v", cat.Links)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -87,6 +103,7 @@ func TestKinds(t *testing.T) {
 		{"DECIMAL(10,2)", nil, catalog.Number, true},
 		{"VARCHAR", []string{"$12.50", "$1,299.00", "n/a"}, catalog.Number, false},
 		{"VARCHAR", []string{"007", "012", "123"}, catalog.Text, true},
+		{"VARCHAR", []string{"6340,74", "12,5", "17"}, catalog.Number, false},
 		{"VARCHAR", []string{"March 5, 2020", "May 2021"}, catalog.Date, false},
 		{"VARCHAR", []string{"7:24", "12:01"}, catalog.Clock, false},
 		{"VARCHAR", []string{"red", "12", "blue"}, catalog.Text, true},

@@ -109,6 +109,11 @@ func (f *linkFinder) byRole(from int) int {
 	if len(a.Words) < 2 || f.Tables[a.Table].Key == from || a.Distinct < leastInRole || a.Kind != Number && a.Kind != Text || commonNames[last] && last != "id" {
 		return -1
 	}
+	// Small numbers are in every key; and a manager is in the table itself.
+	own := f.Tables[a.Table].Key
+	if a.Kind == Number && last == "id" || own >= 0 && f.Columns[own].Kind == a.Kind && included(f.keys[from](), f.keys[own](), f.Columns[own].Complete) == 1 {
+		return -1
+	}
 	found := -1
 	for t := range f.Tables {
 		key := f.Tables[t].Key

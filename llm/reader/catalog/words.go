@@ -54,6 +54,15 @@ var shortForms = map[string]string{
 	"vol": "volume", "ord": "order", "pmt": "payment", "txn": "transaction", "trx": "transaction", "mgmt": "management",
 }
 
+// LongForm gives the word that an abbreviation in names stands for, "" where it stands for
+// none or several.
+func LongForm(word string) string {
+	if long := shortForms[word]; !strings.Contains(long, " ") {
+		return long
+	}
+	return ""
+}
+
 // NameWords gives the words of a name: customer_id, customerId and CustomerID are
 // customer and id.
 func NameWords(name string) []string {

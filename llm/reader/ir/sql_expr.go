@@ -131,7 +131,11 @@ func (p *printer) measure(column int) string {
 	}
 	switch c.Kind {
 	case catalog.Number:
-		return "TRY_CAST(regexp_extract(translate(replace(" + ref + ", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
+		digits := "replace(" + ref + ", ',', '')"
+		if c.DecimalComma {
+			digits = "replace(replace(" + ref + ", '.', ''), ',', '.')"
+		}
+		return "TRY_CAST(regexp_extract(translate(" + digits + ", '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
 	case catalog.Date:
 		return dated(ref)
 	case catalog.Clock:

@@ -125,6 +125,9 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), at: map[string][]int{}, numbers: map[string]int32{}, position: map[int]int{}}
 	for i, t := range tokens {
 		b.at[t.Stem] = append(b.at[t.Stem], i)
+		if t.Long != "" && t.Long != t.Stem {
+			b.at[t.Long] = append(b.at[t.Long], i)
+		}
 	}
 	if earlier != nil {
 		for _, v := range earlier.Values {

@@ -23,6 +23,7 @@ func TestTokenize(t *testing.T) {
 		"12,50 or 3rd":                       "12,50|or|3rd",
 		"since 2024-03-15, 15.3.2024":        "since|2024-03-15|,|15.3.2024",
 		"who didn't buy “Oak Table”":         "who|didn't|buy|\"|Oak|Table|\"",
+		"cost >= 3 or <2":                    "cost|at|least|3|or|less|than|2",
 		"O+ donors' names":                   "O|+|donors|'|names",
 		"❤️":                                 "❤",
 		"  ":                                 "",
@@ -152,10 +153,10 @@ func TestNames(t *testing.T) {
 		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: 9, Filled: 9}
 	}
 	cat := catalog.New([]*catalog.Profile{{Name: "readings", Rows: 9, Columns: []catalog.ColumnProfile{
-		column("NO2_ugm3", "DOUBLE"), column("email", "VARCHAR"), column("day_ahead_price", "DOUBLE"), column("revenue", "DOUBLE"), column("PM2.5 (µg)", "DOUBLE"),
+		column("NO2_ugm3", "DOUBLE"), column("email", "VARCHAR"), column("day_ahead_price", "DOUBLE"), column("revenue", "DOUBLE"), column("PM2.5 (µg)", "DOUBLE"), column("temp", "DOUBLE"), column("s_5", "DOUBLE"),
 	}}}, nil)
 	for question, want := range map[string]int{
-		"highest NO2 ever": 0, "e-mail please": 1, "e mail please": 1, "dayahead cost": 2, "total revnue": 3, "mean PM2.5 value": 4,
+		"highest NO2 ever": 0, "total temp": 5, "the s_5 of all": 6, "e-mail please": 1, "e mail please": 1, "dayahead cost": 2, "total revnue": 3, "mean PM2.5 value": 4,
 	} {
 		tokens := link.Tokenize(question)
 		in := link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil)

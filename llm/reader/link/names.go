@@ -54,7 +54,7 @@ func (b *builder) link(words, stems, hints []string) links {
 
 func (b *builder) sameStems(i int, stems []string) bool {
 	for k, s := range stems {
-		if b.tokens[i+k].Stem != s {
+		if t := &b.tokens[i+k]; t.Stem != s && t.Long != s {
 			return false
 		}
 	}
@@ -105,9 +105,9 @@ func joinedWords(tokens []Token) map[string][]tokenRange {
 				end = len(tokens) // words without meaning join nothing
 				continue
 			default:
-				text += lower
+				text += strings.ReplaceAll(lower, "_", "")
 			}
-			if len(text) >= leastChars {
+			if len(text) >= leastChars || len(text) > 1 && strings.ContainsAny(text, "0123456789") {
 				all[text] = append(all[text], tokenRange{i, end})
 			}
 		}
@@ -123,7 +123,7 @@ func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
 		for end := k + 1; end <= min(len(words), k+maxJoined); end++ {
 			text += words[end-1]
 			for _, s := range b.spans[text] {
-				if end-k == 1 && s.end-s.start == 1 {
+				if end-k == 1 && s.end-s.start == 1 && b.tokens[s.start].Lower == text {
 					continue // by its stem, already
 				}
 				for i := s.start; i < s.end; i++ {

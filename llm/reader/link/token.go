@@ -21,7 +21,8 @@ const (
 // Token is a word, a number or a sign of a question.
 type Token struct {
 	// Text is as it was written, Lower folded and without 's, Stem without its ending.
-	Text, Lower, Stem string
+	// Long is the stem of what an abbreviation stands for, "" for other words.
+	Text, Lower, Stem, Long string
 	// Start and End are bytes of the question.
 	Start, End int
 }
@@ -34,7 +35,11 @@ func Fits(question string) bool {
 // Tokenize cuts a question into tokens, [MaxTokens] at most.
 func Tokenize(question string) []Token { return tokenize(question, MaxTokens) }
 
+// signs are comparisons, and how people say them.
+var signs = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ", ">", " more than ", "<", " less than ")
+
 func tokenize(question string, most int) []Token {
+	question = signs.Replace(question)
 	if len(question) > maxQuestionBytes {
 		end := maxQuestionBytes
 		for end > 0 && !utf8.RuneStart(question[end]) {
@@ -47,7 +52,11 @@ func tokenize(question string, most int) []Token {
 		end := tokenEnd(question, i)
 		text := question[i:end]
 		if lower := strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s"); strings.TrimSpace(lower) != "" {
-			tokens = append(tokens, Token{Text: plainQuotes(text), Lower: lower, Stem: catalog.Stem(lower), Start: i, End: end})
+			t := Token{Text: plainQuotes(text), Lower: lower, Stem: catalog.Stem(lower), Start: i, End: end}
+			if long := catalog.LongForm(lower); long != "" {
+				t.Long = catalog.Stem(long)
+			}
+			tokens = append(tokens, t)
 		}
 		i = end
 	}

@@ -30,6 +30,9 @@ const (
 	hinted     = 1<<link.FairlySimilar | 1<<link.Described
 )
 
+// plainCount is how many tokens a query has at most that counts all rows of a table.
+const plainCount = 5
+
 // cover compares a question with a query.
 func cover(q *Question, tokens []ir.Token) coverage {
 	var c coverage
@@ -46,12 +49,16 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
+	counts := len(tokens) <= plainCount && keywords["count"]
 	for i, t := range q.Tokens {
 		if q.silent(t) {
 			continue
 		}
 		asks := asksFor(t.Lower)
 		how := q.read(i, used, left, keywords)
+		if how == readSimilar && counts && len(q.Catalog.Tables) > 1 {
+			how = notRead // suppliers are not customers
+		}
 		switch {
 		case how == read, asks != "" && met(asks, keywords):
 		case asks != "", how == notRead, how == readElsewhere:
