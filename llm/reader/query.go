@@ -23,10 +23,6 @@ const closeShare = 0.6
 // be named.
 const leastFoundNothing = 0.6
 
-// leastUnread is the least confidence of an answer that leaves words of the question out:
-// they may be what the data lacks.
-const leastUnread = 0.8
-
 // WriteQuery reads a step as a query over the datasets, or as a search for passages of
 // text. What it does not understand well enough is an [llm.UnanswerableError] that names
 // the words.
@@ -105,11 +101,7 @@ type found struct {
 
 // sure reports whether the surest reading is an answer.
 func (f *found) sure() bool {
-	if len(f.readings) == 0 {
-		return false
-	}
-	best := &f.readings[0]
-	return best.Confidence >= rank.Threshold && (len(best.Unread) == 0 || best.Confidence >= leastUnread)
+	return len(f.readings) > 0 && rank.Sure(f.readings[0].Confidence, f.readings[0].Unread)
 }
 
 // query gives the surest reading.

@@ -75,6 +75,15 @@ var ConfidenceNames = []string{"share", "lead over the second", "answerable", "f
 // Spider more than nine of ten answers are right with it, on everyday questions five of six.
 const Threshold = 0.7
 
+// thresholdUnread is that of readings that leave words of the question out: they may be
+// what the data lacks.
+const thresholdUnread = 0.8
+
+// Sure reports whether a reading is an answer.
+func Sure(confidence float64, unread []string) bool {
+	return confidence >= Threshold && (len(unread) == 0 || confidence >= thresholdUnread)
+}
+
 //go:embed calibration.json
 var calibrationFile []byte
 

@@ -49,7 +49,7 @@ type figures struct {
 func count(list []outcome.Outcome) (f figures) {
 	for i := range list {
 		o := &list[i]
-		answers := o.Confidence() >= rank.Threshold
+		answers := o.Answered()
 		add := func(n *int, when bool) {
 			if when {
 				*n++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/llm/reader/ir"
+	"parley/llm/reader/rank"
 )
 
 // Outcome is a question with its readings, the best first.
@@ -40,6 +41,11 @@ func (o *Outcome) Any() bool {
 		}
 	}
 	return false
+}
+
+// Answered reports whether the best reading is sure enough to be an answer.
+func (o *Outcome) Answered() bool {
+	return len(o.Readings) > 0 && rank.Sure(o.Readings[0].Confidence, o.Readings[0].Unread)
 }
 
 // Confidence is that of the best reading, 0 where there is none.
