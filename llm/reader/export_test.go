@@ -1,6 +1,27 @@
 package reader
 
-import "parley/llm"
+import (
+	"time"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
+	"parley/llm/reader/rank"
+)
+
+// Read gives the readings of a question about a catalog, the likeliest first. earlier is
+// the reading of the question before, which this one may go on from; nil for none.
+func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
+	w, err := write(question, cat, earlier, now)
+	if err != nil || w == nil {
+		return nil, nil, err
+	}
+	readings, err := rank.Readings(w.Question, w.candidates, run)
+	return readings, w.Input, err
+}
+
+// FollowUp reports whether a question is more likely one that goes on from the one before.
+func FollowUp(question string) bool { return advantage(link.Tokenize(question)) < ifUnclear }
 
 // Relevant names the datasets that a question is read against.
 func Relevant(r *Reader, question string, datasets []llm.Dataset) []string {

@@ -234,3 +234,16 @@ func TestUnlistedValue(t *testing.T) {
 		t.Errorf("%s, %v", q.SQL, err)
 	}
 }
+
+// TestFollowUp tells questions that go on from the one before from others by their words.
+func TestFollowUp(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]bool{
+		"how many customers are there?": false, "what is there?": false, "how many live there?": true, "and in Rome?": true, "which of them are old?": true,
+		"How many orders did each customer make in 2024?": false,
+	} {
+		if got := reader.FollowUp(question); got != want {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+}

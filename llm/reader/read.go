@@ -13,17 +13,6 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// Read gives the readings of a question about a catalog, the likeliest first. earlier is
-// the reading of the question before, which this one may go on from; nil for none.
-func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
-	w, err := write(question, cat, earlier, now)
-	if err != nil || w == nil {
-		return nil, nil, err
-	}
-	readings, err := rank.Readings(w.Question, w.candidates, run)
-	return readings, w.Input, err
-}
-
 // written is a question with the queries that the network wrote for it.
 type written struct {
 	rank.Question

@@ -50,10 +50,6 @@ func NewPart(p *Profile) *Part {
 // Columns are those of the part, as catalogs have them.
 func (p *Part) Columns() []Column { return p.columns }
 
-// Contains reports whether the part has a value that consists of just the words of a
-// [Key].
-func (p *Part) Contains(key string) bool { return len(p.index.whole(key)) > 0 }
-
 // Size is about how many bytes of memory the part takes.
 func (p *Part) Size() int {
 	const column, hash = 1024, 8

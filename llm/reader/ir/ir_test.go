@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 )
@@ -227,4 +228,23 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDecimalComma prints a column whose texts have a comma before the fraction.
+func TestDecimalComma(t *testing.T) {
+	t.Parallel()
+	cat := catalog.New([]*catalog.Profile{{Name: "bills", Rows: 2, Columns: []catalog.ColumnProfile{
+		{Name: "amount", Type: "VARCHAR", Values: []string{"1250,5", "6340,74"}, Complete: true, Distinct: 2, Filled: 2},
+	}}}, nil)
+	tokens, err := ir.ParseText("select avg c0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := ir.Parse(tokens, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ir.SQL(q, cat, now); err != nil || !strings.Contains(got, `replace(replace("amount", '.', ''), ',', '.')`) {
+		t.Errorf("%s, %v", got, err)
+	}
 }

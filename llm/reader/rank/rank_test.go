@@ -64,6 +64,7 @@ func TestUnread(t *testing.T) {
 		{"average amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", ""},
 		{"orders that were not paid by card", "select count * from orders", "not paid card"},
 		{"top 3 customers by city", "select customers.name order customers.city desc limit k3", ""},
+		{"how many clients do we have", "select count * from customers", "clients"}, // it only resembles customers
 		{"total amount of orders of vegetarian customers", "select sum orders.amount", "vegetarian customers"},
 	} {
 		q := ask(test.question)

@@ -51,7 +51,7 @@ def log(*words):
 head = json.load(open(os.path.join(args.data, "head.json")))
 KEYWORDS, RELATIONS = len(head["keywords"]), head["relations"]
 LINKS = sum(1 << r for r in range(9, 20))  # relations that training hides now and then
-TRAIN, DEV, VALIDATION = 0, 1, 2
+TRAIN, DEV = 0, 1
 PEOPLE, TEMPLATE, ELSEWHERE = 0, 1, 2
 
 
@@ -244,14 +244,13 @@ def loss_of(net, b, smooth=0.05):
 
 def evaluate(net, data, index):
     net.eval()
-    right, sure, told = [], [], []
+    right, told = [], []
     with torch.no_grad(), amp:
         for i in range(0, len(index), 64):
             b = data.batch(index[i : i + 64])
             _, r, j = loss_of(net, b)
             right.append(r[b["none"] == 0].float())
             told.append(((j > 0) == (b["none"] == 0)).float())
-            sure.append(j[b["none"] == 1])
     net.train()
     return float(torch.cat(right).mean()), float(torch.cat(told).mean())
 
