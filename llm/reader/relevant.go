@@ -39,9 +39,6 @@ const (
 	prefixWord  = 0.6
 	similarWord = 0.7
 	fairWord    = 0.3
-	// The similarity of vectors from where on words are used alike, and fairly so.
-	similarFrom = 0.62
-	fairFrom    = 0.48
 )
 
 // chooser chooses the datasets that a question most likely speaks of, by their names and
@@ -144,9 +141,9 @@ func (c *chooser) alikeWords(t link.Token, word, stem string) float64 {
 		return prefixWord
 	}
 	switch s := c.vec.Similarity(t.Lower, word); {
-	case s > similarFrom:
+	case s > link.MinSimilar:
 		return similarWord
-	case s > fairFrom:
+	case s > link.MinFairlySimilar:
 		return fairWord
 	}
 	return 0

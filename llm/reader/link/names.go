@@ -10,10 +10,11 @@ import (
 // links are the question words that a name has to do with.
 type links struct{ exact, part, similar, fair, prefix, described []int }
 
-// similarity of words, from where on they are similar and fairly similar.
+// MinSimilar and MinFairlySimilar are the least similarity of the vectors of words that
+// are similar, and fairly so.
 const (
-	similar       = 0.62
-	fairlySimilar = 0.48
+	MinSimilar       = 0.62
+	MinFairlySimilar = 0.48
 )
 
 // link finds the words of the question that have to do with a name.
@@ -72,9 +73,9 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 		best = max(best, b.vec.Cosine(b.number(word), b.number(w)))
 	}
 	switch {
-	case best > similar:
+	case best > MinSimilar:
 		l.similar = append(l.similar, i)
-	case best > fairlySimilar:
+	case best > MinFairlySimilar:
 		l.fair = append(l.fair, i)
 	}
 	if prefix {

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +38,7 @@ func database(n *net.Net, j job) ([]outcome.Outcome, error) {
 	}
 	defer f.Close()
 	var all []outcome.Outcome
+	var failed error
 	s := bufio.NewScanner(f)
 	s.Buffer(nil, 1<<24)
 	for s.Scan() {
@@ -50,6 +53,7 @@ func database(n *net.Net, j job) ([]outcome.Outcome, error) {
 		}
 		if q.Answer == nil && q.SQL != "" {
 			if q.Answer, err = db.Rows(q.SQL); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s: the query of a question: %w", j.dir, err))
 				continue
 			}
 			q.Match = eval.MatchRows
@@ -59,7 +63,7 @@ func database(n *net.Net, j job) ([]outcome.Outcome, error) {
 			all = append(all, o)
 		}
 	}
-	return all, s.Err()
+	return all, errors.Join(failed, s.Err())
 }
 
 // ask asks a question after those that it follows. Where one of these is not answered,
