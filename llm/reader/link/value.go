@@ -48,16 +48,6 @@ type Found struct {
 	How int
 }
 
-var numberWords = func() map[string]int {
-	all := map[string]int{"once": 1, "twice": 2, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12}
-	for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
-		all[w] = i
-	}
-	return all
-}()
-
-var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
-
 // finder finds the values of one question.
 type finder struct {
 	tokens []Token
@@ -214,70 +204,6 @@ func (f *finder) periods(now time.Time) {
 	}
 }
 
-// numbers finds numbers in digits and words, and those with a scale: 3 million.
-func (f *finder) numbers() {
-	for i, t := range f.tokens {
-		n, ok := number(t.Lower)
-		if !ok {
-			continue
-		}
-		if f.negative(i) {
-			n = -n
-		}
-		text := strconv.FormatFloat(n, 'f', -1, 64)
-		if !f.inPeriod(i) {
-			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true}, i, i+1, NumberText)
-		}
-		if i+1 < len(f.tokens) {
-			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
-				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true}, i, i+2, NumberText)
-			}
-		}
-	}
-}
-
-// negative reports whether a number has a minus sign: one that belongs to no word
-// before it.
-func (f *finder) negative(i int) bool {
-	if i == 0 || f.tokens[i].Start != f.tokens[i-1].End || !isDigit(f.tokens[i].Text, 0) {
-		return false
-	}
-	sign := f.tokens[i-1].Text
-	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-2].End < f.tokens[i-1].Start)
-}
-
-// inPeriod reports whether a token is part of a period, which has the number too.
-func (f *finder) inPeriod(i int) bool {
-	return slices.ContainsFunc(f.found, func(x Found) bool { return x.How == Period && x.Start <= i && i < x.End })
-}
-
-// number reads digits, number words and forms such as 5th, 3k and 12,50.
-func number(s string) (float64, bool) {
-	if n, ok := numberWords[s]; ok {
-		return float64(n), true
-	}
-	if s == "" || s[0] < '0' || s[0] > '9' {
-		return 0, false
-	}
-	s = strings.ReplaceAll(s, " ", "")
-	if whole, fraction, ok := strings.Cut(s, ","); ok && len(fraction) != 3 && !strings.Contains(fraction, ",") && !strings.Contains(s, ".") {
-		s = whole + "." + fraction
-	}
-	s = strings.ReplaceAll(s, ",", "")
-	for suffix, scale := range scales {
-		if rest, ok := strings.CutSuffix(s, suffix); ok && len(suffix) <= 2 {
-			if n, err := strconv.ParseFloat(rest, 64); err == nil {
-				return n * scale, true
-			}
-		}
-	}
-	for _, suffix := range []string{"st", "nd", "rd", "th"} {
-		s = strings.TrimSuffix(s, suffix)
-	}
-	n, err := strconv.ParseFloat(s, 64)
-	return n, err == nil
-}
-
 func (f *finder) otherWords() {
 	for i, t := range f.tokens {
 		words := otherWords[t.Lower]
@@ -295,101 +221,11 @@ func (f *finder) otherWords() {
 	}
 }
 
-// letters finds single letters that the question speaks of: the letter w.
-func (f *finder) letters() {
-	for i := 1; i < len(f.tokens); i++ {
-		if w := f.tokens[i-1].Lower; (w == "letter" || w == "character") && utf8.RuneCountInString(f.tokens[i].Lower) == 1 && isWord(f.tokens[i].Lower) {
-			f.add(ir.Value{Text: f.tokens[i].Text}, i, i+1, Quoted)
-		}
-	}
-}
-
-// capitalized finds runs of words that begin with capital letters, which may be names
-// that no cell has as a whole.
-func (f *finder) capitalized() {
-	for i := 0; i < len(f.tokens); {
-		if !f.capital(i) || i == 0 && !allUpper(f.tokens[i].Text) || i > 0 && strings.Contains(".?!", f.tokens[i-1].Text) {
-			i++
-			continue
-		}
-		end := i + 1
-		for end < len(f.tokens) && (f.capital(end) || end+1 < len(f.tokens) && joinsNames[f.tokens[end].Lower] && f.capital(end+1)) {
-			end++
-		}
-		if _, month := months[f.tokens[i].Lower]; !month && !f.inside(i, end) {
-			f.add(ir.Value{Text: f.between(i, end), Cells: cellsByColumn(f.containing(i, end))}, i, end, Capitalized)
-		}
-		i = end
-	}
-}
-
-var joinsNames = map[string]bool{"of": true, "the": true, "de": true, "&": true, "-": true, "'": true, "and": true}
-
-func (f *finder) capital(i int) bool {
-	r, _ := utf8.DecodeRuneInString(f.tokens[i].Text)
-	return unicode.IsUpper(r)
-}
-
-func allUpper(s string) bool { return len(s) > 1 && strings.ToUpper(s) == s }
-
-// inside reports whether tokens are part of a value that was found.
-func (f *finder) inside(start, end int) bool {
-	return slices.ContainsFunc(f.found, func(x Found) bool { return x.Start <= start && x.End >= end })
-}
-
-// containing finds the cells that contain all words of some tokens.
-func (f *finder) containing(start, end int) []catalog.Cell {
-	var cells []catalog.Cell
-	first := true
-	for _, t := range f.tokens[start:end] {
-		if len(t.Lower) < 3 || catalog.Stop[t.Lower] {
-			continue
-		}
-		with := f.index.Containing(t.Lower)
-		if first {
-			cells, first = slices.Clone(with), false
-			continue
-		}
-		cells = slices.DeleteFunc(cells, func(c catalog.Cell) bool { return !slices.Contains(with, c) })
-	}
-	return cells
-}
-
-// partsOfCells finds words that few cells contain.
-func (f *finder) partsOfCells() {
-	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < 4 || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
-			continue
-		}
-		if cells := f.index.Containing(t.Lower); len(cells) > 0 && len(cells) <= maxPartCells {
-			f.add(ir.Value{Text: strings.TrimSuffix(t.Text, "'s"), Cells: cellsByColumn(cells)}, i, i+1, PartOfCell)
-		}
-	}
-}
-
 func isWord(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// misspelled finds words that are one letter off a cell's, where no name or known
-// word is written so.
-func (f *finder) misspelled() {
-	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < minMisspelled || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) || f.names[t.Stem] || known(t.Lower) {
-			continue
-		}
-		var best []catalog.Cell
-		for _, key := range f.index.Near(t.Stem) {
-			best = append(best, f.index.Whole(key)...)
-		}
-		if len(best) > 0 {
-			f.add(ir.Value{Text: best[0].Value, Exact: true, Cells: cellsByColumn(best)}, i, i+1, Misspelled)
-			f.covered[i] = 1
-		}
-	}
-}
 
 // result merges values of the same text and keeps the likeliest ones.
 func (f *finder) result() []Found {
