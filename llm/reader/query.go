@@ -68,7 +68,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
-	return llm.Query{}, found.refusal(tokens)
+	return llm.Query{}, r.refusal(ctx, &found, tokens)
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -94,7 +94,7 @@ func split(datasets []llm.Dataset) (rows, passages []llm.Dataset) {
 type found struct {
 	// readings are the surest first.
 	readings []rank.Reading
-	cat      *catalog.Catalog
+	source   *source
 	// goesOn says that they go on from the question before.
 	goesOn bool
 }
@@ -111,27 +111,88 @@ func (f *found) query() llm.Query {
 	if f.goesOn {
 		words = "Read with the question before as: "
 	}
-	return llm.Query{SQL: best.SQL, Reasoning: words + ir.Words(best.Query, f.cat) + "." + dialog.Unused(best.Unread), Confidence: best.Confidence}
+	return llm.Query{SQL: best.SQL, Reasoning: words + f.words(best) + "." + f.joined(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
+}
+
+// words says what a reading does.
+func (f *found) words(x *rank.Reading) string { return ir.Words(x.Query, f.source.Catalog) }
+
+// joined names the columns by which a reading joins tables, "" where it reads one.
+func (f *found) joined(x *rank.Reading) string {
+	_, links, err := ir.Tables(x.Query, f.source.Catalog)
+	if err != nil || len(links) == 0 {
+		return ""
+	}
+	pairs := make([]string, len(links))
+	for i, l := range links {
+		pairs[i] = f.column(l.From) + " = " + f.column(l.To)
+	}
+	return " Joined by " + strings.Join(pairs, " and ") + "."
+}
+
+// column names a column with its table.
+func (f *found) column(n int) string {
+	c := &f.source.Columns[n]
+	return f.source.Tables[c.Table].Name + "." + c.Name
 }
 
 // refusal says why there is no answer: nothing is found, two readings are about as likely,
 // or words are not understood.
-func (f *found) refusal(tokens []link.Token) error {
-	if len(f.readings) == 0 {
-		return dialog.NotUnderstood(nil, "", tokens, f.cat)
-	}
-	likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
-	if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= leastFoundNothing {
-		return dialog.NothingFound(ir.Words(likeliest.Query, f.cat))
-	}
-	first := &f.readings[0]
-	if len(f.readings) > 1 {
-		second := &f.readings[1]
-		if len(first.Unread)+len(second.Unread) == 0 && second.Share >= closeShare*first.Share && !first.Empty && !second.Empty {
-			return dialog.Ambiguous(ir.Words(first.Query, f.cat), ir.Words(second.Query, f.cat))
+func (r *Reader) refusal(ctx context.Context, f *found, tokens []link.Token) error {
+	var unread []string
+	guess := ""
+	if len(f.readings) > 0 {
+		likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
+		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= leastFoundNothing {
+			return dialog.NothingFound(f.words(&likeliest))
+		}
+		unread, guess = f.readings[0].Unread, f.words(&f.readings[0])
+		if other := f.rival(); other != "" {
+			return dialog.Ambiguous(guess, other)
 		}
 	}
-	return dialog.NotUnderstood(first.Unread, ir.Words(first.Query, f.cat), tokens, f.cat)
+	examples, err := r.examples(ctx, f.source, tokens)
+	if err != nil {
+		return err
+	}
+	return dialog.NotUnderstood(unread, guess, examples)
+}
+
+// rival gives, in words, a reading that is about as likely as the first and can be told
+// from it; "" for none.
+func (f *found) rival() string {
+	first := &f.readings[0]
+	if len(first.Unread) > 0 || first.Empty {
+		return ""
+	}
+	for i := range f.readings[1:] {
+		other := &f.readings[i+1]
+		if words := f.words(other); other.Share >= closeShare*first.Share && len(other.Unread) == 0 && !other.Empty && words != f.words(first) {
+			return words
+		}
+	}
+	return ""
+}
+
+// maxExamples is how many questions a refusal names.
+const maxExamples = 2
+
+// examples gives questions that are surely understood, to ask in place of one that is not.
+func (r *Reader) examples(ctx context.Context, s *source, tokens []link.Token) ([]string, error) {
+	var examples []string
+	for _, question := range dialog.Suggestions(tokens, s.Catalog) {
+		if len(examples) == maxExamples {
+			break
+		}
+		found, err := r.read(ctx, question, s, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.all) > 0 && len(found.all[0].Unread) == 0 && rank.Sure(found.all[0].Confidence, nil) {
+			examples = append(examples, question)
+		}
+	}
+	return examples, nil
 }
 
 // find reads a question about datasets of rows, alone and after the one before it, and
@@ -143,13 +204,13 @@ func (r *Reader) find(ctx context.Context, task llm.QueryTask, question string, 
 	}
 	s, err := r.source(ctx, task.Task, r.relevant(question, task.Hints, turns, datasets), questions)
 	if err != nil || len(datasets) == 0 {
-		return found{cat: catalog.Join(nil, nil)}, err
+		return found{source: &source{Catalog: catalog.Join(nil, nil)}}, err
 	}
 	alone, err := r.read(ctx, question, s, nil)
 	if err != nil {
 		return found{}, err
 	}
-	standing := found{readings: slices.Clone(alone.all), cat: s.Catalog}
+	standing := found{readings: slices.Clone(alone.all), source: s}
 	least := 0.0 // how sure a reading must be that goes on from the question before
 	if len(alone.all) > 0 {
 		least = advantage(link.Tokenize(question)) * alone.all[0].Confidence
@@ -166,7 +227,7 @@ func (r *Reader) find(ctx context.Context, task llm.QueryTask, question string, 
 		return found{}, err
 	}
 	if len(after.all) > 0 && after.all[0].Confidence >= least {
-		return found{readings: slices.Clone(after.all), cat: s.Catalog, goesOn: true}, nil
+		return found{readings: slices.Clone(after.all), source: s, goesOn: true}, nil
 	}
 	return standing, nil
 }

@@ -67,7 +67,11 @@ func TestWriteQuery(t *testing.T) {
 			before = q.SQL
 		}
 	}
-	if n := d.Queries.Load(); n > 120 {
+	q, err := r.WriteQuery(t.Context(), step(d, datasets, "How many dogs are there for each town?"))
+	if err != nil || !strings.Contains(q.Reasoning, "Joined by dogs.owner_id = owners.owner_id.") {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if n := d.Queries.Load(); n > 140 {
 		t.Errorf("%d queries", n)
 	}
 }

@@ -79,6 +79,31 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestExamples asks what refusals say can be asked, and emoji alone.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	r := reader.New()
+	for _, question := range []string{"How many orders came from Berlin?", "Which bars are gluten free?", "Who is the oldest maker?", "flux capacitors"} {
+		_, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err == nil {
+			continue
+		}
+		_, examples, ok := strings.Cut(err.Error(), "You can ask, for example: “")
+		if !ok {
+			continue
+		}
+		for example := range strings.SplitSeq(strings.TrimSuffix(examples, "”"), "” or “") {
+			if _, err := r.WriteQuery(t.Context(), step(d, datasets, example)); err != nil {
+				t.Errorf("%s suggests %q: %v", question, example, err)
+			}
+		}
+	}
+	if _, err := r.WriteQuery(t.Context(), step(d, datasets, "🍫❤️")); err == nil || !strings.Contains(err.Error(), "no words") {
+		t.Errorf("emoji: %v", err)
+	}
+}
+
 // TestOtherLanguages refuses questions in the language in which they were asked.
 func TestOtherLanguages(t *testing.T) {
 	t.Parallel()

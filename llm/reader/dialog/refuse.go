@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"parley/llm"
-	"parley/llm/reader/catalog"
-	"parley/llm/reader/link"
 )
 
 // Limits of what a refusal names.
@@ -16,7 +14,7 @@ const (
 
 // EmptyQuestion refuses a question without words.
 func EmptyQuestion() error {
-	return llm.Unanswerable("The question is empty. Ask something about the data.")
+	return llm.Unanswerable("The question has no words. Ask something about the data.")
 }
 
 // TooLong refuses a question of more words than are read.
@@ -40,8 +38,8 @@ func NothingBefore() error {
 }
 
 // NotUnderstood refuses a question, with the words of it that were not understood and
-// questions that would be. guess is the likeliest reading in words, "" for none.
-func NotUnderstood(unread []string, guess string, tokens []link.Token, cat *catalog.Catalog) error {
+// examples of questions that are. guess is the likeliest reading in words, "" for none.
+func NotUnderstood(unread []string, guess string, examples []string) error {
 	text := "It is not clear what the question asks for."
 	switch {
 	case len(unread) > 0:
@@ -49,12 +47,8 @@ func NotUnderstood(unread []string, guess string, tokens []link.Token, cat *cata
 	case guess != "":
 		text = "The question is not clear. It may mean: " + guess + "."
 	}
-	switch examples := Suggestions(tokens, cat); len(examples) {
-	case 0:
-	case 1:
-		text += " You can ask, for example: “" + examples[0] + "”"
-	default:
-		text += " You can ask, for example: “" + examples[0] + "” or “" + examples[1] + "”"
+	if len(examples) > 0 {
+		text += " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
 	}
 	return llm.Unanswerable("%s", text)
 }
@@ -74,9 +68,6 @@ func Unused(words []string) string {
 
 // Ambiguous refuses a question that can be read in two ways, which are given in words.
 func Ambiguous(first, second string) error {
-	if first == second || first == "" || second == "" {
-		return llm.Unanswerable("The question can be read in more than one way. Ask it in more detail.")
-	}
 	return llm.Unanswerable("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)
 }
 

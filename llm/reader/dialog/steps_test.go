@@ -54,7 +54,7 @@ func FuzzQuestions(f *testing.F) {
 		tokens := link.Tokenize(question)
 		dialog.PointsBack(tokens)
 		dialog.Language(tokens)
-		if len(dialog.Suggestions(tokens, cat)) != 2 {
+		if len(dialog.Suggestions(tokens, cat)) == 0 {
 			t.Errorf("%q: no suggestions", question)
 		}
 		if _, ok, err := dialog.Search(t.Context(), failing{llm.ErrBadQuery}, tokens, nil, passages); ok || err != nil {

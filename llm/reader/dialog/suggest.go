@@ -26,8 +26,9 @@ const (
 	mostGroups  = 30
 )
 
-// Suggestions are at most two questions about a catalog that are surely understood,
-// about what the words of a question have to do with where that can be told.
+// Suggestions are a few plain questions about a catalog, the best first: about what the
+// words of a question have to do with where that can be told. Whether they are understood
+// is for the caller to see.
 func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 	s := suggester{cat: cat, asked: map[string]bool{}}
 	for _, t := range wordsOf(tokens) {
@@ -62,7 +63,7 @@ func (s *suggester) questions(t int) ([]string, int) {
 	score := 4 * s.touched(table.Words)
 	add := func(fits func(i int) bool, before, after string) {
 		i := s.column(table, fits)
-		if i < 0 || len(questions) == 2 {
+		if i < 0 {
 			return
 		}
 		questions = append(questions, before+catalog.Spoken(s.cat.Columns[i].Name)+after)
@@ -70,10 +71,7 @@ func (s *suggester) questions(t int) ([]string, int) {
 	}
 	add(s.groups, "How many "+rows+" are there for each ", "?")
 	add(s.averages, "What is the average ", " of "+rows+"?")
-	if len(questions) < 2 {
-		questions = append(questions, "How many "+rows+" are there?")
-	}
-	return questions, score
+	return append(questions, "How many "+rows+" are there?"), score
 }
 
 // column finds the column of a table that fits and that the question says most of; -1
