@@ -104,6 +104,8 @@ func TestKinds(t *testing.T) {
 		{"VARCHAR", []string{"$12.50", "$1,299.00", "n/a"}, catalog.Number, false},
 		{"VARCHAR", []string{"007", "012", "123"}, catalog.Text, true},
 		{"VARCHAR", []string{"6340,74", "12,5", "17"}, catalog.Number, false},
+		{"VARCHAR", []string{"1.250,50", "12,50", "2.000.000,00 €"}, catalog.Number, false},
+		{"VARCHAR", []string{"1.250.000", "980.000"}, catalog.Number, false},
 		{"VARCHAR", []string{"March 5, 2020", "May 2021"}, catalog.Date, false},
 		{"VARCHAR", []string{"7:24", "12:01"}, catalog.Clock, false},
 		{"VARCHAR", []string{"red", "12", "blue"}, catalog.Text, true},
@@ -155,6 +157,18 @@ func TestSpoken(t *testing.T) {
 	for name, want := range map[string]string{"city": "cities", "day": "days", "status": "statuses", "orders": "orders", "box": "boxes", "order item": "order items", "": ""} {
 		if got := catalog.Plural(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestDecimalComma tells whether texts write fractions with a comma.
+func TestDecimalComma(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"1.250,50 980,00": true, "12,5 17": true, "1.250.000 980.000": true, "1,250.50 980.00": false, "1,250 3,000": false, "1.250 2.5": false} {
+		values := strings.Fields(text)
+		c := catalog.New([]*catalog.Profile{{Name: "t", Rows: 2, Columns: []catalog.ColumnProfile{{Name: "c", Type: "VARCHAR", Values: values}}}}, nil)
+		if got := &c.Columns[0]; got.Kind != catalog.Number || got.DecimalComma != want {
+			t.Errorf("%q: kind %d, decimal comma %v", values, got.Kind, got.DecimalComma)
 		}
 	}
 }

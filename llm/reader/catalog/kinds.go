@@ -35,14 +35,14 @@ func Comparable(name string) bool {
 }
 
 var (
-	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?\d[\d,]*(\.\d+)?\s*(%|st|nd|rd|th|[a-zA-Z²³/]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
+	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
 	clockCell  = regexp.MustCompile(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
 	isoDate    = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
 	slashDate  = regexp.MustCompile(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
 	wordDate   = regexp.MustCompile(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
 		`(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\.?` +
 		`(\s+\d{1,2}(st|nd|rd|th)?)?(,?\s+\d{4})?(\s*[\[(].*)?$`)
-	integerCell = regexp.MustCompile(`^[−–-]?[\d,]+$`)
+	integerCell = regexp.MustCompile(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
 )
 
 // missing are texts that say that there is no value.
@@ -92,12 +92,12 @@ func kindOfValues(values []string) (k Kind, integers bool) {
 }
 
 var (
-	commaFraction  = regexp.MustCompile(`,\d{1,2}\D*$`)
+	commaFraction  = regexp.MustCompile(`,\d{1,2}\D*$|\.\d{3}[.,]`)
 	commaThousands = regexp.MustCompile(`,\d{3}|\.\d{1,2}\D*$`)
 )
 
-// decimalComma reports whether numbers have a comma before their fraction, and none has
-// one before thousands.
+// decimalComma reports whether numbers have a comma before their fraction or dots before
+// their thousands, and none has a comma before thousands.
 func decimalComma(values []string) bool {
 	found := false
 	for _, v := range values {

@@ -21,6 +21,7 @@ func TestTokenize(t *testing.T) {
 		"How many orders cost 1,250.50?":     "How|many|orders|cost|1,250.50|?",
 		"over 100 000 km in 2024":            "over|100 000|km|in|2024",
 		"12,50 or 3rd":                       "12,50|or|3rd",
+		"over 1.250,50 or 2.000.000, 1.250":  "over|1.250,50|or|2.000.000|,|1.250",
 		"since 2024-03-15, 15.3.2024":        "since|2024-03-15|,|15.3.2024",
 		"who didn't buy “Oak Table”":         "who|didn't|buy|\"|Oak|Table|\"",
 		"cost >= 3 or <2":                    "cost|at|least|3|or|less|than|2",
@@ -193,4 +194,59 @@ func FuzzQuestion(f *testing.F) {
 		}
 		link.New(tokens, cat, found, nil, nil)
 	})
+}
+
+// TestWrittenInHaste reads questions in capitals, misspelled and with other endings.
+func TestWrittenInHaste(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for question, want := range map[string]string{
+		"HOW MANY ORDERS ARE THERE": "", "Total Amount Of Orders": "", "HOW MANY CUSTOMERS IN ROME": "Rome", "orders of Otto Klein": "Otto Klein", "more than 1.250,50": "1250.5", "over 2.000.000": "2000000",
+	} {
+		var got []string
+		for _, v := range link.Values(link.Tokenize(question), cat, now) {
+			got = append(got, v.Text)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
+	var words []string
+	for _, token := range link.Tokenize("whats the avrage amonut, pls") {
+		words = append(words, token.Lower)
+	}
+	if got := strings.Join(words, " "); got != "what the average amonut , please" {
+		t.Errorf("got %s", got)
+	}
+	in := link.New(link.Tokenize("shipping categorization"), cat, nil, nil, nil)
+	category := in.ItemOf(ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "products", "category")})
+	if in.Relations[1*len(in.Items)+category]&(1<<link.Prefix) == 0 {
+		t.Error("categorization has nothing to do with category")
+	}
+}
+
+// TestCourtesy leaves out what is polite, and nothing that may be meant.
+func TestCourtesy(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]string{
+		"Hi there, quick question: how many bees?":  "how many bees ?",
+		"I'd like to know the number of hives":      "the number of hives",
+		"hello how many bees? Thanks!":              "how many bees ?",
+		"Could you please tell me which hive rules": "which hive rules",
+		"Do you know how much honey we made?":       "how much honey we made ?",
+		"Hi-Fi sales in May":                        "hi - fi sales in may",
+		"hello kitty sales":                         "hello kitty sales",
+		"so":                                        "so",
+		"hi":                                        "hi",
+		"thanks":                                    "thanks",
+		"How many letters say thanks":               "how many letters say thanks",
+	} {
+		var words []string
+		for _, token := range link.Tokenize(question) {
+			words = append(words, token.Lower)
+		}
+		if got := strings.Join(words, " "); got != want {
+			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
 }

@@ -69,7 +69,7 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 		if catalog.Stop[w] || len(w) < 2 {
 			continue
 		}
-		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word))
+		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word)) || derived(word, w)
 		best = max(best, b.vec.Cosine(b.number(word), b.number(w)))
 	}
 	switch {
@@ -81,6 +81,11 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	if prefix {
 		l.prefix = append(l.prefix, i)
 	}
+}
+
+// derived reports whether two words look derived from one: escalations and escalated.
+func derived(a, b string) bool {
+	return len(a) > sharedLetters && len(b) > sharedLetters && a[sharedLetters] == b[sharedLetters] && family(a, b)
 }
 
 // tokenRange is some tokens in a row.

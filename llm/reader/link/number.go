@@ -55,7 +55,7 @@ func (f *finder) inPeriod(i int) bool {
 	return slices.ContainsFunc(f.found, func(x Found) bool { return x.How == Period && x.Start <= i && i < x.End })
 }
 
-// number reads digits, number words and forms such as 5th, 3k and 12,50.
+// number reads digits, number words and forms such as 5th, 3k, 12,50 and 1.250,50.
 func number(s string) (float64, bool) {
 	if n, ok := numberWords[s]; ok {
 		return float64(n), true
@@ -64,6 +64,9 @@ func number(s string) (float64, bool) {
 		return 0, false
 	}
 	s = strings.ReplaceAll(s, " ", "")
+	if dotGroupsEnd(s, digitsEnd(s, 0)) == len(s) {
+		s = strings.ReplaceAll(s, ".", "")
+	}
 	if whole, fraction, ok := strings.Cut(s, ","); ok && len(fraction) != 3 && !strings.Contains(fraction, ",") && !strings.Contains(s, ".") {
 		s = whole + "." + fraction
 	}

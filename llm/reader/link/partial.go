@@ -22,6 +22,9 @@ func (f *finder) letters() {
 // capitalized finds runs of words that begin with capital letters, which may be names
 // that no cell has as a whole.
 func (f *finder) capitalized() {
+	if f.allCapital() {
+		return
+	}
 	for i := 0; i < len(f.tokens); {
 		if !f.capital(i) || i == 0 && !allUpper(f.tokens[i].Text) || i > 0 && strings.Contains(".?!", f.tokens[i-1].Text) {
 			i++
@@ -36,6 +39,26 @@ func (f *finder) capitalized() {
 		}
 		i = end
 	}
+}
+
+// titleWords is the fewest words of a question in which capitals begin all words.
+const titleWords = 4
+
+// allCapital reports whether capitals tell no names from other words: HOW MANY ORDERS, and
+// How Many Orders Are There.
+func (f *finder) allCapital() bool {
+	words, shouted := 0, true
+	for i, t := range f.tokens {
+		if !isWord(t.Lower) {
+			continue
+		}
+		if !f.capital(i) {
+			return false
+		}
+		words++
+		shouted = shouted && strings.ToUpper(t.Text) == t.Text
+	}
+	return words >= titleWords || words > 1 && shouted
 }
 
 var joinsNames = map[string]bool{"of": true, "the": true, "de": true, "&": true, "-": true, "'": true, "and": true}

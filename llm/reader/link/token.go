@@ -51,7 +51,7 @@ func tokenize(question string, most int) []Token {
 	for i := 0; i < len(question) && len(tokens) < most; {
 		end := tokenEnd(question, i)
 		text := question[i:end]
-		if lower := strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s"); strings.TrimSpace(lower) != "" {
+		if lower := respelled(strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s")); strings.TrimSpace(lower) != "" {
 			t := Token{Text: plainQuotes(text), Lower: lower, Stem: catalog.Stem(lower), Start: i, End: end}
 			if long := catalog.LongForm(lower); long != "" {
 				t.Long = catalog.Stem(long)
@@ -60,7 +60,32 @@ func tokenize(question string, most int) []Token {
 		}
 		i = end
 	}
-	return tokens
+	return withoutCourtesy(tokens)
+}
+
+// shorthand is how people type some words of questions in haste.
+var shorthand = map[string]string{"whats": "what", "whos": "who", "hows": "how", "wheres": "where", "wich": "which", "pls": "please", "plz": "please", "thx": "thanks", "ppl": "people"}
+
+// askingWords are those that questions are asked with and that are often misspelled.
+var askingWords = strings.Fields(`which where average highest lowest largest smallest biggest longest shortest expensive cheapest oldest youngest newest latest earliest maximum
+	minimum between percentage percent number total without different distinct monthly weekly yearly quarter quarterly
+	january february march april august september october november december`)
+
+// respelled gives a folded word as it is usually written: misspelled words that questions
+// are asked with, and forms of haste.
+func respelled(word string) string {
+	if long := shorthand[word]; long != "" {
+		return long
+	}
+	if len(word) < minMisspelled || !isWord(word) || known(word) {
+		return word
+	}
+	for _, w := range askingWords {
+		if w[0] == word[0] && catalog.OneEdit(word, w) {
+			return w
+		}
+	}
+	return word
 }
 
 // plainQuotes writes the many kinds of quotation marks in one way.
@@ -96,10 +121,15 @@ func digitsEnd(s string, i int) int {
 // numberEnd finds the end of a date, a number with separators, or a word that starts
 // with digits.
 func numberEnd(s string, i int) int {
-	if end := dateEnd(s, i); end > 0 {
-		return end
-	}
 	end := digitsEnd(s, i)
+	if end-i <= 3 {
+		if grouped := dotGroupsEnd(s, end); grouped > 0 {
+			return grouped
+		}
+	}
+	if date := dateEnd(s, i); date > 0 {
+		return date
+	}
 	if end-i <= 3 {
 		for end < len(s) && s[end] == ',' && digitsEnd(s, end+1) == end+4 {
 			end += 4
@@ -122,6 +152,23 @@ func numberEnd(s string, i int) int {
 		return wordEnd(s, end)
 	}
 	return end
+}
+
+// dotGroupsEnd finds the end of a number whose thousands have dots before them, from the
+// end of its first digits: 1.250,50 and 1.250.000. It gives 0 for others: 1.250 alone has
+// a fraction.
+func dotGroupsEnd(s string, first int) int {
+	end := first
+	for end < len(s) && s[end] == '.' && digitsEnd(s, end+1) == end+4 {
+		end += 4
+	}
+	switch fraction := digitsEnd(s, min(end+1, len(s))); {
+	case end > first && end < len(s) && s[end] == ',' && fraction > end+1 && fraction <= end+3:
+		return fraction
+	case end > first+4:
+		return end
+	}
+	return 0
 }
 
 func isLetterAt(s string, i int) bool {

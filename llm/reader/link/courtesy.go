@@ -1,0 +1,81 @@
+package link
+
+import "strings"
+
+// openings are what people write before a question, and closings after it. They say
+// nothing of what is asked for.
+var (
+	openings = phraseList("hi there|hello there|hi|hello|hey|good morning|good afternoon|good evening|quick question|one question|one more question|another question|" +
+		"i would like to know|i would like to see|i'd like to know|i'd like to see|i want to know|i wanted to know|i need to know|i was wondering|i am wondering|i'm wondering|" +
+		"just wondering|wondering|do you know|do you happen to know|any idea|can you tell me|could you tell me|could you please tell me|can you please tell me|" +
+		"please tell me|would you please tell me|by the way|just curious|out of curiosity|sorry|excuse me|ok|okay|so|well")
+	closings = phraseList("thanks|thank you|thanks a lot|many thanks|thanks in advance|thank you very much|cheers")
+)
+
+func phraseList(list string) [][]string {
+	var all [][]string
+	for phrase := range strings.SplitSeq(list, "|") {
+		all = append(all, strings.Fields(phrase))
+	}
+	return all
+}
+
+// withoutCourtesy leaves out openings and closings where a question stands beside them.
+func withoutCourtesy(tokens []Token) []Token {
+	for {
+		n := opening(tokens)
+		if n == 0 {
+			break
+		}
+		tokens = tokens[n:]
+	}
+	end := len(tokens)
+	for end > 0 && !isWordRune(firstRune(tokens[end-1].Lower)) {
+		end--
+	}
+	for _, phrase := range closings {
+		if start := end - len(phrase); start > 1 && matches(tokens[start:end], phrase) && !isWordRune(firstRune(tokens[start-1].Lower)) {
+			return tokens[:start]
+		}
+	}
+	return tokens
+}
+
+// opening gives how many tokens of an opening come before a question, with its marks. A
+// word that could begin a name, as Hi of Hi-Fi, is one before a mark and a blank, or
+// before a word that asks.
+func opening(tokens []Token) int {
+	for _, phrase := range openings {
+		n := len(phrase)
+		if n >= len(tokens) || !matches(tokens[:n], phrase) {
+			continue
+		}
+		end := n
+		for end < len(tokens) && strings.Contains(",:;.!-–?", tokens[end].Text) {
+			end++
+		}
+		marked := end > n && end < len(tokens) && tokens[end].Start > tokens[end-1].End
+		if end < len(tokens) && (marked || asksFirst[tokens[n].Lower] || n > 2 && end == n) {
+			return end
+		}
+	}
+	return 0
+}
+
+var asksFirst = words("how what which who whom whose where when why if list show give find count tell is are was were does do did can could please the")
+
+func matches(tokens []Token, phrase []string) bool {
+	for i, w := range phrase {
+		if tokens[i].Lower != w {
+			return false
+		}
+	}
+	return true
+}
+
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return 0
+}
