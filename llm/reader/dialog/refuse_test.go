@@ -75,6 +75,7 @@ func TestSuggestionsOfOddTables(t *testing.T) {
 		{table("films", column("film_id", "BIGINT", 100), column("title", "VARCHAR", 90), column("release_year", "BIGINT", 20), column("tags", "VARCHAR[]", 5)), "How many films are there?"},
 		{table("sheet1", column("Region", "VARCHAR", 4), column("Revenue", "DOUBLE", 80)), "How many rows are there for each Region?|What is the average Revenue of rows?|How many rows are there?"},
 		{table("city", column("zip_code", "VARCHAR", 20), column("population", "BIGINT", 99)), "What is the average population of cities?|How many cities are there?"},
+		{table("tbl_emp", column("emp_id", "BIGINT", 100)), "How many employees are there?"},
 		{table("notes", column("author_email", "VARCHAR", 5)), "How many notes are there?"},
 		{table("t"), "How many rows are there?"},
 		{catalog.New(nil, nil), ""},

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"slices"
+	"strings"
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
@@ -57,7 +58,7 @@ func (s *suggester) questions(t int) ([]string, int) {
 	table := &s.cat.Tables[t]
 	rows := "rows"
 	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !vague[w] }) {
-		rows = catalog.Plural(catalog.Spoken(table.Name))
+		rows = catalog.Plural(spoken(table))
 	}
 	var questions []string
 	score := 4 * s.touched(table.Words)
@@ -72,6 +73,15 @@ func (s *suggester) questions(t int) ([]string, int) {
 	add(s.groups, "How many "+rows+" are there for each ", "?")
 	add(s.averages, "What is the average ", " of "+rows+"?")
 	return append(questions, "How many "+rows+" are there?"), score
+}
+
+// spoken gives the name of a table as people say it: employees for emp, pets for tbl_pets.
+func spoken(table *catalog.Table) string {
+	name := catalog.Spoken(table.Name)
+	if len(table.Words) == len(strings.Fields(name)) && catalog.LongForm(strings.ToLower(name)) == "" {
+		return name
+	}
+	return strings.Join(table.Words, " ")
 }
 
 // column finds the column of a table that fits and that the question says most of; -1
