@@ -16,14 +16,17 @@ type Features []float64
 
 // FeatureNames name the features by which readings are compared.
 var FeatureNames = []string{"probability", "values left out", "names left out", "words unread", "words weakly read", "operations unmet", "negation unmet",
-	"operations unasked", "empty", "repeated rows", "weak values", "value not in column", "length", "many rows"}
+	"operations unasked", "empty", "repeated rows", "weak values", "value not in column", "length", "many rows",
+	"words similar", "columns unnamed", "later dates", "none missing"}
 
 // featuresOf computes the features of a reading.
 func featuresOf(q *Question, r *Reading, c coverage) Features {
 	weak, missing := valuesOf(q, r)
+	d := doubtsOf(q, r)
 	return Features{
 		math.Log(max(r.Probability, 1e-6)), upTo(c.values, 3), upTo(c.names, 3), upTo(len(c.unread)-c.names, 4), upTo(c.weak, 4), upTo(c.unmet, 3), is(c.negation),
 		upTo(c.unasked, 3), is(r.Empty), is(r.Repeated), upTo(weak, 3), upTo(missing, 2), float64(len(r.Tokens)) / 10, is(r.Rows > 100),
+		upTo(c.similar, 3), upTo(d.unnamed, 3), upTo(d.dates, 2), upTo(d.tests, 2),
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 type coverage struct {
 	// unread are the tokens of words that nothing of the query has to do with.
 	unread []int
-	// weak counts words that only resemble names in the query, names those that name
-	// something else, and values the values that the query leaves out.
-	weak, names, values int
+	// similar and weak count words that only resemble names in the query, more or less;
+	// names those that name something else, and values the values that the query leaves
+	// out.
+	similar, weak, names, values int
 	// unmet counts operations that words ask for and the query does not do; unasked
 	// those that it does and no word asks for. negation says that a "not" is among the
 	// unmet.
@@ -38,9 +39,10 @@ func cover(q *Question, tokens []ir.Token) coverage {
 	var c coverage
 	used := usedItems(q, tokens)
 	keywords := keywordsOf(tokens)
+	words := cues(q.Tokens)
 	for i := range operations {
 		o := &operations[i]
-		switch asked, done := o.asked(q.Tokens), o.done(keywords); {
+		switch asked, done := o.asked(words), o.done(keywords); {
 		case asked && !done:
 			c.unmet++
 			c.negation = c.negation || o.name == "negation"
@@ -50,12 +52,18 @@ func cover(q *Question, tokens []ir.Token) coverage {
 	}
 	left := make([]bool, len(q.Input.Values))
 	counts := len(tokens) <= plainCount && keywords["count"]
-	for i, t := range q.Tokens {
-		if q.silent(t) {
+	for i, t := range words {
+		if q.silent(t) || periodDone(t.Lower, keywords) {
 			continue
 		}
 		asks := asksFor(t.Lower)
 		how := q.read(i, used, left, keywords)
+		switch {
+		case how == notRead && fillers[t.Lower]:
+			continue
+		case how == notRead && superlative(t.Lower, keywords):
+			how = readWeakly
+		}
 		if how == readSimilar && counts && len(q.Catalog.Tables) > 1 {
 			how = notRead // suppliers are not customers
 		}
@@ -66,6 +74,8 @@ func cover(q *Question, tokens []ir.Token) coverage {
 			if how == readElsewhere {
 				c.names++
 			}
+		case how == readSimilar:
+			c.similar++
 		case how == readWeakly:
 			c.weak++
 		}
@@ -145,6 +155,8 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 			return read
 		case item >= first && bits&naming != 0 && in.Values[item-first].How == link.NumberText && keywords["k"+in.Values[item-first].Text]:
 			return read // small numbers are words of the language too
+		case used[item] && q.flag(item):
+			similar = similar || bits&(1<<link.Prefix) != 0 // diabetics are not smokers
 		case used[item]:
 			similar = similar || bits&resembling != 0
 			weakly = weakly || bits&hinted != 0
@@ -167,6 +179,13 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 		return readWeakly
 	}
 	return notRead
+}
+
+// flag reports whether an item is a column that says yes or no: its word stands for
+// nothing else, however similar.
+func (q *Question) flag(item int) bool {
+	t, ok := q.Input.Token(item)
+	return ok && t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].YesNo()
 }
 
 // certain reports whether a value was surely meant as one.

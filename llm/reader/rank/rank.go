@@ -85,9 +85,10 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 	byKey, bySQL := map[string]int{}, map[string]int{}
 	for _, c := range candidates {
 		q, err := ir.Parse(c.Tokens, values)
-		if err != nil || degenerate(q) || contradicts(q, question.Catalog) {
+		if err != nil || degenerate(q) || meaningless(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
+		tokens, q := question.route(c.Tokens, q)
 		sql, err := ir.SQL(q, question.Catalog, question.Now)
 		if err != nil {
 			continue
@@ -113,7 +114,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if !result.Empty {
 			byKey[result.Key] = len(all)
 		}
-		all = append(all, Reading{Tokens: c.Tokens, Query: q, SQL: sql, Probability: p, Result: result})
+		all = append(all, Reading{Tokens: tokens, Query: q, SQL: sql, Probability: p, Result: result})
 	}
 	return all, nil
 }
@@ -122,7 +123,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 // or asks for the same thing twice.
 func degenerate(q *ir.Query) bool {
 	for i, e := range q.Items {
-		if pointless(e) || e.Second != nil && sameExpr(e, *e.Second) {
+		if pointless(e) {
 			return true
 		}
 		for _, before := range q.Items[:i] {
@@ -131,7 +132,7 @@ func degenerate(q *ir.Query) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(q.Where, pointlessCond) {
+	if slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
 		return true
 	}
 	if q.Right == nil {
@@ -142,10 +143,25 @@ func degenerate(q *ir.Query) bool {
 	return degenerate(q.Right) || reflect.DeepEqual(&left, q.Right)
 }
 
+// meaningless reports whether a query adds up what identifies rows, or counts that there
+// are a yes and a no.
+func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
+	figure := func(e ir.Expr) bool {
+		if e.Kind != "agg" || e.Star || e.Op != "" || e.Inner != "" || e.Column < 0 {
+			return false
+		}
+		c := &cat.Columns[e.Column]
+		identifies := cat.Refers(e.Column) || c.Words[len(c.Words)-1] == "id"
+		return (e.Func == "sum" || e.Func == "avg") && identifies || e.Func == "count" && e.Distinct && c.YesNo()
+	}
+	return slices.ContainsFunc(q.Items, figure) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return figure(s.By) }) ||
+		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return figure(c.Left) })
+}
+
 // pointless reports whether an expression sets a column against itself.
 func pointless(e ir.Expr) bool {
 	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, pointlessCond) ||
-		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1])
+		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1]) || e.Second != nil && sameExpr(e, *e.Second)
 }
 
 func pointlessCond(c ir.Cond) bool {

@@ -65,6 +65,10 @@ func TestUnread(t *testing.T) {
 		{"orders that were not paid by card", "select count * from orders", "not paid card"},
 		{"top 3 customers by city", "select customers.name order customers.city desc limit k3", ""},
 		{"how many clients do we have", "select count * from customers", "clients"}, // it only resembles customers
+		{"how many orders usually come in monthly", "select count * from orders group month orders.ordered_at", ""},
+		{"cities that bring at least 3 orders", "select customers.city from orders group customers.city having count * >= k3", ""},
+		{"the busiest channel", "select orders.channel group orders.channel order count * desc limit k1", ""},
+		{"how many customers take the magazine", "select count * from customers where customers.newsletter = true", "magazine"}, // a flag stands for its own word
 		{"total amount of orders of vegetarian customers", "select sum orders.amount", "vegetarian customers"},
 	} {
 		q := ask(test.question)
@@ -123,6 +127,10 @@ func TestContradictions(t *testing.T) {
 		"select count * from customers where customers.city = 'Hamburg' and customers.city = 'Berlin'": 0,
 		"select count * from customers where customers.city = 'Hamburg' or customers.city = 'Berlin'":  1,
 		"select count * from orders where orders.ordered_at = '2024' and orders.ordered_at = '2025'":   0,
+		"select sum orders.customer_id":                                    0,
+		"select count distinct customers.newsletter":                       0,
+		"select customers.name order avg order_items.order_id desc":        0,
+		"select orders.status order orders.amount over orders.amount desc": 0,
 	} {
 		q := ask("how many customers in Hamburg and Berlin, or orders in 2024 and 2025")
 		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, query, 0.9)}, func(sql string) (rank.Result, bool, error) {
@@ -131,5 +139,45 @@ func TestContradictions(t *testing.T) {
 		if err != nil || len(readings) != want {
 			t.Errorf("%s: %d readings, %v", query, len(readings), err)
 		}
+	}
+}
+
+// TestRoutes joins by the column that the question names, of two that refer to one table.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	ids := []string{"1", "2", "3"}
+	key := func(name string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: "BIGINT", Values: ids, Complete: true, Distinct: 3, Filled: 3}
+	}
+	cat := catalog.New([]*catalog.Profile{
+		{Name: "airports", Rows: 3, Columns: []catalog.ColumnProfile{key("airport_id"), {Name: "town", Type: "VARCHAR", Values: []string{"Bern", "Oslo", "Rome"}, Complete: true, Distinct: 3, Filled: 3}}},
+		{Name: "flights", Rows: 3, Columns: []catalog.ColumnProfile{key("flight_id"), key("departure_airport_id"), key("arrival_airport_id")}},
+	}, nil)
+	for question, want := range map[string]string{
+		"How many flights have their departure in Oslo?": "departure_airport_id",
+		"How many flights have their arrival in Oslo?":   "arrival_airport_id",
+		"How many flights are there in Oslo?":            "departure_airport_id",
+	} {
+		tokens := link.Tokenize(question)
+		q := rank.Question{Tokens: tokens, Input: link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil), Catalog: cat, Now: now}
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select count * from flights where airports.town = 'Oslo'", 0.9)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != 1 || !strings.Contains(readings[0].SQL, want) {
+			t.Errorf("%s: %+v, %v", question, readings, err)
+		}
+	}
+}
+
+// TestNoneMissing doubts searches for missing values where none is missing.
+func TestNoneMissing(t *testing.T) {
+	t.Parallel()
+	q := ask("customers without a city")
+	readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select customers.name where customers.city isnull", 0.9)}, func(sql string) (rank.Result, bool, error) {
+		return rank.Result{Key: sql, Rows: 1}, true, nil
+	})
+	at := slices.Index(rank.FeatureNames, "none missing")
+	if err != nil || len(readings) != 1 || readings[0].Features[at] != 1 {
+		t.Errorf("%+v, %v", readings, err)
 	}
 }

@@ -1,0 +1,78 @@
+package rank
+
+import (
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
+)
+
+// doubts are what speaks against a query without a word of the question that is left out.
+type doubts struct {
+	// unnamed counts columns that are computed, compared or ordered with and that no word
+	// has to do with; dates those of them that are dates of a table with an earlier one.
+	unnamed, dates int
+	// tests counts searches for missing values in columns where none is missing.
+	tests int
+}
+
+func doubtsOf(q *Question, r *Reading) doubts {
+	var d doubts
+	seen := shownColumns(r.Query)
+	for i, t := range r.Tokens {
+		if t.Class != ir.ColumnRef {
+			continue
+		}
+		c := &q.Catalog.Columns[t.N]
+		if i+1 < len(r.Tokens) && (r.Tokens[i+1].Is("isnull") || r.Tokens[i+1].Is("notnull")) && c.Filled >= q.Catalog.Tables[c.Table].Rows {
+			d.tests++
+		}
+		if seen[t.N] || q.Catalog.Tables[c.Table].Key == t.N || q.Catalog.Refers(t.N) || q.named(t.N, r.Tokens) {
+			continue
+		}
+		seen[t.N] = true
+		switch {
+		case c.Kind != catalog.Date:
+			d.unnamed++
+		case q.firstDate(c.Table) != t.N:
+			d.dates++
+		}
+	}
+	return d
+}
+
+// shownColumns are the columns that a query only shows.
+func shownColumns(q *ir.Query) map[int]bool {
+	shown := map[int]bool{}
+	for _, e := range q.Items {
+		if e.Kind == "column" && e.Op == "" {
+			shown[e.Column] = true
+		}
+	}
+	return shown
+}
+
+// named reports whether a word has to do with a column, or a value of a query is in it.
+func (q *Question) named(column int, tokens []ir.Token) bool {
+	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
+	for word := range q.Input.Question {
+		if item >= 0 && q.Input.Relations[word*n+item]&(naming|resembling|hinted) != 0 {
+			return true
+		}
+	}
+	for _, t := range tokens {
+		if t.Class == ir.ValueRef && len(q.Input.Values[t.N].Cells[column]) > 0 && q.Input.Values[t.N].How != link.Suggested {
+			return true
+		}
+	}
+	return false
+}
+
+// firstDate is the first date of a table, -1 for none.
+func (q *Question) firstDate(table int) int {
+	for _, c := range q.Catalog.Tables[table].Columns {
+		if q.Catalog.Columns[c].Kind == catalog.Date {
+			return c
+		}
+	}
+	return -1
+}

@@ -1,0 +1,57 @@
+package rank
+
+import (
+	"strings"
+
+	"parley/llm/reader/link"
+)
+
+// fillers are further words that say nothing of what is asked for: verbs that go with any
+// noun, and words of emphasis. Right readings of the questions to train on leave them out.
+var fillers = wordSet(`use uses used using come comes came went take takes took taken bring brings brought give gave run runs ran keep kept put
+	live lives living happen happens happened occur occurs occurred appear appears seen known noted measured covered filled entered handled represented
+	anything anybody something everything everybody stuff single whole entire numbers counts often usually normally generally mostly roughly
+	overall altogether once instead far here nowadays moment terms file sheet spreadsheet database i'd we'd you'd`)
+
+// periodWords are words for a part of a date by the keywords that a query does it with.
+var periodWords = map[string][]string{
+	"weekday": {"weekday"}, "weekdays": {"weekday"}, "daily": {"day"}, "weekly": {"week"}, "monthly": {"month", "monthof"}, "quarterly": {"quarter"},
+	"yearly": {"year"}, "annual": {"year"}, "annually": {"year"}, "hourly": {"hour"}, "decades": {"decade"},
+}
+
+func wordSet(list string) map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		all[w] = true
+	}
+	return all
+}
+
+// periodDone reports whether a query has the part of a date that a word speaks of.
+func periodDone(word string, keywords map[string]bool) bool {
+	for _, k := range periodWords[word] {
+		if keywords[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// cues are the words that may ask for operations: "at least 3" asks for no extreme, and
+// "at most" neither.
+func cues(tokens []link.Token) []link.Token {
+	all := make([]link.Token, len(tokens))
+	copy(all, tokens)
+	for i := 1; i < len(all); i++ {
+		if tokens[i-1].Lower == "at" && (all[i].Lower == "least" || all[i].Lower == "most") {
+			all[i].Lower = "than"
+		}
+	}
+	return all
+}
+
+// superlative reports whether a word ends as words for an extreme do, and a query finds
+// one: "busiest" says that much, and that it is of some column.
+func superlative(word string, keywords map[string]bool) bool {
+	return len(word) > 5 && strings.HasSuffix(word, "est") && met("extreme", keywords)
+}
