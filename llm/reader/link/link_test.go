@@ -211,6 +211,21 @@ func TestWrittenInHaste(t *testing.T) {
 			t.Errorf("%s: %q, want %q", question, got, want)
 		}
 	}
+	odd := catalog.New([]*catalog.Profile{{Name: "calls", Rows: 3, Columns: []catalog.ColumnProfile{
+		{Name: "land", Type: "VARCHAR", Values: []string{"AT", "CH", "NL"}, Complete: true, Distinct: 3, Filled: 3},
+		{Name: "about", Type: "VARCHAR", Values: []string{"late invoice", "no vpn at home"}, Complete: true, Distinct: 2, Filled: 3},
+	}}}, nil)
+	for question, want := range map[string]string{
+		"calls from AT or NL": "AT|NL", "calls at night": "", "CALLS AT NIGHT": "", "calls on invoices": "invoice", "vpn calls": "vpn", "calls over 20min or 3x": "20|3",
+	} {
+		var got []string
+		for _, v := range link.Values(link.Tokenize(question), odd, now) {
+			got = append(got, v.Text)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
 	var words []string
 	for _, token := range link.Tokenize("whats the avrage amonut, pls") {
 		words = append(words, token.Lower)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"parley/llm/reader/ir"
 )
@@ -22,6 +23,9 @@ var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "mill
 func (f *finder) numbers() {
 	for i, t := range f.tokens {
 		n, ok := number(t.Lower)
+		if !ok && f.covered[i] == 0 {
+			n, ok = number(withoutUnit(t.Lower))
+		}
 		if !ok {
 			continue
 		}
@@ -38,6 +42,18 @@ func (f *finder) numbers() {
 			}
 		}
 	}
+}
+
+// units are those that people write right after a number.
+var units = words("g kg mg t km cm mm ml l h hr hrs min mins sec s kw kwh mw mwh gb mb tb eur euro euros usd dollars gbp chf kcal cal mph kmh c px pts x")
+
+// withoutUnit gives the digits of a number that has its unit right after it: 20 of 20g.
+func withoutUnit(word string) string {
+	at := strings.IndexFunc(word, unicode.IsLetter)
+	if at > 0 && units[word[at:]] {
+		return word[:at]
+	}
+	return ""
 }
 
 // negative reports whether a number has a minus sign: one that belongs to no word

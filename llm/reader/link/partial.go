@@ -93,17 +93,25 @@ func (f *finder) containing(start, end int) []catalog.Cell {
 	return cells
 }
 
-// partsOfCells finds words that few cells contain.
+// partsOfCells finds words that few cells contain, in the singular too.
 func (f *finder) partsOfCells() {
 	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < 4 || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
+		if f.covered[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (asking[t.Lower] || shortWords[t.Lower]) || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
 			continue
 		}
-		if cells := f.index.Containing(t.Lower); len(cells) > 0 && len(cells) <= maxPartCells {
-			f.add(ir.Value{Text: strings.TrimSuffix(t.Text, "'s"), Cells: cellsByColumn(cells)}, i, i+1, PartOfCell)
+		text := strings.TrimSuffix(t.Text, "'s")
+		cells := f.index.Containing(t.Lower)
+		if singular, ok := strings.CutSuffix(t.Lower, "s"); ok && len(cells) == 0 && len(singular) > 3 {
+			text, cells = singular, f.index.Containing(singular)
+		}
+		if len(cells) > 0 && len(cells) <= maxPartCells {
+			f.add(ir.Value{Text: text, Cells: cellsByColumn(cells)}, i, i+1, PartOfCell)
 		}
 	}
 }
+
+// shortWords are words of three letters that questions are made of.
+var shortWords = words("are was had has did who why how all any and but nor not the its our out off own per via one two six ten day top get got let say see ask put set use new old big low few far age sum avg sex pay buy yes now too")
 
 // misspelled finds words that are one letter off a cell's, where no name or known
 // word is written so.

@@ -179,6 +179,9 @@ func (f *finder) longer(start, end, length int) bool {
 func (f *finder) idle(start, end int) bool {
 	if end-start == 1 {
 		t := f.tokens[start]
+		if f.abbreviation(t) {
+			return false
+		}
 		r, _ := utf8.DecodeRuneInString(t.Text)
 		return catalog.Stop[t.Lower] || utf8.RuneCountInString(t.Lower) < 2 && !unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}
@@ -188,6 +191,15 @@ func (f *finder) idle(start, end int) bool {
 		}
 	}
 	return true
+}
+
+// abbreviation reports whether a word without meaning is written as a cell is, in capitals:
+// AT for Austria, IT for a department.
+func (f *finder) abbreviation(t Token) bool {
+	if !catalog.Stop[t.Lower] || !allUpper(t.Text) || f.allCapital() {
+		return false
+	}
+	return slices.ContainsFunc(f.index.Whole(catalog.Key([]string{t.Lower})), func(c catalog.Cell) bool { return c.Value == t.Text })
 }
 
 func (f *finder) periods(now time.Time) {

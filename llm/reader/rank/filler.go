@@ -1,9 +1,11 @@
 package rank
 
 import (
+	"slices"
 	"strings"
 
 	"parley/llm/reader/link"
+	"parley/llm/reader/vectors"
 )
 
 // fillers are further words that say nothing of what is asked for: verbs that go with any
@@ -37,18 +39,37 @@ func periodDone(word string, keywords map[string]bool) bool {
 	return false
 }
 
-// cues are the words that may ask for operations: "at least 3" asks for no extreme, and
-// "at most" neither.
+// cues are the words that may ask for operations. "At least 3" and "at most" ask for no
+// extreme, "above 80 %" for no share, and "unpaid" for what is not.
 func cues(tokens []link.Token) []link.Token {
-	all := make([]link.Token, len(tokens))
-	copy(all, tokens)
-	for i := 1; i < len(all); i++ {
-		if tokens[i-1].Lower == "at" && (all[i].Lower == "least" || all[i].Lower == "most") {
+	all := slices.Clone(tokens)
+	for i := range all {
+		before := ""
+		if i > 0 {
+			before = tokens[i-1].Lower
+		}
+		switch word := all[i].Lower; {
+		case before == "at" && (word == "least" || word == "most"):
 			all[i].Lower = "than"
+		case (word == "%" || word == "percent") && before != "" && before[0] >= '0' && before[0] <= '9':
+			all[i].Lower = "the"
+		case negated(word):
+			all[i].Lower = "not"
 		}
 	}
 	return all
 }
+
+// negated reports whether a word says that something was not done: unpaid, unlabelled.
+func negated(word string) bool {
+	done, ok := strings.CutPrefix(word, "un")
+	if !ok || len(done) < 4 || vectors.Load().Number(done) < 0 {
+		return false
+	}
+	return strings.HasSuffix(done, "ed") || participles[done]
+}
+
+var participles = wordSet("paid sold sent known seen read done given taken written driven broken spent built bought")
 
 // superlative reports whether a word ends as words for an extreme do, and a query finds
 // one: "busiest" says that much, and that it is of some column.

@@ -132,7 +132,7 @@ func degenerate(q *ir.Query) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
+	if repeats(q.Where) || slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
 		return true
 	}
 	if q.Right == nil {
@@ -141,6 +141,17 @@ func degenerate(q *ir.Query) bool {
 	left := *q
 	left.Set, left.Right = "", nil
 	return degenerate(q.Right) || reflect.DeepEqual(&left, q.Right)
+}
+
+// repeats reports whether a condition stands twice.
+func repeats(conds []ir.Cond) bool {
+	for i, c := range conds {
+		c.Or = false
+		if slices.ContainsFunc(conds[:i], func(before ir.Cond) bool { before.Or = false; return reflect.DeepEqual(before, c) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // meaningless reports whether a query adds up what identifies rows, or counts that there

@@ -67,6 +67,9 @@ func TestUnread(t *testing.T) {
 		{"how many clients do we have", "select count * from customers", "clients"}, // it only resembles customers
 		{"how many orders usually come in monthly", "select count * from orders group month orders.ordered_at", ""},
 		{"cities that bring at least 3 orders", "select customers.city from orders group customers.city having count * >= k3", ""},
+		{"how many delivered orders are unopened", "select count * from orders where orders.status = 'Delivered'", "unopened"},
+		{"how many delivered orders are unopened", "select count * from orders where orders.status != 'Delivered'", ""},
+		{"orders with an amount above 80 %", "select orders.order_id where orders.amount > '80'", ""},
 		{"the busiest channel", "select orders.channel group orders.channel order count * desc limit k1", ""},
 		{"how many customers take the magazine", "select count * from customers where customers.newsletter = true", "magazine"}, // a flag stands for its own word
 		{"total amount of orders of vegetarian customers", "select sum orders.amount", "vegetarian customers"},
@@ -127,6 +130,7 @@ func TestContradictions(t *testing.T) {
 		"select count * from customers where customers.city = 'Hamburg' and customers.city = 'Berlin'": 0,
 		"select count * from customers where customers.city = 'Hamburg' or customers.city = 'Berlin'":  1,
 		"select count * from orders where orders.ordered_at = '2024' and orders.ordered_at = '2025'":   0,
+		"select count * from customers where customers.city = 'Berlin' or customers.city = 'Berlin'":   0,
 		"select sum orders.customer_id":                                    0,
 		"select count distinct customers.newsletter":                       0,
 		"select customers.name order avg order_items.order_id desc":        0,
