@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,21 +52,22 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
-	counts := len(tokens) <= plainCount && keywords["count"]
+	// Suppliers are not customers, and diabetics not smokers.
+	strict := len(tokens) <= plainCount && keywords["count"] && len(q.Catalog.Tables) > 1 || q.unnamedFlag(tokens)
 	for i, t := range words {
 		if q.silent(t) || periodDone(t.Lower, keywords) {
 			continue
 		}
 		asks := asksFor(t.Lower)
 		how := q.read(i, used, left, keywords)
+		if strict && (how == readSimilar || how == readWeakly) {
+			how = notRead
+		}
 		switch {
 		case how == notRead && fillers[t.Lower]:
 			continue
 		case how == notRead && superlative(t.Lower, keywords):
 			how = readWeakly
-		}
-		if how == readSimilar && counts && len(q.Catalog.Tables) > 1 {
-			how = notRead // suppliers are not customers
 		}
 		switch {
 		case how == read, asks != "" && met(asks, keywords):
@@ -156,7 +158,7 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 		case item >= first && bits&naming != 0 && in.Values[item-first].How == link.NumberText && keywords["k"+in.Values[item-first].Text]:
 			return read // small numbers are words of the language too
 		case used[item] && q.flag(item):
-			similar = similar || bits&(1<<link.Prefix) != 0 // diabetics are not smokers
+			similar = similar || bits&(1<<link.Prefix) != 0
 		case used[item]:
 			similar = similar || bits&resembling != 0
 			weakly = weakly || bits&hinted != 0
@@ -179,6 +181,13 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 		return readWeakly
 	}
 	return notRead
+}
+
+// unnamedFlag reports whether a query tests a flag that no word names.
+func (q *Question) unnamedFlag(tokens []ir.Token) bool {
+	return slices.ContainsFunc(tokens, func(t ir.Token) bool {
+		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].YesNo() && !q.named(t.N, tokens)
+	})
 }
 
 // flag reports whether an item is a column that says yes or no: its word stands for

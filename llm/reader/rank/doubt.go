@@ -54,8 +54,12 @@ func shownColumns(q *ir.Query) map[int]bool {
 // named reports whether a word has to do with a column, or a value of a query is in it.
 func (q *Question) named(column int, tokens []ir.Token) bool {
 	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
+	by := uint64(naming | resembling | hinted)
+	if q.Catalog.Columns[column].YesNo() {
+		by = naming | 1<<link.Prefix
+	}
 	for word := range q.Input.Question {
-		if item >= 0 && q.Input.Relations[word*n+item]&(naming|resembling|hinted) != 0 {
+		if item >= 0 && q.Input.Relations[word*n+item]&by != 0 {
 			return true
 		}
 	}

@@ -72,6 +72,7 @@ func TestUnread(t *testing.T) {
 		{"orders with an amount above 80 %", "select orders.order_id where orders.amount > '80'", ""},
 		{"the busiest channel", "select orders.channel group orders.channel order count * desc limit k1", ""},
 		{"how many customers take the magazine", "select count * from customers where customers.newsletter = true", "magazine"}, // a flag stands for its own word
+		{"how many clients are there", "select count * from customers where customers.newsletter = true", "clients"},
 		{"total amount of orders of vegetarian customers", "select sum orders.amount", "vegetarian customers"},
 	} {
 		q := ask(test.question)
