@@ -49,7 +49,8 @@ order  = order sort sorts |
 sorts  = sort sorts |
 sort   = expr dir
 dir    = asc | desc
-limit  = limit most each |
+limit  = limit most nth each |
+nth    = nth most |
 most   = lim | small
 each   = each key |
 `

@@ -56,6 +56,11 @@ func TestSQL(t *testing.T) {
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
 			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
+		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k2 each @orders.channel",
+			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 nth k3 each @orders.channel",
+			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") BETWEEN 3 AND 4`},
 	} {
 		tokens, err := ir.ParseText(expand(test.query))
 		if err != nil {
@@ -100,7 +105,7 @@ func TestMeaningless(t *testing.T) {
 	cat := catalogtest.Shop()
 	for _, query := range []string{
 		"select sum @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
-		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city",
+		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city", "select @customers.name limit k1 nth k2",
 	} {
 		tokens, err := ir.ParseText(expand(query))
 		if err != nil {

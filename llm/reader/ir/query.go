@@ -13,9 +13,10 @@ type Query struct {
 	Group  []Expr
 	Having []Cond
 	Order  []Sort
-	// Limit is the most rows, 0 for all; Each is what it holds for one by one.
-	Limit int
-	Each  *Expr
+	// Limit is the most rows, 0 for all; Nth is the number of the first of them, from 1,
+	// 0 like 1; Each is what both hold for one by one.
+	Limit, Nth int
+	Each       *Expr
 	// Set is "union", "intersect" or "except", and Right what follows it; "" for none.
 	Set   string
 	Right *Query
@@ -170,6 +171,9 @@ func (p *parser) query() *Query {
 	}
 	if p.take("limit") {
 		q.Limit = p.limit()
+		if p.take("nth") {
+			q.Nth = p.limit()
+		}
 		if p.take("each") {
 			key := p.key()
 			q.Each = &key

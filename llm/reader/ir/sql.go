@@ -158,16 +158,19 @@ func (p *printer) selection(q *Query) string {
 	if len(q.Having) > 0 {
 		b.WriteString(" HAVING " + p.conds(q.Having))
 	}
+	if order == "" && (q.Each != nil || q.Nth > 1) {
+		return p.fail("no order for rows that are chosen by their number")
+	}
 	if q.Each != nil && q.Limit > 0 {
-		if order == "" {
-			return p.fail("no order for the rows of each")
-		}
-		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s) <= %d", p.expr(*q.Each, false), order, q.Limit)
+		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, numbers(q))
 		return b.String()
 	}
 	b.WriteString(order)
 	if q.Limit > 0 {
 		fmt.Fprintf(&b, " LIMIT %d", q.Limit)
+	}
+	if q.Nth > 1 {
+		fmt.Fprintf(&b, " OFFSET %d", q.Nth-1)
 	}
 	return b.String()
 }
@@ -306,88 +309,4 @@ func (p *printer) items(q *Query) []string {
 		all = append(all, text)
 	}
 	return all
-}
-
-// groupKeys prints what rows are grouped by: what the query says, and whatever else
-// it shows beside an aggregate.
-func (p *printer) groupKeys(q *Query) []string {
-	var keys []string
-	add := func(e Expr) {
-		if text := p.expr(e, false); !slices.Contains(keys, text) {
-			keys = append(keys, text)
-		}
-	}
-	for _, e := range q.Group {
-		add(e)
-	}
-	if len(q.Group) == 0 && !aggregated(q) {
-		return nil
-	}
-	for _, e := range q.Items {
-		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" {
-			add(e)
-		}
-	}
-	if len(keys) > 0 {
-		for _, s := range q.Order {
-			if !isAggregate(s.By) && s.By.Kind != "rowid" {
-				add(s.By)
-			}
-		}
-	}
-	return keys
-}
-
-// isAggregate reports whether an expression stands for many rows.
-func isAggregate(e Expr) bool {
-	switch e.Kind {
-	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
-		return true
-	}
-	return false
-}
-
-// aggregated reports whether a query has aggregates.
-func aggregated(q *Query) bool {
-	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
-		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
-}
-
-// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
-// first every time.
-func (p *printer) tieBreakers(q *Query) []string {
-	var keys []string
-	for _, e := range q.Items {
-		sorted := slices.ContainsFunc(q.Order, func(s Sort) bool { return s.By.Kind == "rowid" || s.By.Kind == e.Kind && s.By.Column == e.Column })
-		if (e.Kind == "column" && e.Op == "" || e.Kind == "part") && !sorted {
-			keys = append(keys, p.expr(e, false))
-		}
-	}
-	return keys
-}
-
-func (p *printer) order(q *Query) string {
-	var keys []string
-	for _, s := range q.Order {
-		key := p.expr(s.By, true)
-		if s.Desc {
-			key += " DESC"
-		}
-		// NULL wins nothing.
-		keys = append(keys, key+" NULLS LAST")
-	}
-	if len(keys) > 0 && q.Limit > 0 {
-		keys = append(keys, p.tieBreakers(q)...)
-	}
-	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
-		for _, e := range q.Group {
-			if e.Kind == "part" {
-				keys = append(keys, p.expr(e, false))
-			}
-		}
-	}
-	if len(keys) == 0 {
-		return ""
-	}
-	return " ORDER BY " + strings.Join(keys, ", ")
 }

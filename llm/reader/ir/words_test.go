@@ -110,6 +110,9 @@ func TestWords(t *testing.T) {
 		{"select @products.title order @products.category asc @products.price desc", "title of products, sorted by category, A to Z, then by price, highest first"},
 		{"select @products.title order rowid desc limit k3", "title of products, sorted from the end of the table, the first 3"},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel", "channel and order id of orders, sorted by amount, highest first, the first 2 for each channel"},
+		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", "name of customers, sorted by signed up on, earliest first, only the second"},
+		{"select @customers.name order @customers.signed_up_on asc limit k3 nth k10", "name of customers, sorted by signed up on, earliest first, the tenth to the 12th"},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k3 each @orders.channel", "channel and order id of orders, sorted by amount, highest first, only the third for each channel"},
 		// Links.
 		{"select count * from #orders #products on @orders.customer_id", "number of orders, only those linked to products by customer id"},
 		{"select @customers.name @orders.amount on @orders.customer_id", "name of customers and amount of orders, linked by customer id of orders"},

@@ -23,6 +23,7 @@ func TestRead(t *testing.T) {
 		"SELECT name FROM customers INTERSECT SELECT title FROM products":                                                                           "select c1 intersect select c18",
 		"SELECT sum(quantity * unit_price) FROM order_items":                                                                                        "select sum c9 times c10",
 		"SELECT name FROM customers WHERE name ILIKE '%moss%'":                                                                                      "select c1 where c1 like v:moss",
+		"SELECT title FROM products ORDER BY price DESC LIMIT 3 OFFSET 2":                                                                           "select c18 order c20 desc limit v:3 nth v:3",
 		"SELECT status FROM orders WHERE amount > (SELECT avg(amount) FROM orders)":                                                                 "select c14 where c15 > ( select avg c15 )",
 	} {
 		q, err := Read(sql, cat)

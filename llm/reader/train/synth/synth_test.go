@@ -43,7 +43,7 @@ func TestMadeQuestions(t *testing.T) {
 			printed++
 		}
 	}
-	if printed*10 < len(all)*8 || follow < 50 {
+	if printed*10 < len(all)*8 || follow < 40 {
 		t.Errorf("of %d questions %d print, and %d go on from others", len(all), printed, follow)
 	}
 	again := synth.New(cat, 1500, 1)

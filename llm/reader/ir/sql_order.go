@@ -1,0 +1,102 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// numbers prints which of numbered rows a query wants.
+func numbers(q *Query) string {
+	switch {
+	case q.Nth <= 1:
+		return fmt.Sprintf(" <= %d", q.Limit)
+	case q.Limit == 1:
+		return fmt.Sprintf(" = %d", q.Nth)
+	}
+	return fmt.Sprintf(" BETWEEN %d AND %d", q.Nth, q.Nth+q.Limit-1)
+}
+
+// groupKeys prints what rows are grouped by: what the query says, and whatever else
+// it shows beside an aggregate.
+func (p *printer) groupKeys(q *Query) []string {
+	var keys []string
+	add := func(e Expr) {
+		if text := p.expr(e, false); !slices.Contains(keys, text) {
+			keys = append(keys, text)
+		}
+	}
+	for _, e := range q.Group {
+		add(e)
+	}
+	if len(q.Group) == 0 && !aggregated(q) {
+		return nil
+	}
+	for _, e := range q.Items {
+		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" {
+			add(e)
+		}
+	}
+	if len(keys) > 0 {
+		for _, s := range q.Order {
+			if !isAggregate(s.By) && s.By.Kind != "rowid" {
+				add(s.By)
+			}
+		}
+	}
+	return keys
+}
+
+// isAggregate reports whether an expression stands for many rows.
+func isAggregate(e Expr) bool {
+	switch e.Kind {
+	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
+		return true
+	}
+	return false
+}
+
+// aggregated reports whether a query has aggregates.
+func aggregated(q *Query) bool {
+	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
+		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
+}
+
+// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
+// first every time.
+func (p *printer) tieBreakers(q *Query) []string {
+	var keys []string
+	for _, e := range q.Items {
+		sorted := slices.ContainsFunc(q.Order, func(s Sort) bool { return s.By.Kind == "rowid" || s.By.Kind == e.Kind && s.By.Column == e.Column })
+		if (e.Kind == "column" && e.Op == "" || e.Kind == "part") && !sorted {
+			keys = append(keys, p.expr(e, false))
+		}
+	}
+	return keys
+}
+
+func (p *printer) order(q *Query) string {
+	var keys []string
+	for _, s := range q.Order {
+		key := p.expr(s.By, true)
+		if s.Desc {
+			key += " DESC"
+		}
+		// NULL wins nothing.
+		keys = append(keys, key+" NULLS LAST")
+	}
+	if len(keys) > 0 && q.Limit > 0 {
+		keys = append(keys, p.tieBreakers(q)...)
+	}
+	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
+		for _, e := range q.Group {
+			if e.Kind == "part" {
+				keys = append(keys, p.expr(e, false))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return " ORDER BY " + strings.Join(keys, ", ")
+}
