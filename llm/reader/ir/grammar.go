@@ -21,7 +21,7 @@ expr   = col arith | agg outer | part date | days date date | age date | rowid
        | pct cond | pctof agg cond | share agg | two agg cond vs cond
 part   = year | quarter | month | week | day | monthof | weekday | hour | decade
 two    = ratio | diff | growth
-agg    = count counted | sum amount | avg amount | min some | max some
+agg    = count counted | sum amount | avg amount | median amount | min some | max some
 counted = * | distinct col | col
 amount = num arith | days date date | age date
 some   = col arith | days date date | age date

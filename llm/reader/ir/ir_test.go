@@ -56,6 +56,8 @@ func TestSQL(t *testing.T) {
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
 			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
+		{"select @orders.channel median @orders.amount group @orders.channel", `SELECT "channel", median("amount") AS "median_amount" FROM "orders" GROUP BY "channel"`},
+		{"select median @products.price", `SELECT median(TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)) AS "median_price" FROM "products"`},
 		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k2 each @orders.channel",
 			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
@@ -104,7 +106,7 @@ func TestMeaningless(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	for _, query := range []string{
-		"select sum @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
+		"select sum @customers.name", "select median @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
 		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city", "select @customers.name limit k1 nth k2",
 	} {
 		tokens, err := ir.ParseText(expand(query))

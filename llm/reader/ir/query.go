@@ -189,7 +189,7 @@ func (p *parser) query() *Query {
 
 var exprStarts = func() map[string]bool {
 	all := map[string]bool{}
-	for _, w := range []string{"*", "count", "sum", "avg", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
+	for _, w := range []string{"*", "count", "sum", "avg", "median", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
 		"weekday", "hour", "decade", "days", "age", "rowid", "pct", "pctof", "share", "ratio", "diff", "growth"} {
 		all[w] = true
 	}
@@ -239,7 +239,7 @@ func (p *parser) expr() Expr {
 		p.next()
 		e.Kind, e.Conds = w, []Cond{first, p.cond()}
 		return e
-	case "count", "sum", "avg", "min", "max":
+	case "count", "sum", "avg", "median", "min", "max":
 		p.at--
 		return p.aggs()
 	default:

@@ -46,6 +46,7 @@ func TestWords(t *testing.T) {
 		{"select count distinct @customers.city", "number of different cities of customers"},
 		{"select count @orders.status", "number of orders with a known status"},
 		{"select count @orders.order_id", "number of orders"},
+		{"select median @orders.amount where @orders.channel = v0", "median amount of orders, only those with channel “web”"},
 		{"select min @orders.amount max @orders.amount", "lowest amount and highest amount of orders"},
 		{"select min @orders.ordered_at max @customers.name", "earliest ordered at of orders and alphabetically last name of customers"},
 		{"select sum @order_items.quantity times @order_items.unit_price", "total quantity times unit price of order items"},

@@ -48,7 +48,7 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		case asked && !done:
 			c.unmet++
 			c.negation = c.negation || o.name == "negation"
-		case done && !asked && (o.name == "average" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
+		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
 			c.unasked++
 		case done && !asked && o.name == "nth" && !namesPlace(q.Tokens):
 			c.unmet++ // the first is asked for

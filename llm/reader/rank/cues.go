@@ -21,6 +21,7 @@ type operation struct {
 // operations are what questions ask for in words.
 var operations = []operation{
 	op("average", "average averages averaged avg mean typical typically", "avg"),
+	op("median", "median medians", "median"),
 	op("share", "percent percentage percentages % share shares proportion fraction pct", "pct pctof share / over ratio growth"),
 	op("negation", "not never without no none nobody neither nor except excluding excludes exclude lacking lack lacks missing isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't won't can't un unpaid",
 		"!= notin notlike isnull except false k0 < <= pct pctof"),

@@ -62,6 +62,8 @@ func TestUnread(t *testing.T) {
 		{"how many customers are from Hamburg", "select count * from customers where customers.city = 'Hamburg'", ""},
 		{"average amount of orders by channel", "select orders.channel sum orders.amount group orders.channel", "average"},
 		{"average amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", ""},
+		{"median amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", "median"},
+		{"median amount of orders by channel", "select orders.channel median orders.amount group orders.channel", ""},
 		{"orders that were not paid by card", "select count * from orders", "not paid card"},
 		{"top 3 customers by city", "select customers.name order customers.city desc limit k3", ""},
 		{"customer with the second latest order", "select customers.name order orders.ordered_at desc limit k1 nth k2", ""},
