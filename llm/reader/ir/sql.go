@@ -21,8 +21,11 @@ func Literal(text string) string {
 // SQL prints a query as DuckDB's SQL. A condition on the many side of a link is a
 // semijoin, and no aggregate counts a row twice. Queries that mean nothing, such as
 // a sum of texts, are errors.
+//
+// Where the first rows by a measure are wanted and the measure is not shown, it comes
+// last under an internal name, which starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	p := &printer{cat: cat, now: now}
+	p := &printer{cat: cat, now: now, outermost: q.Set == ""}
 	text := p.query(q)
 	if p.err != nil {
 		return "", p.err
@@ -86,6 +89,8 @@ type printer struct {
 	counted int
 	// measured says that what is selected is compared with: see expr.
 	measured bool
+	// outermost says that the rows are the result.
+	outermost bool
 	// inSet says that rows are added to, or taken from, those of another query.
 	inSet bool
 }
@@ -143,6 +148,9 @@ func (p *printer) selection(q *Query) string {
 	}
 	// What is selected and sorted by decides whether rows must be numbered.
 	items, order := p.items(q), p.order(q)
+	if measure := p.sortMeasure(q); measure != "" {
+		items = append(items, measure)
+	}
 	if source == "" {
 		source = p.from() + where
 	}

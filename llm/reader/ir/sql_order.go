@@ -1,7 +1,9 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -15,6 +17,29 @@ func numbers(q *Query) string {
 		return fmt.Sprintf(" = %d", q.Nth)
 	}
 	return fmt.Sprintf(" BETWEEN %d AND %d", q.Nth, q.Nth+q.Limit-1)
+}
+
+// sortMeasure prints the measure by which the first rows are chosen, where they do not
+// show it; "" for none.
+func (p *printer) sortMeasure(q *Query) string {
+	if !p.outermost || q.Distinct || q.Limit == 0 || len(q.Order) == 0 {
+		return ""
+	}
+	by := q.Order[0].By
+	if class := p.classOf(by, true); by.Kind == "rowid" || class != number && class != date ||
+		slices.ContainsFunc(q.Items, func(e Expr) bool { return e.Kind == "*" || reflect.DeepEqual(e, by) }) {
+		return ""
+	}
+	return p.expr(by, true) + " AS " + Ident(internalName(p.label(by)))
+}
+
+// internalName makes a name internal. Two of these mean something else in results.
+func internalName(name string) string {
+	name = "__" + cmp.Or(name, "measure")
+	if name == "__score" || name == "__metadata" {
+		name += "_"
+	}
+	return name
 }
 
 // groupKeys prints what rows are grouped by: what the query says, and whatever else
