@@ -91,8 +91,6 @@ type printer struct {
 	measured bool
 	// outermost says that the rows are the result.
 	outermost bool
-	// inSet says that rows are added to, or taken from, those of another query.
-	inSet bool
 }
 
 func (p *printer) fail(format string, args ...any) string {
@@ -123,7 +121,7 @@ func (p *printer) query(q *Query) string {
 	if len(q.Order) > 0 || q.Limit > 0 {
 		text = "(" + text + ")"
 	}
-	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured, inSet: true}, q.Right)
+	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
 }
 
 // selection prints a SELECT.
@@ -160,8 +158,8 @@ func (p *printer) selection(q *Query) string {
 		b.WriteString("DISTINCT ")
 	}
 	b.WriteString(strings.Join(items, ", ") + " FROM " + source)
-	if keys := p.groupKeys(q); len(keys) > 0 {
-		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
+	for i, e := range groupKeys(q) {
+		b.WriteString([]string{" GROUP BY ", ", "}[min(i, 1)] + p.expr(e, false))
 	}
 	if len(q.Having) > 0 {
 		b.WriteString(" HAVING " + p.conds(q.Having))

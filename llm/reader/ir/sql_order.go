@@ -42,31 +42,24 @@ func internalName(name string) string {
 	return name
 }
 
-// groupKeys prints what rows are grouped by: what the query says, and whatever else
-// it shows beside an aggregate.
-func (p *printer) groupKeys(q *Query) []string {
-	var keys []string
-	add := func(e Expr) {
-		if text := p.expr(e, false); !slices.Contains(keys, text) {
-			keys = append(keys, text)
-		}
-	}
-	for _, e := range q.Group {
-		add(e)
-	}
+// groupKeys gives what rows are grouped by: what the query says, and whatever else it
+// shows and sorts by beside an aggregate.
+func groupKeys(q *Query) []Expr {
 	if len(q.Group) == 0 && !aggregated(q) {
 		return nil
 	}
-	for _, e := range q.Items {
-		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" {
-			add(e)
+	var keys []Expr
+	add := func(e Expr) {
+		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.ContainsFunc(keys, func(k Expr) bool { return reflect.DeepEqual(k, e) }) {
+			keys = append(keys, e)
 		}
 	}
-	if len(keys) > 0 {
-		for _, s := range q.Order {
-			if !isAggregate(s.By) && s.By.Kind != "rowid" {
-				add(s.By)
-			}
+	for _, e := range slices.Concat(q.Group, q.Items) {
+		add(e)
+	}
+	for _, s := range q.Order {
+		if len(keys) > 0 {
+			add(s.By)
 		}
 	}
 	return keys
@@ -113,15 +106,22 @@ func (p *printer) order(q *Query) string {
 	if len(keys) > 0 && q.Limit > 0 {
 		keys = append(keys, p.tieBreakers(q)...)
 	}
-	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
-		for _, e := range q.Group {
-			if e.Kind == "part" {
-				keys = append(keys, p.expr(e, false))
-			}
+	if len(keys) == 0 && p.outermost && q.Each == nil && q.Nth <= 1 {
+		for _, e := range groupKeys(q) {
+			keys = append(keys, p.keyOrder(e))
 		}
 	}
 	if len(keys) == 0 {
 		return ""
 	}
 	return " ORDER BY " + strings.Join(keys, ", ")
+}
+
+// keyOrder prints by what groups are sorted where the query does not say it: by the key,
+// and months and weekdays as in the calendar.
+func (p *printer) keyOrder(e Expr) string {
+	if e.Kind == "part" && (e.Func == "monthof" || e.Func == "weekday") {
+		return "min(" + p.partNumber(e) + ")"
+	}
+	return p.expr(e, false)
 }
