@@ -83,13 +83,15 @@ const (
 	BoolValue
 	// TodayValue is the day of asking.
 	TodayValue
+	// QuarterValue is a quarter of any year.
+	QuarterValue
 )
 
 // Value is something that a question names, to compare with.
 type Value struct {
 	Kind ValueKind
-	// Text is as the question has it; the digits of a number; the number of a month
-	// or weekday, from 1.
+	// Text is as the question has it; the digits of a number; the number of a month,
+	// weekday or quarter, from 1.
 	Text string
 	// Cells are the texts of cells that it stands for, by column.
 	Cells map[int][]string

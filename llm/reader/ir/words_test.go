@@ -28,6 +28,7 @@ func wordValues() []ir.Value {
 		{Kind: ir.PeriodValue, Text: "May", From: "2025-05-01", To: "2025-06-01"},
 		{Kind: ir.PeriodValue, Text: "the twenties", From: "2020-01-01", To: "2030-01-01"},
 		{Text: "store", Exact: true},
+		{Kind: ir.QuarterValue, Text: "4"},
 	}
 }
 
@@ -93,6 +94,7 @@ func TestWords(t *testing.T) {
 		{"select count * from #orders where @orders.ordered_at = v11 and @orders.ordered_at < today", "number of orders, in the 2020s, before today"},
 		{"select count * from #orders where @customers.signed_up_on = v1", "number of orders, only those with signed up on in 2024"},
 		{"select count * from #orders where monthof @orders.ordered_at = v4 and weekday @orders.ordered_at != v8", "number of orders, only those with calendar month March and weekday not Sunday"},
+		{"select count * from #orders where quarter @orders.ordered_at = v13", "number of orders, only those with quarter 4"},
 		{"select @orders.amount where days @customers.signed_up_on @orders.ordered_at > k7", "amount of orders, only those with days from signed up on to ordered at above 7"},
 		// Queries within queries.
 		{"select @customers.name where @customers.customer_id notin ( select @orders.customer_id )", "name of customers, only those without orders"},

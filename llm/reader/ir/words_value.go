@@ -91,7 +91,7 @@ func (s *speaker) constant(c Cond, v Value) string {
 			return time.Weekday(n % 7).String()
 		}
 	}
-	if v.Kind == NumberValue {
+	if v.Kind == NumberValue || v.Kind == QuarterValue {
 		return v.Text
 	}
 	return quote(v.Text)

@@ -50,8 +50,9 @@ func TestPeriods(t *testing.T) {
 		"March 5, 2024": "2024-03-05 2024-03-06", "5th of March 2024": "2024-03-05 2024-03-06", "Q2 2024": "2024-04-01 2024-07-01", "2024 Q4": "2024-10-01 2025-01-01",
 		"second quarter of 2024": "2024-04-01 2024-07-01", "1990s": "1990-01-01 2000-01-01", "today": "2025-06-15 2025-06-16", "yesterday": "2025-06-14 2025-06-15",
 		"this week": "2025-06-09 2025-06-16", "last week": "2025-06-02 2025-06-09", "last month": "2025-05-01 2025-06-01", "this quarter": "2025-04-01 2025-07-01",
-		"last quarter": "2025-01-01 2025-04-01", "last year": "2024-01-01 2025-01-01", "past 30 days": "2025-05-16 2025-06-16", "last three months": "2025-03-15 2025-06-16",
-		"next 7 days": "2025-06-15 2025-06-23", "year to date": "2025-01-01 2025-06-16",
+		"last quarter": "2025-01-01 2025-04-01", "last year": "2024-01-01 2025-01-01", "past 30 days": "2025-05-17 2025-06-16", "last three months": "2025-03-16 2025-06-16",
+		"last 7 days": "2025-06-09 2025-06-16", "last 2 weeks": "2025-06-02 2025-06-16",
+		"next 7 days": "2025-06-15 2025-06-22", "year to date": "2025-01-01 2025-06-16",
 	} {
 		from, to, ok := link.PeriodOf(link.Tokenize(text), now)
 		if got := from + " " + to; !ok || got != want {
@@ -108,6 +109,39 @@ func TestValues(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\n got %q\nwant %q", question, got, want)
+		}
+	}
+}
+
+// TestQuarters finds quarters of any year, which are no months.
+func TestQuarters(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for question, want := range map[string]string{"orders in Q4": "4", "orders in the fourth quarter": "4", "orders in quarter 2": "2", "orders last quarter": "", "orders in Q5": ""} {
+		got := ""
+		for _, v := range link.Values(link.Tokenize(question), cat, now) {
+			if v.Kind != ir.QuarterValue {
+				continue
+			}
+			got = v.Text
+			for query, fits := range map[string]bool{
+				"select count * where quarter": true, "select count * where monthof": false, "select count * where month": false, "select count * where": false,
+			} {
+				tokens, err := ir.ParseText(query)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := ir.Start()
+				for _, token := range append(tokens, ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "orders", "ordered_at")}, ir.Key("=")) {
+					s, _ = s.Next(token)
+				}
+				if s.Fits(s.Allowed(), ir.Token{Class: ir.ValueRef}, cat, v.Value) != fits {
+					t.Errorf("%s … = %s fits: %v", query, question, !fits)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q has quarter %q, want %q", question, got, want)
 		}
 	}
 }

@@ -208,8 +208,8 @@ func (f *finder) periods(now time.Time) {
 		}
 	}
 	for i := range f.tokens {
-		if v, ok := datePart(f.tokens, i); ok {
-			f.add(v, i, i+1, DatePart)
+		if v, end := datePart(f.tokens, i); end > 0 {
+			f.add(v, i, end, DatePart)
 		}
 	}
 }

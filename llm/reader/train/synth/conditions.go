@@ -283,6 +283,9 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 		said := m.say(map[string]string{"q": strconv.Itoa(q), "y": year}, "Q{q} {y}", "q{q} {y}", "{y} Q{q}", "Q{q} of {y}", "the "+[]string{"first", "second", "third", "fourth"}[q-1]+" quarter of {y}")
 		return condition{lead + pick(m, []string{"in ", "for ", "during "}) + said, []ir.Cond{cond(columnExpr(i), "=", period(fmt.Sprintf("%s-Q%d", year, q)))}}, true
 	case 5:
+		if m.chance(0.4) {
+			return m.inQuarter(i, (n-1)/3+1), true
+		}
 		return condition{pick(m, []string{"in ", "every ", "during ", "in the month of "}) + monthNames[n-1], []ir.Cond{cond(ir.Expr{Kind: "part", Func: "monthof", Column: i, Other: -1}, "=", number(strconv.Itoa(n)))}}, true
 	case 6:
 		day := m.rng.IntN(28) + 1
@@ -301,6 +304,13 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 		p := pick(m, relativePeriods)
 		return condition{pick(m, []string{"", "", "in the ", "from ", "during the ", "over the "}) + p, []ir.Cond{cond(columnExpr(i), "=", period(p))}}, true
 	}
+}
+
+// inQuarter is a quarter of any year.
+func (m *maker) inQuarter(column, n int) condition {
+	words := m.say(map[string]string{"n": strconv.Itoa(n), "k": []string{"first", "second", "third", "fourth"}[n-1]},
+		"in Q{n}", "in q{n}", "for Q{n}", "during Q{n}", "in the {k} quarter", "in every {k} quarter", "in quarter {n}", "in Q{n} of any year", "in the {k} quarter of the year", "for the {k} quarter")
+	return condition{words, []ir.Cond{cond(ir.Expr{Kind: "part", Func: "quarter", Column: column, Other: -1}, "=", number(strconv.Itoa(n)))}}
 }
 
 // flag is a column that says yes or no.
