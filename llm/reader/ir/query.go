@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/llm/reader/catalog"
+)
 
 // Query is a query as a tree. Columns and tables are numbers in a catalog.
 type Query struct {
@@ -99,6 +103,28 @@ type Value struct {
 	Exact bool
 	// From and To bound a period, as ISO dates.
 	From, To string
+	// Unit is that of a number, as in [catalog.Convert]; "" for none.
+	Unit string
+}
+
+// Number gives a number as it is compared with an expression: in the unit of this.
+func (v Value) Number(left Expr, cat *catalog.Catalog) string {
+	if v.Unit == "" || left.Op != "" || left.Outer != "" || left.Func == "count" || left.Kind == "part" {
+		return v.Text
+	}
+	unit := ""
+	switch {
+	case left.Kind == "days" || left.Inner == "days":
+		unit = "day"
+	case left.Kind == "age" || left.Inner == "age":
+		unit = "year"
+	case left.Column >= 0:
+		unit = cat.Columns[left.Column].Unit
+	}
+	if text, ok := catalog.Convert(v.Text, v.Unit, unit); ok {
+		return text
+	}
+	return v.Text
 }
 
 // parser turns tokens into a tree. The grammar has been checked before.

@@ -92,7 +92,7 @@ func (s *speaker) constant(c Cond, v Value) string {
 		}
 	}
 	if v.Kind == NumberValue || v.Kind == QuarterValue {
-		return v.Text
+		return v.Number(c.Left, s.cat)
 	}
 	return quote(v.Text)
 }

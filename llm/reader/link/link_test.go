@@ -146,6 +146,51 @@ func TestQuarters(t *testing.T) {
 	}
 }
 
+// TestUnits compares numbers in the unit of what they are compared with.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	column := func(name, kind string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: 9, Filled: 9}
+	}
+	cat := catalog.New([]*catalog.Profile{{Name: "films", Rows: 9, Columns: []catalog.ColumnProfile{
+		column("length_minutes", "BIGINT"), column("weight_kg", "DOUBLE"), column("gross_millions", "DOUBLE"), column("seats", "BIGINT"), column("made_on", "DATE"), column("shown_on", "DATE"),
+	}}}, nil)
+	for _, test := range []struct{ question, left, want string }{
+		{"films longer than 2 hours", "c0 > v0", `"length_minutes" > 120`},
+		{"films between 1 and 2 hours", "c0 between v0 v1", `"length_minutes" BETWEEN 60 AND 120`},
+		{"films over 90 minutes", "c0 > v0", `"length_minutes" > 90`},
+		{"films over 90min", "c0 > v0", `"length_minutes" > 90`},
+		{"films over 1.5h", "c0 > v0", `"length_minutes" > 90`},
+		{"reels over 500 g", "c1 > v0", `"weight_kg" > 0.5`},
+		{"gross above $1.2M", "c2 > v1", `"gross_millions" > 1.2`},
+		{"gross above 900k", "c2 > v0", `"gross_millions" > 0.9`},
+		{"gross above 900", "c2 > v0", `"gross_millions" > 900`},
+		{"more than 2 thousand seats", "c3 > v1", `"seats" > 2000`},
+		{"shown 2 weeks after they were made", "days c4 c5 > v0", `date_diff('day', "made_on", "shown_on") > 14`},
+		{"films with an average of more than 2 hours", "c0 > v0", `"length_minutes" > 120`},
+	} {
+		var values []ir.Value
+		for _, v := range link.Values(link.Tokenize(test.question), cat, now) {
+			values = append(values, v.Value)
+			if strings.Contains(test.question, "2 hours") && v.Text == "2" && v.End-v.Start != 2 {
+				t.Errorf("%s: the value has %d words", test.question, v.End-v.Start)
+			}
+		}
+		tokens, err := ir.ParseText("select count * from t0 where " + test.left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ir.Parse(tokens, values)
+		if err != nil {
+			t.Errorf("%s: %v", test.question, err)
+			continue
+		}
+		if sql, err := ir.SQL(q, cat, now); err != nil || !strings.HasSuffix(sql, "WHERE "+test.want) {
+			t.Errorf("%s: %s, %v", test.question, sql, err)
+		}
+	}
+}
+
 // TestInput looks at what the network is told of a question.
 func TestInput(t *testing.T) {
 	t.Parallel()

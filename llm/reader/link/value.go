@@ -68,11 +68,13 @@ type finder struct {
 	covered []int
 	// names has the stems of the words that tables and columns are called by.
 	names map[string]bool
+	// measured has the dimensions that some column is measured in.
+	measured map[string]bool
 }
 
 // Values finds the values that a question names, in the order of the question.
 func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []Found {
-	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems()}
+	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems(), measured: dimensions(cat)}
 	f.quoted()
 	f.wholeCells()
 	f.periods(now)
@@ -214,70 +216,6 @@ func (f *finder) periods(now time.Time) {
 	}
 }
 
-// numbers finds numbers in digits and words, and those with a scale: 3 million.
-func (f *finder) numbers() {
-	for i, t := range f.tokens {
-		n, ok := number(t.Lower)
-		if !ok {
-			continue
-		}
-		if f.negative(i) {
-			n = -n
-		}
-		text := strconv.FormatFloat(n, 'f', -1, 64)
-		if !f.inPeriod(i) {
-			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true}, i, i+1, NumberText)
-		}
-		if i+1 < len(f.tokens) {
-			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
-				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true}, i, i+2, NumberText)
-			}
-		}
-	}
-}
-
-// negative reports whether a number has a minus sign: one that belongs to no word
-// before it.
-func (f *finder) negative(i int) bool {
-	if i == 0 || f.tokens[i].Start != f.tokens[i-1].End || !isDigit(f.tokens[i].Text, 0) {
-		return false
-	}
-	sign := f.tokens[i-1].Text
-	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-2].End < f.tokens[i-1].Start)
-}
-
-// inPeriod reports whether a token is part of a period, which has the number too.
-func (f *finder) inPeriod(i int) bool {
-	return slices.ContainsFunc(f.found, func(x Found) bool { return x.How == Period && x.Start <= i && i < x.End })
-}
-
-// number reads digits, number words and forms such as 5th, 3k and 12,50.
-func number(s string) (float64, bool) {
-	if n, ok := numberWords[s]; ok {
-		return float64(n), true
-	}
-	if s == "" || s[0] < '0' || s[0] > '9' {
-		return 0, false
-	}
-	s = strings.ReplaceAll(s, " ", "")
-	if whole, fraction, ok := strings.Cut(s, ","); ok && len(fraction) != 3 && !strings.Contains(fraction, ",") && !strings.Contains(s, ".") {
-		s = whole + "." + fraction
-	}
-	s = strings.ReplaceAll(s, ",", "")
-	for suffix, scale := range scales {
-		if rest, ok := strings.CutSuffix(s, suffix); ok && len(suffix) <= 2 {
-			if n, err := strconv.ParseFloat(rest, 64); err == nil {
-				return n * scale, true
-			}
-		}
-	}
-	for _, suffix := range []string{"st", "nd", "rd", "th"} {
-		s = strings.TrimSuffix(s, suffix)
-	}
-	n, err := strconv.ParseFloat(s, 64)
-	return n, err == nil
-}
-
 func (f *finder) otherWords() {
 	for i, t := range f.tokens {
 		words := otherWords[t.Lower]
@@ -396,7 +334,7 @@ func (f *finder) result() []Found {
 	var all []Found
 	byText := map[string]int{}
 	for _, x := range f.found {
-		key := strings.ToLower(x.Text) + "\x00" + strconv.Itoa(int(x.Kind))
+		key := strings.ToLower(x.Text) + "\x00" + strconv.Itoa(int(x.Kind)) + x.Unit
 		n, seen := byText[key]
 		if !seen {
 			byText[key] = len(all)

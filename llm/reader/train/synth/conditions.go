@@ -235,10 +235,14 @@ func (m *maker) compare(t int, of string) (condition, bool) {
 		}
 		return condition{m.say(map[string]string{"w": w, "n": n}, "{w} than {n}", "that are {w} than {n}"), []ir.Cond{cond(columnExpr(i), op, number(n))}}, true
 	}
+	spoken := n
+	if other, words, ok := m.inUnit(i); ok && m.chance(0.5) {
+		n, spoken = other, words
+	}
 	c := pick(m, comparisons)
-	said := c[1] + " " + n
+	said := c[1] + " " + spoken
 	if c[1] == "or more" {
-		said = n + " or more"
+		said = spoken + " or more"
 	}
 	words := m.say(map[string]string{"o": of, "c": m.column(i), "w": said},
 		"with {o}{c} {w}", "whose {o}{c} is {w}", "where {o}{c} is {w}", "that have a {o}{c} {w}", "with {w} {c}", "having {w} {c}", "with a {c} of {w}", "where the {c} is {w}")

@@ -1,0 +1,140 @@
+package link
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+)
+
+// dimensions gives what the columns of a catalog are measured in. Days lie between dates.
+func dimensions(cat *catalog.Catalog) map[string]bool {
+	all := map[string]bool{}
+	for i := range cat.Columns {
+		switch c := &cat.Columns[i]; {
+		case c.Unit != "":
+			all[catalog.Dimension(c.Unit)] = true
+		case c.Kind == catalog.Date:
+			all["time"], all["calendar"] = true, true
+		}
+	}
+	return all
+}
+
+// known gives a unit, or "" where no column is measured in its dimension.
+func (f *finder) known(unit string) string {
+	if f.measured[catalog.Dimension(unit)] {
+		return unit
+	}
+	return ""
+}
+
+// unitAt gives the unit that stands at a token, hours or -hour, and where it ends; "" and
+// the token where there is none.
+func (f *finder) unitAt(i int) (unit string, end int) {
+	end = i + 1
+	if at(f.tokens, i) == "-" {
+		end++
+	}
+	if unit = f.known(catalog.Unit(at(f.tokens, end-1))); unit == "" {
+		return "", i
+	}
+	return unit, end
+}
+
+// unitOf gives the unit of the number at a token, 2 hours, 2 to 3 hours or 3k, and where
+// both end.
+func (f *finder) unitOf(i int) (unit string, end int) {
+	if unit, end = f.unitAt(i + 1); unit != "" {
+		return unit, end
+	}
+	if _, plain := number(strings.TrimRight(f.tokens[i].Lower, "kmbn")); plain && strings.ContainsAny(f.tokens[i].Lower, "kmb") && isDigit(f.tokens[i].Lower, 0) {
+		return f.known("one"), end
+	}
+	if w := at(f.tokens, i+1); w == "and" || w == "to" || w == "or" || w == "-" {
+		if _, ok := number(at(f.tokens, i+2)); ok {
+			unit, _ = f.unitAt(i + 3)
+		}
+	}
+	return unit, end
+}
+
+// withUnit finds a number that is written as one with its unit: 5kg.
+func (f *finder) withUnit(i int) {
+	text := f.tokens[i].Lower
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	unit := f.known(catalog.Unit(text[len(digits):]))
+	if n, ok := number(digits); ok && unit != "" && digits != text {
+		f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n, 'f', -1, 64), Exact: true, Unit: unit}, i, i+1, NumberText)
+	}
+}
+
+// numbers finds numbers in digits and words, and those with a scale: 3 million.
+func (f *finder) numbers() {
+	for i, t := range f.tokens {
+		n, ok := number(t.Lower)
+		if !ok {
+			f.withUnit(i)
+			continue
+		}
+		if f.negative(i) {
+			n = -n
+		}
+		text := strconv.FormatFloat(n, 'f', -1, 64)
+		if !f.inPeriod(i) {
+			unit, end := f.unitOf(i)
+			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true, Unit: unit}, i, end, NumberText)
+		}
+		if i+1 < len(f.tokens) {
+			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
+				unit, end := f.unitAt(i + 2)
+				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true, Unit: cmp.Or(unit, f.known("one"))}, i, end, NumberText)
+			}
+		}
+	}
+}
+
+// negative reports whether a number has a minus sign: one that belongs to no word
+// before it.
+func (f *finder) negative(i int) bool {
+	if i == 0 || f.tokens[i].Start != f.tokens[i-1].End || !isDigit(f.tokens[i].Text, 0) {
+		return false
+	}
+	sign := f.tokens[i-1].Text
+	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-2].End < f.tokens[i-1].Start)
+}
+
+// inPeriod reports whether a token is part of a period, which has the number too.
+func (f *finder) inPeriod(i int) bool {
+	return slices.ContainsFunc(f.found, func(x Found) bool { return x.How == Period && x.Start <= i && i < x.End })
+}
+
+// number reads digits, number words and forms such as 5th, 3k and 12,50.
+func number(s string) (float64, bool) {
+	if n, ok := numberWords[s]; ok {
+		return float64(n), true
+	}
+	if s == "" || s[0] < '0' || s[0] > '9' {
+		return 0, false
+	}
+	s = strings.ReplaceAll(s, " ", "")
+	if whole, fraction, ok := strings.Cut(s, ","); ok && len(fraction) != 3 && !strings.Contains(fraction, ",") && !strings.Contains(s, ".") {
+		s = whole + "." + fraction
+	}
+	s = strings.ReplaceAll(s, ",", "")
+	for suffix, scale := range scales {
+		if rest, ok := strings.CutSuffix(s, suffix); ok && len(suffix) <= 2 {
+			if n, err := strconv.ParseFloat(rest, 64); err == nil {
+				return n * scale, true
+			}
+		}
+	}
+	for _, suffix := range []string{"st", "nd", "rd", "th"} {
+		s = strings.TrimSuffix(s, suffix)
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return n, err == nil
+}
