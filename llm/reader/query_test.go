@@ -215,7 +215,7 @@ func TestAnotherDay(t *testing.T) {
 	task.Now = now.AddDate(0, 0, 1)
 	task.Earlier = []llm.Turn{{Question: first.Instruction, Queries: []string{q.SQL}}}
 	next, err := r.WriteQuery(t.Context(), task)
-	if err != nil || !strings.Contains(next.SQL, "2015-06-16") || !strings.Contains(next.SQL, "poodle") {
+	if err != nil || !strings.Contains(next.SQL, "2015-06-17") || !strings.Contains(next.SQL, "poodle") {
 		t.Errorf("after %s\n got %s, %v", q.SQL, next.SQL, err)
 	}
 }

@@ -63,7 +63,9 @@ func resultOf(rows llm.Rows) (rank.Result, bool, error) {
 			return rank.Result{}, false, fmt.Errorf("read a row: %w", err)
 		}
 		for _, name := range rows.Columns {
-			cells[i] = append(cells[i], row[name])
+			if !strings.HasPrefix(name, "__") {
+				cells[i] = append(cells[i], row[name])
+			}
 		}
 	}
 	return rank.ResultOf(cells), true, nil

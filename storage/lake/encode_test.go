@@ -76,6 +76,7 @@ func TestColumnsOfResults(t *testing.T) {
 		"SELECT 1 AS a, 2 AS a, 3 AS a":                  `{"a":1,"a_2":2,"a_3":3,"__metadata":{"score":1.0}}`,
 		"SELECT 1 AS a, 2 AS a, 3 AS a_2":                `{"a":1,"a_3":2,"a_2":3,"__metadata":{"score":1.0}}`,
 		"SELECT 1 AS __metadata, 2 AS b":                 `{"__metadata_2":1,"b":2,"__metadata":{"score":1.0}}`,
+		"SELECT 1 AS a, 2 AS \"__total amount\"":         `{"a":1,"__total amount":2,"__metadata":{"score":1.0}}`,
 		"SELECT 1 AS a, 0.25 AS __score":                 `{"a":1,"__metadata":{"score":0.25}}`,
 		"SELECT 1 AS a, 0.5::DOUBLE AS __score":          `{"a":1,"__metadata":{"score":0.5}}`,
 		"SELECT 7 AS __score, 1 AS a":                    `{"a":1,"__metadata":{"score":1.0}}`,

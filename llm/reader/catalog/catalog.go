@@ -73,6 +73,8 @@ type Column struct {
 	// Integers says that all numbers are whole, DecimalComma that texts write fractions
 	// with a comma: 12,50.
 	Integers, DecimalComma bool
+	// Unit is what its numbers are measured in, see [Convert]; "" where that is unknown.
+	Unit string
 	// Values are distinct ones, sorted; Complete says that they are all.
 	Values           []string
 	Complete         bool
@@ -115,6 +117,12 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 		c.Kind, c.Integers = kindOfValues(p.Values)
 		c.Native = c.Kind == Text
 		c.DecimalComma = c.Kind == Number && decimalComma(p.Values)
+	}
+	switch c.Kind {
+	case Number:
+		c.Unit = columnUnit(c.Words, c.Hints)
+	case Clock:
+		c.Unit = "second"
 	}
 	c.Unique = c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
 	return c

@@ -53,17 +53,25 @@ func answerStep(s llm.Step, n int) string {
 		return passagesAnswer(columns, rows, cite)
 	case len(rows) == 1 && len(columns) == 1 && rows[0][0] == "":
 		return "No " + columnName(columns[0]) + " is recorded for that. " + cite
+	}
+	measure, figures := measureOf(s.Rows)
+	switch {
 	case len(rows) == 1:
-		return sentence(columns, rows[0]) + " " + cite
+		return sentence(columns, rows[0]) + withMeasure(measure, figures) + ". " + cite
 	case len(columns) == 1 && len(rows) <= maxAnswerRows && !s.Rows.Truncated:
-		return listAnswer(columns[0], rows, cite)
+		return listAnswer(columns[0], rows, measure, figures, cite)
+	case measure != "":
+		columns = append(columns, measure)
+		for i := range rows {
+			rows[i] = append(rows[i], figures[i].text)
+		}
 	}
 	return tableAnswer(columns, rows, s.Rows.Truncated, cite)
 }
 
 func columnName(name string) string { return plainCell(catalog.Spoken(name)) }
 
-// sentence says one row in words.
+// sentence says one row in words, without the end.
 func sentence(columns []string, row []string) string {
 	var parts []string
 	for i, c := range columns[:min(len(columns), maxAnswerColumns)] {
@@ -73,24 +81,31 @@ func sentence(columns []string, row []string) string {
 		}
 		parts = append(parts, "the "+columnName(c)+" is "+value)
 	}
-	return "T" + enumerate(parts)[1:] + "."
+	return "T" + enumerate(parts)[1:]
 }
 
-// listAnswer says the values of one column.
-func listAnswer(column string, rows [][]string, cite string) string {
+// listAnswer says the values of one column, with the figures by which they were chosen.
+func listAnswer(column string, rows [][]string, measure string, figures []figure, cite string) string {
 	var list []string
-	missing := 0
-	for _, row := range rows {
+	missing, with := 0, ""
+	if measure != "" {
+		with = ", with the " + columnName(measure) + " of each"
+	}
+	for i, row := range rows {
 		if row[0] == "" {
 			missing++
 			continue
 		}
-		list = append(list, "**"+row[0]+"**")
+		text := "**" + row[0] + "**"
+		if measure != "" && figures[i].text != "" {
+			text += " (" + figures[i].text + ")"
+		}
+		list = append(list, text)
 	}
 	if missing > 0 {
 		list = append(list, fmt.Sprintf("%d not recorded", missing))
 	}
-	return fmt.Sprintf("There are %d %s: %s. %s", len(rows), catalog.Plural(columnName(column)), enumerate(list), cite)
+	return fmt.Sprintf("There are %d %s%s: %s. %s", len(rows), catalog.Plural(columnName(column)), with, enumerate(list), cite)
 }
 
 func tableAnswer(columns []string, rows [][]string, truncated bool, cite string) string {

@@ -1,6 +1,10 @@
 package ir
 
-import "parley/llm/reader/catalog"
+import (
+	"slices"
+
+	"parley/llm/reader/catalog"
+)
 
 // Fits reports whether a token that the grammar allows next has a fitting type: columns
 // of numbers and dates where such are wanted, and values that can be compared with the
@@ -18,7 +22,26 @@ func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 	if a.Limit {
 		return v.Kind == NumberValue && len(v.Text) < 5
 	}
-	return a.Value && comparable(cat, s.column, v)
+	return a.Value && s.names(cat, v) && comparable(cat, s.column, v)
+}
+
+var quarterWord, monthWord, monthOfWord, weekdayWord = W("quarter"), W("month"), W("monthof"), W("weekday")
+
+// names reports whether a month, weekday or quarter is compared with what has such.
+func (s State) names(cat *catalog.Catalog, v Value) bool {
+	switch {
+	case v.Kind == QuarterValue && s.part == End:
+		return s.column >= 0 && cat.Columns[s.column].Kind != catalog.Date && slices.Contains(cat.Columns[s.column].Words, "quarter")
+	case v.Kind == QuarterValue:
+		return s.part == quarterWord
+	case s.part == End:
+		return true
+	case v.Kind == MonthValue:
+		return s.part == monthWord || s.part == monthOfWord
+	case v.Kind == WeekdayValue:
+		return s.part == weekdayWord
+	}
+	return true
 }
 
 // comparable reports whether a value can be compared with a column.

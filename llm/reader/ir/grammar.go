@@ -21,7 +21,7 @@ expr   = col arith | agg outer | part date | days date date | age date | rowid
        | pct cond | pctof agg cond | share agg | two agg cond vs cond
 part   = year | quarter | month | week | day | monthof | weekday | hour | decade
 two    = ratio | diff | growth
-agg    = count counted | sum amount | avg amount | min some | max some
+agg    = count counted | sum amount | avg amount | median amount | min some | max some
 counted = * | distinct col | col
 amount = num arith | days date date | age date
 some   = col arith | days date date | age date
@@ -49,7 +49,8 @@ order  = order sort sorts |
 sorts  = sort sorts |
 sort   = expr dir
 dir    = asc | desc
-limit  = limit most each |
+limit  = limit most nth each |
+nth    = nth most |
 most   = lim | small
 each   = each key |
 `
@@ -214,9 +215,12 @@ func (g *grammar) allEmpty(p production) bool {
 type State struct {
 	// stack is what is still to come, the next last. It is never changed in place.
 	stack []symbol
-	// column is the one that a value would be compared with, -1 for none.
-	column int
-	done   bool
+	// column is the one that a value would be compared with, -1 for none; part is the
+	// period of it, End for none, and partOpen says that its column comes next.
+	column   int
+	part     Word
+	partOpen bool
+	done     bool
 }
 
 // Start is the state before the first token.
@@ -315,15 +319,28 @@ func (s State) Next(t Token) (State, bool) {
 }
 
 func (s State) after(t Token, stack []symbol) State {
-	next := State{stack: stack, column: s.column}
+	next := State{stack: stack, column: s.column, part: s.part}
 	switch {
 	case t.Class == ColumnRef:
 		next.column = t.N
+		if !s.partOpen {
+			next.part = End
+		}
+	case t.Class == Keyword && isPart[t.N]:
+		next.part, next.partOpen = Word(t.N), true
 	case t.Is("count") || t.Is("limit") || t.Is("select"):
-		next.column = -1
+		next.column, next.part = -1, End
 	}
 	return next
 }
+
+// isPart marks the periods of dates.
+var isPart = func() (all [128]bool) {
+	for _, w := range []string{"year", "quarter", "month", "week", "day", "monthof", "weekday", "hour", "decade"} {
+		all[W(w)] = true
+	}
+	return all
+}()
 
 // chosen gives the production of a nonterminal that begins with a token.
 func chosen(nonterminal symbol, t Token) (production, bool) {

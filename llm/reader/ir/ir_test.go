@@ -35,9 +35,9 @@ func TestSQL(t *testing.T) {
 		{"select sum @orders.amount where @customers.city = v3", `SELECT sum("orders"."amount") AS "total_amount" FROM "orders" JOIN "customers" ON "orders"."customer_id" = "customers"."customer_id" WHERE contains(lower(CAST("customers"."city" AS VARCHAR)), 'o''brien')`},
 		// No row is summed or counted twice.
 		{"select @products.category sum @orders.amount group @products.category",
-			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1"`},
+			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1" ORDER BY "category_1"`},
 		{"select @products.category count * from #orders group @products.category",
-			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category"`},
+			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category" ORDER BY "products"."category"`},
 		// Dates are compared with periods.
 		{"select count * from #orders where @orders.ordered_at = v1", `SELECT count(*) AS "count" FROM "orders" WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01')`},
 		{"select count * from #orders where @orders.ordered_at > v1", `SELECT count(*) AS "count" FROM "orders" WHERE "ordered_at" >= DATE '2025-01-01'`},
@@ -45,8 +45,10 @@ func TestSQL(t *testing.T) {
 		{"select count * from #orders where monthof @orders.ordered_at = v4", `SELECT count(*) AS "count" FROM "orders" WHERE month("ordered_at") = 3`},
 		{"select month @orders.ordered_at sum @orders.amount group month @orders.ordered_at",
 			`SELECT CAST(date_trunc('month', "ordered_at") AS DATE) AS "month", sum("amount") AS "total_amount" FROM "orders" GROUP BY CAST(date_trunc('month', "ordered_at") AS DATE) ORDER BY CAST(date_trunc('month', "ordered_at") AS DATE)`},
+		{"select weekday @orders.ordered_at count * from #orders group weekday @orders.ordered_at",
+			`SELECT dayname("ordered_at") AS "weekday", count(*) AS "count" FROM "orders" GROUP BY dayname("ordered_at") ORDER BY min(isodow("ordered_at"))`},
 		// Texts that read as numbers are compared as such, and NULL wins nothing.
-		{"select @products.title order @products.price desc limit k1", `SELECT "title" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST, "title" LIMIT 1`},
+		{"select @products.title order @products.price desc limit k1", `SELECT "title", TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) AS "__price" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST, "title" LIMIT 1`},
 		// Alternatives on one column bind tighter than AND.
 		{"select count * from #orders where @orders.amount > v2 and @orders.channel = v0 or @orders.channel = v3",
 			`SELECT count(*) AS "count" FROM "orders" WHERE "amount" > 12.5 AND ("channel" = 'web' OR contains(lower(CAST("channel" AS VARCHAR)), 'o''brien'))`},
@@ -55,7 +57,25 @@ func TestSQL(t *testing.T) {
 		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent" FROM "orders"`},
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
-			`SELECT "channel", "order_id" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
+			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
+		// The measure stands beside the label, but in queries within others, in sets, and where rows are distinct or chosen by their place.
+		{"select @orders.channel group @orders.channel order sum @orders.amount desc limit k3",
+			`SELECT "channel", sum("amount") AS "__total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel" LIMIT 3`},
+		{"select @orders.channel sum @orders.amount group @orders.channel order sum @orders.amount desc limit k3",
+			`SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel" LIMIT 3`},
+		{"select distinct @orders.channel order @orders.amount desc limit k1", `SELECT DISTINCT "channel" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "channel" LIMIT 1`},
+		{"select * from #orders order @orders.amount desc limit k1", `SELECT * FROM "orders" ORDER BY "amount" DESC NULLS LAST LIMIT 1`},
+		{"select @orders.channel order rowid desc limit k1", `SELECT "channel" FROM (SELECT *, row_number() OVER () AS row_no FROM "orders") AS "orders" ORDER BY row_no DESC NULLS LAST LIMIT 1`},
+		{"select count * from #orders where @orders.order_id = ( select @orders.order_id order @orders.amount desc limit k1 )",
+			`SELECT count(*) AS "count" FROM "orders" WHERE "order_id" = (SELECT "order_id" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "order_id" LIMIT 1)`},
+		{"select @orders.channel order @orders.amount desc limit k1 union select @orders.status", `(SELECT "channel" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "channel" LIMIT 1) UNION SELECT "status" FROM "orders"`},
+		{"select @orders.channel median @orders.amount group @orders.channel", `SELECT "channel", median("amount") AS "median_amount" FROM "orders" GROUP BY "channel" ORDER BY "channel"`},
+		{"select median @products.price", `SELECT median(TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)) AS "median_price" FROM "products"`},
+		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name", "signed_up_on" AS "__signed_up_on" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k2 each @orders.channel",
+			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 nth k3 each @orders.channel",
+			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") BETWEEN 3 AND 4`},
 	} {
 		tokens, err := ir.ParseText(expand(test.query))
 		if err != nil {
@@ -99,8 +119,8 @@ func TestMeaningless(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	for _, query := range []string{
-		"select sum @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
-		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city",
+		"select sum @customers.name", "select median @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
+		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city", "select @customers.name limit k1 nth k2",
 	} {
 		tokens, err := ir.ParseText(expand(query))
 		if err != nil {

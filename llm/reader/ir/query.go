@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/llm/reader/catalog"
+)
 
 // Query is a query as a tree. Columns and tables are numbers in a catalog.
 type Query struct {
@@ -13,9 +17,10 @@ type Query struct {
 	Group  []Expr
 	Having []Cond
 	Order  []Sort
-	// Limit is the most rows, 0 for all; Each is what it holds for one by one.
-	Limit int
-	Each  *Expr
+	// Limit is the most rows, 0 for all; Nth is the number of the first of them, from 1,
+	// 0 like 1; Each is what both hold for one by one.
+	Limit, Nth int
+	Each       *Expr
 	// Set is "union", "intersect" or "except", and Right what follows it; "" for none.
 	Set   string
 	Right *Query
@@ -82,13 +87,15 @@ const (
 	BoolValue
 	// TodayValue is the day of asking.
 	TodayValue
+	// QuarterValue is a quarter of any year.
+	QuarterValue
 )
 
 // Value is something that a question names, to compare with.
 type Value struct {
 	Kind ValueKind
-	// Text is as the question has it; the digits of a number; the number of a month
-	// or weekday, from 1.
+	// Text is as the question has it; the digits of a number; the number of a month,
+	// weekday or quarter, from 1.
 	Text string
 	// Cells are the texts of cells that it stands for, by column.
 	Cells map[int][]string
@@ -96,6 +103,28 @@ type Value struct {
 	Exact bool
 	// From and To bound a period, as ISO dates.
 	From, To string
+	// Unit is that of a number, as in [catalog.Convert]; "" for none.
+	Unit string
+}
+
+// Number gives a number as it is compared with an expression: in the unit of this.
+func (v Value) Number(left Expr, cat *catalog.Catalog) string {
+	if v.Unit == "" || left.Op != "" || left.Outer != "" || left.Func == "count" || left.Kind == "part" {
+		return v.Text
+	}
+	unit := ""
+	switch {
+	case left.Kind == "days" || left.Inner == "days":
+		unit = "day"
+	case left.Kind == "age" || left.Inner == "age":
+		unit = "year"
+	case left.Column >= 0:
+		unit = cat.Columns[left.Column].Unit
+	}
+	if text, ok := catalog.Convert(v.Text, v.Unit, unit); ok {
+		return text
+	}
+	return v.Text
 }
 
 // parser turns tokens into a tree. The grammar has been checked before.
@@ -170,6 +199,9 @@ func (p *parser) query() *Query {
 	}
 	if p.take("limit") {
 		q.Limit = p.limit()
+		if p.take("nth") {
+			q.Nth = p.limit()
+		}
 		if p.take("each") {
 			key := p.key()
 			q.Each = &key
@@ -185,7 +217,7 @@ func (p *parser) query() *Query {
 
 var exprStarts = func() map[string]bool {
 	all := map[string]bool{}
-	for _, w := range []string{"*", "count", "sum", "avg", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
+	for _, w := range []string{"*", "count", "sum", "avg", "median", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
 		"weekday", "hour", "decade", "days", "age", "rowid", "pct", "pctof", "share", "ratio", "diff", "growth"} {
 		all[w] = true
 	}
@@ -235,7 +267,7 @@ func (p *parser) expr() Expr {
 		p.next()
 		e.Kind, e.Conds = w, []Cond{first, p.cond()}
 		return e
-	case "count", "sum", "avg", "min", "max":
+	case "count", "sum", "avg", "median", "min", "max":
 		p.at--
 		return p.aggs()
 	default:

@@ -21,8 +21,11 @@ func Literal(text string) string {
 // SQL prints a query as DuckDB's SQL. A condition on the many side of a link is a
 // semijoin, and no aggregate counts a row twice. Queries that mean nothing, such as
 // a sum of texts, are errors.
+//
+// Where the first rows by a measure are wanted and the measure is not shown, it comes
+// last under an internal name, which starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	p := &printer{cat: cat, now: now}
+	p := &printer{cat: cat, now: now, outermost: q.Set == ""}
 	text := p.query(q)
 	if p.err != nil {
 		return "", p.err
@@ -86,8 +89,8 @@ type printer struct {
 	counted int
 	// measured says that what is selected is compared with: see expr.
 	measured bool
-	// inSet says that rows are added to, or taken from, those of another query.
-	inSet bool
+	// outermost says that the rows are the result.
+	outermost bool
 }
 
 func (p *printer) fail(format string, args ...any) string {
@@ -118,7 +121,7 @@ func (p *printer) query(q *Query) string {
 	if len(q.Order) > 0 || q.Limit > 0 {
 		text = "(" + text + ")"
 	}
-	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured, inSet: true}, q.Right)
+	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
 }
 
 // selection prints a SELECT.
@@ -143,6 +146,9 @@ func (p *printer) selection(q *Query) string {
 	}
 	// What is selected and sorted by decides whether rows must be numbered.
 	items, order := p.items(q), p.order(q)
+	if measure := p.sortMeasure(q); measure != "" {
+		items = append(items, measure)
+	}
 	if source == "" {
 		source = p.from() + where
 	}
@@ -152,22 +158,25 @@ func (p *printer) selection(q *Query) string {
 		b.WriteString("DISTINCT ")
 	}
 	b.WriteString(strings.Join(items, ", ") + " FROM " + source)
-	if keys := p.groupKeys(q); len(keys) > 0 {
-		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
+	for i, e := range groupKeys(q) {
+		b.WriteString([]string{" GROUP BY ", ", "}[min(i, 1)] + p.expr(e, false))
 	}
 	if len(q.Having) > 0 {
 		b.WriteString(" HAVING " + p.conds(q.Having))
 	}
+	if order == "" && (q.Each != nil || q.Nth > 1) {
+		return p.fail("no order for rows that are chosen by their number")
+	}
 	if q.Each != nil && q.Limit > 0 {
-		if order == "" {
-			return p.fail("no order for the rows of each")
-		}
-		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s) <= %d", p.expr(*q.Each, false), order, q.Limit)
+		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, numbers(q))
 		return b.String()
 	}
 	b.WriteString(order)
 	if q.Limit > 0 {
 		fmt.Fprintf(&b, " LIMIT %d", q.Limit)
+	}
+	if q.Nth > 1 {
+		fmt.Fprintf(&b, " OFFSET %d", q.Nth-1)
 	}
 	return b.String()
 }
@@ -306,88 +315,4 @@ func (p *printer) items(q *Query) []string {
 		all = append(all, text)
 	}
 	return all
-}
-
-// groupKeys prints what rows are grouped by: what the query says, and whatever else
-// it shows beside an aggregate.
-func (p *printer) groupKeys(q *Query) []string {
-	var keys []string
-	add := func(e Expr) {
-		if text := p.expr(e, false); !slices.Contains(keys, text) {
-			keys = append(keys, text)
-		}
-	}
-	for _, e := range q.Group {
-		add(e)
-	}
-	if len(q.Group) == 0 && !aggregated(q) {
-		return nil
-	}
-	for _, e := range q.Items {
-		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" {
-			add(e)
-		}
-	}
-	if len(keys) > 0 {
-		for _, s := range q.Order {
-			if !isAggregate(s.By) && s.By.Kind != "rowid" {
-				add(s.By)
-			}
-		}
-	}
-	return keys
-}
-
-// isAggregate reports whether an expression stands for many rows.
-func isAggregate(e Expr) bool {
-	switch e.Kind {
-	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
-		return true
-	}
-	return false
-}
-
-// aggregated reports whether a query has aggregates.
-func aggregated(q *Query) bool {
-	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
-		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
-}
-
-// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
-// first every time.
-func (p *printer) tieBreakers(q *Query) []string {
-	var keys []string
-	for _, e := range q.Items {
-		sorted := slices.ContainsFunc(q.Order, func(s Sort) bool { return s.By.Kind == "rowid" || s.By.Kind == e.Kind && s.By.Column == e.Column })
-		if (e.Kind == "column" && e.Op == "" || e.Kind == "part") && !sorted {
-			keys = append(keys, p.expr(e, false))
-		}
-	}
-	return keys
-}
-
-func (p *printer) order(q *Query) string {
-	var keys []string
-	for _, s := range q.Order {
-		key := p.expr(s.By, true)
-		if s.Desc {
-			key += " DESC"
-		}
-		// NULL wins nothing.
-		keys = append(keys, key+" NULLS LAST")
-	}
-	if len(keys) > 0 && q.Limit > 0 {
-		keys = append(keys, p.tieBreakers(q)...)
-	}
-	if len(keys) == 0 && q.Limit == 0 && q.Set == "" && !p.inSet {
-		for _, e := range q.Group {
-			if e.Kind == "part" {
-				keys = append(keys, p.expr(e, false))
-			}
-		}
-	}
-	if len(keys) == 0 {
-		return ""
-	}
-	return " ORDER BY " + strings.Join(keys, ", ")
 }

@@ -71,7 +71,7 @@ func (p *printer) agg(e Expr, filter string) string {
 		of = "*"
 	case e.Inner != "":
 		of = p.duration(e.Inner, e)
-	case e.Func == "sum" || e.Func == "avg" || e.Op != "":
+	case e.Func == "sum" || e.Func == "avg" || e.Func == "median" || e.Op != "":
 		of = p.arith(e)
 		if e.Op == "" {
 			of = p.numeric(e.Column)
@@ -228,7 +228,7 @@ func (p *printer) label(e Expr) string {
 	if e.Inner != "" {
 		column = func() string { return e.Inner }
 	}
-	names := map[string]string{"sum": "total_", "avg": "average_", "min": "lowest_", "max": "highest_"}
+	names := map[string]string{"sum": "total_", "avg": "average_", "median": "median_", "min": "lowest_", "max": "highest_"}
 	switch {
 	case e.Kind == "*" || e.Kind == "rowid":
 		return ""

@@ -251,9 +251,9 @@ func (p *printer) compare(c Cond) string {
 	return p.compareText(c)
 }
 
-// number prints a value as a number.
-func (p *printer) number(v Value) string {
-	text := strings.ReplaceAll(v.Text, ",", "")
+// number prints a value as a number that is compared with an expression.
+func (p *printer) number(left Expr, v Value) string {
+	text := strings.ReplaceAll(v.Number(left, p.cat), ",", "")
 	if _, err := strconv.ParseFloat(text, 64); err != nil || strings.ContainsAny(text, "nNxX_") {
 		return p.fail("no number: %q", v.Text)
 	}
@@ -269,9 +269,9 @@ func (p *printer) compareNumber(c Cond) string {
 		left = p.partNumber(c.Left)
 	}
 	if c.Op == "between" {
-		return left + " BETWEEN " + p.number(c.Values[0]) + " AND " + p.number(c.Values[1])
+		return left + " BETWEEN " + p.number(c.Left, c.Values[0]) + " AND " + p.number(c.Left, c.Values[1])
 	}
-	return left + " " + c.Op + " " + p.number(c.Values[0])
+	return left + " " + c.Op + " " + p.number(c.Left, c.Values[0])
 }
 
 // compareDate prints a comparison with a period: in it, before it, from its begin

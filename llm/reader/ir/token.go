@@ -21,7 +21,7 @@ var Keywords = []string{
 	"plus", "less", "times", "over", "+", "-", "/",
 	"year", "quarter", "month", "week", "day", "monthof", "weekday", "hour", "decade", "days", "age",
 	"rowid", "after", "before", "pct", "pctof", "share", "ratio", "diff", "growth", "vs", "true", "false",
-	"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k10", "today",
+	"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k10", "today", "nth", "median",
 }
 
 // End ends a query.

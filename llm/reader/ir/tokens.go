@@ -10,8 +10,8 @@ type writer struct {
 }
 
 // Tokens writes a query as tokens. value gives the token of the nth value of a
-// condition; small numbers and yes and no need none. A limit is asked for with no
-// condition.
+// condition; small numbers and yes and no need none. A number of rows is asked for with
+// no condition.
 func Tokens(q *Query, value func(c *Cond, n int) (Token, bool)) ([]Token, error) {
 	w := &writer{value: value}
 	w.query(q)
@@ -64,7 +64,11 @@ func (w *writer) query(q *Query) {
 	}
 	if q.Limit > 0 {
 		w.word("limit")
-		w.literal(nil, Value{Kind: NumberValue, Text: fmt.Sprint(q.Limit)}, q.Limit)
+		w.limit(q.Limit)
+		if q.Nth > 0 {
+			w.word("nth")
+			w.limit(q.Nth)
+		}
 		if q.Each != nil {
 			w.word("each")
 			w.expr(*q.Each)
@@ -178,6 +182,11 @@ func (w *writer) cond(c *Cond) {
 			w.literal(c, v, i)
 		}
 	}
+}
+
+// limit writes a number of rows.
+func (w *writer) limit(n int) {
+	w.literal(nil, Value{Kind: NumberValue, Text: fmt.Sprint(n)}, n)
 }
 
 // literal writes a value: as the token that it has, or else as a small number.

@@ -63,7 +63,7 @@ func walkValues(cat *catalog.Catalog) []ir.Value {
 	values := []ir.Value{
 		{Kind: ir.NumberValue, Text: "3"}, {Kind: ir.NumberValue, Text: "1250.5"}, {Text: "o'brien"}, {Text: `50% "off"`, Exact: true},
 		{Kind: ir.PeriodValue, Text: "2024", From: "2024-01-01", To: "2025-01-01"}, {Kind: ir.PeriodValue, Text: "since May", From: "2025-05-01", To: "2025-06-01"},
-		{Kind: ir.MonthValue, Text: "3"}, {Kind: ir.WeekdayValue, Text: "5"},
+		{Kind: ir.MonthValue, Text: "3"}, {Kind: ir.WeekdayValue, Text: "5"}, {Kind: ir.QuarterValue, Text: "4"},
 	}
 	for i := range cat.Columns {
 		if c := &cat.Columns[i]; len(c.Values) > 1 {

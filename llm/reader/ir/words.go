@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -268,20 +267,6 @@ func (s *speaker) kind(e Expr) catalog.Kind {
 		return s.cat.Columns[e.Column].Kind
 	}
 	return catalog.Number
-}
-
-func (s *speaker) limit(q *Query) string {
-	if q.Limit == 0 {
-		return ""
-	}
-	text := "only the first"
-	if q.Limit > 1 {
-		text = fmt.Sprintf("the first %d", q.Limit)
-	}
-	if q.Each != nil {
-		text += " for each " + s.left(*q.Each)
-	}
-	return text
 }
 
 // list joins texts with commas and an "and".

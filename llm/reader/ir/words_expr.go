@@ -148,6 +148,8 @@ func (s *speaker) agg(e Expr) phrase {
 		what.text = "total " + what.text
 	case e.Func == "avg":
 		what.text = "average " + what.text
+	case e.Func == "median":
+		what.text = "median " + what.text
 	default:
 		what.text = s.extreme(e) + " " + what.text
 	}

@@ -28,6 +28,7 @@ func wordValues() []ir.Value {
 		{Kind: ir.PeriodValue, Text: "May", From: "2025-05-01", To: "2025-06-01"},
 		{Kind: ir.PeriodValue, Text: "the twenties", From: "2020-01-01", To: "2030-01-01"},
 		{Text: "store", Exact: true},
+		{Kind: ir.QuarterValue, Text: "4"},
 	}
 }
 
@@ -46,6 +47,7 @@ func TestWords(t *testing.T) {
 		{"select count distinct @customers.city", "number of different cities of customers"},
 		{"select count @orders.status", "number of orders with a known status"},
 		{"select count @orders.order_id", "number of orders"},
+		{"select median @orders.amount where @orders.channel = v0", "median amount of orders, only those with channel “web”"},
 		{"select min @orders.amount max @orders.amount", "lowest amount and highest amount of orders"},
 		{"select min @orders.ordered_at max @customers.name", "earliest ordered at of orders and alphabetically last name of customers"},
 		{"select sum @order_items.quantity times @order_items.unit_price", "total quantity times unit price of order items"},
@@ -92,6 +94,7 @@ func TestWords(t *testing.T) {
 		{"select count * from #orders where @orders.ordered_at = v11 and @orders.ordered_at < today", "number of orders, in the 2020s, before today"},
 		{"select count * from #orders where @customers.signed_up_on = v1", "number of orders, only those with signed up on in 2024"},
 		{"select count * from #orders where monthof @orders.ordered_at = v4 and weekday @orders.ordered_at != v8", "number of orders, only those with calendar month March and weekday not Sunday"},
+		{"select count * from #orders where quarter @orders.ordered_at = v13", "number of orders, only those with quarter 4"},
 		{"select @orders.amount where days @customers.signed_up_on @orders.ordered_at > k7", "amount of orders, only those with days from signed up on to ordered at above 7"},
 		// Queries within queries.
 		{"select @customers.name where @customers.customer_id notin ( select @orders.customer_id )", "name of customers, only those without orders"},
@@ -110,6 +113,9 @@ func TestWords(t *testing.T) {
 		{"select @products.title order @products.category asc @products.price desc", "title of products, sorted by category, A to Z, then by price, highest first"},
 		{"select @products.title order rowid desc limit k3", "title of products, sorted from the end of the table, the first 3"},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel", "channel and order id of orders, sorted by amount, highest first, the first 2 for each channel"},
+		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", "name of customers, sorted by signed up on, earliest first, only the second"},
+		{"select @customers.name order @customers.signed_up_on asc limit k3 nth k10", "name of customers, sorted by signed up on, earliest first, the tenth to the 12th"},
+		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k3 each @orders.channel", "channel and order id of orders, sorted by amount, highest first, only the third for each channel"},
 		// Links.
 		{"select count * from #orders #products on @orders.customer_id", "number of orders, only those linked to products by customer id"},
 		{"select @customers.name @orders.amount on @orders.customer_id", "name of customers and amount of orders, linked by customer id of orders"},

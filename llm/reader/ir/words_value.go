@@ -91,8 +91,8 @@ func (s *speaker) constant(c Cond, v Value) string {
 			return time.Weekday(n % 7).String()
 		}
 	}
-	if v.Kind == NumberValue {
-		return v.Text
+	if v.Kind == NumberValue || v.Kind == QuarterValue {
+		return v.Number(c.Left, s.cat)
 	}
 	return quote(v.Text)
 }
@@ -157,7 +157,6 @@ func period(v Value) (in, name string) {
 		return "in ", quote(v.Text)
 	}
 	year, month := from.Year(), from.Month()
-	quarters := [4]string{"first", "second", "third", "fourth"}
 	switch {
 	case to.Equal(from.AddDate(0, 0, 1)):
 		return "on ", from.Format(spokenDay)
@@ -165,7 +164,7 @@ func period(v Value) (in, name string) {
 	case to.Equal(from.AddDate(0, 1, 0)):
 		return "in ", from.Format("January 2006")
 	case to.Equal(from.AddDate(0, 3, 0)) && month%3 == 1:
-		return "in ", fmt.Sprintf("the %s quarter of %d", quarters[month/3], year)
+		return "in ", fmt.Sprintf("the %s quarter of %d", ordinals[month/3], year)
 	case month != time.January:
 	case to.Equal(from.AddDate(1, 0, 0)):
 		return "in ", strconv.Itoa(year)
@@ -173,4 +172,38 @@ func period(v Value) (in, name string) {
 		return "in ", fmt.Sprintf("the %ds", year)
 	}
 	return "from ", from.Format(spokenDay) + " to " + to.AddDate(0, 0, -1).Format(spokenDay)
+}
+
+// limit says which of the rows a query wants.
+func (s *speaker) limit(q *Query) string {
+	if q.Limit == 0 {
+		return ""
+	}
+	text := "only the first"
+	switch {
+	case q.Nth > 1 && q.Limit == 1:
+		text = "only the " + ordinal(q.Nth)
+	case q.Nth > 1:
+		text = fmt.Sprintf("the %s to the %s", ordinal(q.Nth), ordinal(q.Nth+q.Limit-1))
+	case q.Limit > 1:
+		text = fmt.Sprintf("the first %d", q.Limit)
+	}
+	if q.Each != nil {
+		text += " for each " + s.left(*q.Each)
+	}
+	return text
+}
+
+var ordinals = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+
+// ordinal says a number of a row: second, 11th.
+func ordinal(n int) string {
+	switch {
+	case n >= 1 && n <= len(ordinals):
+		return ordinals[n-1]
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 >= 1 && n%10 <= 3:
+		return strconv.Itoa(n) + [...]string{"st", "nd", "rd"}[n%10-1]
+	}
+	return strconv.Itoa(n) + "th"
 }

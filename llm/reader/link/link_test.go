@@ -51,8 +51,9 @@ func TestPeriods(t *testing.T) {
 		"March 5, 2024": "2024-03-05 2024-03-06", "5th of March 2024": "2024-03-05 2024-03-06", "Q2 2024": "2024-04-01 2024-07-01", "2024 Q4": "2024-10-01 2025-01-01",
 		"second quarter of 2024": "2024-04-01 2024-07-01", "1990s": "1990-01-01 2000-01-01", "today": "2025-06-15 2025-06-16", "yesterday": "2025-06-14 2025-06-15",
 		"this week": "2025-06-09 2025-06-16", "last week": "2025-06-02 2025-06-09", "last month": "2025-05-01 2025-06-01", "this quarter": "2025-04-01 2025-07-01",
-		"last quarter": "2025-01-01 2025-04-01", "last year": "2024-01-01 2025-01-01", "past 30 days": "2025-05-16 2025-06-16", "last three months": "2025-03-15 2025-06-16",
-		"next 7 days": "2025-06-15 2025-06-23", "year to date": "2025-01-01 2025-06-16",
+		"last quarter": "2025-01-01 2025-04-01", "last year": "2024-01-01 2025-01-01", "past 30 days": "2025-05-17 2025-06-16", "last three months": "2025-03-16 2025-06-16",
+		"last 7 days": "2025-06-09 2025-06-16", "last 2 weeks": "2025-06-02 2025-06-16",
+		"next 7 days": "2025-06-15 2025-06-22", "year to date": "2025-01-01 2025-06-16",
 	} {
 		from, to, ok := link.PeriodOf(link.Tokenize(text), now)
 		if got := from + " " + to; !ok || got != want {
@@ -109,6 +110,84 @@ func TestValues(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\n got %q\nwant %q", question, got, want)
+		}
+	}
+}
+
+// TestQuarters finds quarters of any year, which are no months.
+func TestQuarters(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for question, want := range map[string]string{"orders in Q4": "4", "orders in the fourth quarter": "4", "orders in quarter 2": "2", "orders last quarter": "", "orders in Q5": ""} {
+		got := ""
+		for _, v := range link.Values(link.Tokenize(question), cat, now) {
+			if v.Kind != ir.QuarterValue {
+				continue
+			}
+			got = v.Text
+			for query, fits := range map[string]bool{
+				"select count * where quarter": true, "select count * where monthof": false, "select count * where month": false, "select count * where": false,
+			} {
+				tokens, err := ir.ParseText(query)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := ir.Start()
+				for _, token := range append(tokens, ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "orders", "ordered_at")}, ir.Key("=")) {
+					s, _ = s.Next(token)
+				}
+				if s.Fits(s.Allowed(), ir.Token{Class: ir.ValueRef}, cat, v.Value) != fits {
+					t.Errorf("%s … = %s fits: %v", query, question, !fits)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q has quarter %q, want %q", question, got, want)
+		}
+	}
+}
+
+// TestUnits compares numbers in the unit of what they are compared with.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	column := func(name, kind string) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: 9, Filled: 9}
+	}
+	cat := catalog.New([]*catalog.Profile{{Name: "films", Rows: 9, Columns: []catalog.ColumnProfile{
+		column("length_minutes", "BIGINT"), column("weight_kg", "DOUBLE"), column("gross_millions", "DOUBLE"), column("seats", "BIGINT"), column("made_on", "DATE"), column("shown_on", "DATE"),
+	}}}, nil)
+	for _, test := range []struct{ question, left, want string }{
+		{"films longer than 2 hours", "c0 > v0", `"length_minutes" > 120`},
+		{"films between 1 and 2 hours", "c0 between v0 v1", `"length_minutes" BETWEEN 60 AND 120`},
+		{"films over 90 minutes", "c0 > v0", `"length_minutes" > 90`},
+		{"films over 90min", "c0 > v0", `"length_minutes" > 90`},
+		{"films over 1.5h", "c0 > v0", `"length_minutes" > 90`},
+		{"reels over 500 g", "c1 > v0", `"weight_kg" > 0.5`},
+		{"gross above $1.2M", "c2 > v1", `"gross_millions" > 1.2`},
+		{"gross above 900k", "c2 > v0", `"gross_millions" > 0.9`},
+		{"gross above 900", "c2 > v0", `"gross_millions" > 900`},
+		{"more than 2 thousand seats", "c3 > v1", `"seats" > 2000`},
+		{"shown 2 weeks after they were made", "days c4 c5 > v0", `date_diff('day', "made_on", "shown_on") > 14`},
+		{"films with an average of more than 2 hours", "c0 > v0", `"length_minutes" > 120`},
+	} {
+		var values []ir.Value
+		for _, v := range link.Values(link.Tokenize(test.question), cat, now) {
+			values = append(values, v.Value)
+			if strings.Contains(test.question, "2 hours") && v.Text == "2" && v.End-v.Start != 2 {
+				t.Errorf("%s: the value has %d words", test.question, v.End-v.Start)
+			}
+		}
+		tokens, err := ir.ParseText("select count * from t0 where " + test.left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ir.Parse(tokens, values)
+		if err != nil {
+			t.Errorf("%s: %v", test.question, err)
+			continue
+		}
+		if sql, err := ir.SQL(q, cat, now); err != nil || !strings.HasSuffix(sql, "WHERE "+test.want) {
+			t.Errorf("%s: %s, %v", test.question, sql, err)
 		}
 	}
 }
@@ -216,7 +295,7 @@ func TestWrittenInHaste(t *testing.T) {
 		{Name: "about", Type: "VARCHAR", Values: []string{"late invoice", "no vpn at home"}, Complete: true, Distinct: 2, Filled: 3},
 	}}}, nil)
 	for question, want := range map[string]string{
-		"calls from AT or NL": "AT|NL", "calls at night": "", "CALLS AT NIGHT": "", "calls on invoices": "invoice", "vpn calls": "vpn", "calls over 20min or 3x": "20|3",
+		"calls from AT or NL": "AT|NL", "calls at night": "", "CALLS AT NIGHT": "", "calls on invoices": "invoice", "vpn calls": "vpn", "calls over 20min or 30mg": "20|30",
 	} {
 		var got []string
 		for _, v := range link.Values(link.Tokenize(question), odd, now) {

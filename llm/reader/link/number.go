@@ -1,11 +1,12 @@
 package link
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 )
 
@@ -19,14 +20,74 @@ var numberWords = func() map[string]int {
 
 var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 
+// dimensions gives what the columns of a catalog are measured in. Days lie between dates.
+func dimensions(cat *catalog.Catalog) map[string]bool {
+	all := map[string]bool{}
+	for i := range cat.Columns {
+		switch c := &cat.Columns[i]; {
+		case c.Unit != "":
+			all[catalog.Dimension(c.Unit)] = true
+		case c.Kind == catalog.Date:
+			all["time"], all["calendar"] = true, true
+		}
+	}
+	return all
+}
+
+// known gives a unit, or "" where no column is measured in its dimension.
+func (f *finder) known(unit string) string {
+	if f.measured[catalog.Dimension(unit)] {
+		return unit
+	}
+	return ""
+}
+
+// unitAt gives the unit that stands at a token, hours or -hour, and where it ends; "" and
+// the token where there is none.
+func (f *finder) unitAt(i int) (unit string, end int) {
+	end = i + 1
+	if at(f.tokens, i) == "-" {
+		end++
+	}
+	if unit = f.known(catalog.Unit(at(f.tokens, end-1))); unit == "" {
+		return "", i
+	}
+	return unit, end
+}
+
+// unitOf gives the unit of the number at a token, 2 hours, 2 to 3 hours or 3k, and where
+// both end.
+func (f *finder) unitOf(i int) (unit string, end int) {
+	if unit, end = f.unitAt(i + 1); unit != "" {
+		return unit, end
+	}
+	if _, plain := number(strings.TrimRight(f.tokens[i].Lower, "kmbn")); plain && strings.ContainsAny(f.tokens[i].Lower, "kmb") && isDigit(f.tokens[i].Lower, 0) {
+		return f.known("one"), end
+	}
+	if w := at(f.tokens, i+1); w == "and" || w == "to" || w == "or" || w == "-" {
+		if _, ok := number(at(f.tokens, i+2)); ok {
+			unit, _ = f.unitAt(i + 3)
+		}
+	}
+	return unit, end
+}
+
+// withUnit finds a number that is written as one with its unit: 5kg.
+func (f *finder) withUnit(i int) {
+	text := f.tokens[i].Lower
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	unit := catalog.Unit(text[len(digits):])
+	if n, ok := number(digits); ok && unit != "" && digits != text {
+		f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n, 'f', -1, 64), Exact: true, Unit: f.known(unit)}, i, i+1, NumberText)
+	}
+}
+
 // numbers finds numbers in digits and words, and those with a scale: 3 million.
 func (f *finder) numbers() {
 	for i, t := range f.tokens {
 		n, ok := number(t.Lower)
-		if !ok && f.covered[i] == 0 {
-			n, ok = number(withoutUnit(t.Lower))
-		}
 		if !ok {
+			f.withUnit(i)
 			continue
 		}
 		if f.negative(i) {
@@ -34,26 +95,16 @@ func (f *finder) numbers() {
 		}
 		text := strconv.FormatFloat(n, 'f', -1, 64)
 		if !f.inPeriod(i) {
-			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true}, i, i+1, NumberText)
+			unit, end := f.unitOf(i)
+			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true, Unit: unit}, i, end, NumberText)
 		}
 		if i+1 < len(f.tokens) {
 			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
-				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true}, i, i+2, NumberText)
+				unit, end := f.unitAt(i + 2)
+				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true, Unit: cmp.Or(unit, f.known("one"))}, i, end, NumberText)
 			}
 		}
 	}
-}
-
-// units are those that people write right after a number.
-var units = words("g kg mg t km cm mm ml l h hr hrs min mins sec s kw kwh mw mwh gb mb tb eur euro euros usd dollars gbp chf kcal cal mph kmh c px pts x")
-
-// withoutUnit gives the digits of a number that has its unit right after it: 20 of 20g.
-func withoutUnit(word string) string {
-	at := strings.IndexFunc(word, unicode.IsLetter)
-	if at > 0 && units[word[at:]] {
-		return word[:at]
-	}
-	return ""
 }
 
 // negative reports whether a number has a minus sign: one that belongs to no word

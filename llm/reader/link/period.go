@@ -1,7 +1,6 @@
 package link
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -236,6 +235,8 @@ func relative(t []Token, today time.Time) (int, time.Time, time.Time) {
 	return 0, time.Time{}, time.Time{}
 }
 
+// back reads last month, which is the whole one before, and last 30 days, of which today
+// is one.
 func back(t []Token, today time.Time) (int, time.Time, time.Time) {
 	if unit := unitOf(at(t, 1)); unit != "" && unit != "day" {
 		from, to := around(today, unit, -1)
@@ -243,7 +244,8 @@ func back(t []Token, today time.Time) (int, time.Time, time.Time) {
 	}
 	count, n := countOf(t)
 	if unit := unitOf(at(t, n)); unit != "" && count > 0 {
-		return n + 1, shift(today, unit, -count), today.AddDate(0, 0, 1)
+		tomorrow := today.AddDate(0, 0, 1)
+		return n + 1, shift(tomorrow, unit, -count), tomorrow
 	}
 	return 0, time.Time{}, time.Time{}
 }
@@ -255,7 +257,7 @@ func ahead(t []Token, today time.Time) (int, time.Time, time.Time) {
 	}
 	count, n := countOf(t)
 	if unit := unitOf(at(t, n)); unit != "" && count > 0 {
-		return n + 1, today, shift(today, unit, count).AddDate(0, 0, 1)
+		return n + 1, today, shift(today, unit, count)
 	}
 	return 0, time.Time{}, time.Time{}
 }
@@ -311,19 +313,35 @@ func shift(d time.Time, unit string, by int) time.Time {
 	return d.AddDate(0, 0, by)
 }
 
-// datePart reads a month, weekday or quarter without a year.
-func datePart(t []Token, i int) (ir.Value, bool) {
+// datePart reads a month, weekday or quarter without a year, and gives where it ends.
+func datePart(t []Token, i int) (v ir.Value, end int) {
 	w := t[i].Lower
 	if m, ok := months[w]; ok && (len(w) > 3 || t[i].Text != w) && (w != "may" && w != "march" || t[i].Text != w) {
-		return ir.Value{Kind: ir.MonthValue, Text: strconv.Itoa(m), Exact: true}, true
+		return ir.Value{Kind: ir.MonthValue, Text: strconv.Itoa(m), Exact: true}, i + 1
 	}
 	if d, ok := weekdays[strings.TrimSuffix(w, "s")]; ok && len(w) > 3 {
-		return ir.Value{Kind: ir.WeekdayValue, Text: strconv.Itoa(d), Exact: true}, true
+		return ir.Value{Kind: ir.WeekdayValue, Text: strconv.Itoa(d), Exact: true}, i + 1
 	}
-	if q, ok := quarterName(w); ok {
-		return ir.Value{Kind: ir.NumberValue, Text: fmt.Sprint(q), Exact: true}, true
+	if q, n := quarterAt(t[i:]); n > 0 {
+		return ir.Value{Kind: ir.QuarterValue, Text: strconv.Itoa(q), Exact: true}, i + n
 	}
-	return ir.Value{}, false
+	return ir.Value{}, 0
+}
+
+// quarterAt reads Q4, fourth quarter and quarter 4 at the begin of tokens, and gives how
+// many of them it takes.
+func quarterAt(t []Token) (q, n int) {
+	first, second := at(t, 0), at(t, 1)
+	if q, ok := quarterName(first); ok {
+		return q, 1
+	}
+	if q := ordinals[first]; q > 0 && second == "quarter" && first != "last" {
+		return q, 2
+	}
+	if q, ok := quarterName("q" + second); ok && first == "quarter" {
+		return q, 2
+	}
+	return 0, 0
 }
 
 // PeriodOf reads tokens that are a period as a whole, and gives its ends.

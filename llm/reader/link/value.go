@@ -58,11 +58,13 @@ type finder struct {
 	covered []int
 	// names has the stems of the words that tables and columns are called by.
 	names map[string]bool
+	// measured has the dimensions that some column is measured in.
+	measured map[string]bool
 }
 
 // Values finds the values that a question names, in the order of the question.
 func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []Found {
-	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems()}
+	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems(), measured: dimensions(cat)}
 	f.quoted()
 	f.wholeCells()
 	f.periods(now)
@@ -210,8 +212,8 @@ func (f *finder) periods(now time.Time) {
 		}
 	}
 	for i := range f.tokens {
-		if v, ok := datePart(f.tokens, i); ok {
-			f.add(v, i, i+1, DatePart)
+		if v, end := datePart(f.tokens, i); end > 0 {
+			f.add(v, i, end, DatePart)
 		}
 	}
 }
@@ -244,7 +246,7 @@ func (f *finder) result() []Found {
 	var all []Found
 	byText := map[string]int{}
 	for _, x := range f.found {
-		key := strings.ToLower(x.Text) + "\x00" + strconv.Itoa(int(x.Kind))
+		key := strings.ToLower(x.Text) + "\x00" + strconv.Itoa(int(x.Kind)) + x.Unit
 		n, seen := byText[key]
 		if !seen {
 			byText[key] = len(all)

@@ -109,14 +109,15 @@ func Load(file []byte) (*Net, error) {
 	return n, nil
 }
 
-// check compares the head with the language and the inputs of this program.
+// check compares the head with the language and the inputs of this program. Weights may
+// lack the last keywords of the language: they never write those.
 func (n *Net) check() error {
 	switch {
 	case n.D <= 0 || n.D > maxWidth || n.Heads <= 0 || n.D%n.Heads != 0:
 		return fmt.Errorf("weights of width %d with %d heads", n.D, n.Heads)
 	case n.Encoder <= 0 || n.Encoder > maxLayers || n.Decoder <= 0 || n.Decoder > maxLayers:
 		return fmt.Errorf("weights of %d and %d layers", n.Encoder, n.Decoder)
-	case !slices.Equal(n.Keywords, ir.Keywords):
+	case len(n.Keywords) > len(ir.Keywords) || !slices.Equal(n.Keywords, ir.Keywords[:len(n.Keywords)]):
 		return errors.New("the weights are for another language")
 	case n.Relations != int(link.Relations) || n.Kinds != link.Kinds || n.Buckets != link.Buckets:
 		return errors.New("the weights are for other inputs")

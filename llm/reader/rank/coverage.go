@@ -43,12 +43,18 @@ func cover(q *Question, tokens []ir.Token) coverage {
 	words := cues(q.Tokens)
 	for i := range operations {
 		o := &operations[i]
-		switch asked, done := o.asked(words), o.done(keywords); {
+		asked, done := o.asked(words), o.done(keywords)
+		if o.name == "nth" && asked && !done {
+			asked = q.ordinalUnread(o, used, keywords)
+		}
+		switch {
 		case asked && !done:
 			c.unmet++
 			c.negation = c.negation || o.name == "negation"
-		case done && !asked && (o.name == "average" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
+		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
 			c.unasked++
+		case done && !asked && o.name == "nth" && !namesPlace(q.Tokens):
+			c.unmet++ // the first is asked for
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
@@ -88,6 +94,18 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		}
 	}
 	return c
+}
+
+// ordinalUnread reports whether a question has an ordinal that no value of the query
+// stands for.
+func (q *Question) ordinalUnread(o *operation, used []bool, keywords map[string]bool) bool {
+	left := make([]bool, len(q.Input.Values))
+	for i, t := range q.Tokens {
+		if o.words[t.Lower] && q.read(i, used, left, keywords) != read {
+			return true
+		}
+	}
+	return false
 }
 
 func met(name string, keywords map[string]bool) bool {
@@ -151,6 +169,9 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 	first := in.Question + in.Tables + len(in.Columns)
 	similar, weakly, elsewhere := false, false, false
 	var out []int
+	if k := ordinalKeyword(q.Tokens[word].Lower); keywords[k] {
+		return read
+	}
 	for item := in.Question; item < first+len(in.Values); item++ {
 		switch bits := row[item]; {
 		case used[item] && bits&naming != 0:

@@ -1,6 +1,8 @@
 package rank
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"parley/llm/reader/ir"
@@ -19,6 +21,7 @@ type operation struct {
 // operations are what questions ask for in words.
 var operations = []operation{
 	op("average", "average averages averaged avg mean typical typically", "avg"),
+	op("median", "median medians", "median"),
 	op("share", "percent percentage percentages % share shares proportion fraction pct", "pct pctof share / over ratio growth"),
 	op("negation", "not never without no none nobody neither nor except excluding excludes exclude lacking lack lacks missing isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't won't can't un unpaid",
 		"!= notin notlike isnull except false k0 < <= pct pctof"),
@@ -30,6 +33,7 @@ var operations = []operation{
 	op("count", "many count number", "count sum"),
 	op("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
 	op("difference", "difference differ gap minus spread", "less - diff days"),
+	op("nth", "second third fourth fifth sixth seventh eighth ninth tenth 2nd 3rd 4th 5th 6th 7th 8th 9th 10th runner penultimate", "nth"),
 	op("total", "total totals sum altogether overall combined", "sum count"),
 }
 
@@ -39,6 +43,28 @@ func op(name, words, by string) operation {
 		o.words[w] = true
 	}
 	return o
+}
+
+var ordinalWords = strings.Fields("second third fourth fifth sixth seventh eighth ninth tenth")
+
+// ordinalKeyword gives the keyword for the number of an ordinal word, "" for other words.
+func ordinalKeyword(word string) string {
+	if i := slices.Index(ordinalWords, word); i >= 0 {
+		return "k" + strconv.Itoa(i+2)
+	}
+	return ""
+}
+
+// namesPlace reports whether a question names a place in a ranking otherwise than by an
+// ordinal: number two.
+func namesPlace(tokens []link.Token) bool {
+	return slices.ContainsFunc(tokens, func(t link.Token) bool {
+		switch t.Lower {
+		case "number", "no", "rank", "ranked", "ranks", "place", "position", "#":
+			return true
+		}
+		return false
+	})
 }
 
 // asked reports whether a question has a word that asks for the operation.

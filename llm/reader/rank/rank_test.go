@@ -62,8 +62,12 @@ func TestUnread(t *testing.T) {
 		{"how many customers are from Hamburg", "select count * from customers where customers.city = 'Hamburg'", ""},
 		{"average amount of orders by channel", "select orders.channel sum orders.amount group orders.channel", "average"},
 		{"average amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", ""},
+		{"median amount of orders by channel", "select orders.channel avg orders.amount group orders.channel", "median"},
+		{"median amount of orders by channel", "select orders.channel median orders.amount group orders.channel", ""},
 		{"orders that were not paid by card", "select count * from orders", "not paid card"},
 		{"top 3 customers by city", "select customers.name order customers.city desc limit k3", ""},
+		{"customer with the second latest order", "select customers.name order orders.ordered_at desc limit k1 nth k2", ""},
+		{"customer with the second latest order", "select customers.name order orders.ordered_at desc limit k1", "second"},
 		{"how many clients do we have", "select count * from customers", "clients"}, // it only resembles customers
 		{"how many orders usually come in monthly", "select count * from orders group month orders.ordered_at", ""},
 		{"cities that bring at least 3 orders", "select customers.city from orders group customers.city having count * >= k3", ""},
@@ -84,6 +88,28 @@ func TestUnread(t *testing.T) {
 		}
 		if got := strings.Join(readings[0].Unread, " "); got != test.unread {
 			t.Errorf("%s\n%s\nunread %q, want %q", test.question, test.query, got, test.unread)
+		}
+	}
+}
+
+// TestOrdinals looks at queries for one row of questions for the first, second and so on:
+// those of the wrong row are less likely.
+func TestOrdinals(t *testing.T) {
+	t.Parallel()
+	first, second := "select customers.name order customers.signed_up_on desc limit k1", "select customers.name order customers.signed_up_on desc limit k1 nth k2"
+	for question, want := range map[string]string{
+		"customer with the second latest sign up": second, "customer with the 2nd latest sign up": second,
+		"customer with the latest sign up": first, "the runner-up among customers by latest sign up": second,
+	} {
+		q := ask(question)
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, first, 0.4), candidate(t, q, second, 0.4)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != 2 {
+			t.Fatalf("%s: %d readings, %v", question, len(readings), err)
+		}
+		if got := ir.Text(readings[0].Tokens); got != ir.Text(candidate(t, q, want, 1).Tokens) {
+			t.Errorf("%s is read as %s", question, got)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func answers(got []map[string]any, want [][]any) bool {
 func shares(row map[string]any, values []any) bool {
 	texts := map[string]bool{}
 	for name, v := range row {
-		if name != "__metadata" {
+		if !strings.HasPrefix(name, "__") {
 			texts[fmt.Sprint(v)] = true
 		}
 	}

@@ -257,7 +257,7 @@ func renew(words []string) []string {
 		case w == "diff" && i+4 < len(words):
 			all = append(all, "diff", "max", words[i+1], words[i+2], "=", words[i+3], "vs", words[i+2], "=", words[i+4])
 			i += 4
-		case (w == "-" || w == "/" || w == "+") && i > 0 && strings.HasPrefix(words[i-1], "c") && i > 1 && !slices.Contains([]string{"sum", "avg", "min", "max", "count"}, words[i-2]):
+		case (w == "-" || w == "/" || w == "+") && i > 0 && strings.HasPrefix(words[i-1], "c") && i > 1 && !slices.Contains([]string{"sum", "avg", "median", "min", "max", "count"}, words[i-2]):
 			all = append(all, map[string]string{"-": "less", "/": "over", "+": "plus"}[w])
 		default:
 			all = append(all, w)

@@ -18,13 +18,13 @@ var Now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
 func Tokens(q *ir.Query, found []link.Found, cat *catalog.Catalog) ([]ir.Token, error) {
 	flags(q, cat)
 	return ir.Tokens(q, func(c *ir.Cond, n int) (ir.Token, bool) {
-		want, column := ir.Value{Kind: ir.NumberValue, Text: strconv.Itoa(n)}, -1
+		want, left := ir.Value{Kind: ir.NumberValue, Text: strconv.Itoa(n)}, ir.Expr{Kind: "rowid", Column: -1, Other: -1}
 		if c != nil {
-			want, column = c.Values[n], c.Left.Column
+			want, left = c.Values[n], c.Left
 		}
 		best, at := 0, -1
 		for i, f := range found {
-			if s := fits(want, f, column, cat); s > best {
+			if s := fits(want, f, left, cat); s > best {
 				best, at = s, i
 			}
 		}
@@ -68,9 +68,10 @@ func flags(q *ir.Query, cat *catalog.Catalog) {
 	}
 }
 
-// fits says how well a value that was found stands for a literal: 0 is for not at
-// all.
-func fits(want ir.Value, f link.Found, column int, cat *catalog.Catalog) int {
+// fits says how well a value that was found stands for a literal that is compared with
+// left: 0 is for not at all.
+func fits(want ir.Value, f link.Found, left ir.Expr, cat *catalog.Catalog) int {
+	column := left.Column
 	text := strings.ToLower(strings.TrimSpace(want.Text))
 	if want.Kind == ir.PeriodValue {
 		from, to, ok := Period(want.Text)
@@ -87,7 +88,10 @@ func fits(want ir.Value, f link.Found, column int, cat *catalog.Catalog) int {
 		}
 	}
 	if a, err := strconv.ParseFloat(text, 64); err == nil {
-		if b, err := strconv.ParseFloat(strings.ReplaceAll(f.Text, ",", ""), 64); err == nil && a == b {
+		if b, err := strconv.ParseFloat(strings.ReplaceAll(f.Number(left, cat), ",", ""), 64); err == nil && a == b {
+			if f.Unit != "" && column >= 0 {
+				return 4
+			}
 			return 3
 		}
 	}

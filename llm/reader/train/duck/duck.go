@@ -61,7 +61,8 @@ func Open(dir string) (*Database, error) {
 // Close gives up the tables.
 func (d *Database) Close() { _ = d.db.Close() }
 
-// Rows runs a query.
+// Rows runs a query and gives its rows without internal columns, whose names start
+// with __.
 func (d *Database) Rows(text string) ([][]any, error) {
 	r, err := d.db.Query(text)
 	if err != nil {
@@ -82,10 +83,13 @@ func (d *Database) Rows(text string) ([][]any, error) {
 		if err := r.Scan(pointers...); err != nil {
 			return nil, err
 		}
+		var row []any
 		for i, c := range cells {
-			cells[i] = plain(c)
+			if !strings.HasPrefix(columns[i], "__") {
+				row = append(row, plain(c))
+			}
 		}
-		all = append(all, cells)
+		all = append(all, row)
 	}
 	return all, r.Err()
 }

@@ -6,7 +6,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "min": true, "max": true}
+var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "median": true, "min": true, "max": true}
 
 // parts are functions of dates that are periods to group or compare by.
 var parts = map[string]string{"year": "year", "quarter": "quarter", "month": "monthof", "hour": "hour", "dayname": "weekday", "monthname": "monthof",

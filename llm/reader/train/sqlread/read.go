@@ -152,15 +152,23 @@ func (p *parser) selection() *ir.Query {
 		p.order(q)
 	}
 	if p.take("limit") {
-		n, err := strconv.Atoi(p.next().text)
-		if err != nil {
-			p.fail("a limit that is no number")
+		q.Limit = p.rows()
+		if p.take("offset") {
+			q.Nth = p.rows() + 1
 		}
-		q.Limit = n
 	}
 	p.tables(q)
 	p.scope = outer
 	return q
+}
+
+// rows reads a number of rows.
+func (p *parser) rows() int {
+	n, err := strconv.Atoi(p.next().text)
+	if err != nil || n < 0 {
+		p.fail("a limit that is no number")
+	}
+	return n
 }
 
 // skipTo goes to a word outside of parentheses.

@@ -20,9 +20,11 @@ func TestRead(t *testing.T) {
 		"SELECT channel, 100.0 * sum(amount) / sum(sum(amount)) OVER () FROM orders GROUP BY channel":                                               "select c16 share sum c15 group c16",
 		"SELECT date_trunc('month', ordered_at), avg(amount) FROM orders WHERE during(ordered_at, '2024') GROUP BY date_trunc('month', ordered_at)": "select month c13 avg c15 where c13 = v:2024 group month c13",
 		"SELECT name FROM customers WHERE city IN ('Rome', 'Berlin') AND newsletter IS NOT NULL":                                                    "select c1 where c2 = v:Rome or c2 = v:Berlin and c4 notnull",
+		"SELECT channel, median(amount) FROM orders GROUP BY channel":                                                                               "select c16 median c15 group c16",
 		"SELECT name FROM customers INTERSECT SELECT title FROM products":                                                                           "select c1 intersect select c18",
 		"SELECT sum(quantity * unit_price) FROM order_items":                                                                                        "select sum c9 times c10",
 		"SELECT name FROM customers WHERE name ILIKE '%moss%'":                                                                                      "select c1 where c1 like v:moss",
+		"SELECT title FROM products ORDER BY price DESC LIMIT 3 OFFSET 2":                                                                           "select c18 order c20 desc limit v:3 nth v:3",
 		"SELECT status FROM orders WHERE amount > (SELECT avg(amount) FROM orders)":                                                                 "select c14 where c15 > ( select avg c15 )",
 	} {
 		q, err := Read(sql, cat)

@@ -1,9 +1,8 @@
 package synth
 
 import (
-	"fmt"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,6 +72,7 @@ func (m *maker) condition(t int, other *neighbour) (condition, bool) {
 	add("like", 1, m.texts[at])
 	add("unequal", 1, m.texts[at])
 	add("several", 1, m.texts[at])
+	add("neither", 1, m.texts[at])
 	add("compare", 4, m.numbers[at])
 	add("between", 1, m.numbers[at])
 	add("year", 2, m.years[at])
@@ -96,6 +96,8 @@ func (m *maker) condition(t int, other *neighbour) (condition, bool) {
 		return m.unequal(at, of)
 	case "several":
 		return m.several(at, of)
+	case "neither":
+		return m.neither(at, of)
 	case "compare":
 		return m.compare(at, of)
 	case "between":
@@ -157,23 +159,42 @@ func (m *maker) unequal(t int, of string) (condition, bool) {
 		[]ir.Cond{cond(columnExpr(i), "!=", text(v))}}, v != ""
 }
 
+// values picks two or three values of a column, fewer where it has few.
+func (m *maker) values(i int) []string {
+	var all []string
+	for range 2 + m.rng.IntN(2) {
+		if v := m.value(i); v != "" && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// neither excludes two or three values.
+func (m *maker) neither(t int, of string) (condition, bool) {
+	i := pick(m, m.texts[t])
+	said := m.values(i)
+	if len(said) < 2 {
+		return condition{}, false
+	}
+	var conds []ir.Cond
+	for _, v := range said {
+		conds = append(conds, cond(columnExpr(i), "!=", text(v)))
+	}
+	list, last := strings.Join(said[:len(said)-1], ", "), said[len(said)-1]
+	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "a": list, "b": last},
+		"not in {a} or {b}", "not from {a} or {b}", "that are neither {a} nor {b}", "in neither {a} nor {b}", "whose {o}{c} is neither {a} nor {b}", "with {o}{c} other than {a} or {b}",
+		"except {a} and {b}", "excluding {a} and {b}", "whose {o}{c} is not {a} or {b}", "not {a} or {b}", "not {a} and not {b}", "without {a} and {b}", "where {o}{c} is not {a} nor {b}"), conds}, true
+}
+
 // several is a choice of two or three values.
 func (m *maker) several(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
-	values := map[string]bool{}
-	for range 2 + m.rng.IntN(2) {
-		if v := m.value(i); v != "" {
-			values[v] = true
-		}
-	}
-	if len(values) < 2 {
+	said := m.values(i)
+	if len(said) < 2 {
 		return condition{}, false
 	}
-	var said []string
-	for v := range values {
-		said = append(said, v)
-	}
-	sort.Strings(said)
 	var conds []ir.Cond
 	for k, v := range said {
 		c := cond(columnExpr(i), "=", text(v))
@@ -214,10 +235,14 @@ func (m *maker) compare(t int, of string) (condition, bool) {
 		}
 		return condition{m.say(map[string]string{"w": w, "n": n}, "{w} than {n}", "that are {w} than {n}"), []ir.Cond{cond(columnExpr(i), op, number(n))}}, true
 	}
+	spoken := n
+	if other, words, ok := m.inUnit(i); ok && m.chance(0.5) {
+		n, spoken = other, words
+	}
 	c := pick(m, comparisons)
-	said := c[1] + " " + n
+	said := c[1] + " " + spoken
 	if c[1] == "or more" {
-		said = n + " or more"
+		said = spoken + " or more"
 	}
 	words := m.say(map[string]string{"o": of, "c": m.column(i), "w": said},
 		"with {o}{c} {w}", "whose {o}{c} is {w}", "where {o}{c} is {w}", "that have a {o}{c} {w}", "with {w} {c}", "having {w} {c}", "with a {c} of {w}", "where the {c} is {w}")
@@ -235,72 +260,6 @@ func (m *maker) between(t int, of string) (condition, bool) {
 	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "a": a, "b": b},
 		"with {o}{c} between {a} and {b}", "whose {o}{c} is between {a} and {b}", "with {o}{c} from {a} to {b}"),
 		[]ir.Cond{cond(columnExpr(i), "between", number(a), number(b))}}, x != y
-}
-
-var whenWords = [][2]string{{"=", "in %s"}, {"=", "for %s"}, {">", "after %s"}, {"<", "before %s"}, {">=", "since %s"}, {"=", "in the year %s"}, {"=", "%s"}, {">=", "from %s on"}, {"<=", "until %s"}, {"=", "during %s"}}
-
-func (m *maker) inYear(t int) (condition, bool) {
-	i := pick(m, m.years[t])
-	x, ok := catalog.ParseNumber(m.value(i))
-	if !ok {
-		return condition{}, false
-	}
-	n := strconv.Itoa(int(x))
-	w := pick(m, whenWords)
-	return condition{fmt.Sprintf(w[1], n), []ir.Cond{cond(columnExpr(i), w[0], number(n))}}, true
-}
-
-var monthNames = strings.Fields("January February March April May June July August September October November December")
-
-var relativePeriods = []string{"last month", "this month", "last year", "this year", "last week", "this week", "yesterday", "today", "last quarter", "this quarter",
-	"last 7 days", "last 30 days", "past 30 days", "last 90 days", "last 3 months", "past 6 months", "last 12 months", "last 2 years", "past 2 weeks", "previous month", "previous year"}
-
-// inPeriod is a condition on a date, in the words of a calendar.
-func (m *maker) inPeriod(t int, of string) (condition, bool) {
-	i := pick(m, m.dates[t])
-	v := m.value(i)
-	year := "2023"
-	if len(v) >= 4 {
-		if _, err := strconv.Atoi(v[:4]); err == nil && v[0] != '0' {
-			year = v[:4]
-		}
-	}
-	n := m.rng.IntN(12) + 1
-	lead := ""
-	if m.chance(0.25) {
-		lead = m.say(map[string]string{"o": of, "c": m.column(i)}, "with {o}{c} ", "whose {o}{c} is ", "where {o}{c} is ", "with a {c} ")
-	}
-	switch m.rng.IntN(9) {
-	case 0, 1, 2:
-		w := pick(m, whenWords)
-		return condition{lead + fmt.Sprintf(w[1], year), []ir.Cond{cond(columnExpr(i), w[0], period(year))}}, true
-	case 3:
-		said := monthNames[n-1] + pick(m, []string{" ", " ", " of ", ", "}) + year
-		w := pick(m, whenWords[:5])
-		return condition{lead + fmt.Sprintf(w[1], said), []ir.Cond{cond(columnExpr(i), w[0], period(fmt.Sprintf("%s-%02d", year, n)))}}, true
-	case 4:
-		q := (n-1)/3 + 1
-		said := m.say(map[string]string{"q": strconv.Itoa(q), "y": year}, "Q{q} {y}", "q{q} {y}", "{y} Q{q}", "Q{q} of {y}", "the "+[]string{"first", "second", "third", "fourth"}[q-1]+" quarter of {y}")
-		return condition{lead + pick(m, []string{"in ", "for ", "during "}) + said, []ir.Cond{cond(columnExpr(i), "=", period(fmt.Sprintf("%s-Q%d", year, q)))}}, true
-	case 5:
-		return condition{pick(m, []string{"in ", "every ", "during ", "in the month of "}) + monthNames[n-1], []ir.Cond{cond(ir.Expr{Kind: "part", Func: "monthof", Column: i, Other: -1}, "=", number(strconv.Itoa(n)))}}, true
-	case 6:
-		day := m.rng.IntN(28) + 1
-		iso := fmt.Sprintf("%s-%02d-%02d", year, n, day)
-		said := pick(m, []string{iso, fmt.Sprintf("%s %d, %s", monthNames[n-1], day, year), fmt.Sprintf("%d %s %s", day, monthNames[n-1], year)})
-		w := pick(m, [][2]string{{"=", "on %s"}, {">", "after %s"}, {"<", "before %s"}, {">=", "since %s"}, {">=", "from %s"}, {"<=", "until %s"}})
-		return condition{lead + fmt.Sprintf(w[1], said), []ir.Cond{cond(columnExpr(i), w[0], period(iso))}}, true
-	case 7:
-		if y, err := strconv.Atoi(year); err == nil && m.chance(0.5) {
-			to := strconv.Itoa(y + 1 + m.rng.IntN(3))
-			return condition{lead + m.say(map[string]string{"a": year, "b": to}, "between {a} and {b}", "from {a} to {b}"),
-				[]ir.Cond{cond(columnExpr(i), "between", period(year), period(to))}}, true
-		}
-		fallthrough
-	default:
-		p := pick(m, relativePeriods)
-		return condition{pick(m, []string{"", "", "in the ", "from ", "during the ", "over the "}) + p, []ir.Cond{cond(columnExpr(i), "=", period(p))}}, true
-	}
 }
 
 // flag is a column that says yes or no.

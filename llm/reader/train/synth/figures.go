@@ -9,7 +9,8 @@ import (
 )
 
 var aggregateWords = [][2]string{{"avg", "average"}, {"avg", "mean"}, {"sum", "total"}, {"sum", "sum of"}, {"max", "maximum"}, {"max", "highest"}, {"max", "largest"}, {"min", "minimum"},
-	{"min", "lowest"}, {"min", "smallest"}, {"avg", "average"}, {"sum", "total"}, {"sum", "combined"}, {"avg", "avg"}, {"avg", "typical"}, {"sum", "overall"}, {"max", "max"}, {"min", "min"}, {"max", "top"}}
+	{"min", "lowest"}, {"min", "smallest"}, {"avg", "average"}, {"sum", "total"}, {"sum", "combined"}, {"avg", "avg"}, {"avg", "typical"}, {"sum", "overall"}, {"max", "max"}, {"min", "min"}, {"max", "top"},
+	{"median", "median"}, {"median", "median"}, {"median", "middle"}}
 
 // aggregate says an aggregate of a column.
 func (m *maker) aggregate(i int) (string, ir.Expr) {

@@ -15,6 +15,9 @@ func (m *maker) follow(before *Question) (Question, bool) {
 	}
 	q.Where, q.Items, q.Group, q.Order = slices.Clone(q.Where), slices.Clone(q.Items), slices.Clone(q.Group), slices.Clone(q.Order)
 	edits := []func(*ir.Query) (string, bool){m.otherValue, m.otherValue, m.moreCondition, m.lessCondition, m.otherMeasure, m.otherGroup, m.otherOrder, m.otherLimit, m.addGroup}
+	if len(q.Order) > 0 && q.Limit == 1 {
+		edits = append(edits, m.otherPlace)
+	}
 	words, ok := pick(m, edits)(&q)
 	return Question{Text: words, Query: &q, Before: before}, ok
 }
@@ -175,6 +178,6 @@ func (m *maker) otherLimit(q *ir.Query) (string, bool) {
 	if n == q.Limit {
 		return "", false
 	}
-	q.Limit = n
+	q.Limit, q.Nth = n, 0
 	return m.say(map[string]string{"n": strconv.Itoa(n)}, "just the top {n}", "only the first {n}", "top {n}", "and the top {n}", "show {n} of them", "the first {n} only"), true
 }

@@ -15,7 +15,7 @@ var kinds = []struct {
 	weight int
 	make   func(*maker, subject) (Question, bool)
 }{
-	{10, (*maker).count}, {13, (*maker).list}, {9, (*maker).figure}, {4, (*maker).figures}, {15, (*maker).grouped}, {9, (*maker).superlative},
+	{10, (*maker).count}, {13, (*maker).list}, {9, (*maker).figure}, {4, (*maker).figures}, {15, (*maker).grouped}, {9, (*maker).superlative}, {5, (*maker).nth},
 	{8, (*maker).topGroup}, {5, (*maker).having}, {4, (*maker).absent}, {4, (*maker).distinct}, {4, (*maker).countDistinct}, {4, (*maker).sorted},
 	{2, (*maker).setOperation}, {4, (*maker).percentage}, {2, (*maker).share}, {3, (*maker).twoSides}, {2, (*maker).columnRatio}, {6, (*maker).byPeriod},
 	{2, (*maker).durations}, {3, (*maker).product}, {2, (*maker).howMuch}, {3, (*maker).topOfEach}, {6, (*maker).lookUp}, {8, (*maker).ofList},

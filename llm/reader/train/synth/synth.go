@@ -132,9 +132,9 @@ const swapped = 0.1
 
 var nearWords sync.Map
 
-// alike gives a word that is used like another, or the word itself.
+// alike gives a word that is used like another, or the word itself. Units differ.
 func (m *maker) alike(word string) string {
-	if catalog.Stop[word] || len(word) < 4 || !m.chance(swapped) {
+	if catalog.Stop[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapped) {
 		return word
 	}
 	near, ok := nearWords.Load(word)

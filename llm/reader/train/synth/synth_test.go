@@ -1,6 +1,7 @@
 package synth_test
 
 import (
+	"slices"
 	"testing"
 
 	"parley/llm/reader/catalog/catalogtest"
@@ -43,8 +44,22 @@ func TestMadeQuestions(t *testing.T) {
 			printed++
 		}
 	}
-	if printed*10 < len(all)*8 || follow < 50 {
+	if printed*10 < len(all)*8 || follow < 40 {
 		t.Errorf("of %d questions %d print, and %d go on from others", len(all), printed, follow)
+	}
+	for name, has := range map[string]func(*ir.Query) bool{
+		"for the nth": func(q *ir.Query) bool { return q.Nth > 1 },
+		"for a median": func(q *ir.Query) bool {
+			return slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return e.Func == "median" })
+		},
+		"with neither of two values": neither,
+		"of a quarter of any year": func(q *ir.Query) bool {
+			return slices.ContainsFunc(q.Where, func(c ir.Cond) bool { return c.Left.Func == "quarter" })
+		},
+	} {
+		if !slices.ContainsFunc(all, func(q synth.Question) bool { return has(q.Query) }) {
+			t.Errorf("no question %s", name)
+		}
 	}
 	again := synth.New(cat, 1500, 1)
 	for i := range all {
@@ -52,4 +67,14 @@ func TestMadeQuestions(t *testing.T) {
 			t.Fatalf("question %d is %q, and then %q", i, all[i].Text, again[i].Text)
 		}
 	}
+}
+
+// neither reports whether a query excludes two values of a column.
+func neither(q *ir.Query) bool {
+	for i, c := range q.Where {
+		if i > 0 && !c.Or && c.Op == "!=" && q.Where[i-1].Op == "!=" && q.Where[i-1].Left.Column == c.Left.Column {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// unit is what numbers are measured in.
+type unit struct {
+	name, dimension string
+	// size is how many of the dimension's base unit it is.
+	size float64
+	// words stand for it anywhere in a name, short at its end only, and said in questions
+	// only: a column called month has no numbers of months.
+	words, short, said string
+}
+
+var units = []unit{
+	{"second", "time", 1, "seconds secs", "sec s", "second"}, {"minute", "time", 60, "minutes mins minute", "min", ""}, {"hour", "time", 3600, "hours hrs", "hr h", "hour"},
+	{"day", "time", 86400, "days", "d", "day"}, {"week", "time", 604800, "weeks", "", "week"},
+	{"month", "calendar", 1, "months", "", "month"}, {"year", "calendar", 12, "years", "", "year"},
+	{"milligram", "mass", 0.001, "mg milligrams", "", ""}, {"gram", "mass", 1, "grams gram grammes", "g", ""}, {"kilogram", "mass", 1000, "kg kgs kilogram kilograms kilo kilos", "", ""}, {"tonne", "mass", 1e6, "tonne tonnes tons", "ton t", ""},
+	{"millimetre", "length", 0.001, "mm millimetres millimeters", "", ""}, {"centimetre", "length", 0.01, "cm centimetre centimetres centimeter centimeters", "", ""},
+	{"metre", "length", 1, "metre metres meter meters", "m", ""}, {"kilometre", "length", 1000, "km kms kilometre kilometres kilometer kilometers", "", ""},
+	{"mile", "length", 1609.344, "miles mile", "mi", ""}, {"foot", "length", 0.3048, "feet ft", "", "foot"}, {"inch", "length", 0.0254, "inches", "", "inch"},
+	{"millilitre", "volume", 0.001, "ml millilitres milliliters", "", ""}, {"litre", "volume", 1, "litre litres liter liters", "l", ""},
+	{"one", "count", 1, "", "", ""}, {"thousand", "count", 1e3, "thousand thousands", "", ""}, {"million", "count", 1e6, "million millions mio mn", "", ""}, {"billion", "count", 1e9, "billion billions bn", "", ""},
+}
+
+// unitWords has the units by the words for them in questions, and unitOf by their names.
+var unitWords, unitOf = func() (words, names map[string]*unit) {
+	words, names = map[string]*unit{}, map[string]*unit{}
+	for i := range units {
+		u := &units[i]
+		names[u.name] = u
+		for _, w := range strings.Fields(u.words + " " + u.short + " " + u.said) {
+			words[w] = u
+		}
+	}
+	return words, names
+}()
+
+// Unit gives the name of the unit that a word stands for after a number, "" for none.
+func Unit(word string) string {
+	if u := unitWords[word]; u != nil && u.dimension != "count" {
+		return u.name
+	}
+	return ""
+}
+
+// Dimension gives what a unit measures, "" for none.
+func Dimension(name string) string {
+	if u := unitOf[name]; u != nil {
+		return u.dimension
+	}
+	return ""
+}
+
+// Convert gives a number of one unit in another. Both must measure the same.
+func Convert(number, from, to string) (string, bool) {
+	a, b := unitOf[from], unitOf[to]
+	x, err := strconv.ParseFloat(number, 64)
+	if a == nil || b == nil || a.dimension != b.dimension || err != nil {
+		return "", false
+	}
+	// Twelve digits are exact enough, and have no noise.
+	const digits = 12
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x*a.size/b.size, 'g', digits, 64), 64)
+	return strconv.FormatFloat(x, 'f', -1, 64), true
+}
+
+// columnUnit gives the unit of a column of numbers by the words of its name, or else of
+// its description; "" for none.
+func columnUnit(words, hints []string) string {
+	for i, w := range slices.Backward(words) {
+		u, last := unitWords[w], i > 0 && i == len(words)-1
+		if u != nil && (slices.Contains(strings.Fields(u.words), w) || last && slices.Contains(strings.Fields(u.short), w)) && (i == 0 || words[i-1] != "per") {
+			return u.name
+		}
+	}
+	for i := range units {
+		for _, w := range strings.Fields(units[i].words) {
+			if len(w) > 3 && slices.Contains(hints, Stem(w)) {
+				return units[i].name
+			}
+		}
+	}
+	return ""
+}

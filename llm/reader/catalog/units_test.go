@@ -1,0 +1,29 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"parley/llm/reader/catalog"
+)
+
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, kind, description, want string }{
+		{"duration_minutes", "DOUBLE", "", "minute"}, {"durationMin", "DOUBLE", "", "minute"}, {"minutes_played", "BIGINT", "", "minute"}, {"min_price", "DOUBLE", "", ""},
+		{"weight_kg", "DOUBLE", "", "kilogram"}, {"price_per_kg", "DOUBLE", "", ""}, {"distance", "DOUBLE", "How far, in kilometres", "kilometre"}, {"runtime", "BIGINT", "Length in minutes", "minute"},
+		{"revenue (millions)", "DOUBLE", "", "million"}, {"size_m", "DOUBLE", "", "metre"}, {"m", "DOUBLE", "", ""}, {"minutes", "VARCHAR", "", ""}, {"day", "BIGINT", "", ""}, {"birth_year", "BIGINT", "", ""}, {"age_months", "BIGINT", "", "month"}, {"time", "TIME", "", "second"},
+	} {
+		cat := catalog.New([]*catalog.Profile{{Name: "t", Rows: 1, Columns: []catalog.ColumnProfile{{Name: test.name, Type: test.kind, Description: test.description}}}}, nil)
+		if got := cat.Columns[0].Unit; got != test.want {
+			t.Errorf("%s has the unit %q, want %q", test.name, got, test.want)
+		}
+	}
+	for _, test := range []struct{ number, from, to, want string }{
+		{"2", "hour", "minute", "120"}, {"90", "minute", "hour", "1.5"}, {"3000000", "one", "million", "3"}, {"0.1", "kilometre", "metre", "100"}, {"2", "week", "day", "14"},
+		{"2", "hour", "metre", ""}, {"2", "", "metre", ""}, {"x", "hour", "minute", ""},
+	} {
+		if got, ok := catalog.Convert(test.number, test.from, test.to); got != test.want || ok != (test.want != "") {
+			t.Errorf("%s %s are %q %s, want %q", test.number, test.from, got, test.to, test.want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package dialog
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"parley/llm"
+)
+
+// figure is the value of a measure, "" where none is recorded.
+type figure struct {
+	text   string
+	number bool
+}
+
+// measureOf gives the internal column by which rows were chosen, with its values: "" where
+// there is none.
+func measureOf(rows llm.Rows) (name string, figures []figure) {
+	for _, raw := range rows.Rows {
+		var row map[string]json.RawMessage
+		if json.Unmarshal(raw, &row) != nil {
+			continue
+		}
+		if name == "" {
+			name = measureName(row)
+		}
+		value := row[name]
+		figures = append(figures, figure{plainCell(shortNumber(value)), len(value) > 0 && strings.IndexByte("-0123456789", value[0]) >= 0})
+	}
+	return strings.Trim(name, "_"), figures
+}
+
+// measureName gives the first internal name of a row that says something of it.
+func measureName(row map[string]json.RawMessage) string {
+	var names []string
+	for key := range row {
+		if strings.HasPrefix(key, "__") && key != "__metadata" && key != "__score" {
+			names = append(names, key)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// withMeasure says the figure by which the only row was chosen.
+func withMeasure(measure string, figures []figure) string {
+	if measure == "" || len(figures) != 1 || figures[0].text == "" {
+		return ""
+	}
+	name := columnName(measure)
+	switch {
+	case !figures[0].number:
+		return ", with " + name + " **" + figures[0].text + "**"
+	case strings.IndexAny(name, "aeiou") == 0:
+		return ", with an " + name + " of **" + figures[0].text + "**"
+	}
+	return ", with a " + name + " of **" + figures[0].text + "**"
+}

@@ -1,0 +1,127 @@
+package ir
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// numbers prints which of numbered rows a query wants.
+func numbers(q *Query) string {
+	switch {
+	case q.Nth <= 1:
+		return fmt.Sprintf(" <= %d", q.Limit)
+	case q.Limit == 1:
+		return fmt.Sprintf(" = %d", q.Nth)
+	}
+	return fmt.Sprintf(" BETWEEN %d AND %d", q.Nth, q.Nth+q.Limit-1)
+}
+
+// sortMeasure prints the measure by which the first rows are chosen, where they do not
+// show it; "" for none.
+func (p *printer) sortMeasure(q *Query) string {
+	if !p.outermost || q.Distinct || q.Limit == 0 || len(q.Order) == 0 {
+		return ""
+	}
+	by := q.Order[0].By
+	if class := p.classOf(by, true); by.Kind == "rowid" || class != number && class != date ||
+		slices.ContainsFunc(q.Items, func(e Expr) bool { return e.Kind == "*" || reflect.DeepEqual(e, by) }) {
+		return ""
+	}
+	return p.expr(by, true) + " AS " + Ident(internalName(p.label(by)))
+}
+
+// internalName makes a name internal. Two of these mean something else in results.
+func internalName(name string) string {
+	name = "__" + cmp.Or(name, "measure")
+	if name == "__score" || name == "__metadata" {
+		name += "_"
+	}
+	return name
+}
+
+// groupKeys gives what rows are grouped by: what the query says, and whatever else it
+// shows and sorts by beside an aggregate.
+func groupKeys(q *Query) []Expr {
+	if len(q.Group) == 0 && !aggregated(q) {
+		return nil
+	}
+	var keys []Expr
+	add := func(e Expr) {
+		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.ContainsFunc(keys, func(k Expr) bool { return reflect.DeepEqual(k, e) }) {
+			keys = append(keys, e)
+		}
+	}
+	for _, e := range slices.Concat(q.Group, q.Items) {
+		add(e)
+	}
+	for _, s := range q.Order {
+		if len(keys) > 0 {
+			add(s.By)
+		}
+	}
+	return keys
+}
+
+// isAggregate reports whether an expression stands for many rows.
+func isAggregate(e Expr) bool {
+	switch e.Kind {
+	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
+		return true
+	}
+	return false
+}
+
+// aggregated reports whether a query has aggregates.
+func aggregated(q *Query) bool {
+	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
+		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
+}
+
+// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
+// first every time.
+func (p *printer) tieBreakers(q *Query) []string {
+	var keys []string
+	for _, e := range q.Items {
+		sorted := slices.ContainsFunc(q.Order, func(s Sort) bool { return s.By.Kind == "rowid" || s.By.Kind == e.Kind && s.By.Column == e.Column })
+		if (e.Kind == "column" && e.Op == "" || e.Kind == "part") && !sorted {
+			keys = append(keys, p.expr(e, false))
+		}
+	}
+	return keys
+}
+
+func (p *printer) order(q *Query) string {
+	var keys []string
+	for _, s := range q.Order {
+		key := p.expr(s.By, true)
+		if s.Desc {
+			key += " DESC"
+		}
+		// NULL wins nothing.
+		keys = append(keys, key+" NULLS LAST")
+	}
+	if len(keys) > 0 && q.Limit > 0 {
+		keys = append(keys, p.tieBreakers(q)...)
+	}
+	if len(keys) == 0 && p.outermost && q.Each == nil && q.Nth <= 1 {
+		for _, e := range groupKeys(q) {
+			keys = append(keys, p.keyOrder(e))
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return " ORDER BY " + strings.Join(keys, ", ")
+}
+
+// keyOrder prints by what groups are sorted where the query does not say it: by the key,
+// and months and weekdays as in the calendar.
+func (p *printer) keyOrder(e Expr) string {
+	if e.Kind == "part" && (e.Func == "monthof" || e.Func == "weekday") {
+		return "min(" + p.partNumber(e) + ")"
+	}
+	return p.expr(e, false)
+}
