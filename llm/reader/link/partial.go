@@ -96,7 +96,7 @@ func (f *finder) containing(start, end int) []catalog.Cell {
 // partsOfCells finds words that few cells contain, in the singular too.
 func (f *finder) partsOfCells() {
 	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (asking[t.Lower] || shortWords[t.Lower]) || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
+		if f.covered[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (asking[t.Lower] || shortWords[t.Lower] || f.names[t.Stem]) || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
 			continue
 		}
 		text := strings.TrimSuffix(t.Text, "'s")
