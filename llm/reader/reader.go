@@ -59,6 +59,9 @@ func New() *Reader {
 	}
 }
 
+// Catalog says what datasets hold, from the same cache that the reader has.
+func (r *Reader) Catalog() llm.Catalog { return r.cache }
+
 // source makes the catalog of some datasets, and adds values that phrases of questions
 // name.
 func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Dataset, questions []string) (*source, error) {
