@@ -16,6 +16,8 @@ type Lake interface {
 	Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error)
 	// Query runs one SELECT. What is wrong with it is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
+	// QueryOver is Query over what Datasets gave the caller shortly before.
+	QueryOver(ctx context.Context, caller storage.Caller, datasets []storage.DatasetData, sql string) (storage.QueryResult, error)
 	// Search gives the passages of a dataset that match some words best. What is
 	// wrong with the request is ErrInvalid.
 	Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error)

@@ -21,7 +21,7 @@ func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 	view := struct {
 		taskView
 		Steps string
-	}{viewOf(ctx, asked), stepsText(task.Steps, answerLimits)}
+	}{c.viewOf(ctx, asked), stepsText(task.Steps, answerLimits)}
 	var answer Answer
 	usage, err := c.run(ctx, "answer", nil, view, func(text string) error {
 		if err := checkTexts(text); err != nil {

@@ -25,6 +25,8 @@ type ChatConfig struct {
 	Tries int
 	// Observe is told of every job that ended.
 	Observe func(JobDone)
+	// Catalog says what datasets hold; nil where that is not known.
+	Catalog Catalog
 }
 
 // JobDone tells of a job that ended.
@@ -54,6 +56,7 @@ type Chat struct {
 	// plain has the jobs that the provider wants to be asked for without more.
 	plain   sync.Map
 	observe func(JobDone)
+	catalog Catalog
 }
 
 var (
@@ -82,6 +85,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 	return &Chat{
 		idle:    or(cfg.Idle, time.Minute),
 		observe: cfg.Observe,
+		catalog: cfg.Catalog,
 		caller: caller{
 			model:   model,
 			timeout: or(cfg.Timeout, 2*time.Minute),

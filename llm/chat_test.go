@@ -51,16 +51,13 @@ func TestPlan(t *testing.T) {
 				t.Errorf("no %q in the system text", want)
 			}
 		}
-		for _, want := range []string{"Who are the best customers?", `"customer_name" VARCHAR: who bought`, `[1,"Ada",9.5]`, "15 November 2026"} {
+		for _, want := range []string{"Who are the best customers?", `"customer_name" VARCHAR: who bought`, "15 November 2026"} {
 			if !strings.Contains(asked.user, want) {
 				t.Errorf("no %q in:\n%s", want, asked.user)
 			}
 		}
 		if options := string(asked.raw["options"]); provider == "ollama" && !strings.Contains(options, `"num_ctx":16384`) {
 			t.Errorf("ollama's context is left to it: %s", options)
-		}
-		if strings.Contains(asked.user, "__metadata") {
-			t.Error("an internal column is shown")
 		}
 	})
 }

@@ -19,7 +19,7 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 	view := struct {
 		taskView
 		MaxSteps int
-	}{viewOf(ctx, task), MaxSteps}
+	}{c.viewOf(ctx, task), MaxSteps}
 	known := knownLinks(task)
 	var plan Plan
 	usage, err := c.run(ctx, "plan", planShape, view, func(text string) error {

@@ -36,7 +36,7 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		Searchable                         bool
 		Before, Instruction, Failed, Meant string
 	}{
-		taskView:    viewOf(ctx, task.Task, words...),
+		taskView:    c.viewOf(ctx, task.Task, words...),
 		Searchable:  searchable(task.Datasets),
 		Before:      stepsText(task.Before, beforeLimits),
 		Instruction: shorten(instruction, maxStep),

@@ -11,7 +11,6 @@ import (
 type rowLimits struct{ rows, bytes, value int }
 
 var (
-	sampleLimits = rowLimits{rows: 3, bytes: 1 << 10, value: 80}
 	beforeLimits = rowLimits{rows: 20, bytes: 3 << 10, value: 200}
 	answerLimits = rowLimits{rows: 200, bytes: 12 << 10, value: 1000}
 )

@@ -21,38 +21,61 @@ const (
 	// likelySchema is how much room there is for datasets that share no word with
 	// the question: it may be asked in other words, or another language.
 	likelySchema = maxSchema / 2
-	// maxSamples is how many datasets are shown with sample rows.
-	maxSamples = 4
-	sampleTime = 5 * time.Second
+	// maxFacts bounds what a model is told about the values of one dataset, and
+	// maxReferences about the references between datasets.
+	maxFacts      = 2 << 10
+	maxReferences = 2 << 10
+	// factsDatasets is how many datasets it is told the values of, and factsTime how
+	// long reading them may take.
+	factsDatasets = 8
+	factsTime     = 5 * time.Second
 )
 
 // schemaText describes the datasets that words have to do with, the likeliest
-// first, and names the others.
-func schemaText(ctx context.Context, task Task, words ...string) string {
+// first, and names the others. What they hold is left out where it is not known.
+func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) string {
 	ranked := rank(task.Datasets, words)
-	ctx, cancel := context.WithTimeout(ctx, sampleTime)
-	defer cancel()
+	facts := c.facts(ctx, task.Data, ranked[:min(len(ranked), factsDatasets)])
 	var out strings.Builder
+	told := map[string]bool{}
 	chosen := 0
-	for _, r := range ranked {
+	for i, r := range ranked {
 		room := maxSchema
 		if r.score == 0 {
 			room = likelySchema
 		}
-		block := datasetText(r.dataset)
+		var known DatasetFacts
+		if i < len(facts.Datasets) {
+			known = facts.Datasets[i]
+		}
+		block := datasetText(r.dataset, known)
 		if chosen > 0 && out.Len()+len(block) > room {
 			break
 		}
 		out.WriteString(block)
-		if chosen < maxSamples {
-			out.WriteString(sampleText(ctx, task.Data, r.dataset))
-		}
+		told[r.dataset.Name] = true
 		chosen++
 	}
+	out.WriteString(referencesText(facts.References, told))
 	if rest := ranked[chosen:]; len(rest) > 0 {
 		out.WriteString(restText(rest))
 	}
 	return out.String()
+}
+
+// facts gives what the likeliest datasets hold, as far as that can be read in time.
+// Whoever runs the query will find out why others cannot.
+func (c *Chat) facts(ctx context.Context, data Data, ranked []ranking) Facts {
+	if c.catalog == nil || data == nil || len(ranked) == 0 {
+		return Facts{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, factsTime)
+	defer cancel()
+	datasets := make([]Dataset, len(ranked))
+	for i, r := range ranked {
+		datasets[i] = r.dataset
+	}
+	return c.catalog.Facts(ctx, data, datasets)
 }
 
 func restText(rest []ranking) string {
@@ -68,9 +91,9 @@ func restText(rest []ranking) string {
 	return out.String() + "\n"
 }
 
-// datasetText describes a dataset: its columns with their texts, as far as there
-// is room, and the names of the others.
-func datasetText(d Dataset) string {
+// datasetText describes a dataset: its columns with their texts and what they hold, as
+// far as there is room, and the names of the others.
+func datasetText(d Dataset, facts DatasetFacts) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "dataset %s, %d rows", quoteName(d.Name), d.Rows)
 	if d.HoldsPassages() {
@@ -80,12 +103,16 @@ func datasetText(d Dataset) string {
 		out.WriteString(": " + shorten(oneLine(d.Description), 1000))
 	}
 	out.WriteString("\n")
+	if facts.Seen > 0 && facts.Seen < d.Rows {
+		fmt.Fprintf(&out, "  values are those of the first %d rows\n", facts.Seen)
+	}
+	size, room := out.Len(), maxFacts
 	for i, c := range d.Columns {
 		line := fmt.Sprintf("  %s %s", quoteName(c.Name), c.Type)
 		if c.Description != "" {
 			line += ": " + shorten(oneLine(c.Description), 200)
 		}
-		if out.Len()+len(line) > maxDataset*3/4 {
+		if size += len(line) + 1; size > maxDataset*3/4 {
 			names := make([]string, 0, len(d.Columns)-i)
 			for _, left := range d.Columns[i:] {
 				names = append(names, quoteName(left.Name))
@@ -93,23 +120,18 @@ func datasetText(d Dataset) string {
 			out.WriteString("  also: " + shorten(strings.Join(names, ", "), maxDataset/4) + "\n")
 			break
 		}
-		out.WriteString(line + "\n")
+		out.WriteString(line)
+		known := facts.Columns[c.Name]
+		if d.HoldsPassages() && c.Name == "text" {
+			known = ColumnFacts{} // it is searched
+		}
+		if text := columnFacts(c, known); len(text) <= room {
+			out.WriteString(text)
+			room -= len(text)
+		}
+		out.WriteString("\n")
 	}
 	return out.String()
-}
-
-// sampleText shows a few rows; nothing when they cannot be had, which whoever
-// runs the query will find out.
-func sampleText(ctx context.Context, data Data, d Dataset) string {
-	if data == nil || d.Rows == 0 || ctx.Err() != nil {
-		return ""
-	}
-	rows, err := data.Query(ctx, fmt.Sprintf("SELECT * FROM %s LIMIT %d", quoteName(d.Name), sampleLimits.rows))
-	if err != nil || len(rows.Rows) == 0 {
-		return ""
-	}
-	rows.Truncated = false
-	return "  sample rows:\n" + rowsText(rows, sampleLimits)
 }
 
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -239,17 +239,14 @@ var shop = []llm.Dataset{
 	}},
 }
 
-// data answers every query with the same rows, and holds every address.
-type data struct{ rows []string }
+// data holds every address, and nothing else.
+type data struct{}
 
-func (d data) Query(_ context.Context, sql string) (llm.Rows, error) {
+func (data) Query(_ context.Context, sql string) (llm.Rows, error) {
 	if strings.HasPrefix(sql, "SELECT bool_or(") {
 		return rowsOf(`{"a0":true}`), nil
 	}
-	if !strings.HasPrefix(sql, "SELECT * FROM \"") {
-		return llm.Rows{}, fmt.Errorf("unexpected query %s", sql)
-	}
-	return rowsOf(d.rows...), nil
+	return llm.Rows{}, fmt.Errorf("unexpected query %s", sql)
 }
 
 func rowsOf(texts ...string) llm.Rows {
@@ -264,7 +261,7 @@ func shopTask() llm.Task {
 	return llm.Task{
 		Question: "Who are the best customers?",
 		Datasets: shop,
-		Data:     data{[]string{`{"id":1,"customer_name":"Ada","total":9.5,"__metadata":{"score":1.0}}`}},
+		Data:     data{},
 		Now:      time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC),
 	}
 }

@@ -22,7 +22,7 @@ type taskView struct {
 	Now, Schema, Earlier, Hints, Question string
 }
 
-func viewOf(ctx context.Context, task Task, words ...string) taskView {
+func (c *Chat) viewOf(ctx context.Context, task Task, words ...string) taskView {
 	view := taskView{
 		Now:      task.Now.UTC().Format("Monday, 2 January 2006, 15:04 UTC"),
 		Earlier:  earlierText(task.Earlier),
@@ -37,7 +37,7 @@ func viewOf(ctx context.Context, task Task, words ...string) taskView {
 		words = append(words, task.Earlier[n-1].Question)
 		words = append(words, task.Earlier[n-1].Queries...)
 	}
-	view.Schema = schemaText(ctx, task, words...)
+	view.Schema = c.schemaText(ctx, task, words...)
 	return view
 }
 

@@ -56,8 +56,10 @@ type Script struct {
 	JobsError error
 
 	mu sync.Mutex
-	// Asked are the jobs that were asked for, Ran the statements and searches.
+	// Asked are the jobs that were asked for, Ran the statements and searches, Listed how
+	// often the datasets were.
 	Asked, Ran []string
+	Listed     int
 	// Planned, Written and Answered are what the jobs were given last.
 	Planned  llm.Task
 	Written  llm.QueryTask
@@ -138,6 +140,9 @@ func (l lake) check(caller storage.Caller, in storage.NamespaceRef) error {
 }
 
 func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
 }
 
@@ -153,6 +158,10 @@ func (l lake) Query(_ context.Context, caller storage.Caller, in storage.Namespa
 		return result, storage.Errorf(storage.ErrInvalid, "there is no table like that; did you mean `orders`?")
 	}
 	return result, nil
+}
+
+func (l lake) QueryOver(ctx context.Context, caller storage.Caller, _ []storage.DatasetData, sql string) (storage.QueryResult, error) {
+	return l.Query(ctx, caller, storage.NamespaceRef{Owner: "ann", Name: "shop"}, sql)
 }
 
 func (l lake) Search(_ context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, _ int) (storage.QueryResult, error) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -304,6 +306,38 @@ func TestTraces(t *testing.T) {
 	if got := strings.Join(tracer.spans, " "); got != want {
 		t.Errorf("spans are %s\nwant      %s", got, want)
 	}
+}
+
+// TestTrials has a job try queries out: they have no spans, and share what was read of the
+// datasets for a moment.
+func TestTrials(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := script("one")
+		write := s.Write
+		s.Write = func(task llm.QueryTask) (llm.Query, error) {
+			for range 10 {
+				if _, err := task.Data.Query(t.Context(), "SELECT 'one'"); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(time.Second)
+			if _, err := task.Data.Query(t.Context(), "SELECT 'none'"); !errors.Is(err, llm.ErrBadQuery) {
+				t.Error(err)
+			}
+			return write(task)
+		}
+		var tracer tracer
+		config := s.Config()
+		config.Tracer = &tracer
+		s.Run(t, newExecutor(config), nil)
+		if got := strings.Join(tracer.spans, " "); got != "datasets model:plan model:write_query query model:answer" {
+			t.Errorf("spans are %s", got)
+		}
+		if len(s.Ran) != 12 || s.Listed != 3 {
+			t.Errorf("ran %d queries, listed the datasets %d times", len(s.Ran), s.Listed)
+		}
+	})
 }
 
 type tracer struct{ spans []string }

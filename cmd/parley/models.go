@@ -95,16 +95,17 @@ func firstSet(variables []string) string {
 }
 
 // openModels gives the models that are set, the first of them the default, and
-// the built-in reader, which needs none.
+// the built-in reader, which needs none. What datasets hold is read once for all.
 func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	models := &llm.Models{}
+	models, builtIn := &llm.Models{}, reader.New()
+	cfg.chat.Catalog = builtIn.Catalog()
 	for _, model := range cfg.models {
 		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {
 			return nil, err
 		}
 	}
-	return models, models.Add(llm.Spec{Provider: "reader"}, reader.New())
+	return models, models.Add(llm.Spec{Provider: "reader"}, builtIn)
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"context"
 	"time"
 
 	"parley/llm"
@@ -30,4 +31,10 @@ func Relevant(r *Reader, question string, datasets []llm.Dataset) []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// Trials gives the way in which a job tries queries out.
+func Trials(ctx context.Context, data llm.Data) rank.Run {
+	t := &trials{data: data, cat: catalog.Join(nil, nil), left: trialsTime}
+	return func(sql string) (rank.Result, bool, error) { return t.run(ctx, sql) }
 }

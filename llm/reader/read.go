@@ -41,9 +41,9 @@ type source struct {
 	*catalog.Catalog
 	// key is the same for the same versions of the same datasets; "" where these have
 	// no version.
-	key string
-	run rank.Run
-	now time.Time
+	key    string
+	trials trials
+	now    time.Time
 }
 
 // readings are those of a question, with the values that it names.
@@ -63,12 +63,12 @@ func (r *Reader) read(ctx context.Context, question string, s *source, earlier *
 	if err != nil || w == nil {
 		return readings{}, err
 	}
-	all, err := rank.Readings(w.Question, w.candidates, s.run)
+	all, err := rank.Readings(w.Question, w.candidates, func(sql string) (rank.Result, bool, error) { return s.trials.run(ctx, sql) })
 	if err != nil {
 		return readings{}, err
 	}
 	found := readings{all, w.Input.Values}
-	if s.key != "" {
+	if s.key != "" && !s.trials.ended {
 		r.recent.Put(key, found, found.size())
 	}
 	return found, nil

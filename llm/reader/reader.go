@@ -59,6 +59,9 @@ func New() *Reader {
 	}
 }
 
+// Catalog says what datasets hold, from the same cache that the reader has.
+func (r *Reader) Catalog() llm.Catalog { return r.cache }
+
 // source makes the catalog of some datasets, and adds values that phrases of questions
 // name.
 func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Dataset, questions []string) (*source, error) {
@@ -84,7 +87,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 		return nil, err
 	}
 	cat = cat.WithCells(cells)
-	s := &source{Catalog: cat, now: task.Now, run: try(ctx, task.Data, cat)}
+	s := &source{Catalog: cat, now: task.Now, trials: trials{data: task.Data, cat: cat, left: trialsTime}}
 	if versions {
 		s.key = fmt.Sprintf("%x %q", key.Sum(nil), fmt.Sprint(cells))
 	}

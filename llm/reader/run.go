@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
@@ -14,31 +15,54 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// maxTrialRows is how many rows the tables of a query may have together for it to be
-// tried out.
-const maxTrialRows = 2_000_000
+// Limits of trying queries out.
+const (
+	// maxTrialRows is how many rows the tables of a query may have together.
+	maxTrialRows = 2_000_000
+	// trialTime is how long one may take, and trialsTime all of a job together.
+	trialTime  = 5 * time.Second
+	trialsTime = 15 * time.Second
+)
 
-// try gives the way in which the queries of a question are tried out. One that is not
-// valid is none; any other error ends the job. A query over very many rows counts as one
-// that runs and gives something of its own.
-func try(ctx context.Context, data llm.Data, cat *catalog.Catalog) rank.Run {
-	return func(sql string) (rank.Result, bool, error) {
-		if rowsRead(sql, cat) > maxTrialRows {
-			return rank.Result{Key: sql}, true, ctx.Err()
-		}
-		rows, err := data.Query(ctx, sql)
-		if errors.Is(err, llm.ErrBadQuery) {
-			return rank.Result{}, false, nil
-		}
-		if err != nil {
-			return rank.Result{}, false, err
-		}
-		result, ok, err := resultOf(rows)
-		if rows.Truncated {
-			result.Key = sql // which rows came first says nothing
-		}
-		return result, ok, err
+// trials try the queries of a job out, one after the other.
+type trials struct {
+	data llm.Data
+	cat  *catalog.Catalog
+	// left is the time that is left for them. ended says that some had no result in
+	// time: then what they say may be another thing next time.
+	left  time.Duration
+	ended bool
+}
+
+// run tries a query out. One that is not valid is none; any other error ends the job. A
+// query over very many rows, or that takes too long, counts as one that runs and gives
+// something of its own.
+func (t *trials) run(ctx context.Context, sql string) (rank.Result, bool, error) {
+	unknown := rank.Result{Key: sql}
+	if rowsRead(sql, t.cat) > maxTrialRows {
+		return unknown, true, ctx.Err()
 	}
+	trial, cancel := context.WithTimeout(ctx, min(trialTime, t.left))
+	defer cancel()
+	start := time.Now()
+	rows, err := t.data.Query(trial, sql)
+	t.left -= time.Since(start)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return rank.Result{}, false, ctx.Err()
+	case err != nil && trial.Err() != nil:
+		t.ended = true
+		return unknown, true, nil
+	case errors.Is(err, llm.ErrBadQuery):
+		return rank.Result{}, false, nil
+	case err != nil:
+		return rank.Result{}, false, err
+	}
+	result, ok, err := resultOf(rows)
+	if rows.Truncated {
+		result.Key = sql // which rows came first says nothing
+	}
+	return result, ok, err
 }
 
 // rowsRead is how many rows the tables have that a query names, at most.

@@ -91,6 +91,11 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
+	return d.QueryOver(ctx, caller, all, sql)
+}
+
+// QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
+func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
 	tables, source, err := d.tables(ctx, all)
 	if err != nil {
 		return storage.QueryResult{}, err

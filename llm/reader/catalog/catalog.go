@@ -43,6 +43,9 @@ type ColumnProfile struct {
 	// Distinct counts distinct values, Filled cells that are not NULL, of the rows
 	// that were looked at.
 	Distinct, Filled int64
+	// Least and Most are the ends of a type with an order, as text; "" where they are not
+	// known.
+	Least, Most string
 }
 
 // Table is a dataset of a [Catalog].
@@ -79,6 +82,9 @@ type Column struct {
 	Values           []string
 	Complete         bool
 	Distinct, Filled int64
+	// Least and Most are the ends of a type with an order, as text; "" where they are not
+	// known.
+	Least, Most string
 	// Unique says that no value occurs twice and none is missing.
 	Unique bool
 	stems  []string
@@ -110,7 +116,7 @@ func New(profiles []*Profile, declared []Link) *Catalog {
 // newColumn makes a column of a profile of so many rows.
 func newColumn(p *ColumnProfile, rows int64) Column {
 	c := Column{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description),
-		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled}
+		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled, Least: p.Least, Most: p.Most}
 	c.stems = Stems(c.Words)
 	c.Kind, c.Native, c.Integers = kindOfType(p.Type)
 	if c.Kind == Text {

@@ -34,6 +34,13 @@ func Comparable(name string) bool {
 	return kind != Other
 }
 
+// Ordered reports whether a DuckDB type has a least and a most value that say something:
+// numbers, dates and times.
+func Ordered(name string) bool {
+	kind, _, _ := kindOfType(name)
+	return kind == Number || kind == Date || kind == Clock
+}
+
 var (
 	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
 	clockCell  = regexp.MustCompile(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)

@@ -12,6 +12,7 @@ import (
 type Part struct {
 	// table has numbers of columns within the part.
 	table   Table
+	seen    int64
 	columns []Column
 	index   *partIndex
 	// keys has, for each column, the values as links compare them: sorted hashes, made
@@ -30,6 +31,7 @@ func NewPart(p *Profile) *Part {
 	if p.Sampled > 0 {
 		seen = min(seen, p.Sampled)
 	}
+	part.seen = seen
 	for i := range p.Columns {
 		if strings.HasPrefix(p.Columns[i].Name, "__") {
 			continue
@@ -49,6 +51,9 @@ func NewPart(p *Profile) *Part {
 
 // Columns are those of the part, as catalogs have them.
 func (p *Part) Columns() []Column { return p.columns }
+
+// Seen is how many rows were looked at, from the first on.
+func (p *Part) Seen() int64 { return p.seen }
 
 // Size is about how many bytes of memory the part takes.
 func (p *Part) Size() int {

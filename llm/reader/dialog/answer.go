@@ -31,7 +31,7 @@ func Answer(task llm.AnswerTask) llm.Answer {
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = plainCell(s.Instruction) + " " + text
 		}
-		parts = append(parts, text)
+		parts = append(parts, text+answerUnused(s))
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing was looked up, so there is no answer."}
@@ -67,6 +67,16 @@ func answerStep(s llm.Step, n int) string {
 		}
 	}
 	return tableAnswer(columns, rows, s.Rows.Truncated, cite)
+}
+
+// answerUnused says which words of the question a step leaves out, as its reasoning names
+// them.
+func answerUnused(s llm.Step) string {
+	at := strings.LastIndex(s.Reasoning, notUsed)
+	if at < 0 || s.Failure != "" {
+		return ""
+	}
+	return "\n\nI did not use: " + plain(s.Reasoning[at+len(notUsed):], maxPassage)
 }
 
 func columnName(name string) string { return plainCell(catalog.Spoken(name)) }

@@ -29,6 +29,8 @@ func TestAnswer(t *testing.T) {
 		{"a long figure", llm.Step{Rows: rowsOf([]string{"share", "mean", "sum", "version"}, `{"share": 0.0000123456, "mean": -84.4400384985563, "sum": 6.02214076e23, "version": "1.23456"}`)},
 			"The share is **0.00001235**, the mean is **-84.44**, the sum is **6.02214076e23** and the version is **1.23456**. [step 1]"},
 		{"a row", llm.Step{Rows: rowsOf([]string{"name", "age"}, `{"name": "Rex", "age": 3}`)}, "The name is **Rex** and the age is **3**. [step 1]"},
+		{"words that were not used", llm.Step{Reasoning: "Read as: the number of dogs." + dialog.Unused([]string{"old", "<b>"}), Rows: rowsOf([]string{"count"}, `{"count": 3}`)},
+			"The count is **3**. [step 1]\n\nI did not use: “old” and “&lt;b&gt;”."},
 		{"nothing", llm.Step{Rows: rowsOf([]string{"name"})}, "Nothing in the data matches that. [step 1]"},
 		{"values", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "A"}`, `{"name": "B"}`)}, "There are 2 names: **A** and **B**. [step 1]"},
 		{"a value that is missing", llm.Step{Rows: rowsOf([]string{"birth_date"}, `{"birth_date": null}`)}, "No birth date is recorded for that. [step 1]"},

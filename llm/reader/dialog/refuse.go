@@ -58,12 +58,15 @@ func NothingFound(reading string) error {
 	return llm.Unanswerable("Nothing was found. The question was read as: %s. If that is what you mean, the data has none; otherwise ask in other words.", reading)
 }
 
+// notUsed begins what says which words of a question its reading leaves out.
+const notUsed = " Not used: "
+
 // Unused says which words of a question its reading leaves out, "" for none.
 func Unused(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return " Not used: " + quoteWords(words) + "."
+	return notUsed + quoteWords(words) + "."
 }
 
 // Ambiguous refuses a question that can be read in two ways, which are given in words.

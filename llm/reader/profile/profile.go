@@ -63,7 +63,7 @@ func (r *reader) read(ctx context.Context, columns []catalog.ColumnProfile) erro
 }
 
 // query asks, for each column, for how many cells are filled, how many values differ,
-// and for the first of them.
+// for the first of them as text, and for the least and the most.
 func (r *reader) query(columns []catalog.ColumnProfile) string {
 	list := []string{"count(*) AS n"}
 	for i := range columns {
@@ -73,6 +73,9 @@ func (r *reader) query(columns []catalog.ColumnProfile) string {
 			list = append(list, fmt.Sprintf("count(DISTINCT %s) AS d%d", name, i),
 				fmt.Sprintf("list_slice(list_sort(list(DISTINCT left(CAST(%s AS VARCHAR), %d)) FILTER (WHERE %s IS NOT NULL)), 1, %d) AS v%d",
 					name, catalog.MaxValueLength, name, r.limit, i))
+		}
+		if catalog.Ordered(columns[i].Type) {
+			list = append(list, fmt.Sprintf("CAST(min(%s) AS VARCHAR) AS l%d, CAST(max(%s) AS VARCHAR) AS m%d", name, i, name, i))
 		}
 	}
 	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), ir.Ident(r.Name), sampledRows)
@@ -92,9 +95,10 @@ func (r *reader) take(row json.RawMessage, columns []catalog.ColumnProfile) erro
 		c := &columns[i]
 		c.Filled = number(cells[fmt.Sprint("f", i)])
 		c.Distinct = number(cells[fmt.Sprint("d", i)])
-		if text := cells[fmt.Sprint("v", i)]; text != nil {
+		c.Least, c.Most = text(cells[fmt.Sprint("l", i)]), text(cells[fmt.Sprint("m", i)])
+		if list := cells[fmt.Sprint("v", i)]; list != nil {
 			var values []string
-			if err := json.Unmarshal(text, &values); err != nil {
+			if err := json.Unmarshal(list, &values); err != nil {
 				return err
 			}
 			c.Values = append(make([]string, 0, len(values)), values...) // without room for more
@@ -111,4 +115,11 @@ func number(text json.RawMessage) int64 {
 	}
 	i, _ := n.Int64()
 	return i
+}
+
+// text gives a JSON string, "" for anything else.
+func text(value json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(value, &s)
+	return s
 }

@@ -65,7 +65,7 @@ func TestPromptSize(t *testing.T) {
 				t.Errorf("%d datasets: %d bytes", datasets, size)
 			}
 			if q.Job != e2etest.AnswerJob {
-				holdsAll(t, q.Text, `dataset "parcels", 2 rows`, `"shipping_weight" DOUBLE`)
+				holdsAll(t, q.Text, `dataset "parcels", 2 rows`, `"shipping_weight" DOUBLE (all values: 1.5)`)
 			}
 		}
 	}

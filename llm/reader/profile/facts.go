@@ -1,0 +1,106 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+)
+
+// Limits of the values that facts name.
+const (
+	// fewValues is how many are named all; of more, exampleValues are, and of those with
+	// more than shortValue characters one.
+	fewValues     = 12
+	exampleValues = 3
+	shortValue    = 60
+)
+
+var _ llm.Catalog = (*Cache)(nil)
+
+// Facts implements [llm.Catalog].
+func (c *Cache) Facts(ctx context.Context, data llm.Data, datasets []llm.Dataset) llm.Facts {
+	facts := llm.Facts{Datasets: make([]llm.DatasetFacts, len(datasets))}
+	var parts []*catalog.Part
+	for i, d := range datasets {
+		part, err := c.Part(ctx, data, d)
+		if err != nil {
+			continue // the others may be known
+		}
+		parts = append(parts, part)
+		facts.Datasets[i] = llm.DatasetFacts{Seen: part.Seen(), Columns: map[string]llm.ColumnFacts{}}
+		for j := range part.Columns() {
+			column := &part.Columns()[j]
+			// Of a column that could not be read neither values nor their number are known.
+			if column.Filled > 0 || column.Complete {
+				facts.Datasets[i].Columns[column.Name] = factsOf(column, part.Seen())
+			}
+		}
+	}
+	cat := catalog.Join(parts, nil)
+	name := func(column int) llm.ColumnName {
+		return llm.ColumnName{Dataset: cat.Tables[cat.Columns[column].Table].Name, Column: cat.Columns[column].Name}
+	}
+	for _, l := range cat.Links {
+		facts.References = append(facts.References, llm.Reference{From: name(l.From), To: name(l.To)})
+	}
+	return facts
+}
+
+// factsOf gives what a column holds, of so many rows.
+func factsOf(c *catalog.Column, seen int64) llm.ColumnFacts {
+	f := llm.ColumnFacts{Missing: seen - c.Filled}
+	if !c.Native {
+		f.Kind = map[catalog.Kind]string{catalog.Number: "numbers", catalog.Date: "dates", catalog.Clock: "times"}[c.Kind]
+	}
+	if c.Kind == catalog.Number && !c.Native {
+		f.Unit = unitOf(c.Values)
+	}
+	long := slices.ContainsFunc(c.Values, func(v string) bool { return utf8.RuneCountInString(v) > shortValue })
+	switch {
+	case len(c.Values) <= fewValues && !long:
+		f.Values, f.All = slices.Clone(c.Values), c.Complete
+		if c.Kind == catalog.Number {
+			slices.SortStableFunc(f.Values, byNumber)
+		}
+	case c.Least != "":
+		f.Least, f.Most = c.Least, c.Most
+	case long:
+		f.Values = c.Values[:1]
+	default:
+		for i := range min(exampleValues, len(c.Values)) {
+			f.Values = append(f.Values, c.Values[i*len(c.Values)/exampleValues])
+		}
+	}
+	return f
+}
+
+func byNumber(a, b string) int {
+	x, _ := catalog.ParseNumber(a)
+	y, _ := catalog.ParseNumber(b)
+	return cmp.Compare(x, y)
+}
+
+// unitOf gives what all numbers are written with, before or after them: kg, %, €. It is ""
+// where they differ.
+func unitOf(values []string) string {
+	unit := ""
+	for _, v := range values {
+		if catalog.Missing(v) {
+			continue
+		}
+		own := strings.TrimFunc(v, func(r rune) bool {
+			return unicode.IsDigit(r) || unicode.IsSpace(r) || strings.ContainsRune(".,+-−–", r)
+		})
+		if own == "" || strings.ContainsFunc(own, unicode.IsDigit) || unit != "" && own != unit {
+			return ""
+		}
+		unit = own
+	}
+	return unit
+}

@@ -1,0 +1,94 @@
+package reader_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/llm"
+	"parley/llm/reader"
+	"parley/llm/reader/ducktest"
+)
+
+// slow answers a query after as long as it says.
+type slow struct{}
+
+func (slow) Query(ctx context.Context, sql string) (llm.Rows, error) {
+	took, err := time.ParseDuration(sql)
+	if err != nil {
+		return llm.Rows{}, err
+	}
+	select {
+	case <-ctx.Done():
+		return llm.Rows{}, ctx.Err()
+	case <-time.After(took):
+		return llm.Rows{}, nil
+	}
+}
+
+// TestSlowTrials has queries that take long: each counts as one that runs, and all
+// together have a bound.
+func TestSlowTrials(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		run, start := reader.Trials(ctx, slow{}), time.Now()
+		for _, trial := range []struct {
+			sql   string
+			known bool
+			at    time.Duration
+		}{
+			{"4s", true, 4 * time.Second}, {"6s", false, 9 * time.Second}, {"1h", false, 14 * time.Second},
+			{"3s", false, 15 * time.Second}, {"1s", false, 15 * time.Second},
+		} {
+			result, ok, err := run(trial.sql)
+			if err != nil || !ok || (result.Key != trial.sql) != trial.known || result.Empty != trial.known || time.Since(start) != trial.at {
+				t.Errorf("%s: %+v, %v, %v after %v", trial.sql, result, ok, err, time.Since(start))
+			}
+		}
+		stop()
+		if _, _, err := run("1s"); !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end of the job: %v", err)
+		}
+	})
+}
+
+// untried reads profiles of datasets, and nothing else in any time.
+type untried struct{ *ducktest.Duck }
+
+func (u untried) Query(ctx context.Context, sql string) (llm.Rows, error) {
+	if strings.HasSuffix(sql, "AS sample") {
+		return u.Duck.Query(ctx, sql)
+	}
+	<-ctx.Done()
+	return llm.Rows{}, ctx.Err()
+}
+
+// TestSlowReadingIsNotKept reads a question whose queries cannot be tried out in time, and
+// again when they can.
+func TestSlowReadingIsNotKept(t *testing.T) {
+	t.Parallel()
+	d, datasets := kennel(t)
+	const question = "How many poodles are there?"
+	synctest.Test(t, func(t *testing.T) {
+		r := reader.New()
+		start := time.Now()
+		if _, err := r.WriteQuery(t.Context(), step(untried{d}, datasets, question)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took < 5*time.Second || took > 15*time.Second {
+			t.Errorf("took %v", took)
+		}
+		before := d.Queries.Load()
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err != nil || !strings.Contains(q.SQL, "poodle") {
+			t.Errorf("%s, %v", q.SQL, err)
+		}
+		if d.Queries.Load() == before {
+			t.Error("what was read without results was kept")
+		}
+	})
+}
