@@ -35,6 +35,8 @@ args.add_argument("--lr", type=float, default=7e-4)
 args.add_argument("--items", type=int, default=24000, help="items in a batch")
 args.add_argument("--made", type=float, default=0.45, help="share of questions made by templates")
 args.add_argument("--steps", type=int, default=0, help="at most so many steps, for a dry run")
+args.add_argument("--checkpoint", help="file to stop at after --slice minutes, and to go on from where it exists")
+args.add_argument("--slice", type=float, default=9)
 args = args.parse_args()
 
 start = time.time()
@@ -287,9 +289,21 @@ def batches():
 
 net.train()
 limit, began, step, seen, next_look = args.minutes * 60, time.time(), 0, 0, 0.125
-average = None
+average, earlier = None, 0
+if args.checkpoint and os.path.exists(args.checkpoint):
+    saved = torch.load(args.checkpoint, map_location=device)
+    net.load_state_dict(saved["net"])
+    optimizer.load_state_dict(saved["optimizer"])
+    average, earlier, step, seen, next_look = (saved[k] for k in ("average", "earlier", "step", "seen", "next_look"))
+    rng = np.random.default_rng([args.seed, step])
+    log("goes on after step", step)
 for index in batches():
-    done = (time.time() - began) / limit
+    spent = time.time() - began
+    done = (earlier + spent) / limit
+    if args.checkpoint and done < 1 and spent > args.slice * 60:
+        torch.save(dict(net=net.state_dict(), optimizer=optimizer.state_dict(), average=average, earlier=earlier + spent, step=step, seen=seen, next_look=next_look), args.checkpoint)
+        log("stopped after step", step)
+        raise SystemExit
     if done >= 1 or args.steps and step >= args.steps:
         break
     for g in optimizer.param_groups:
