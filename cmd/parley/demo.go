@@ -11,6 +11,7 @@ import (
 
 	"parley/cmd/parley/sample"
 	"parley/internal/apiclient"
+	"parley/internal/console"
 )
 
 // demoCmd is `parley demo`. The variables of a real server do not reach it, but
@@ -49,7 +50,7 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 		anyPort: d.Listen == "",
 		ready: func(ctx context.Context, url string) error {
 			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
-			if err := prepareDemo(ctx, folder, &screen, newProgress(out.stderr)); err != nil {
+			if err := prepareDemo(ctx, folder, &screen, console.NewProgress(out.stderr)); err != nil {
 				return err
 			}
 			return screen.print(out.stdout)
@@ -63,7 +64,7 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 
 // prepareDemo makes the tokens of a demo and loads the sample where it is not
 // there yet. What is there is left as it is: people may have changed it.
-func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, show *progress) (err error) {
+func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, show *console.Progress) (err error) {
 	if screen.Alice, err = localToken(folder.path, sample.Alice, demoLife); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, sh
 			sample.Bob:   apiclient.New(screen.URL, screen.Bob, 1),
 		},
 		again:  folder.begun,
-		loaded: func(done, of int) { show.line("loading the sample: %d of %d datasets", done, of) },
+		loaded: func(done, of int) { show.Printf("loading the sample: %d of %d datasets", done, of) },
 	}
 	if err := loader.load(ctx); err != nil {
 		return fmt.Errorf("load the sample: %w", err)

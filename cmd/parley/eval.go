@@ -131,12 +131,12 @@ type measurement struct {
 }
 
 func (m *measurement) run(ctx context.Context) error {
-	show := newProgress(m.out.stderr)
+	show := console.NewProgress(m.out.stderr)
 	defer show.Clear()
 	questions, tables := m.suite.Count()
 	start := time.Now()
 	err := m.client.load(ctx, m.suite, loadsAtOnce*m.cfg.parallel, func(done, of int) {
-		show.line("loading table %d of %d", done, of)
+		show.Printf("loading table %d of %d", done, of)
 	})
 	loading := time.Since(start)
 	switch {
@@ -155,7 +155,7 @@ func (m *measurement) run(ctx context.Context) error {
 			writing = eval.WriteResult(m.results, o)
 		}
 		all := m.report.Score.All
-		show.line("asked %d of %d questions, %.1f %% right", all.Asked, questions, 100*all.Accuracy())
+		show.Printf("asked %d of %d questions, %.1f %% right", all.Asked, questions, 100*all.Accuracy())
 	})
 	asking := time.Since(start)
 	show.Clear()
@@ -173,19 +173,4 @@ func (m *measurement) run(ctx context.Context) error {
 		writing = fmt.Errorf("write results: %w", writing)
 	}
 	return errors.Join(err, writing, m.report.Print(m.out.stdout, m.cfg.pairs...))
-}
-
-// progress is a live line that changes not too often.
-type progress struct {
-	console.Live
-	last time.Time
-}
-
-func newProgress(w io.Writer) *progress { return &progress{Live: console.NewLive(w)} }
-
-func (p *progress) line(format string, args ...any) {
-	if time.Since(p.last) >= barTick {
-		p.last = time.Now()
-		p.Set(fmt.Sprintf(format, args...))
-	}
 }

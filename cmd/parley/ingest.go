@@ -196,16 +196,16 @@ func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	for _, file := range j.files {
 		total += file.size
 	}
-	m := startMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
+	m := console.StartMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
 	err := j.sendFiles(ctx, upload)
-	took := m.end()
+	took := m.Stop()
 	if err != nil {
 		return err
 	}
 	done, fresh := j.sent()
-	line := fmt.Sprintf("sent %s in %s", byteSize(fresh), span(took))
+	line := fmt.Sprintf("sent %s in %s", console.Bytes(fresh), console.Duration(took))
 	if there := done - fresh; there > 0 {
-		line += fmt.Sprintf("; %s were there already", byteSize(there))
+		line += fmt.Sprintf("; %s were there already", console.Bytes(there))
 	}
 	fmt.Fprintln(j.out.stderr, line)
 	return nil

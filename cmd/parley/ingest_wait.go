@@ -8,21 +8,22 @@ import (
 	"sync/atomic"
 
 	"parley/internal/apiclient"
+	"parley/internal/console"
 )
 
 // wait waits until an ingestion has ended, and shows how far it is.
 func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
 	var processed atomic.Int64
-	var shown *meter
+	var shown *console.Meter
 	defer func() {
 		if shown != nil {
-			shown.end()
+			shown.Stop()
 		}
 	}()
 	return j.WaitForIngestion(ctx, j.ref.path(""), id, func(now apiclient.Ingestion) {
 		processed.Store(now.ProcessedBytes)
 		if shown == nil {
-			shown = startMeter(j.out.stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
+			shown = console.StartMeter(j.out.stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
 				return processed.Load(), processed.Load()
 			})
 		}

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"io"
+	"time"
 )
 
 // clearLine goes to the beginning of a terminal's line and empties it.
@@ -29,5 +30,22 @@ func (l Live) Set(text string) {
 func (l Live) Clear() {
 	if l.Style.Terminal() {
 		fmt.Fprint(l.W, clearLine)
+	}
+}
+
+// Progress is a live line that is redrawn at most every barTick.
+type Progress struct {
+	Live
+	last time.Time
+}
+
+// NewProgress returns a line of progress on w.
+func NewProgress(w io.Writer) *Progress { return &Progress{Live: NewLive(w)} }
+
+// Printf replaces the line, unless it was replaced just now.
+func (p *Progress) Printf(format string, args ...any) {
+	if time.Since(p.last) >= barTick {
+		p.last = time.Now()
+		p.Set(fmt.Sprintf(format, args...))
 	}
 }

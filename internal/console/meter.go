@@ -1,12 +1,10 @@
-package main
+package console
 
 import (
 	"fmt"
 	"io"
 	"strings"
 	"time"
-
-	"parley/internal/console"
 )
 
 const (
@@ -23,49 +21,49 @@ const (
 	rateWindow = 5 * time.Second
 )
 
-// meter shows how many bytes of how many are done: a bar on a terminal, a line now
+// Meter shows how many bytes of how many are done: a bar on a terminal, a line now
 // and then elsewhere.
-type meter struct {
-	live  console.Live
+type Meter struct {
+	live  Live
 	what  string
 	total int64
 	// measure gives how many bytes are done, and how many of them since the start.
 	measure func() (done, fresh int64)
 
-	begun   time.Time
-	samples []reading
-	// percent and said are those of the latest line.
-	percent int64
-	said    time.Time
-	stop    chan struct{}
-	stopped chan struct{}
+	started time.Time
+	samples []sample
+	// percent and lastLine are those of the latest line.
+	percent  int64
+	lastLine time.Time
+	stop     chan struct{}
+	stopped  chan struct{}
 }
 
-type reading struct {
+type sample struct {
 	at    time.Time
 	fresh int64
 }
 
-// startMeter shows a meter until end is called.
-func startMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *meter {
+// StartMeter shows a meter until Stop is called.
+func StartMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *Meter {
 	now := time.Now()
-	m := &meter{
-		live: console.NewLive(w), what: what, total: total, measure: measure,
-		begun: now, said: now, stop: make(chan struct{}), stopped: make(chan struct{}),
+	m := &Meter{
+		live: NewLive(w), what: what, total: total, measure: measure,
+		started: now, lastLine: now, stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go m.run()
 	return m
 }
 
-// end takes the meter away. It gives how long it was there.
-func (m *meter) end() time.Duration {
+// Stop removes the meter. It returns how long it was shown.
+func (m *Meter) Stop() time.Duration {
 	close(m.stop)
 	<-m.stopped
 	m.live.Clear()
-	return time.Since(m.begun)
+	return time.Since(m.started)
 }
 
-func (m *meter) run() {
+func (m *Meter) run() {
 	defer close(m.stopped)
 	tick := lineTick
 	if m.live.Style.Terminal() {
@@ -83,7 +81,7 @@ func (m *meter) run() {
 	}
 }
 
-func (m *meter) show(now time.Time) {
+func (m *Meter) show(now time.Time) {
 	done, fresh := m.measure()
 	rate := m.rate(now, fresh)
 	percent := int64(100)
@@ -94,38 +92,38 @@ func (m *meter) show(now time.Time) {
 		m.live.Set(m.line(percent, m.figures(done, rate)))
 		return
 	}
-	if percent >= m.percent+lineStep || now.Sub(m.said) >= lineSilence {
-		m.percent, m.said = percent, now
-		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", console.Line(m.what), percent, m.figures(done, rate))
+	if percent >= m.percent+lineStep || now.Sub(m.lastLine) >= lineSilence {
+		m.percent, m.lastLine = percent, now
+		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", Line(m.what), percent, m.figures(done, rate))
 	}
 }
 
 // rate is how many bytes a second there were of late.
-func (m *meter) rate(now time.Time, fresh int64) float64 {
-	m.samples = append(m.samples, reading{now, fresh})
+func (m *Meter) rate(now time.Time, fresh int64) float64 {
+	m.samples = append(m.samples, sample{now, fresh})
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
 		m.samples = m.samples[1:]
 	}
-	first := reading{at: m.begun}
+	first := sample{at: m.started}
 	if len(m.samples) > 1 {
 		first = m.samples[0]
 	}
 	return max(0, float64(fresh-first.fresh)/now.Sub(first.at).Seconds())
 }
 
-func (m *meter) figures(done int64, rate float64) string {
-	text := fmt.Sprintf("%s of %s", byteSize(done), byteSize(m.total))
+func (m *Meter) figures(done int64, rate float64) string {
+	text := fmt.Sprintf("%s of %s", Bytes(done), Bytes(m.total))
 	if rate < 1 {
 		return text
 	}
 	left := time.Duration(float64(m.total-done) / rate * float64(time.Second))
-	return fmt.Sprintf("%s, %s/s, %s left", text, byteSize(int64(rate)), span(left))
+	return fmt.Sprintf("%s, %s/s, %s left", text, Bytes(int64(rate)), Duration(left))
 }
 
 // line has a bar as wide as the figures leave room for.
-func (m *meter) line(percent int64, figures string) string {
+func (m *Meter) line(percent int64, figures string) string {
 	figures = fmt.Sprintf("%3d %%  %s", percent, figures)
-	room := m.live.Style.Width - console.Width(console.Line(m.what+figures)) - len(" [] ") - 1
+	room := m.live.Style.Width - Width(Line(m.what+figures)) - len(" [] ") - 1
 	width := min(room, barWidth)
 	if width < narrowBar {
 		return m.what + " " + figures
@@ -134,8 +132,8 @@ func (m *meter) line(percent int64, figures string) string {
 	return fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", width-full), figures)
 }
 
-// byteSize is a number of bytes as people say it.
-func byteSize(bytes int64) string {
+// Bytes is a number of bytes as people say it.
+func Bytes(bytes int64) string {
 	if bytes < 1<<10 {
 		return fmt.Sprintf("%d B", bytes)
 	}
@@ -149,8 +147,8 @@ func byteSize(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", value, unit)
 }
 
-// span is a time as people say it.
-func span(d time.Duration) string {
+// Duration formats a duration for people.
+func Duration(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", d/time.Second)
