@@ -68,24 +68,24 @@ func findData(ctx context.Context, client *apiclient.Client, which string) (answ
 func dataPaths(which string) (paths []string, err error) {
 	parts := strings.Split(which, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") {
-		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not " + quoted(which)}
+		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not '" + which + "'"}
 	}
 	var problem error
-	try := func(ref dataRef, operation, end string) {
-		if err := ref.check(); err == nil {
-			paths = append(paths, ref.path(operation)+end)
+	try := func(ref apiclient.Ref, operation, end string) {
+		if err := ref.Check(); err == nil {
+			paths = append(paths, ref.Path(operation)+end)
 		} else if problem == nil {
 			problem = err
 		}
 	}
 	switch len(parts) {
 	case 1:
-		try(dataRef{storage.Self, parts[0], ""}, "/schema", "/datasets")
+		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0]}, "/schema", "/datasets")
 	case 2:
-		try(dataRef{parts[0], parts[1], ""}, "/schema", "/datasets")
-		try(dataRef{storage.Self, parts[0], parts[1]}, "/data", "")
+		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1]}, "/schema", "/datasets")
+		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0], Name: parts[1]}, "/data", "")
 	case 3:
-		try(dataRef{parts[0], parts[1], parts[2]}, "/data", "")
+		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1], Name: parts[2]}, "/data", "")
 	}
 	if len(paths) == 0 {
 		return nil, wrongSettings{"WHICH " + problem.Error()}

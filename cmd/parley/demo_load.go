@@ -35,7 +35,7 @@ func (l sampleLoader) load(ctx context.Context) error {
 			}
 		}
 		for _, dataset := range space.Datasets {
-			if err := loadSample(ctx, client, dataRef{storage.Self, space.Name, dataset.Name}, dataset); err != nil {
+			if err := loadSample(ctx, client, apiclient.Ref{Owner: storage.Self, Namespace: space.Name, Name: dataset.Name}, dataset); err != nil {
 				return fmt.Errorf("load %s/%s: %w", space.Name, dataset.Name, err)
 			}
 			done++
@@ -60,17 +60,17 @@ func forget(ctx context.Context, client *apiclient.Client, namespace string) err
 	return fmt.Errorf("delete what is there of %s: %w", namespace, err)
 }
 
-func loadSample(ctx context.Context, client *apiclient.Client, ref dataRef, dataset sample.Dataset) error {
+func loadSample(ctx context.Context, client *apiclient.Client, ref apiclient.Ref, dataset sample.Dataset) error {
 	if dataset.Files != nil {
 		return loadFiles(ctx, client, ref, dataset)
 	}
-	return client.Call(ctx, http.MethodPost, "/ingest/"+ref.namespace+"/"+ref.name,
+	return client.Call(ctx, http.MethodPost, "/ingest/"+ref.Namespace+"/"+ref.Name,
 		map[string]any{"data": dataset.Rows, "dataDescription": dataset.Description, "schemaDefinition": dataset.Fields}, nil)
 }
 
 // loadFiles makes a dataset of texts, which are ingested together.
-func loadFiles(ctx context.Context, client *apiclient.Client, ref dataRef, dataset sample.Dataset) error {
-	if err := client.Call(ctx, http.MethodPost, "/ingest/new/"+ref.namespace+"/"+ref.name,
+func loadFiles(ctx context.Context, client *apiclient.Client, ref apiclient.Ref, dataset sample.Dataset) error {
+	if err := client.Call(ctx, http.MethodPost, "/ingest/new/"+ref.Namespace+"/"+ref.Name,
 		map[string]any{"dataDescription": dataset.Description}, nil); err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func loadFiles(ctx context.Context, client *apiclient.Client, ref dataRef, datas
 	if err != nil {
 		return err
 	}
-	if err := client.StartIngestion(ctx, ref.path(""), upload, apiclient.How{}); err != nil {
+	if err := client.StartIngestion(ctx, ref.Path(""), upload, apiclient.How{}); err != nil {
 		return err
 	}
-	return ingested(ctx, client, ref, upload.IngestionID)
+	return client.Ingested(ctx, ref, upload.IngestionID)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,7 +31,9 @@ type evalTable struct {
 
 func (t evalTable) String() string { return t.namespace + "/" + t.Name }
 
-func (t evalTable) ref() dataRef { return dataRef{storage.Self, t.namespace, t.Name} }
+func (t evalTable) ref() apiclient.Ref {
+	return apiclient.Ref{Owner: storage.Self, Namespace: t.namespace, Name: t.Name}
+}
 
 // suiteLabel begins the labels of a suite's tables.
 func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name + ": " }
@@ -110,7 +111,7 @@ func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, 
 // see them in the order in which they were made, and may choose by it.
 func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func()) error {
 	for _, t := range space.there {
-		if err := c.Call(ctx, http.MethodDelete, t.ref().path("/data"), nil, nil); err != nil {
+		if err := c.Call(ctx, http.MethodDelete, t.ref().Path("/data"), nil, nil); err != nil {
 			return fmt.Errorf("delete what is there of %s: %w", t, err)
 		}
 	}
@@ -122,7 +123,7 @@ func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func
 		}
 	}
 	for i, t := range space.tables {
-		if err := ingested(ctx, c.Client, t.ref(), ids[i]); err != nil {
+		if err := c.Ingested(ctx, t.ref(), ids[i]); err != nil {
 			return fmt.Errorf("load %s: %w", t, err)
 		}
 		loaded()
@@ -194,7 +195,7 @@ func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name strin
 func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable) (ours, current bool, err error) {
 	var last apiclient.Ingestion
 	count := 0
-	for ingestion, err := range c.Ingestions(ctx, t.ref().path("")) {
+	for ingestion, err := range c.Ingestions(ctx, t.ref().Path("")) {
 		if err != nil {
 			return false, false, fmt.Errorf("look at %s: %w", t, err)
 		}
@@ -207,28 +208,19 @@ func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable)
 	return count > 0, count == 1 && last.Attributes.Name == t.label && last.Completed(), nil
 }
 
-// ingested waits until an ingestion has brought its rows.
-func ingested(ctx context.Context, client *apiclient.Client, ref dataRef, id string) error {
-	_, err := client.WaitForIngestion(ctx, ref.path(""), id, func(apiclient.Ingestion) {})
-	if errors.Is(err, apiclient.ErrNotIngested) {
-		return fmt.Errorf("%s %w", ref, err)
-	}
-	return err
-}
-
 // upload sends a table, makes its dataset and gives the id of its ingestion.
 func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
-	f, err := openLocal(t.Path)
+	f, err := apiclient.OpenFile(t.Path)
 	if err != nil {
 		return "", err
 	}
-	defer closeFiles([]*localFile{f})
-	upload, err := c.Upload(ctx, []apiclient.File{f.toSend()})
+	defer apiclient.CloseFiles([]*apiclient.LocalFile{f})
+	upload, err := c.Upload(ctx, []apiclient.File{f.File()})
 	if err != nil {
 		return "", err
 	}
 	if err := c.Call(ctx, http.MethodPost, "/ingest/new/"+url.PathEscape(t.namespace)+"/"+url.PathEscape(t.Name), nil, nil); err != nil {
 		return "", fmt.Errorf("make the dataset: %w", err)
 	}
-	return upload.IngestionID, c.StartIngestion(ctx, t.ref().path(""), upload, apiclient.How{Name: t.label})
+	return upload.IngestionID, c.StartIngestion(ctx, t.ref().Path(""), upload, apiclient.How{Name: t.label})
 }

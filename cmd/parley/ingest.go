@@ -30,7 +30,7 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 	c := &checker{}
 	i.connectionSettings.read(c)
 	noWait, asJSON := c.toggle("no-wait", i.NoWait), c.toggle("json", i.JSON)
-	ref, err := parseDataset(i.Dataset)
+	ref, err := apiclient.ParseDataset(i.Dataset)
 	if err != nil {
 		c.refuse("dataset", "%v", err)
 	}
@@ -44,13 +44,13 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	files, err := openFiles(i.Files)
+	files, err := apiclient.OpenFiles(i.Files)
 	if err != nil {
 		return err
 	}
-	defer closeFiles(files)
+	defer apiclient.CloseFiles(files)
 	job := ingesting{Client: client, out: out, ref: ref, mode: i.Mode, files: files}
-	job.mine = ref.own() || i.user().is(ref.owner)
+	job.mine = ref.Own() || i.user().is(ref.Owner)
 	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
 		fmt.Fprintf(out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
@@ -65,9 +65,9 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 type ingesting struct {
 	*apiclient.Client
 	out   output
-	ref   dataRef
+	ref   apiclient.Ref
 	mode  string
-	files []*localFile
+	files []*apiclient.LocalFile
 	state stateFile
 	// mine says that the dataset is the user's own, made that this run has made it.
 	mine, made bool
@@ -103,7 +103,7 @@ func (j *ingesting) ensureDataset(ctx context.Context, description string) error
 	if description != "" {
 		definition["dataDescription"] = description
 	}
-	err := j.Call(ctx, http.MethodPut, j.ref.path("/data")+"/inferDefinition", definition, nil)
+	err := j.Call(ctx, http.MethodPut, j.ref.Path("/data")+"/inferDefinition", definition, nil)
 	if apiclient.Status(err) == http.StatusNotFound {
 		err = j.makeDataset(ctx, definition)
 	}
@@ -115,16 +115,16 @@ func (j *ingesting) ensureDataset(ctx context.Context, description string) error
 
 // makeDataset makes a dataset, unless it is there and the user may only read it.
 func (j *ingesting) makeDataset(ctx context.Context, definition map[string]any) error {
-	err := j.Call(ctx, http.MethodGet, j.ref.path("/data"), nil, nil)
+	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, nil)
 	switch {
 	case err == nil && !j.mine:
-		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.namespace, j.ref.name)
+		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.Namespace, j.ref.Name)
 	case apiclient.Status(err) != http.StatusNotFound:
 		return err
 	case !j.mine:
-		return fmt.Errorf("only %s can make datasets there: %w", j.ref.owner, err)
+		return fmt.Errorf("only %s can make datasets there: %w", j.ref.Owner, err)
 	}
-	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.namespace+"/"+j.ref.name, definition, nil)
+	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.Namespace+"/"+j.ref.Name, definition, nil)
 	if apiclient.Status(err) == http.StatusConflict {
 		return nil // made just now
 	}
@@ -138,14 +138,14 @@ func (j *ingesting) unmake(ctx context.Context, id string) string {
 	if !j.made {
 		return ""
 	}
-	for other, err := range j.Ingestions(ctx, j.ref.path("")) {
+	for other, err := range j.Ingestions(ctx, j.ref.Path("")) {
 		if err != nil || other.ID != id {
 			return ""
 		}
 	}
 	var view datasetView
-	err := j.Call(ctx, http.MethodGet, j.ref.path("/data"), nil, &view)
-	if err != nil || view.Metadata.RowCount > 0 || j.Call(ctx, http.MethodDelete, j.ref.path("/data"), nil, nil) != nil {
+	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, &view)
+	if err != nil || view.Metadata.RowCount > 0 || j.Call(ctx, http.MethodDelete, j.ref.Path("/data"), nil, nil) != nil {
 		return ""
 	}
 	return fmt.Sprintf("\n  %s, which was made for it, is removed again", j.ref)
@@ -156,7 +156,7 @@ func (j *ingesting) unmake(ctx context.Context, id string) string {
 func (j *ingesting) send(ctx context.Context) (string, error) {
 	upload, known := j.state.load(len(j.files))
 	if known {
-		_, err := j.Ingestion(ctx, j.ref.path(""), upload.IngestionID)
+		_, err := j.Ingestion(ctx, j.ref.Path(""), upload.IngestionID)
 		if !errors.Is(err, apiclient.ErrNoIngestion) {
 			return upload.IngestionID, err
 		}
@@ -172,14 +172,14 @@ func (j *ingesting) send(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return upload.IngestionID, j.StartIngestion(ctx, j.ref.path(""), upload, apiclient.How{Mode: j.mode})
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.How{Mode: j.mode})
 }
 
 // prepare begins an upload and notes it down for later runs.
 func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
 	files := make([]apiclient.File, len(j.files))
 	for i, file := range j.files {
-		files[i] = file.toSend()
+		files[i] = file.File()
 	}
 	if *upload, err = j.PrepareUpload(ctx, files); err != nil || j.state == "" {
 		return err
@@ -194,7 +194,7 @@ func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err 
 func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	var total int64
 	for _, file := range j.files {
-		total += file.size
+		total += file.Size
 	}
 	m := console.StartMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
 	err := j.sendFiles(ctx, upload)
@@ -213,9 +213,9 @@ func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 
 func (j *ingesting) sendFiles(ctx context.Context, upload apiclient.Upload) error {
 	for i, file := range j.files {
-		err := j.SendFile(ctx, upload, i, file.toSend(), &file.progress)
+		err := j.SendFile(ctx, upload, i, file.File(), &file.Progress)
 		if err == nil {
-			err = file.unchanged()
+			err = file.Unchanged()
 		}
 		if err != nil {
 			return err
@@ -227,15 +227,15 @@ func (j *ingesting) sendFiles(ctx context.Context, upload apiclient.Upload) erro
 // sent is how many bytes the server has, and how many of them by this run.
 func (j *ingesting) sent() (done, fresh int64) {
 	for _, file := range j.files {
-		fresh += file.progress.Sent.Load()
-		done += file.progress.Sent.Load() + file.progress.There.Load()
+		fresh += file.Progress.Sent.Load()
+		done += file.Progress.Sent.Load() + file.Progress.There.Load()
 	}
 	return done, fresh
 }
 
 // names says which files it is about.
 func (j *ingesting) names() string {
-	name := console.Line(filepath.Base(j.files[0].path))
+	name := console.Line(filepath.Base(j.files[0].Path))
 	if more := len(j.files) - 1; more > 0 {
 		return fmt.Sprintf("%s and %d more", name, more)
 	}

@@ -23,15 +23,15 @@ type stateFile string
 
 // newStateFile names the state of a command: of this server, user, dataset, mode and
 // these files as they are. A file that has changed since makes another one.
-func newStateFile(server string, user tokenUser, ref dataRef, mode string, files []*localFile) (stateFile, error) {
+func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string, files []*apiclient.LocalFile) (stateFile, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder for caches: %w", err)
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%q %q %q %q\n", server, user, ref.path(""), mode)
+	fmt.Fprintf(hash, "%q %q %q %q\n", server, user, ref.Path(""), mode)
 	for _, file := range files {
-		fmt.Fprintf(hash, "%q %d %d\n", file.path, file.size, file.modified.UnixNano())
+		fmt.Fprintf(hash, "%q %d %d\n", file.Path, file.Size, file.Modified.UnixNano())
 	}
 	return stateFile(filepath.Join(cache, "parley", "uploads", hex.EncodeToString(hash.Sum(nil)[:16])+".json")), nil
 }

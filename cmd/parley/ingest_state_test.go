@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/base64"
 	"testing"
+
+	"parley/internal/apiclient"
 )
 
 // TestIngestState is each user's own, whichever token that is.
@@ -10,7 +12,7 @@ func TestIngestState(t *testing.T) {
 	t.Parallel()
 	state := func(claims string) stateFile {
 		token := "x." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".y"
-		file, err := newStateFile("http://x", connectionSettings{Token: token}.user(), dataRef{"self", "shop", "big"}, "append", nil)
+		file, err := newStateFile("http://x", connectionSettings{Token: token}.user(), apiclient.Ref{Owner: "self", Namespace: "shop", Name: "big"}, "append", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

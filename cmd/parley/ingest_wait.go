@@ -20,7 +20,7 @@ func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 			shown.Stop()
 		}
 	}()
-	return j.WaitForIngestion(ctx, j.ref.path(""), id, func(now apiclient.Ingestion) {
+	return j.WaitForIngestion(ctx, j.ref.Path(""), id, func(now apiclient.Ingestion) {
 		processed.Store(now.ProcessedBytes)
 		if shown == nil {
 			shown = console.StartMeter(j.out.stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
@@ -42,7 +42,7 @@ func (j *ingesting) printBegun(id string, asJSON bool) error {
 // printEnded shows the dataset as it is now.
 func (j *ingesting) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
 	var answer json.RawMessage
-	if err := j.CallPatiently(ctx, http.MethodGet, j.ref.path("/data"), nil, &answer); err != nil {
+	if err := j.CallPatiently(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {
 		return fmt.Errorf("look at %s: %w", j.ref, err)
 	}
 	if asJSON {

@@ -41,9 +41,9 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	path := what.path("/permissions/namespaces") + "/shares"
-	if what.name != "" {
-		path = what.path("/permissions/datasets") + "/shares"
+	path := what.Path("/permissions/namespaces") + "/shares"
+	if what.Name != "" {
+		path = what.Path("/permissions/datasets") + "/shares"
 	}
 	entry := shareEntry{s.User, storage.Role(s.Role)}
 	switch {
@@ -54,8 +54,8 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 	default:
 		err = client.Call(ctx, http.MethodPost, path, entry, nil)
 	}
-	if apiclient.Status(err) == http.StatusNotFound && what.name != "" && s.user().is(what.namespace) {
-		return notFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.namespace, what.name, what.name))
+	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
+		return notFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
 	}
 	if err != nil {
 		return fmt.Errorf("share %s: %w", what, err)
@@ -66,14 +66,14 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 	return nil
 }
 
-func (s *shareCmd) read(c *checker, revoke bool) dataRef {
+func (s *shareCmd) read(c *checker, revoke bool) apiclient.Ref {
 	parts := strings.Split(s.What, "/")
 	if len(parts) == 3 && s.user().is(parts[0]) {
 		parts = parts[1:]
 	}
 	namespace, name := parts[0], strings.Join(parts[1:], "/")
-	what := dataRef{storage.Self, namespace, name}
-	err := what.check()
+	what := apiclient.Ref{Owner: storage.Self, Namespace: namespace, Name: name}
+	err := what.Check()
 	if len(parts) > 1 && name == "" {
 		err = errors.New("has no name after the /") // and does not mean the whole namespace
 	}
@@ -91,7 +91,7 @@ func (s *shareCmd) read(c *checker, revoke bool) dataRef {
 	return what
 }
 
-func listShares(ctx context.Context, client *apiclient.Client, out output, what dataRef, path string, asJSON bool) error {
+func listShares(ctx context.Context, client *apiclient.Client, out output, what apiclient.Ref, path string, asJSON bool) error {
 	shares := []shareEntry{}
 	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
 		return err
@@ -111,7 +111,7 @@ func listShares(ctx context.Context, client *apiclient.Client, out output, what 
 }
 
 // done says what has changed.
-func (s *shareCmd) done(what dataRef, revoke bool) string {
+func (s *shareCmd) done(what apiclient.Ref, revoke bool) string {
 	user := storage.NormalUsername(s.User)
 	switch {
 	case revoke:

@@ -134,3 +134,12 @@ func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, look 
 		}
 	}
 }
+
+// Ingested waits until an ingestion has added its rows.
+func (c *Client) Ingested(ctx context.Context, ref Ref, id string) error {
+	_, err := c.WaitForIngestion(ctx, ref.Path(""), id, func(Ingestion) {})
+	if errors.Is(err, ErrNotIngested) {
+		return fmt.Errorf("%s %w", ref, err)
+	}
+	return err
+}

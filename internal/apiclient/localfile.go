@@ -1,4 +1,4 @@
-package main
+package apiclient
 
 import (
 	"errors"
@@ -10,29 +10,28 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/apiclient"
 	"parley/storage"
 )
 
-// localFile is a file that is to be ingested.
-type localFile struct {
-	*os.File
-	path     string // absolute
-	size     int64
-	modified time.Time
-	progress apiclient.Progress
+// LocalFile is an open file that is to be ingested.
+type LocalFile struct {
+	Path     string // absolute
+	Size     int64
+	Modified time.Time
+	Progress Progress
+	file     *os.File
 }
 
-// toSend is the file as it is sent.
-func (f *localFile) toSend() apiclient.File {
-	return apiclient.File{Name: filepath.Base(f.path), SectionReader: io.NewSectionReader(f, 0, f.size)}
+// File is the file as it is sent.
+func (f *LocalFile) File() File {
+	return File{Name: filepath.Base(f.Path), SectionReader: io.NewSectionReader(f.file, 0, f.Size)}
 }
 
-// openFiles opens all files, or says what is wrong with each.
-func openFiles(names []string) (files []*localFile, err error) {
+// OpenFiles opens all files, or says what is wrong with each.
+func OpenFiles(names []string) (files []*LocalFile, err error) {
 	var problems []string
 	for _, name := range names {
-		file, err := openLocal(name)
+		file, err := OpenFile(name)
 		if err != nil {
 			problems = append(problems, err.Error())
 			continue
@@ -40,19 +39,21 @@ func openFiles(names []string) (files []*localFile, err error) {
 		files = append(files, file)
 	}
 	if len(problems) > 0 {
-		closeFiles(files)
+		CloseFiles(files)
 		return nil, errors.New(strings.Join(problems, "\n  "))
 	}
 	return files, nil
 }
 
-func closeFiles(files []*localFile) {
+// CloseFiles closes what OpenFiles opened.
+func CloseFiles(files []*LocalFile) {
 	for _, file := range files {
-		_ = file.Close() // it was only read
+		_ = file.file.Close() // it was only read
 	}
 }
 
-func openLocal(name string) (*localFile, error) {
+// OpenFile opens a file that can be uploaded: a regular one that is not empty.
+func OpenFile(name string) (*LocalFile, error) {
 	info, err := os.Stat(name) // before opening: a pipe would wait for a writer
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -77,7 +78,7 @@ func openLocal(name string) (*localFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, reason(err))
 	}
-	return &localFile{File: file, path: path, size: info.Size(), modified: info.ModTime()}, nil
+	return &LocalFile{file: file, Path: path, Size: info.Size(), Modified: info.ModTime()}, nil
 }
 
 // reason is why something could not be done with a file, without its name.
@@ -89,14 +90,14 @@ func reason(err error) error {
 	return err
 }
 
-// unchanged checks that a file is still what it was when it was opened.
-func (f *localFile) unchanged() error {
-	info, err := f.Stat()
+// Unchanged checks that a file is still what it was when it was opened.
+func (f *LocalFile) Unchanged() error {
+	info, err := f.file.Stat()
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", f.path, reason(err))
+		return fmt.Errorf("look at %s: %w", f.Path, reason(err))
 	}
-	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
-		return fmt.Errorf("%s has changed while it was sent: run the command again", f.path)
+	if info.Size() != f.Size || !info.ModTime().Equal(f.Modified) {
+		return fmt.Errorf("%s has changed while it was sent: run the command again", f.Path)
 	}
 	return nil
 }
