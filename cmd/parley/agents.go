@@ -14,6 +14,7 @@ import (
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
 	"parley/cards"
+	"parley/cmd/parley/internal/command"
 	"parley/internal/fair"
 	"parley/llm"
 	"parley/storage"
@@ -58,8 +59,8 @@ type agentConfig struct {
 	reads *fair.Line
 }
 
-func (s agentSettings) read(c *checker) agentConfig {
-	return agentConfig{runTimeout: c.duration("run-timeout", s.RunTimeout), userRuns: c.count("user-runs", s.UserRuns)}
+func (s agentSettings) read(c *command.Checker) agentConfig {
+	return agentConfig{runTimeout: c.Duration("run-timeout", s.RunTimeout), userRuns: c.Count("user-runs", s.UserRuns)}
 }
 
 // openHost opens the agents and takes up what is left to do.

@@ -13,46 +13,47 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/term"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 )
 
 // askCmd is `parley ask QUESTION`.
 type askCmd struct {
-	Question  []string `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
-	Agent     string   `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
-	Namespace string   `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
-	Context   string   `env:"-" placeholder:"ID" help:"Go on in this conversation."`
-	Provider  string   `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
-	Model     string   `placeholder:"NAME" help:"The language model, where the server has several."`
-	Follow    toggle   `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
-	JSON      toggle   `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
+	Question  []string       `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
+	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
+	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
+	Context   string         `env:"-" placeholder:"ID" help:"Go on in this conversation."`
+	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
+	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
+	Follow    command.Toggle `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
+	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
 
 // askConfig is what askCmd says, read.
 type askConfig struct{ follow, json bool }
 
-func (a *askCmd) read(c *checker) askConfig {
+func (a *askCmd) read(c *command.Checker) askConfig {
 	a.connectionSettings.read(c)
-	cfg := askConfig{follow: c.toggle("follow", a.Follow), json: c.toggle("json", a.JSON)}
+	cfg := askConfig{follow: c.Bool("follow", a.Follow), json: c.Bool("json", a.JSON)}
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
-		c.refuse("context", "must be the id of a conversation, not %q", a.Context)
+		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
 	if len(a.Question) == 0 && !cfg.follow && term.IsTerminal(int(os.Stdin.Fd())) {
-		c.wrong = append(c.wrong, "QUESTION is missing: say what to ask, or --follow")
+		c.Add("QUESTION is missing: say what to ask, or --follow")
 	}
 	return cfg
 }
 
 // Run asks one question, or one after the other. The answer goes to standard
 // output, what leads to it to standard error.
-func (a *askCmd) Run(ctx context.Context, out output) error {
-	c := &checker{}
+func (a *askCmd) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
 	cfg := a.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
-	s := &askSession{out: out, json: cfg.json}
+	s := &askSession{env: env, json: cfg.json}
 	if err := a.prepare(ctx, s); err != nil {
 		return s.report(&apiclient.Task{}, err)
 	}
@@ -78,12 +79,12 @@ func (a *askCmd) text() (string, error) {
 			return "", fmt.Errorf("read the question: %w", err)
 		}
 		if len(read) > maxQuestion {
-			return "", wrongSettings{fmt.Sprintf("QUESTION is longer than %d bytes", maxQuestion)}
+			return "", command.UsageError{fmt.Sprintf("QUESTION is longer than %d bytes", maxQuestion)}
 		}
 		text = string(read)
 	}
 	if text = strings.TrimSpace(text); text == "" {
-		return "", wrongSettings{"QUESTION is empty"}
+		return "", command.UsageError{"QUESTION is empty"}
 	}
 	return text, nil
 }
@@ -104,11 +105,11 @@ func (a *askCmd) prepare(ctx context.Context, s *askSession) error {
 	case err != nil:
 		return err
 	case len(all) == 0:
-		return notFoundError("there is no data that you may read; bring some with `parley ingest`")
+		return command.NotFoundError("there is no data that you may read; bring some with `parley ingest`")
 	case len(all) > 1:
-		c := &checker{}
-		c.refuse("namespace", "must be one of %s", strings.Join(all, ", "))
-		return c.err()
+		c := s.env.NewChecker()
+		c.Refuse("namespace", "must be one of %s", strings.Join(all, ", "))
+		return c.Err()
 	}
 	s.question.Namespace = all[0]
 	s.note("asking about %s", all[0])
@@ -146,7 +147,7 @@ func (s *askSession) explain(ctx context.Context, err error) error {
 		return err
 	}
 	if len(all) == 0 {
-		return notFoundError("there is no namespace " + asked + ", nor any other that you may read")
+		return command.NotFoundError("there is no namespace " + asked + ", nor any other that you may read")
 	}
-	return notFoundError("there is no namespace " + asked + " that you may read; there are " + strings.Join(all, ", "))
+	return command.NotFoundError("there is no namespace " + asked + " that you may read; there are " + strings.Join(all, ", "))
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/console"
 )
 
@@ -24,7 +25,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 	lines, atPrompt := newLineReader(s.question.Namespace)
 	if atPrompt {
 		var stop context.CancelFunc
-		ctx, stop = untilSignal(context.WithoutCancel(ctx), ends()...)
+		ctx, stop = command.UntilSignal(context.WithoutCancel(ctx), command.EndSignals()...)
 		defer stop()
 		s.note("exit or Ctrl-D ends this, Ctrl-C only what runs")
 	}
@@ -42,7 +43,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 			}
 			if err != nil {
 				failed++
-				fail(s.out, exitCode(ctx, err), err)
+				command.Fail(s.env, command.ExitCode(ctx, err), err)
 			}
 		}
 		var err error
@@ -58,7 +59,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		s.note("to go on with this conversation: parley ask --follow --namespace %s --context %s", s.question.Namespace, id)
 	}
 	if failed > 0 && !atPrompt {
-		return fmt.Errorf("%w to %d of %s", errNoAnswer, failed, plural(asked, "question"))
+		return fmt.Errorf("%w to %d of %s", command.ErrNoAnswer, failed, plural(asked, "question"))
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func nextLine(ctx context.Context, lines lineReader) (string, error) {
 	case line := <-came:
 		return line.text, line.err
 	case <-ctx.Done():
-		return "", errInterrupted
+		return "", command.ErrInterrupted
 	}
 }
 

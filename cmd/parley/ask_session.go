@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/agents"
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 )
@@ -18,7 +19,7 @@ type askSession struct {
 	agent  apiclient.Agent
 	// question has everything but the text.
 	question apiclient.Question
-	out      output
+	env      command.Env
 	json     bool
 	// following says that there are more questions to come.
 	following bool
@@ -27,7 +28,7 @@ type askSession struct {
 // note tells something beside the answer.
 func (s *askSession) note(format string, args ...any) {
 	if !s.json {
-		fmt.Fprintln(s.out.stderr, console.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(s.env.Stderr, console.Line(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -36,7 +37,7 @@ func (s *askSession) note(format string, args ...any) {
 func (s *askSession) ask(ctx context.Context, text string) error {
 	asked := apiclient.NewQuestion(text, s.question.Namespace)
 	asked.ContextID, asked.Provider, asked.Model = s.question.ContextID, s.question.Provider, s.question.Model
-	show := newAskView(s.out.stdout, s.out.stderr)
+	show := newAskView(s.env.Stdout, s.env.Stderr)
 	show.quiet = s.json
 	task := &apiclient.Task{History: []apiclient.Message{{Parts: apiclient.Parts{{Text: text}}}}}
 	var failed error
@@ -80,9 +81,9 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 		found, err := s.agent.Find(ctx, asked)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: perhaps the run goes on: %w", errInterrupted, err)
+			return fmt.Errorf("%w: perhaps the run goes on: %w", command.ErrInterrupted, err)
 		case found == nil:
-			return fmt.Errorf("%w before the run began", errInterrupted)
+			return fmt.Errorf("%w before the run began", command.ErrInterrupted)
 		}
 		*task = *found
 	}
@@ -90,23 +91,23 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 	var refused *apiclient.RPCError
 	switch {
 	case errors.As(err, &refused) && refused.Code == apiclient.TaskHasEnded:
-		return fmt.Errorf("%w: the run had ended; `parley tasks %s` shows it", errInterrupted, task.ID)
+		return fmt.Errorf("%w: the run had ended; `parley tasks %s` shows it", command.ErrInterrupted, task.ID)
 	case err != nil:
-		return fmt.Errorf("%w: the run %s goes on, for it could not be canceled: %w", errInterrupted, task.ID, err)
+		return fmt.Errorf("%w: the run %s goes on, for it could not be canceled: %w", command.ErrInterrupted, task.ID, err)
 	}
 	task.Status = canceled.Status
-	return fmt.Errorf("%w: the run is canceled", errInterrupted)
+	return fmt.Errorf("%w: the run is canceled", command.ErrInterrupted)
 }
 
 // outcome gives why a task has no answer, nil when it has one.
 func outcome(task *apiclient.Task) error {
 	switch state := task.Status.State; {
 	case state != apiclient.Completed && task.Status.Message.Parts.Text() != "":
-		return fmt.Errorf("%w: the run %s: %s", errNoAnswer, state, task.Status.Message.Parts.Text())
+		return fmt.Errorf("%w: the run %s: %s", command.ErrNoAnswer, state, task.Status.Message.Parts.Text())
 	case state != apiclient.Completed:
-		return fmt.Errorf("%w: the run is %s", errNoAnswer, state)
+		return fmt.Errorf("%w: the run is %s", command.ErrNoAnswer, state)
 	case !answered(task):
-		return errUnanswered
+		return command.ErrUnanswered
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (s *askSession) report(task *apiclient.Task, failed error) error {
 	if !s.json {
 		return failed
 	}
-	if err := writeJSON(s.out.stdout, reportOf(task, failed)); err != nil {
+	if err := writeJSON(s.env.Stdout, reportOf(task, failed)); err != nil {
 		return errors.Join(failed, err)
 	}
 	return failed

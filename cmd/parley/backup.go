@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 	"parley/storage"
 	"parley/storage/objects"
@@ -33,16 +34,16 @@ type embeddedSettings struct {
 	Objects     string `hidden:""`
 }
 
-func (s embeddedSettings) read(c *checker) {
+func (s embeddedSettings) read(c *command.Checker) {
 	if s.Data == "" {
-		c.refuse("data", "must name a folder")
+		c.Refuse("data", "must name a folder")
 	}
 	const elsewhere = "is set: this is for data folders alone; docs/backup.md says how databases and buckets are backed up"
 	if s.DatabaseURL != "" {
-		c.refuse("database-url", elsewhere)
+		c.Refuse("database-url", elsewhere)
 	}
 	if s.Objects != "" {
-		c.refuse("objects", elsewhere)
+		c.Refuse("objects", elsewhere)
 	}
 }
 
@@ -58,10 +59,10 @@ const (
 
 // Run writes the archive beside its place, reads it back and then gives it its
 // name: a file of that name is a whole backup.
-func (b *backupCmd) Run(ctx context.Context, out output) (err error) {
-	c := &checker{}
+func (b *backupCmd) Run(ctx context.Context, env command.Env) (err error) {
+	c := env.NewChecker()
 	b.embeddedSettings.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(b.File); err == nil {
@@ -85,14 +86,14 @@ func (b *backupCmd) Run(ctx context.Context, out output) (err error) {
 		return err
 	}
 	defer stop()
-	w := backup{data: b.Data, dir: dir, store: store, say: out.stderr}
+	w := backup{data: b.Data, dir: dir, store: store, say: env.Stderr}
 	if err := w.make(ctx); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
 	if err := w.publish(b.File); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
-	fmt.Fprintf(out.stderr, "%s: %d files, %s, checked\n", b.File, w.files, byteCount(w.bytes))
+	fmt.Fprintf(env.Stderr, "%s: %d files, %s, checked\n", b.File, w.files, byteCount(w.bytes))
 	return nil
 }
 

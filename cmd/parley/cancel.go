@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 )
@@ -16,10 +17,10 @@ type cancelCmd struct {
 }
 
 // Run cancels tasks, each for itself.
-func (c *cancelCmd) Run(ctx context.Context, out output) error {
-	check := &checker{}
+func (c *cancelCmd) Run(ctx context.Context, env command.Env) error {
+	check := env.NewChecker()
 	c.connectionSettings.read(check)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return err
 	}
 	client, err := c.client()
@@ -36,7 +37,7 @@ func (c *cancelCmd) Run(ctx context.Context, out output) error {
 			failed = errors.Join(failed, fmt.Errorf("cancel %s: %w", id, err))
 			continue
 		}
-		fmt.Fprintf(out.stdout, "canceled %s\n", console.Line(id))
+		fmt.Fprintf(env.Stdout, "canceled %s\n", console.Line(id))
 	}
 	return failed
 }

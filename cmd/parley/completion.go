@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 )
@@ -30,12 +31,12 @@ var shells embed.FS
 
 // Run prints the script that has a shell complete parley's commands. The script
 // asks parley itself, as completeWord says.
-func (c *completionCmd) Run(out output) error {
+func (c *completionCmd) Run(env command.Env) error {
 	script, err := shells.ReadFile("shells/parley." + c.Shell)
 	if err != nil {
 		return fmt.Errorf("find the script: %w", err)
 	}
-	_, err = out.stdout.Write(script)
+	_, err = env.Stdout.Write(script)
 	return err
 }
 

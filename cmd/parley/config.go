@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -11,124 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 	"parley/rest"
 	"parley/rest/page"
-	"parley/storage"
 	"parley/storage/sqlstore"
 )
 
-// Settings are read as text, so that everything wrong with them can be said at
-// once. Each group of them is a struct that several commands can take, with a
-// method that reads it.
-
-// wrongSettings lists every problem with the settings.
-type wrongSettings []string
-
-func (w wrongSettings) Error() string {
-	return "wrong settings:\n  " + strings.Join(w, "\n  ")
-}
-
-// checker collects problems. Its methods take the name of a flag without its
-// dashes.
-type checker struct{ wrong wrongSettings }
-
-func (c *checker) refuse(flag, format string, args ...any) {
-	c.wrong = append(c.wrong, fmt.Sprintf("--%s%s %s", flag, variableOf(flag), fmt.Sprintf(format, args...)))
-}
-
-func (c *checker) err() error {
-	if len(c.wrong) == 0 {
-		return nil
-	}
-	return c.wrong
-}
-
-func (c *checker) duration(flag, text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		c.refuse(flag, "must be a duration such as 30s or 24h, not %q", text)
-	}
-	return d
-}
-
-// delay is duration that may be none.
-func (c *checker) delay(flag, text string) time.Duration {
-	if text == "0" || text == "0s" {
-		return 0
-	}
-	return c.duration(flag, text)
-}
-
-func (c *checker) bytes(flag, text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 {
-		c.refuse(flag, "must be a number of bytes, not %q", text)
-	}
-	return n
-}
-
-// webAddress reads an absolute http(s) URL, or none.
-func (c *checker) webAddress(flag, text string) *url.URL {
-	if text == "" {
-		return nil
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		c.refuse(flag, "must be an http or https address, not %q", text)
-		return nil
-	}
-	return u
-}
-
-// toggle is a flag that needs no value.
-type toggle string
-
-// IsBool implements kong.BoolMapperValue.
-func (*toggle) IsBool() bool { return true }
-
-// Decode implements kong.MapperValue.
-func (t *toggle) Decode(ctx *kong.DecodeContext) error {
-	*t = "true"
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		*t = toggle(ctx.Scan.Pop().String())
-	}
-	return nil
-}
-
-func (c *checker) toggle(flag string, t toggle) bool {
-	if t == "" {
-		return false
-	}
-	on, err := strconv.ParseBool(string(t))
-	if err != nil {
-		c.refuse(flag, "must be true or false, not %q", string(t))
-	}
-	return on
-}
-
-// unknownVariables names the PARLEY_ variables that are no setting of any
-// command: misspelt ones, perhaps.
-func unknownVariables(model *kong.Application, environ []string) []string {
-	known := map[string]bool{}
-	for _, node := range append(model.Children, model.Node) {
-		for _, flag := range node.Flags {
-			for _, variable := range flag.Envs {
-				known[variable] = true
-			}
-		}
-	}
-	var unknown []string
-	for _, setting := range environ {
-		name, _, _ := strings.Cut(setting, "=")
-		if strings.HasPrefix(name, "PARLEY_") && !known[name] {
-			unknown = append(unknown, name)
-		}
-	}
-	return unknown
-}
+// Each group of settings is a struct that several commands can embed, with a method
+// that reads it.
 
 // list splits a text at its commas.
 func list(text string) []string {
@@ -141,15 +31,15 @@ type dataSettings struct {
 	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
 }
 
-func (s dataSettings) read(c *checker) sqlstore.Config {
+func (s dataSettings) read(c *command.Checker) sqlstore.Config {
 	if s.Data == "" {
-		c.refuse("data", "must name a folder")
+		c.Refuse("data", "must name a folder")
 	}
 	if s.DatabaseURL != "" {
 		u, err := url.Parse(s.DatabaseURL)
 		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 			// The text may hold a password: it is not repeated.
-			c.refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
+			c.Refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
 		}
 	}
 	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, "parley.db")}
@@ -170,7 +60,7 @@ func (s authSettings) local() bool {
 }
 
 // read gives the configuration, but for the local key.
-func (s authSettings) read(c *checker) auth.Config {
+func (s authSettings) read(c *command.Checker) auth.Config {
 	cfg := auth.Config{
 		Issuer:        s.AuthIssuer,
 		JWKSURL:       s.AuthJWKSURL,
@@ -183,7 +73,7 @@ func (s authSettings) read(c *checker) auth.Config {
 		"UsernameClaim": "auth-username-claim", "Secret": "auth-secret",
 	}
 	for _, problem := range cfg.Problems() {
-		c.refuse(flags[problem.Field], "%s", problem.Message)
+		c.Refuse(flags[problem.Field], "%s", problem.Message)
 	}
 	return cfg
 }
@@ -209,38 +99,38 @@ type httpConfig struct {
 	drainDelay, drainTimeout time.Duration
 }
 
-func (s httpSettings) read(c *checker) httpConfig {
+func (s httpSettings) read(c *command.Checker) httpConfig {
 	if _, port, err := net.SplitHostPort(s.Listen); err != nil || !isPort(port) {
-		c.refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", s.Listen)
+		c.Refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", s.Listen)
 	}
-	if base := c.webAddress("base-url", s.BaseURL); base != nil && (!strings.HasSuffix(base.Path, rest.Root) || base.RawQuery != "" || base.Fragment != "") {
-		c.refuse("base-url", "must end in %s, not %q", rest.Root, s.BaseURL)
+	if base := c.URL("base-url", s.BaseURL); base != nil && (!strings.HasSuffix(base.Path, rest.Root) || base.RawQuery != "" || base.Fragment != "") {
+		c.Refuse("base-url", "must end in %s, not %q", rest.Root, s.BaseURL)
 	}
-	c.webAddress("auth-url", s.AuthURL)
+	c.URL("auth-url", s.AuthURL)
 	for _, proxy := range list(s.TrustedProxies) {
 		_, notAddress := netip.ParseAddr(proxy)
 		_, notNetwork := netip.ParsePrefix(proxy)
 		if notAddress != nil && notNetwork != nil {
-			c.refuse("trusted-proxies", "must be addresses or networks such as 10.0.0.0/8, not %q", proxy)
+			c.Refuse("trusted-proxies", "must be addresses or networks such as 10.0.0.0/8, not %q", proxy)
 		}
 	}
 	for _, origin := range list(s.CORSOrigins) {
 		if origin == "*" {
 			continue
 		}
-		if u := c.webAddress("cors-origins", origin); u != nil && (u.Path != "" || u.RawQuery != "" || u.Fragment != "") {
-			c.refuse("cors-origins", "must be origins such as https://app.example.com, not %q", origin)
+		if u := c.URL("cors-origins", origin); u != nil && (u.Path != "" || u.RawQuery != "" || u.Fragment != "") {
+			c.Refuse("cors-origins", "must be origins such as https://app.example.com, not %q", origin)
 		}
 	}
 	return httpConfig{
 		listen:       s.Listen,
-		drainDelay:   c.delay("drain-delay", s.DrainDelay),
-		drainTimeout: c.duration("drain-timeout", s.DrainTimeout),
+		drainDelay:   c.DurationOrZero("drain-delay", s.DrainDelay),
+		drainTimeout: c.Duration("drain-timeout", s.DrainTimeout),
 		Config: rest.Config{
 			BaseURL:        s.BaseURL,
 			Page:           page.Config{AuthURL: s.AuthURL, ClientID: s.AuthClientID},
-			MaxBody:        c.bytes("max-body", s.MaxBody),
-			RequestTimeout: c.duration("request-timeout", s.RequestTimeout),
+			MaxBody:        c.Bytes("max-body", s.MaxBody),
+			RequestTimeout: c.Duration("request-timeout", s.RequestTimeout),
 			TrustedProxies: list(s.TrustedProxies),
 			CORSOrigins:    list(s.CORSOrigins),
 		},
@@ -258,20 +148,13 @@ type logSettings struct {
 	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
 }
 
-func (s logSettings) read(c *checker) slog.Level {
+func (s logSettings) read(c *command.Checker) slog.Level {
 	var level slog.Level
 	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
-		c.refuse("log-level", "must be debug, info, warn or error, not %q", s.LogLevel)
+		c.Refuse("log-level", "must be debug, info, warn or error, not %q", s.LogLevel)
 	}
 	if s.LogFormat != "text" && s.LogFormat != "json" {
-		c.refuse("log-format", "must be text or json, not %q", s.LogFormat)
+		c.Refuse("log-format", "must be text or json, not %q", s.LogFormat)
 	}
 	return level
-}
-
-// user checks the name of the user that a token is for.
-func (c *checker) user(name string) {
-	if problem := storage.CheckUsername(storage.NormalUsername(name)); problem != "" {
-		c.wrong = append(c.wrong, "USER "+problem)
-	}
 }

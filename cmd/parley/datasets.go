@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 	"parley/storage"
@@ -16,17 +17,17 @@ import (
 
 // datasetsCmd is `parley datasets [WHICH]`.
 type datasetsCmd struct {
-	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
-	JSON  toggle `env:"-" name:"json" help:"Print JSON."`
+	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
+	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 
 // Run lists datasets, or describes one.
-func (d *datasetsCmd) Run(ctx context.Context, out output) error {
-	c := &checker{}
+func (d *datasetsCmd) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
 	d.connectionSettings.read(c)
-	asJSON := c.toggle("json", d.JSON)
-	if err := c.err(); err != nil {
+	asJSON := c.Bool("json", d.JSON)
+	if err := c.Err(); err != nil {
 		return err
 	}
 	client, err := d.client()
@@ -38,9 +39,9 @@ func (d *datasetsCmd) Run(ctx context.Context, out output) error {
 		return err
 	}
 	if asJSON {
-		return writeJSON(out.stdout, answer)
+		return writeJSON(env.Stdout, answer)
 	}
-	return printData(out, answer)
+	return printData(env, answer)
 }
 
 // findData asks for what is named: for the first that there is of what it may be.
@@ -68,7 +69,7 @@ func findData(ctx context.Context, client *apiclient.Client, which string) (answ
 func dataPaths(which string) (paths []string, err error) {
 	parts := strings.Split(which, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") {
-		return nil, wrongSettings{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not '" + which + "'"}
+		return nil, command.UsageError{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not '" + which + "'"}
 	}
 	var problem error
 	try := func(ref apiclient.Ref, operation, end string) {
@@ -88,7 +89,7 @@ func dataPaths(which string) (paths []string, err error) {
 		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1], Name: parts[2]}, "/data", "")
 	}
 	if len(paths) == 0 {
-		return nil, wrongSettings{"WHICH " + problem.Error()}
+		return nil, command.UsageError{"WHICH " + problem.Error()}
 	}
 	return paths, nil
 }
@@ -115,28 +116,28 @@ type datasetView struct {
 }
 
 // printData prints a list of datasets, or one.
-func printData(out output, answer json.RawMessage) error {
+func printData(env command.Env, answer json.RawMessage) error {
 	var list []datasetEntry
 	if json.Unmarshal(answer, &list) == nil {
-		return printDatasets(out, list)
+		return printDatasets(env, list)
 	}
 	var one datasetView
 	if err := json.Unmarshal(answer, &one); err != nil {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}
-	return one.print(out.stdout)
+	return one.print(env.Stdout)
 }
 
-func printDatasets(out output, list []datasetEntry) error {
+func printDatasets(env command.Env, list []datasetEntry) error {
 	if len(list) == 0 {
-		fmt.Fprintln(out.stderr, "There are no datasets that you may read. `parley ingest FILE --dataset NAMESPACE/NAME` makes one.")
+		fmt.Fprintln(env.Stderr, "There are no datasets that you may read. `parley ingest FILE --dataset NAMESPACE/NAME` makes one.")
 		return nil
 	}
 	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "owner"}}}
 	for _, entry := range list {
 		table.Rows = append(table.Rows, []string{entry.Namespace, entry.Name, entry.Owner})
 	}
-	return table.Write(out.stdout, console.StyleOf(out.stdout))
+	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
 }
 
 // print describes the dataset: what it is, how many rows, and its columns.

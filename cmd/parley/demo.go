@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/sample"
 	"parley/internal/apiclient"
 	"parley/internal/console"
@@ -27,14 +28,14 @@ type demoCmd struct {
 const demoLife = 7 * 24 * time.Hour
 
 // Run serves the sample until the context ends.
-func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
+func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 	folder, err := openDemoFolder(d.Data)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err = errors.Join(err, folder.close()); err == nil {
-			fmt.Fprintln(out.stdout, folder.became())
+			fmt.Fprintln(env.Stdout, folder.became())
 		}
 	}()
 	server, err := localServe(d.modelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
@@ -46,14 +47,14 @@ func (d *demoCmd) Run(ctx context.Context, out output) (err error) {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	err = server.serve(ctx, out, serving{
+	err = server.serve(ctx, env, serving{
 		anyPort: d.Listen == "",
 		ready: func(ctx context.Context, url string) error {
 			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
-			if err := prepareDemo(ctx, folder, &screen, console.NewProgress(out.stderr)); err != nil {
+			if err := prepareDemo(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
 				return err
 			}
-			return screen.print(out.stdout)
+			return screen.print(env.Stdout)
 		},
 	})
 	if errors.Is(err, syscall.EADDRINUSE) {

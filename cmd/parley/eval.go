@@ -9,11 +9,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 	"parley/llm/eval"
@@ -39,18 +39,18 @@ type evalConfig struct {
 	pairs                     []string
 }
 
-func (e *evalCmd) read(c *checker) evalConfig {
+func (e *evalCmd) read(c *command.Checker) evalConfig {
 	cfg := evalConfig{
-		limit:    c.number("limit", e.Limit),
-		parallel: cmp.Or(c.number("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
-		failures: c.number("failures", e.Failures),
+		limit:    c.CountOrZero("limit", e.Limit),
+		parallel: cmp.Or(c.CountOrZero("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
+		failures: c.CountOrZero("failures", e.Failures),
 	}
 	if agents := []string{cards.NL2QLName, cards.AssistantName}; !slices.Contains(agents, e.Agent) {
-		c.refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
+		c.Refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
 	}
-	c.secretless("server", e.Server)
+	c.PublicURL("server", e.Server)
 	if (e.Server == "") != (e.Token == "") {
-		c.refuse("token", "goes with --server: give both, or neither")
+		c.Refuse("token", "goes with --server: give both, or neither")
 	}
 	for pair := range strings.SplitSeq(e.Pairs, ",") {
 		if pair == "" {
@@ -58,7 +58,7 @@ func (e *evalCmd) read(c *checker) evalConfig {
 		}
 		a, b, ok := strings.Cut(strings.TrimSpace(pair), "+") // tags may have blanks
 		if !ok {
-			c.refuse("pairs", "must be pairs such as join+hard, not %q", pair)
+			c.Refuse("pairs", "must be pairs such as join+hard, not %q", pair)
 		}
 		cfg.pairs = append(cfg.pairs, min(a, b)+"+"+max(a, b))
 	}
@@ -66,21 +66,12 @@ func (e *evalCmd) read(c *checker) evalConfig {
 	return cfg
 }
 
-// number reads a number from 0 on.
-func (c *checker) number(flag, text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		c.refuse(flag, "must be a number from 0 on, not %q", text)
-	}
-	return n
-}
-
 // Run measures a suite. An interruption ends it early, with what was measured
 // until then.
-func (e *evalCmd) Run(ctx context.Context, out output) (err error) {
-	c := &checker{}
+func (e *evalCmd) Run(ctx context.Context, env command.Env) (err error) {
+	c := env.NewChecker()
 	cfg := e.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	suite, err := eval.Load(e.Suite)
@@ -101,7 +92,7 @@ func (e *evalCmd) Run(ctx context.Context, out output) (err error) {
 	}
 	server, token := e.Server, e.Token
 	if server == "" {
-		own, startErr := startScratch(ctx, out, e.modelSettings, cfg.parallel)
+		own, startErr := startScratch(ctx, env, e.modelSettings, cfg.parallel)
 		if startErr != nil {
 			return startErr
 		}
@@ -109,7 +100,7 @@ func (e *evalCmd) Run(ctx context.Context, out output) (err error) {
 		server, token = own.url, own.token
 	}
 	m := measurement{
-		cfg: cfg, suite: suite, results: results, out: out, report: eval.Report{Failures: cfg.failures},
+		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
 		client: &evalClient{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
 	}
 	return m.run(ctx)
@@ -127,11 +118,11 @@ type measurement struct {
 	agent   string
 	results io.Writer
 	report  eval.Report
-	out     output
+	env     command.Env
 }
 
 func (m *measurement) run(ctx context.Context) error {
-	show := console.NewProgress(m.out.stderr)
+	show := console.NewProgress(m.env.Stderr)
 	defer show.Clear()
 	questions, tables := m.suite.Count()
 	start := time.Now()
@@ -142,7 +133,7 @@ func (m *measurement) run(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		show.Clear()
-		fmt.Fprintln(m.out.stdout, "Interrupted before the first question was asked.")
+		fmt.Fprintln(m.env.Stdout, "Interrupted before the first question was asked.")
 		return nil
 	case err != nil:
 		return err
@@ -160,17 +151,17 @@ func (m *measurement) run(ctx context.Context) error {
 	asking := time.Since(start)
 	show.Clear()
 	asked := m.report.Score.All.Asked
-	fmt.Fprintf(m.out.stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
-	fmt.Fprintf(m.out.stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
+	fmt.Fprintf(m.env.Stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
+	fmt.Fprintf(m.env.Stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
 	if asked < questions {
-		fmt.Fprintf(m.out.stdout, "only %d of %d questions were asked\n", asked, questions)
+		fmt.Fprintf(m.env.Stdout, "only %d of %d questions were asked\n", asked, questions)
 	}
-	fmt.Fprintln(m.out.stdout)
+	fmt.Fprintln(m.env.Stdout)
 	if ctx.Err() != nil {
 		err = nil // what was measured is what was wanted
 	}
 	if writing != nil {
 		writing = fmt.Errorf("write results: %w", writing)
 	}
-	return errors.Join(err, writing, m.report.Print(m.out.stdout, m.cfg.pairs...))
+	return errors.Join(err, writing, m.report.Print(m.env.Stdout, m.cfg.pairs...))
 }

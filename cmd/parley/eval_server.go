@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"parley/cmd/parley/internal/command"
 )
 
 // scratchUser asks the questions of a scratch server, for as long as scratchLife.
@@ -24,7 +26,7 @@ type scratch struct {
 }
 
 // startScratch starts a server that asks these models.
-func startScratch(ctx context.Context, out output, models modelSettings, parallel int) (*scratch, error) {
+func startScratch(ctx context.Context, env command.Env, models modelSettings, parallel int) (*scratch, error) {
 	dir, err := os.MkdirTemp("", "parley-eval-")
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
@@ -39,7 +41,7 @@ func startScratch(ctx context.Context, out output, models modelSettings, paralle
 	url := make(chan string, 1)
 	go func() {
 		defer close(url)
-		s.done <- server.serve(life, out, serving{ready: func(_ context.Context, at string) error {
+		s.done <- server.serve(life, env, serving{ready: func(_ context.Context, at string) error {
 			url <- at
 			return nil
 		}})

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"parley/cmd/parley/internal/command"
 )
 
 // healthCmd is `parley healthcheck`, for containers that have nothing else
@@ -18,12 +20,12 @@ type healthCmd struct {
 const healthTimeout = 4 * time.Second
 
 // Run fails when the server of this machine is not ready.
-func (h *healthCmd) Run(ctx context.Context) error {
+func (h *healthCmd) Run(ctx context.Context, env command.Env) error {
 	host, port, err := net.SplitHostPort(h.Listen)
 	if err != nil {
-		c := &checker{}
-		c.refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", h.Listen)
-		return c.err()
+		c := env.NewChecker()
+		c.Refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", h.Listen)
+		return c.Err()
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 	"parley/storage"
@@ -15,29 +16,29 @@ import (
 
 // ingestCmd is `parley ingest FILE… --dataset NAMESPACE/NAME`.
 type ingestCmd struct {
-	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string   `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
-	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
-	Description string   `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
-	NoWait      toggle   `env:"-" help:"Do not wait until the rows are there."`
-	JSON        toggle   `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
+	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
+	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
+	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
+	Description string         `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
+	NoWait      command.Toggle `env:"-" help:"Do not wait until the rows are there."`
+	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
 
 // Run uploads the files and has them ingested. What was begun by the same command
 // before, it goes on with.
-func (i *ingestCmd) Run(ctx context.Context, out output) error {
-	c := &checker{}
+func (i *ingestCmd) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
 	i.connectionSettings.read(c)
-	noWait, asJSON := c.toggle("no-wait", i.NoWait), c.toggle("json", i.JSON)
+	noWait, asJSON := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON)
 	ref, err := apiclient.ParseDataset(i.Dataset)
 	if err != nil {
-		c.refuse("dataset", "%v", err)
+		c.Refuse("dataset", "%v", err)
 	}
 	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
-		c.refuse("mode", "must be append or replace, not %q", i.Mode)
+		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	client, err := i.client()
@@ -49,14 +50,14 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer apiclient.CloseFiles(files)
-	job := ingesting{Client: client, out: out, ref: ref, mode: i.Mode, files: files}
+	job := ingesting{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
 	job.mine = ref.Own() || i.user().is(ref.Owner)
 	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
-		fmt.Fprintf(out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
 	err = job.run(ctx, i.Description, noWait, asJSON)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w: the same command again goes on from here", errInterrupted)
+		return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
 	}
 	return err
 }
@@ -64,7 +65,7 @@ func (i *ingestCmd) Run(ctx context.Context, out output) error {
 // ingesting is a run of the command.
 type ingesting struct {
 	*apiclient.Client
-	out   output
+	env   command.Env
 	ref   apiclient.Ref
 	mode  string
 	files []*apiclient.LocalFile
@@ -185,7 +186,7 @@ func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err 
 		return err
 	}
 	if err := j.state.save(*upload); err != nil {
-		fmt.Fprintf(j.out.stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+		fmt.Fprintf(j.env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	for _, file := range j.files {
 		total += file.Size
 	}
-	m := console.StartMeter(j.out.stderr, "sending "+j.names(), total, j.sent)
+	m := console.StartMeter(j.env.Stderr, "sending "+j.names(), total, j.sent)
 	err := j.sendFiles(ctx, upload)
 	took := m.Stop()
 	if err != nil {
@@ -207,7 +208,7 @@ func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	if there := done - fresh; there > 0 {
 		line += fmt.Sprintf("; %s were there already", console.Bytes(there))
 	}
-	fmt.Fprintln(j.out.stderr, line)
+	fmt.Fprintln(j.env.Stderr, line)
 	return nil
 }
 

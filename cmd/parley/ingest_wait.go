@@ -23,7 +23,7 @@ func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 	return j.WaitForIngestion(ctx, j.ref.Path(""), id, func(now apiclient.Ingestion) {
 		processed.Store(now.ProcessedBytes)
 		if shown == nil {
-			shown = console.StartMeter(j.out.stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
+			shown = console.StartMeter(j.env.Stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
 				return processed.Load(), processed.Load()
 			})
 		}
@@ -33,9 +33,9 @@ func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 // printBegun says which ingestion was begun.
 func (j *ingesting) printBegun(id string, asJSON bool) error {
 	if asJSON {
-		return writeJSON(j.out.stdout, map[string]any{"ingestion": map[string]string{"id": id}})
+		return writeJSON(j.env.Stdout, map[string]any{"ingestion": map[string]string{"id": id}})
 	}
-	_, err := fmt.Fprintf(j.out.stdout, "%s is being ingested into %s\n", j.names(), j.ref)
+	_, err := fmt.Fprintf(j.env.Stdout, "%s is being ingested into %s\n", j.names(), j.ref)
 	return err
 }
 
@@ -50,8 +50,8 @@ func (j *ingesting) printEnded(ctx context.Context, ended apiclient.Ingestion, a
 		if err := json.Unmarshal(answer, &whole); err != nil {
 			return fmt.Errorf("read the server's answer: %w", err)
 		}
-		return writeJSON(j.out.stdout, map[string]any{"ingestion": ended, "dataset": whole["dataset"], "metadata": whole["metadata"]})
+		return writeJSON(j.env.Stdout, map[string]any{"ingestion": ended, "dataset": whole["dataset"], "metadata": whole["metadata"]})
 	}
-	fmt.Fprintf(j.out.stdout, "%s from %s\n", plural(int(ended.ProcessedRows), "row"), j.names())
-	return printData(j.out, answer)
+	fmt.Fprintf(j.env.Stdout, "%s from %s\n", plural(int(ended.ProcessedRows), "row"), j.names())
+	return printData(j.env, answer)
 }

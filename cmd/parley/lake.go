@@ -5,10 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
+	"parley/cmd/parley/internal/command"
 	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -36,14 +36,14 @@ type lakeConfig struct {
 	maxRowsBody int64
 }
 
-func (s lakeSettings) read(c *checker) lakeConfig {
+func (s lakeSettings) read(c *command.Checker) lakeConfig {
 	return lakeConfig{
-		maxRowsBody: c.bytes("max-rows-body", s.MaxRowsBody),
+		maxRowsBody: c.Bytes("max-rows-body", s.MaxRowsBody),
 		datasets: lake.DatasetsConfig{
-			MaxRows:    c.count("max-rows", s.MaxRows),
-			MaxBytes:   c.bytes("max-result-bytes", s.MaxResultBytes),
-			Timeout:    c.queryTimeout(s.QueryTimeout),
-			Ingestions: c.count("ingestions", s.Ingestions),
+			MaxRows:    c.Count("max-rows", s.MaxRows),
+			MaxBytes:   c.Bytes("max-result-bytes", s.MaxResultBytes),
+			Timeout:    readQueryTimeout(c, s.QueryTimeout),
+			Ingestions: c.Count("ingestions", s.Ingestions),
 			Lease:      time.Minute,
 		},
 	}
@@ -53,20 +53,12 @@ func (s lakeSettings) read(c *checker) lakeConfig {
 // needed stay.
 const maxQueryTimeout = 5 * time.Minute
 
-func (c *checker) queryTimeout(text string) time.Duration {
-	d := c.duration("query-timeout", text)
+func readQueryTimeout(c *command.Checker, text string) time.Duration {
+	d := c.Duration("query-timeout", text)
 	if d > maxQueryTimeout {
-		c.refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, text)
+		c.Refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, text)
 	}
 	return d
-}
-
-func (c *checker) count(flag, text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		c.refuse(flag, "must be a number from 1 on, not %q", text)
-	}
-	return n
 }
 
 // dataPlane is what uploads, ingests and queries.

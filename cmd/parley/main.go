@@ -4,28 +4,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
-	"parley/internal/console"
-)
-
-// The exit codes that a script can tell apart.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitNotSignedIn = 3
-	exitNotFound    = 4
-	exitUnavailable = 5
-	exitNoAnswer    = 6
-	exitInterrupted = 130
+	"parley/cmd/parley/internal/command"
 )
 
 // description is what --help begins with.
@@ -55,95 +40,45 @@ type cli struct {
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
-// variableOf names the variable of a flag, in brackets, "" where there is none.
-func variableOf(flag string) string {
-	parser, err := kong.New(&cli{}, kong.DefaultEnvars("PARLEY"))
-	if err != nil {
-		return "" // run has told
-	}
-	for _, command := range parser.Model.Children {
-		for _, f := range command.Flags {
-			if f.Name == flag && len(f.Envs) > 0 {
-				return " (" + f.Envs[0] + ")"
-			}
-		}
-	}
-	return ""
-}
-
-// output is where a command writes.
-type output struct {
-	stdout, stderr io.Writer
-}
-
 func main() {
 	if code, is := runWorker(os.Args[1:]); is {
 		os.Exit(code)
 	}
-	ctx, _ := untilSignal(context.Background(), append(ends(), syscall.SIGINT)...)
-	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
+	ctx, _ := command.UntilSignal(context.Background(), append(command.EndSignals(), syscall.SIGINT)...)
+	os.Exit(run(ctx, os.Args[1:], command.Env{Stdout: os.Stdout, Stderr: os.Stderr, Version: version}))
 }
 
-// untilSignal gives a context that ends with a first signal. A second one ends the
-// process at once.
-func untilSignal(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, signals...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
-}
-
-// ends are the signals that end everything: somebody's kill, and the terminal
-// that is closed, unless nohup has us go on.
-func ends() []os.Signal {
-	if signal.Ignored(syscall.SIGHUP) {
-		return []os.Signal{syscall.SIGTERM}
-	}
-	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
-}
-
-// run is the program: it gives the exit code.
-func run(ctx context.Context, args []string, out output) int {
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, env command.Env) int {
 	exited := -1
 	parser, err := kong.New(&cli{},
 		kong.Name("parley"),
 		kong.Description(description),
 		kong.DefaultEnvars("PARLEY"),
-		kong.Writers(out.stdout, out.stderr),
+		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(out),
 	)
 	if err != nil {
-		return fail(out, exitFailed, err)
+		return command.Fail(env, command.ExitFailed, err)
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	if args[0] == completeWord {
-		complete(ctx, parser.Model, args[1:], out.stdout)
-		return exitOK
+		complete(ctx, parser.Model, args[1:], env.Stdout)
+		return command.ExitOK
 	}
-	command, err := parser.Parse(args)
+	env.Model = parser.Model
+	parsed, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help has been answered
 	}
 	if err != nil {
-		return fail(out, exitUsage, fmt.Errorf("%w (see: parley --help)", err))
+		return command.Fail(env, command.ExitUsage, fmt.Errorf("%w (see: parley --help)", err))
 	}
-	if err := command.Run(); err != nil {
-		return fail(out, exitCode(ctx, err), err)
+	if err := parsed.Run(env); err != nil {
+		return command.Fail(env, command.ExitCode(ctx, err), err)
 	}
-	return exitOK
-}
-
-// fail prints an error, which may repeat what a server said, and what to do.
-func fail(out output, code int, err error) int {
-	if code == exitInterrupted && !errors.Is(err, errInterrupted) {
-		err = errInterrupted // whatever it was doing
-	}
-	fmt.Fprintf(out.stderr, "parley: %s\n", console.Text(err.Error()))
-	if todo := advice(code, err); todo != "" {
-		fmt.Fprintf(out.stderr, "  %s\n", todo)
-	}
-	return code
+	return command.ExitOK
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"parley/cmd/parley/internal/command"
 )
 
 // migrateCmd is `parley migrate`.
@@ -12,10 +14,10 @@ type migrateCmd struct {
 }
 
 // Run brings the schema up to date.
-func (m *migrateCmd) Run(ctx context.Context, out output) (err error) {
-	c := &checker{}
+func (m *migrateCmd) Run(ctx context.Context, env command.Env) (err error) {
+	c := env.NewChecker()
 	cfg := m.dataSettings.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	if cfg.DatabaseURL == "" {
@@ -34,6 +36,6 @@ func (m *migrateCmd) Run(ctx context.Context, out output) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out.stdout, "The database's schema has version %d.\n", schema.Current)
+	fmt.Fprintf(env.Stdout, "The database's schema has version %d.\n", schema.Current)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/cmd/parley/internal/command"
 	"parley/llm"
 	"parley/llm/reader"
 )
@@ -37,24 +38,24 @@ var modelVariables = map[string]struct{ keys, base []string }{
 // maxIdle is how long a model may be silent in the middle of its answer.
 const maxIdle = time.Minute
 
-func (s modelSettings) read(c *checker) modelConfig {
-	timeout := c.duration("llm-timeout", s.LLMTimeout)
+func (s modelSettings) read(c *command.Checker) modelConfig {
+	timeout := c.Duration("llm-timeout", s.LLMTimeout)
 	cfg := modelConfig{chat: llm.ChatConfig{
 		Timeout:     timeout,
 		Idle:        min(timeout, maxIdle),
-		Concurrency: c.count("llm-concurrency", s.LLMConcurrency),
+		Concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
 	}}
 	seen := map[llm.Spec]bool{}
 	for _, text := range list(s.LLM) {
 		spec, err := llm.ParseSpec(text)
 		switch {
 		case err != nil:
-			c.refuse("llm", "names models as provider:model, but %v", err)
+			c.Refuse("llm", "names models as provider:model, but %v", err)
 		case seen[spec]:
-			c.refuse("llm", "names %s twice", spec)
+			c.Refuse("llm", "names %s twice", spec)
 		default:
 			seen[spec] = true
-			if model := c.model(spec); model != nil {
+			if model := openModel(c, spec); model != nil {
 				cfg.models = append(cfg.models, model)
 			}
 		}
@@ -62,9 +63,9 @@ func (s modelSettings) read(c *checker) modelConfig {
 	return cfg
 }
 
-// model opens a model, which asks nobody, to find out what is wrong with its
+// openModel opens a model, which asks nobody, to find out what is wrong with its
 // variables.
-func (c *checker) model(spec llm.Spec) *llm.Model {
+func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
 	variables := modelVariables[spec.Provider]
 	key, base := firstSet(variables.keys), firstSet(variables.base)
 	if spec.Provider == "openai" && base != "" {
@@ -75,11 +76,11 @@ func (c *checker) model(spec llm.Spec) *llm.Model {
 	model, err := llm.Open(context.Background(), llm.Config{Spec: spec.String(), APIKey: key, BaseURL: base})
 	switch {
 	case errors.Is(err, llm.ErrNoKey):
-		c.refuse("llm", "names %s, which needs %s", spec, strings.Join(variables.keys, " or "))
+		c.Refuse("llm", "names %s, which needs %s", spec, strings.Join(variables.keys, " or "))
 	case err != nil && base != "":
-		c.refuse("llm", "names %s, but %s is wrong: %v", spec, strings.Join(variables.base, " or "), err)
+		c.Refuse("llm", "names %s, but %s is wrong: %v", spec, strings.Join(variables.base, " or "), err)
 	case err != nil:
-		c.refuse("llm", "names %s: %v", spec, err)
+		c.Refuse("llm", "names %s: %v", spec, err)
 	}
 	return model
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/cmd/parley/internal/command"
 	"parley/llm"
 )
 
@@ -32,8 +33,8 @@ func readModels(t *testing.T, variables map[string]string, args ...string) (mode
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	c := &checker{}
-	return settings.read(c), c.err()
+	c := command.NewChecker(parser.Model)
+	return settings.read(c), c.Err()
 }
 
 func TestModelSettings(t *testing.T) {
@@ -76,7 +77,7 @@ func TestWrongModelSettings(t *testing.T) {
 		"PARLEY_LLM": "gpt-4,mystery:x,openai:a,anthropic:b,googleai:c,ollama:d,ollama:d", "OLLAMA_HOST": "http://user:hunter2@host",
 		"PARLEY_LLM_TIMEOUT": "long", "PARLEY_LLM_CONCURRENCY": "0",
 	})
-	var wrong wrongSettings
+	var wrong command.UsageError
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/baseurl"
 	"parley/internal/fair"
 	"parley/rest"
@@ -34,12 +35,12 @@ type objectConfig struct {
 	uploads   objects.UploadsConfig
 }
 
-func (s objectSettings) read(c *checker) objectConfig {
-	cfg := objectConfig{cacheSize: c.bytes("cache-size", s.CacheSize), uploads: objects.UploadsConfig{
+func (s objectSettings) read(c *command.Checker) objectConfig {
+	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: objects.UploadsConfig{
 		PartSize: 8 << 20,
 		MaxFiles: 100,
-		MaxSize:  c.bytes("max-upload", s.MaxUpload),
-		URLLife:  c.duration("upload-url-ttl", s.UploadURLTTL),
+		MaxSize:  c.Bytes("max-upload", s.MaxUpload),
+		URLLife:  c.Duration("upload-url-ttl", s.UploadURLTTL),
 		Stale:    24 * time.Hour,
 	}}
 	if s.Objects == "" {
@@ -47,12 +48,12 @@ func (s objectSettings) read(c *checker) objectConfig {
 	}
 	bucket, problems := objects.ParseURL(s.Objects)
 	for _, problem := range problems {
-		c.refuse("objects", "%s", problem)
+		c.Refuse("objects", "%s", problem)
 	}
 	bucket.AccessKey, bucket.SecretKey = os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	bucket.SessionToken = os.Getenv("AWS_SESSION_TOKEN")
 	if bucket.AccessKey == "" || bucket.SecretKey == "" {
-		c.refuse("objects", "needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		c.Refuse("objects", "needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	cfg.bucket = &bucket
 	return cfg

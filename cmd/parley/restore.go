@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/cmd/parley/internal/command"
 	"parley/storage/sqlstore"
 )
 
@@ -20,10 +21,10 @@ type restoreCmd struct {
 }
 
 // Run makes a data folder of an archive: whole and checked, or not at all.
-func (r *restoreCmd) Run(ctx context.Context, out output) (err error) {
-	c := &checker{}
+func (r *restoreCmd) Run(ctx context.Context, env command.Env) (err error) {
+	c := env.NewChecker()
 	r.embeddedSettings.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	archive, err := os.Open(r.File)
@@ -47,7 +48,7 @@ func (r *restoreCmd) Run(ctx context.Context, out output) (err error) {
 	if err := w.make(ctx, archive); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", r.File, err), w.undo(missing != nil))
 	}
-	fmt.Fprintf(out.stderr, "%s: restored, %d files of datasets and uploads, checked\n", r.Data, w.files)
+	fmt.Fprintf(env.Stderr, "%s: restored, %d files of datasets and uploads, checked\n", r.Data, w.files)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"parley/cmd/parley/internal/command"
 	"parley/storage"
 	"parley/storage/sqlstore"
 )
@@ -27,11 +28,11 @@ type retention struct {
 	events, runs, uploads time.Duration
 }
 
-func (s retentionSettings) read(c *checker) retention {
+func (s retentionSettings) read(c *command.Checker) retention {
 	return retention{
-		events:  c.age("keep-events", s.KeepEvents),
-		runs:    c.age("keep-runs", s.KeepRuns),
-		uploads: c.age("keep-uploads", s.KeepUploads),
+		events:  readAge(c, "keep-events", s.KeepEvents),
+		runs:    readAge(c, "keep-runs", s.KeepRuns),
+		uploads: readAge(c, "keep-uploads", s.KeepUploads),
 	}
 }
 
@@ -39,8 +40,8 @@ func (s retentionSettings) read(c *checker) retention {
 // by then.
 const minAge = time.Hour
 
-// age reads a duration, also in days; 0 is for ever.
-func (c *checker) age(flag, text string) time.Duration {
+// readAge reads a duration, also in days; 0 is for ever.
+func readAge(c *command.Checker, flag, text string) time.Duration {
 	if text == "forever" {
 		return 0
 	}
@@ -51,7 +52,7 @@ func (c *checker) age(flag, text string) time.Duration {
 		age = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || age < minAge {
-		c.refuse(flag, "must be forever, or a duration such as 90d or 12h, an hour at least, not %q", text)
+		c.Refuse(flag, "must be forever, or a duration such as 90d or 12h, an hour at least, not %q", text)
 	}
 	return age
 }

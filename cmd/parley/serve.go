@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/rest"
@@ -29,7 +29,7 @@ type serveCmd struct {
 	objectSettings
 	lakeSettings
 	retentionSettings
-	Migrate toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
+	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	authSettings
 	agentSettings
 	modelSettings
@@ -38,11 +38,11 @@ type serveCmd struct {
 }
 
 // Run says where the server is, once it can be asked.
-func (s *serveCmd) Run(ctx context.Context, command *kong.Context, out output) error {
-	return s.serve(ctx, out, serving{
-		odd: unknownVariables(command.Model, os.Environ()),
+func (s *serveCmd) Run(ctx context.Context, env command.Env) error {
+	return s.serve(ctx, env, serving{
+		odd: command.UnknownVariables(env.Model, os.Environ()),
 		ready: func(_ context.Context, url string) error {
-			fmt.Fprintln(out.stdout, "Parley is ready at "+url)
+			fmt.Fprintln(env.Stdout, "Parley is ready at "+url)
 			return nil
 		},
 	})
@@ -59,17 +59,17 @@ type serving struct {
 }
 
 // serve serves until the context ends, and then until what is running is done.
-func (s *serveCmd) serve(ctx context.Context, out output, how serving) (err error) {
-	c := &checker{}
+func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err error) {
+	c := env.NewChecker()
 	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
 	traces, minds, bounds := s.traceSettings.read(c), s.modelSettings.read(c), s.agentSettings.read(c)
-	migrate, keep := c.toggle("migrate", s.Migrate), s.retentionSettings.read(c)
-	if err := c.err(); err != nil {
+	migrate, keep := c.Bool("migrate", s.Migrate), s.retentionSettings.read(c)
+	if err := c.Err(); err != nil {
 		return err
 	}
 	tuneMemory()
-	log := newLogger(out.stderr, s.LogFormat, level)
+	log := newLogger(env.Stderr, s.LogFormat, level)
 	for _, name := range how.odd {
 		log.Warn("a variable that is no setting", "name", name)
 	}

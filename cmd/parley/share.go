@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 	"parley/storage"
@@ -14,11 +15,11 @@ import (
 
 // shareCmd is `parley share WHAT [USER]`.
 type shareCmd struct {
-	What   string `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
-	User   string `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
-	Role   string `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
-	Revoke toggle `env:"-" help:"Take the share back."`
-	JSON   toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
+	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
+	User   string         `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
+	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
+	Revoke command.Toggle `env:"-" help:"Take the share back."`
+	JSON   command.Toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
 	connectionSettings
 }
 
@@ -29,12 +30,12 @@ type shareEntry struct {
 }
 
 // Run shares, takes back or lists.
-func (s *shareCmd) Run(ctx context.Context, out output) error {
-	c := &checker{}
+func (s *shareCmd) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
 	s.connectionSettings.read(c)
-	revoke, asJSON := c.toggle("revoke", s.Revoke), c.toggle("json", s.JSON)
+	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
 	what := s.read(c, revoke)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	client, err := s.client()
@@ -48,25 +49,25 @@ func (s *shareCmd) Run(ctx context.Context, out output) error {
 	entry := shareEntry{s.User, storage.Role(s.Role)}
 	switch {
 	case s.User == "":
-		err = listShares(ctx, client, out, what, path, asJSON)
+		err = listShares(ctx, client, env, what, path, asJSON)
 	case revoke:
 		err = client.Call(ctx, http.MethodDelete, path, entry, nil)
 	default:
 		err = client.Call(ctx, http.MethodPost, path, entry, nil)
 	}
 	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
-		return notFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
+		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
 	}
 	if err != nil {
 		return fmt.Errorf("share %s: %w", what, err)
 	}
 	if s.User != "" {
-		fmt.Fprintln(out.stdout, console.Line(s.done(what, revoke)))
+		fmt.Fprintln(env.Stdout, console.Line(s.done(what, revoke)))
 	}
 	return nil
 }
 
-func (s *shareCmd) read(c *checker, revoke bool) apiclient.Ref {
+func (s *shareCmd) read(c *command.Checker, revoke bool) apiclient.Ref {
 	parts := strings.Split(s.What, "/")
 	if len(parts) == 3 && s.user().is(parts[0]) {
 		parts = parts[1:]
@@ -78,36 +79,36 @@ func (s *shareCmd) read(c *checker, revoke bool) apiclient.Ref {
 		err = errors.New("has no name after the /") // and does not mean the whole namespace
 	}
 	if err != nil {
-		c.wrong = append(c.wrong, "WHAT must be NAMESPACE or NAMESPACE/NAME; it "+err.Error())
+		c.Add("WHAT must be NAMESPACE or NAMESPACE/NAME; it " + err.Error())
 	}
 	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {
-		c.refuse("role", "must be viewer or editor, not %q", s.Role)
+		c.Refuse("role", "must be viewer or editor, not %q", s.Role)
 	}
 	if s.User != "" {
-		c.user(s.User)
+		c.Username(s.User)
 	} else if revoke {
-		c.refuse("revoke", "needs a USER")
+		c.Refuse("revoke", "needs a USER")
 	}
 	return what
 }
 
-func listShares(ctx context.Context, client *apiclient.Client, out output, what apiclient.Ref, path string, asJSON bool) error {
+func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, path string, asJSON bool) error {
 	shares := []shareEntry{}
 	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
 		return err
 	}
 	if asJSON {
-		return writeJSON(out.stdout, shares)
+		return writeJSON(env.Stdout, shares)
 	}
 	if len(shares) == 0 {
-		fmt.Fprintf(out.stdout, "%s is shared with nobody.\n", what)
+		fmt.Fprintf(env.Stdout, "%s is shared with nobody.\n", what)
 		return nil
 	}
 	table := console.Table{Columns: []console.Column{{Name: "user"}, {Name: "role"}}}
 	for _, share := range shares {
 		table.Rows = append(table.Rows, []string{share.Username, string(share.Role)})
 	}
-	return table.Write(out.stdout, console.StyleOf(out.stdout))
+	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
 }
 
 // done says what has changed.

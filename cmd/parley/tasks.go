@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/command"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 )
 
 // tasksCmd is `parley tasks [ID]`.
 type tasksCmd struct {
-	ID    string `arg:"" optional:"" help:"A task to show whole."`
-	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
-	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
-	JSON  toggle `env:"-" name:"json" help:"Print JSON."`
+	ID    string         `arg:"" optional:"" help:"A task to show whole."`
+	Agent string         `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Limit string         `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 
@@ -27,15 +28,15 @@ type tasksCmd struct {
 const maxTasks = 1000
 
 // Run lists the caller's tasks, or shows one.
-func (t *tasksCmd) Run(ctx context.Context, out output) error {
-	c := &checker{}
+func (t *tasksCmd) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
 	t.connectionSettings.read(c)
-	asJSON := c.toggle("json", t.JSON)
-	limit := c.number("limit", t.Limit)
+	asJSON := c.Bool("json", t.JSON)
+	limit := c.CountOrZero("limit", t.Limit)
 	if limit < 1 || limit > maxTasks {
-		c.refuse("limit", "must be 1 to %d", maxTasks)
+		c.Refuse("limit", "must be 1 to %d", maxTasks)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	client, err := t.client()
@@ -43,13 +44,13 @@ func (t *tasksCmd) Run(ctx context.Context, out output) error {
 		return err
 	}
 	if t.ID != "" {
-		return showTask(ctx, out, client, t.ID, asJSON)
+		return showTask(ctx, env, client, t.ID, asJSON)
 	}
 	agents := []string{cards.AssistantName, cards.NL2QLName}
 	if t.Agent != "all" {
 		agents = []string{t.Agent}
 	}
-	return listTasks(ctx, out, client, agents, limit, asJSON)
+	return listTasks(ctx, env, client, agents, limit, asJSON)
 }
 
 // taskReport is a task in a list.
@@ -63,7 +64,7 @@ type taskReport struct {
 	Question  string    `json:"question"`
 }
 
-func listTasks(ctx context.Context, out output, client *apiclient.Client, agents []string, limit int, asJSON bool) error {
+func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, asJSON bool) error {
 	list := []taskReport{}
 	for _, name := range agents {
 		tasks, err := client.Agent(name).Tasks(ctx, limit)
@@ -81,17 +82,17 @@ func listTasks(ctx context.Context, out output, client *apiclient.Client, agents
 	slices.SortStableFunc(list, func(a, b taskReport) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	list = list[:min(len(list), limit)]
 	if asJSON {
-		return writeJSON(out.stdout, list)
+		return writeJSON(env.Stdout, list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(out.stderr, "nothing has been asked yet")
+		fmt.Fprintln(env.Stderr, "nothing has been asked yet")
 		return nil
 	}
-	style := console.StyleOf(out.stdout)
+	style := console.StyleOf(env.Stdout)
 	if style.Terminal() && style.Width < wideEnough {
-		return writeTasks(out.stdout, style, list, time.Now())
+		return writeTasks(env.Stdout, style, list, time.Now())
 	}
-	return taskTable(list, time.Now()).Write(out.stdout, style)
+	return taskTable(list, time.Now()).Write(env.Stdout, style)
 }
 
 // wideEnough is how wide a terminal must be for a table of tasks.
@@ -138,7 +139,7 @@ func age(d time.Duration) string {
 
 // showTask shows a task as it is shown when it is asked. What it has come to is
 // said, and is no error of this command.
-func showTask(ctx context.Context, out output, client *apiclient.Client, id string, asJSON bool) error {
+func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id string, asJSON bool) error {
 	var task *apiclient.Task
 	err := eachAgent(client, func(agent apiclient.Agent) (err error) {
 		task, err = agent.Task(ctx, id)
@@ -152,19 +153,19 @@ func showTask(ctx context.Context, out output, client *apiclient.Client, id stri
 		failed = outcome(task)
 	}
 	if asJSON {
-		return writeJSON(out.stdout, reportOf(task, failed))
+		return writeJSON(env.Stdout, reportOf(task, failed))
 	}
 	for _, asked := range task.History[:min(len(task.History), 1)] {
-		fmt.Fprintf(out.stdout, "%s\n", console.StyleOf(out.stdout).Bold(console.Text(asked.Parts.Text())))
+		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(asked.Parts.Text())))
 	}
-	if err := newAskView(out.stdout, out.stdout).whole(task); err != nil {
+	if err := newAskView(env.Stdout, env.Stdout).whole(task); err != nil {
 		return err
 	}
 	said := task.Status.State.String()
 	if failed != nil {
 		said = failed.Error()
 	}
-	_, err = fmt.Fprintf(out.stdout, "\n%s\n", console.StyleOf(out.stdout).Dim(console.Line(said)))
+	_, err = fmt.Fprintf(env.Stdout, "\n%s\n", console.StyleOf(env.Stdout).Dim(console.Line(said)))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 )
 
@@ -20,13 +21,13 @@ type tokenCmd struct {
 }
 
 // Run prints a token that a server with the same settings accepts.
-func (t *tokenCmd) Run(_ context.Context, out output) error {
-	c := &checker{}
-	c.user(t.User)
-	ttl := c.duration("ttl", t.TTL)
+func (t *tokenCmd) Run(_ context.Context, env command.Env) error {
+	c := env.NewChecker()
+	c.Username(t.User)
+	ttl := c.Duration("ttl", t.TTL)
 	t.dataSettings.read(c)
 	cfg := t.authSettings.read(c)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return err
 	}
 	if t.local() {
@@ -36,7 +37,7 @@ func (t *tokenCmd) Run(_ context.Context, out output) error {
 			return err
 		}
 		if errors.Is(statErr, fs.ErrNotExist) {
-			fmt.Fprintf(out.stderr, "parley: %s had no signing key; made one\n", t.Data)
+			fmt.Fprintf(env.Stderr, "parley: %s had no signing key; made one\n", t.Data)
 		}
 		cfg.LocalKey = key
 	} else if t.AuthSecret == "" {
@@ -46,6 +47,6 @@ func (t *tokenCmd) Run(_ context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out.stdout, token)
+	_, err = fmt.Fprintln(env.Stdout, token)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/cmd/parley/internal/command"
 	"parley/llm"
 	"parley/storage/trace"
 )
@@ -38,27 +39,27 @@ type traceConfig struct {
 	tracer   *trace.TracerConfig
 }
 
-func (s traceSettings) read(c *checker) traceConfig {
+func (s traceSettings) read(c *command.Checker) traceConfig {
 	cfg := traceConfig{langfuse: s.readLangfuse(c)}
 	tracer := trace.TracerConfig{
-		Headers:  c.pairs("otel-exporter-otlp-headers", s.OTLPHeaders),
-		Resource: c.pairs("otel-resource-attributes", s.OTelResource),
+		Headers:  readPairs(c, "otel-exporter-otlp-headers", s.OTLPHeaders),
+		Resource: readPairs(c, "otel-resource-attributes", s.OTelResource),
 		Sampler:  s.OTelSampler,
-		Content:  c.captured("otel-instrumentation-genai-capture-message-content", s.CaptureContent),
+		Content:  readCapture(c, "otel-instrumentation-genai-capture-message-content", s.CaptureContent),
 	}
 	tracer.Resource["service.name"] = s.OTelServiceName
 	if tracer.Resource["service.version"] == "" {
 		tracer.Resource["service.version"] = version
 	}
 	if problem := trace.CheckSampler(s.OTelSampler); problem != "" {
-		c.refuse("otel-traces-sampler", "%s, not %q", problem, s.OTelSampler)
+		c.Refuse("otel-traces-sampler", "%s, not %q", problem, s.OTelSampler)
 	}
 	var err error
 	if tracer.Ratio, err = strconv.ParseFloat(s.OTelSamplerArg, 64); err != nil || !(tracer.Ratio >= 0 && tracer.Ratio <= 1) {
-		c.refuse("otel-traces-sampler-arg", "must be a number from 0 to 1, not %q", s.OTelSamplerArg)
+		c.Refuse("otel-traces-sampler-arg", "must be a number from 0 to 1, not %q", s.OTelSamplerArg)
 	}
-	c.secretless("otel-exporter-otlp-endpoint", s.OTLPEndpoint)
-	c.secretless("otel-exporter-otlp-traces-endpoint", s.OTLPTracesEndpoint)
+	c.PublicURL("otel-exporter-otlp-endpoint", s.OTLPEndpoint)
+	c.PublicURL("otel-exporter-otlp-traces-endpoint", s.OTLPTracesEndpoint)
 	switch {
 	case s.OTLPTracesEndpoint != "":
 		tracer.Endpoint = s.OTLPTracesEndpoint
@@ -73,7 +74,7 @@ func (s traceSettings) read(c *checker) traceConfig {
 	return cfg
 }
 
-func (s traceSettings) readLangfuse(c *checker) *trace.LangfuseConfig {
+func (s traceSettings) readLangfuse(c *command.Checker) *trace.LangfuseConfig {
 	if s.LangfuseHost == "" && s.LangfusePublicKey == "" && s.LangfuseSecretKey == "" {
 		return nil
 	}
@@ -81,28 +82,15 @@ func (s traceSettings) readLangfuse(c *checker) *trace.LangfuseConfig {
 		{"langfuse-host", s.LangfuseHost}, {"langfuse-public-key", s.LangfusePublicKey}, {"langfuse-secret-key", s.LangfuseSecretKey},
 	} {
 		if needed.text == "" {
-			c.refuse(needed.flag, "is missing: Langfuse needs its address and both keys")
+			c.Refuse(needed.flag, "is missing: Langfuse needs its address and both keys")
 		}
 	}
-	c.secretless("langfuse-host", s.LangfuseHost)
+	c.PublicURL("langfuse-host", s.LangfuseHost)
 	return &trace.LangfuseConfig{Host: s.LangfuseHost, PublicKey: s.LangfusePublicKey, SecretKey: s.LangfuseSecretKey}
 }
 
-// secretless reads a web address, or none, that may be told in a log.
-func (c *checker) secretless(flag, text string) {
-	u, err := url.Parse(text)
-	switch {
-	case text == "":
-	case err != nil, u.User != nil, u.RawQuery != "", u.Fragment != "":
-		// The text may hold a password: it is not repeated.
-		c.refuse(flag, "must be an http or https address without a password or anything behind its path")
-	default:
-		c.webAddress(flag, text)
-	}
-}
-
-// pairs reads name=value, separated by commas, as OpenTelemetry writes them.
-func (c *checker) pairs(flag, text string) map[string]string {
+// readPairs reads name=value, separated by commas, as OpenTelemetry writes them.
+func readPairs(c *command.Checker, flag, text string) map[string]string {
 	values := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -111,7 +99,7 @@ func (c *checker) pairs(flag, text string) map[string]string {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			c.refuse(flag, "must be name=value, separated by commas") // and may be secret
+			c.Refuse(flag, "must be name=value, separated by commas") // and may be secret
 			return values
 		}
 		values[name] = value
@@ -119,16 +107,16 @@ func (c *checker) pairs(flag, text string) map[string]string {
 	return values
 }
 
-// captured reads whether content is wanted in spans: a boolean, or one of the
+// readCapture reads whether content is wanted in spans: a boolean, or one of the
 // words that newer conventions have.
-func (c *checker) captured(flag, text string) bool {
+func readCapture(c *command.Checker, flag, text string) bool {
 	switch strings.ToUpper(text) {
 	case "", "NO_CONTENT", "EVENT_ONLY":
 		return false
 	case "SPAN_ONLY", "SPAN_AND_EVENT":
 		return true
 	}
-	return c.toggle(flag, toggle(text))
+	return c.Bool(flag, command.Toggle(text))
 }
 
 // tracing is where ratings and traces go.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"parley/cmd/parley/internal/command"
 )
 
 // TestWhereTracesGo reads settings that agree, in all their spellings.
@@ -33,9 +35,9 @@ func TestWhereTracesGo(t *testing.T) {
 		if _, err := parser.Parse(append([]string{"serve"}, test.args...)); err != nil {
 			t.Fatal(err)
 		}
-		c := &checker{}
+		c := command.NewChecker(parser.Model)
 		cfg := line.Serve.traceSettings.read(c)
-		if err := c.err(); err != nil {
+		if err := c.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if (cfg.langfuse != nil) != test.scores || (cfg.tracer != nil) != (test.endpoint != "") {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"runtime"
+
+	"parley/cmd/parley/internal/command"
 )
 
 // version is set when a release is built.
@@ -12,7 +14,7 @@ var version = "dev"
 type versionCmd struct{}
 
 // Run prints the version.
-func (versionCmd) Run(out output) error {
-	_, err := fmt.Fprintf(out.stdout, "parley %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func (versionCmd) Run(env command.Env) error {
+	_, err := fmt.Fprintf(env.Stdout, "parley %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
