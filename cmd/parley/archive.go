@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 )
 
@@ -26,11 +27,8 @@ const (
 	archiveNote   = "parley-backup.json"
 	archiveSums   = "SHA256SUMS"
 	archiveFormat = 1
-	// databaseFile and objectsDir are in the data folder.
-	databaseFile = "parley.db"
-	objectsDir   = "objects"
-	maxNote      = 64 << 10
-	maxName      = 2 << 10
+	maxNote       = 64 << 10
+	maxName       = 2 << 10
 )
 
 // note says what an archive is.
@@ -191,7 +189,7 @@ func takeEntry(name string, content io.Reader, sums io.Writer, take func(name st
 // checkEntry refuses what a data folder does not have.
 func checkEntry(header *tar.Header) error {
 	name := header.Name
-	known := name == databaseFile || name == auth.LocalKeyFile || strings.HasPrefix(name, objectsDir+"/")
+	known := name == datadir.DatabaseFile || name == auth.LocalKeyFile || strings.HasPrefix(name, datadir.ObjectsDir+"/")
 	switch {
 	case len(name) > maxName || !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\\\n\x00"):
 		return fmt.Errorf("%q is no name for a file of a backup", clipped(name))

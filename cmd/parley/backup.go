@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/storage"
 	"parley/storage/objects"
@@ -68,10 +69,10 @@ func (b *backupCmd) Run(ctx context.Context, env command.Env) (err error) {
 	if _, err := os.Lstat(b.File); err == nil {
 		return fmt.Errorf("%s is there already", b.File)
 	}
-	if _, err := os.Stat(filepath.Join(b.Data, databaseFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(b.Data, datadir.DatabaseFile)); err != nil {
 		return fmt.Errorf("the data folder %s has no database: %w", b.Data, err)
 	}
-	store, err := sqlstore.Open(ctx, sqlstore.Config{Path: filepath.Join(b.Data, databaseFile)})
+	store, err := sqlstore.Open(ctx, sqlstore.Config{Path: filepath.Join(b.Data, datadir.DatabaseFile)})
 	if err != nil {
 		return err
 	}
@@ -179,11 +180,11 @@ func (b *backup) path(name string) string { return filepath.Join(b.dir, name) }
 // write writes the archive of one moment.
 func (b *backup) write(ctx context.Context) (err error) {
 	b.files, b.bytes, b.said = 0, 0, time.Now()
-	if err := os.RemoveAll(b.path(databaseFile)); err != nil {
+	if err := os.RemoveAll(b.path(datadir.DatabaseFile)); err != nil {
 		return err
 	}
 	fmt.Fprintln(b.say, "copying the database")
-	if err := b.store.Snapshot(ctx, b.path(databaseFile)); err != nil {
+	if err := b.store.Snapshot(ctx, b.path(datadir.DatabaseFile)); err != nil {
 		return err
 	}
 	archive, err := os.OpenFile(b.path("archive"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -203,7 +204,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err := b.addObjects(ctx, to); err != nil {
 		return err
 	}
-	if err := to.addFile(databaseFile, b.path(databaseFile)); err != nil {
+	if err := to.addFile(datadir.DatabaseFile, b.path(datadir.DatabaseFile)); err != nil {
 		return err
 	}
 	err = to.addFile(auth.LocalKeyFile, filepath.Join(b.data, auth.LocalKeyFile))
@@ -218,11 +219,11 @@ func (b *backup) write(ctx context.Context) (err error) {
 
 // addObjects adds every object that the copied records name.
 func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
-	copied, err := sqlstore.Open(ctx, sqlstore.Config{Path: b.path(databaseFile)})
+	copied, err := sqlstore.Open(ctx, sqlstore.Config{Path: b.path(datadir.DatabaseFile)})
 	if err != nil {
 		return err
 	}
-	folder, err := openForReading(filepath.Join(b.data, objectsDir))
+	folder, err := openForReading(filepath.Join(b.data, datadir.ObjectsDir))
 	if err != nil {
 		return errors.Join(err, copied.Close())
 	}
@@ -307,7 +308,7 @@ func (b *backup) publish(file string) error {
 			return err
 		}
 	}
-	return syncFolder(filepath.Dir(file))
+	return datadir.Sync(filepath.Dir(file))
 }
 
 func byteCount(n int64) string {

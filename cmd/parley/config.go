@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/rest"
 	"parley/rest/page"
@@ -42,7 +43,7 @@ func (s dataSettings) read(c *command.Checker) sqlstore.Config {
 			c.Refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
 		}
 	}
-	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, "parley.db")}
+	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, datadir.DatabaseFile)}
 }
 
 // authSettings say whose tokens are believed.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"parley/cmd/parley/internal/datadir"
 )
 
 // demoMark is the file that tells a demo's data folder from others. It says how
@@ -63,7 +65,7 @@ func (f *demoFolder) markLoaded() error {
 }
 
 func (f *demoFolder) mark(text string) error {
-	if err := writeWhole(filepath.Join(f.path, demoMark), []byte(text)); err != nil {
+	if err := datadir.WriteFile(filepath.Join(f.path, demoMark), []byte(text)); err != nil {
 		return fmt.Errorf("write to the data folder: %w", err)
 	}
 	return nil

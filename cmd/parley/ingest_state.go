@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/apiclient"
 )
 
@@ -57,7 +58,7 @@ func (f stateFile) save(state apiclient.Upload) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(string(f), text)
+	return datadir.WriteFile(string(f), text)
 }
 
 func (f stateFile) clean(dir string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -86,7 +87,7 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log, bytes.uploads.Now = store, files, log, store.Now
 	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
 	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs, Log: log})
-	rows.datasets.Dir = filepath.Join(data, "work")
+	rows.datasets.Dir = filepath.Join(data, datadir.WorkDir)
 	datasets, err := lake.NewDatasets(rows.datasets)
 	if err == nil {
 		err = datasets.RemoveWork()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 )
 
 // migrateCmd is `parley migrate`.
@@ -21,7 +22,7 @@ func (m *migrateCmd) Run(ctx context.Context, env command.Env) (err error) {
 		return err
 	}
 	if cfg.DatabaseURL == "" {
-		release, lockErr := lockData(m.Data)
+		release, lockErr := datadir.Lock(m.Data)
 		if lockErr != nil {
 			return lockErr
 		}

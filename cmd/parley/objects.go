@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/baseurl"
 	"parley/internal/fair"
 	"parley/rest"
@@ -85,7 +86,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 			return nil, err
 		}
 		cache, err := objects.OpenCache(objects.CacheConfig{
-			Store: bucket, Dir: filepath.Join(data, "cache"), Size: cfg.cacheSize, Reclaim: reclaim, Log: log,
+			Store: bucket, Dir: filepath.Join(data, datadir.CacheDir), Size: cfg.cacheSize, Reclaim: reclaim, Log: log,
 		})
 		if err != nil {
 			return nil, errors.Join(err, bucket.Close())
@@ -96,7 +97,7 @@ func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqls
 	if err != nil {
 		return nil, err
 	}
-	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(data, "objects"), Secret: secret, BaseURL: baseurl.From, Now: now})
+	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
 	if err != nil {
 		return nil, err
 	}

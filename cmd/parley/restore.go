@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/storage/sqlstore"
 )
 
@@ -36,7 +37,7 @@ func (r *restoreCmd) Run(ctx context.Context, env command.Env) (err error) {
 	if err := checkEmpty(r.Data); missing == nil && err != nil {
 		return err // before anything is put there
 	}
-	release, err := holdData(r.Data)
+	release, err := datadir.LockForRestore(r.Data)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (r *restoreCmd) Run(ctx context.Context, env command.Env) (err error) {
 	if err := clearForRestore(r.Data); err != nil {
 		return err
 	}
-	w := restore{data: r.Data, dir: filepath.Join(r.Data, restoringDir)}
+	w := restore{data: r.Data, dir: filepath.Join(r.Data, datadir.RestoringDir)}
 	if err := w.make(ctx, archive); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", r.File, err), w.undo(missing != nil))
 	}
@@ -60,7 +61,7 @@ func checkEmpty(data string) error {
 		return fmt.Errorf("look at the data folder: %w", err)
 	}
 	for _, entry := range entries {
-		if entry.Name() != lockFile && !restoreCutOff(data) {
+		if entry.Name() != datadir.LockFile && !datadir.RestoreIncomplete(data) {
 			return fmt.Errorf("the data folder %s is not empty (%s): restore into another, or move what is there away", data, entry.Name())
 		}
 	}
@@ -75,14 +76,14 @@ func clearForRestore(data string) error {
 	}
 	entries, err := os.ReadDir(data)
 	for _, entry := range entries {
-		if name := entry.Name(); name != lockFile && name != restoringDir {
+		if name := entry.Name(); name != datadir.LockFile && name != datadir.RestoringDir {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(data, name)))
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("clear the data folder: %w", err)
 	}
-	return os.RemoveAll(filepath.Join(data, restoringDir))
+	return os.RemoveAll(filepath.Join(data, datadir.RestoringDir))
 }
 
 // restore is a restore that is being made, in a folder within the data folder:
@@ -95,13 +96,13 @@ type restore struct {
 // undo leaves nothing of a restore that did not end; nor the data folder, where
 // there was none.
 func (r *restore) undo(folder bool) error {
-	if !restoreCutOff(r.data) {
+	if !datadir.RestoreIncomplete(r.data) {
 		return nil // it is all there
 	}
 	if err := clearForRestore(r.data); err != nil {
 		return err
 	}
-	err := os.Remove(filepath.Join(r.data, lockFile))
+	err := os.Remove(filepath.Join(r.data, datadir.LockFile))
 	if folder {
 		err = errors.Join(err, os.Remove(r.data))
 	}
@@ -150,7 +151,7 @@ func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 		return err
 	}
 	for folder := range folders {
-		err = errors.Join(err, syncFolder(filepath.Join(r.dir, filepath.FromSlash(folder))))
+		err = errors.Join(err, datadir.Sync(filepath.Join(r.dir, filepath.FromSlash(folder))))
 	}
 	return err
 }
@@ -159,7 +160,7 @@ func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 // the archive or the umask says.
 func unpackFile(root *os.Root, name string, content io.Reader) error {
 	mode := os.FileMode(0o600)
-	if strings.HasPrefix(name, objectsDir+"/") {
+	if strings.HasPrefix(name, datadir.ObjectsDir+"/") {
 		mode = 0o444 // as objects are
 	}
 	file, err := root.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
@@ -178,7 +179,7 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 // check sees that the database is sound, that this program works with it, and
 // that every file that it names is there.
 func (r *restore) check(ctx context.Context) (err error) {
-	database := filepath.Join(r.dir, databaseFile)
+	database := filepath.Join(r.dir, datadir.DatabaseFile)
 	if _, err := os.Stat(database); err != nil {
 		return errors.New("it has no database")
 	}
@@ -193,7 +194,7 @@ func (r *restore) check(ctx context.Context) (err error) {
 	if err := checkSchema(ctx, store); err != nil {
 		return err
 	}
-	folder, err := openForReading(filepath.Join(r.dir, objectsDir))
+	folder, err := openForReading(filepath.Join(r.dir, datadir.ObjectsDir))
 	if err != nil {
 		return err
 	}
@@ -221,12 +222,12 @@ func (r *restore) publish() error {
 	}
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != databaseFile {
+		if entry.Name() != datadir.DatabaseFile {
 			names = append(names, entry.Name())
 		}
 	}
-	for _, name := range append(names, databaseFile) {
-		if err := syncFolder(r.data); err != nil {
+	for _, name := range append(names, datadir.DatabaseFile) {
+		if err := datadir.Sync(r.data); err != nil {
 			return err
 		}
 		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.data, name)); err != nil {
@@ -236,5 +237,5 @@ func (r *restore) publish() error {
 	if err := os.Remove(r.dir); err != nil {
 		return err
 	}
-	return syncFolder(r.data)
+	return datadir.Sync(r.data)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/rest"
@@ -73,7 +74,7 @@ func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err
 	for _, name := range how.odd {
 		log.Warn("a variable that is no setting", "name", name)
 	}
-	release, err := lockData(s.Data)
+	release, err := datadir.Lock(s.Data)
 	if err != nil {
 		return err
 	}
