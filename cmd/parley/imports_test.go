@@ -14,18 +14,19 @@ import (
 // see CONVENTIONS.md. "/..." stands for all below. The longest folder that fits a
 // package counts.
 var mayImport = map[string][]string{
-	"cmd":              {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
-	"a2aserver":        {"storage", "internal/..."},
-	"rest":             {"storage", "internal/..."},
-	"agents":           {"storage", "llm"},
-	"llm":              {},
-	"cards":            {},
-	"storage":          {},
-	"storage/lake":     {"storage", "internal/fair"},
-	"storage/objects":  {"storage", "internal/baseurl", "internal/fair"},
-	"storage/sqlstore": {"storage"},
-	"storage/trace":    {"storage"},
-	"internal":         {"storage"},
+	"cmd":               {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
+	"a2aserver":         {"storage", "internal/..."},
+	"rest":              {"storage", "internal/..."},
+	"agents":            {"storage", "llm"},
+	"llm":               {},
+	"cards":             {},
+	"storage":           {},
+	"storage/lake":      {"storage", "internal/fair"},
+	"storage/objects":   {"storage", "internal/baseurl", "internal/fair"},
+	"storage/retention": {"storage"},
+	"storage/sqlstore":  {"storage"},
+	"storage/trace":     {"storage"},
+	"internal":          {"storage"},
 }
 
 // TestImports holds the packages to one direction.

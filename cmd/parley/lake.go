@@ -8,10 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/storage/lake"
 	"parley/storage/objects"
+	"parley/storage/retention"
 	"parley/storage/sqlstore"
 )
 
@@ -75,7 +78,7 @@ type dataPlane struct {
 }
 
 // openDataPlane opens the objects, and starts what works in the background.
-func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, tidy *janitor, log *slog.Logger) (*dataPlane, error) {
+func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, keep retentionConfig, registry *prometheus.Registry, log *slog.Logger) (*dataPlane, error) {
 	pool, err := lake.NewPool(lake.Config{Log: log})
 	if err != nil {
 		return nil, err
@@ -96,12 +99,16 @@ func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, dat
 		return nil, errors.Join(err, files.close())
 	}
 	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, store: store}
-	tidy.chores = map[string]func(context.Context) error{"stale uploads": p.uploads.AbortStale, "loose files": datasets.RemoveLoose}
-	tidy.alone = files.cache == nil
+	metrics := newRetentionMetrics(registry)
+	cleanup := retention.New(retention.Config{
+		Store: store, Batch: sqlstore.RetentionBatch, KeepEvents: keep.events, KeepRuns: keep.runs, KeepUploads: keep.uploads,
+		Cleanups:    []retention.Cleanup{{Name: "stale uploads", Run: p.uploads.AbortStale}, {Name: "orphaned files", Run: datasets.RemoveLoose}},
+		EachProcess: files.cache == nil, OnRemoved: metrics.observe, OnDone: metrics.turns.Inc, Log: log,
+	})
 	var life context.Context
 	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.work.Go(func() { datasets.RunIngestions(life) })
-	p.work.Go(func() { tidy.work(life) })
+	p.work.Go(func() { cleanup.Run(life) })
 	if files.cache != nil {
 		p.work.Go(func() { p.forget(life) })
 	}
@@ -117,7 +124,7 @@ func (p *dataPlane) forget(ctx context.Context) {
 	for {
 		unnamed, err := p.store.UnnamedObjects(ctx, p.objects.cache.Keys())
 		if err != nil && ctx.Err() == nil {
-			p.log.Warn("not tidied up", "what", "cached files", "error", err)
+			p.log.Warn("cleanup failed", "what", "cached files", "error", err)
 		}
 		for _, key := range unnamed {
 			p.objects.cache.Forget(key)

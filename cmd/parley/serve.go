@@ -111,7 +111,7 @@ func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err
 		return err
 	}
 	rows.datasets.Extract = extractor(models)
-	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, newJanitor(store, keep, web.Metrics, log), log)
+	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, keep, web.Metrics, log)
 	if err != nil {
 		return err
 	}
