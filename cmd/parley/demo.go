@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
 	"parley/cmd/parley/sample"
 	"parley/internal/apiclient"
 	"parley/internal/console"
@@ -21,7 +22,7 @@ type demoCmd struct {
 	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port when that is taken)."`
 	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo, that is kept. Without it, a temporary one is removed at the end."`
 	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
-	modelSettings
+	serve.ModelSettings
 }
 
 // demoLife is how long the tokens of a demo hold.
@@ -38,7 +39,7 @@ func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 			fmt.Fprintln(env.Stdout, folder.became())
 		}
 	}()
-	server, err := localServe(d.modelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
+	server, err := serve.Local(d.ModelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
 		"--listen="+cmp.Or(d.Listen, "127.0.0.1:8080"))
 	if err != nil {
 		return err
@@ -47,9 +48,9 @@ func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	err = server.serve(ctx, env, serving{
-		anyPort: d.Listen == "",
-		ready: func(ctx context.Context, url string) error {
+	err = server.Serve(ctx, env, serve.Options{
+		AnyPort: d.Listen == "",
+		Ready: func(ctx context.Context, url string) error {
 			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
 			if err := prepareDemo(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
 				return err
@@ -66,10 +67,10 @@ func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 // prepareDemo makes the tokens of a demo and loads the sample where it is not
 // there yet. What is there is left as it is: people may have changed it.
 func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, show *console.Progress) (err error) {
-	if screen.Alice, err = localToken(folder.path, sample.Alice, demoLife); err != nil {
+	if screen.Alice, err = serve.LocalToken(folder.path, sample.Alice, demoLife); err != nil {
 		return err
 	}
-	if screen.Bob, err = localToken(folder.path, sample.Bob, demoLife); err != nil {
+	if screen.Bob, err = serve.LocalToken(folder.path, sample.Bob, demoLife); err != nil {
 		return err
 	}
 	if folder.loaded {

@@ -14,6 +14,7 @@ import (
 
 	"parley/cards"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 	"parley/llm/eval"
@@ -30,7 +31,7 @@ type evalCmd struct {
 	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
 	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
 	Pairs    string `env:"-" placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
-	modelSettings
+	serve.ModelSettings
 }
 
 // evalConfig is what evalCmd says, read.
@@ -62,7 +63,7 @@ func (e *evalCmd) read(c *command.Checker) evalConfig {
 		}
 		cfg.pairs = append(cfg.pairs, min(a, b)+"+"+max(a, b))
 	}
-	e.modelSettings.read(c)
+	e.ModelSettings.Check(c)
 	return cfg
 }
 
@@ -92,7 +93,7 @@ func (e *evalCmd) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	server, token := e.Server, e.Token
 	if server == "" {
-		own, startErr := startScratch(ctx, env, e.modelSettings, cfg.parallel)
+		own, startErr := startScratch(ctx, env, e.ModelSettings, cfg.parallel)
 		if startErr != nil {
 			return startErr
 		}

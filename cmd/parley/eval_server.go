@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
 )
 
 // scratchUser asks the questions of a scratch server, for as long as scratchLife.
@@ -26,12 +27,12 @@ type scratch struct {
 }
 
 // startScratch starts a server that asks these models.
-func startScratch(ctx context.Context, env command.Env, models modelSettings, parallel int) (*scratch, error) {
+func startScratch(ctx context.Context, env command.Env, models serve.ModelSettings, parallel int) (*scratch, error) {
 	dir, err := os.MkdirTemp("", "parley-eval-")
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
-	server, err := localServe(models, "--listen=127.0.0.1:0", "--data="+dir, "--log-level=error", "--ingestions="+strconv.Itoa(max(parallel, 2)))
+	server, err := serve.Local(models, "--listen=127.0.0.1:0", "--data="+dir, "--log-level=error", "--ingestions="+strconv.Itoa(max(parallel, 2)))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -41,7 +42,7 @@ func startScratch(ctx context.Context, env command.Env, models modelSettings, pa
 	url := make(chan string, 1)
 	go func() {
 		defer close(url)
-		s.done <- server.serve(life, env, serving{ready: func(_ context.Context, at string) error {
+		s.done <- server.Serve(life, env, serve.Options{Ready: func(_ context.Context, at string) error {
 			url <- at
 			return nil
 		}})
@@ -49,7 +50,7 @@ func startScratch(ctx context.Context, env command.Env, models modelSettings, pa
 	if s.url = <-url; s.url == "" {
 		return nil, fmt.Errorf("start a scratch server: %w", s.close())
 	}
-	if s.token, err = localToken(dir, scratchUser, scratchLife); err != nil {
+	if s.token, err = serve.LocalToken(dir, scratchUser, scratchLife); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil

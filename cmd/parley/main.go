@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
 )
 
 // description is what --help begins with.
@@ -22,7 +23,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // whose variables are known by other names. A flag that says what to do this once
 // has none: left in the environment, it would change what other commands do.
 type cli struct {
-	Serve      serveCmd      `cmd:"" help:"Run the server."`
+	Serve      serve.Command `cmd:"" help:"Run the server."`
 	Demo       demoCmd       `cmd:"" help:"Run a server with sample data, to look around."`
 	Ask        askCmd        `cmd:"" help:"Ask a question about your data."`
 	Tasks      tasksCmd      `cmd:"" help:"List what you have asked, or show one task whole."`

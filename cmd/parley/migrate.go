@@ -7,17 +7,18 @@ import (
 
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
+	"parley/cmd/parley/internal/serve"
 )
 
 // migrateCmd is `parley migrate`.
 type migrateCmd struct {
-	dataSettings
+	serve.DataSettings
 }
 
 // Run brings the schema up to date.
 func (m *migrateCmd) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
-	cfg := m.dataSettings.read(c)
+	cfg := m.DataSettings.Read(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (m *migrateCmd) Run(ctx context.Context, env command.Env) (err error) {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	store, err := openStore(ctx, cfg, true)
+	store, err := serve.OpenStore(ctx, cfg, true)
 	if err != nil {
 		return err
 	}

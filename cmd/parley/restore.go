@@ -12,6 +12,7 @@ import (
 
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
+	"parley/cmd/parley/internal/serve"
 	"parley/storage/sqlstore"
 )
 
@@ -191,7 +192,7 @@ func (r *restore) check(ctx context.Context) (err error) {
 	if err := store.Sound(ctx); err != nil {
 		return err
 	}
-	if err := checkSchema(ctx, store); err != nil {
+	if err := serve.CheckSchema(ctx, store); err != nil {
 		return err
 	}
 	folder, err := openForReading(filepath.Join(r.dir, datadir.ObjectsDir))

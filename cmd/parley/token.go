@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
 	"parley/internal/auth"
 )
 
@@ -16,8 +17,8 @@ import (
 type tokenCmd struct {
 	User string `arg:"" help:"The user that the token speaks for."`
 	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
-	dataSettings
-	authSettings
+	serve.DataSettings
+	serve.AuthSettings
 }
 
 // Run prints a token that a server with the same settings accepts.
@@ -25,12 +26,12 @@ func (t *tokenCmd) Run(_ context.Context, env command.Env) error {
 	c := env.NewChecker()
 	c.Username(t.User)
 	ttl := c.Duration("ttl", t.TTL)
-	t.dataSettings.read(c)
-	cfg := t.authSettings.read(c)
+	t.DataSettings.Read(c)
+	cfg := t.AuthSettings.Read(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if t.local() {
+	if t.Local() {
 		_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
 		key, err := auth.LoadLocalKey(t.Data)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 // goes by it: tokens, the addresses of uploads, and the embedded database.
 var now = time.Now
 
-// openStore opens the records, with a schema that this program works with. An
+// OpenStore opens the records, with a schema that this program works with. An
 // empty database and the embedded one are brought up to it; another is changed
 // only when migrate says so, because other processes may be at work on it.
-func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstore.Store, error) {
+func OpenStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstore.Store, error) {
 	cfg.Now = now
 	store, err := sqlstore.Open(ctx, cfg)
 	if err != nil {
@@ -33,9 +33,9 @@ func openStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	return store, nil
 }
 
-// checkSchema reports whether this program works with the schema there is, or
+// CheckSchema reports whether this program works with the schema there is, or
 // can bring it up to date.
-func checkSchema(ctx context.Context, store *sqlstore.Store) error {
+func CheckSchema(ctx context.Context, store *sqlstore.Store) error {
 	schema, err := store.Schema(ctx)
 	switch {
 	case err != nil:

@@ -1,4 +1,6 @@
-package main
+// Package serve is the server: its settings, the parts that it is made of and how they
+// are joined, and their metrics. What the parts do is theirs.
+package serve
 
 import (
 	"context"
@@ -23,55 +25,55 @@ import (
 	"parley/storage/trace"
 )
 
-// serveCmd is `parley serve`.
-type serveCmd struct {
+// Command is `parley serve`.
+type Command struct {
 	httpSettings
-	dataSettings
+	DataSettings
 	objectSettings
 	lakeSettings
 	retentionSettings
 	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
-	authSettings
+	AuthSettings
 	agentSettings
-	modelSettings
+	ModelSettings
 	traceSettings
 	logSettings
 }
 
 // Run says where the server is, once it can be asked.
-func (s *serveCmd) Run(ctx context.Context, env command.Env) error {
-	return s.serve(ctx, env, serving{
-		odd: command.UnknownVariables(env.Model, os.Environ()),
-		ready: func(_ context.Context, url string) error {
+func (s *Command) Run(ctx context.Context, env command.Env) error {
+	return s.Serve(ctx, env, Options{
+		UnknownVariables: command.UnknownVariables(env.Model, os.Environ()),
+		Ready: func(_ context.Context, url string) error {
 			fmt.Fprintln(env.Stdout, "Parley is ready at "+url)
 			return nil
 		},
 	})
 }
 
-// serving is what the commands that serve do differently.
-type serving struct {
-	// odd are variables that are no setting, to be warned of.
-	odd []string
-	// anyPort takes a free port where the one to listen on is taken.
-	anyPort bool
-	// ready is called when the server can be asked. An error of it stops the server.
-	ready func(ctx context.Context, url string) error
+// Options is what the commands that serve do differently.
+type Options struct {
+	// UnknownVariables are warned of: they are no settings.
+	UnknownVariables []string
+	// AnyPort takes a free port where the one to listen on is taken.
+	AnyPort bool
+	// Ready is called when the server can be asked. An error of it stops the server.
+	Ready func(ctx context.Context, url string) error
 }
 
-// serve serves until the context ends, and then until what is running is done.
-func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err error) {
+// Serve serves until the context ends, and then until what is running is done.
+func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (err error) {
 	c := env.NewChecker()
-	web, records, identity, level := s.httpSettings.read(c), s.dataSettings.read(c), s.authSettings.read(c), s.logSettings.read(c)
+	web, records, identity, level := s.httpSettings.read(c), s.DataSettings.Read(c), s.AuthSettings.Read(c), s.logSettings.read(c)
 	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
-	traces, minds, bounds := s.traceSettings.read(c), s.modelSettings.read(c), s.agentSettings.read(c)
+	traces, minds, bounds := s.traceSettings.read(c, env.Version), s.ModelSettings.read(c), s.agentSettings.read(c)
 	migrate, keep := c.Bool("migrate", s.Migrate), s.retentionSettings.read(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
 	tuneMemory()
 	log := newLogger(env.Stderr, s.LogFormat, level)
-	for _, name := range how.odd {
+	for _, name := range options.UnknownVariables {
 		log.Warn("a variable that is no setting", "name", name)
 	}
 	release, err := datadir.Lock(s.Data)
@@ -81,13 +83,13 @@ func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err
 	defer func() { err = errors.Join(err, release()) }()
 	web.Metrics = newRegistry()
 	records.Observer = newStoreMetrics(web.Metrics)
-	store, err := openStore(ctx, records, migrate)
+	store, err := OpenStore(ctx, records, migrate)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	if s.local() {
+	if s.Local() {
 		if identity.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
 			return err
 		}
@@ -126,6 +128,7 @@ func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err
 	bounds.requestTimeout = web.RequestTimeout
 	web.Reads = fair.New(largeAnswers())
 	bounds.reads = web.Reads
+	bounds.version = env.Version
 	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
 	if err != nil {
 		return err
@@ -139,15 +142,15 @@ func (s *serveCmd) serve(ctx context.Context, env command.Env, how serving) (err
 		return err
 	}
 	web.Metrics.MustRegister(turnsOf(handler, plane))
-	listener, err := listen(ctx, web.listen, how.anyPort)
+	listener, err := listen(ctx, web.listen, options.AnyPort)
 	if err != nil {
 		return err
 	}
 	if records.DatabaseURL != "" && bytes.bucket == nil {
 		log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
 	}
-	log.Info("starting", "version", version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
-	return serveHTTP(ctx, listener, handler, web, how.ready, host.Drain, log)
+	log.Info("starting", "version", env.Version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
+	return serveHTTP(ctx, listener, handler, web, options.Ready, host.Drain, log)
 }
 
 // largeAnswers bounds the bytes of answers that are read from the database whole, or

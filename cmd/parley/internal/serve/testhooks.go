@@ -1,6 +1,6 @@
 //go:build parleytest && unix
 
-package main
+package serve
 
 import (
 	"fmt"

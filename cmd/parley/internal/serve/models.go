@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 	"parley/llm/reader"
 )
 
-// modelSettings say which language models do the agents' jobs.
-type modelSettings struct {
+// ModelSettings say which language models do the agents' jobs.
+type ModelSettings struct {
 	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' own variables. Without any, questions are answered by the built-in reader."`
 	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
 	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
 }
 
-// modelConfig is modelSettings, read.
+// modelConfig is ModelSettings, read.
 type modelConfig struct {
 	models []*llm.Model
 	chat   llm.ChatConfig
@@ -38,7 +38,10 @@ var modelVariables = map[string]struct{ keys, base []string }{
 // maxIdle is how long a model may be silent in the middle of its answer.
 const maxIdle = time.Minute
 
-func (s modelSettings) read(c *command.Checker) modelConfig {
+// Check checks the settings.
+func (s ModelSettings) Check(c *command.Checker) { s.read(c) }
+
+func (s ModelSettings) read(c *command.Checker) modelConfig {
 	timeout := c.Duration("llm-timeout", s.LLMTimeout)
 	cfg := modelConfig{chat: llm.ChatConfig{
 		Timeout:     timeout,

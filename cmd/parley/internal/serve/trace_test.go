@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"testing"
@@ -27,16 +27,16 @@ func TestWhereTracesGo(t *testing.T) {
 		"a whole address": {append(langfuse, "--otel-exporter-otlp-endpoint", "http://one", "--otel-exporter-otlp-traces-endpoint", "http://two/traces"),
 			true, "http://two/traces", ""},
 	} {
-		var line cli
-		parser, err := kong.New(&line)
+		var server Command
+		parser, err := kong.New(&server)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parser.Parse(append([]string{"serve"}, test.args...)); err != nil {
+		if _, err := parser.Parse(test.args); err != nil {
 			t.Fatal(err)
 		}
 		c := command.NewChecker(parser.Model)
-		cfg := line.Serve.traceSettings.read(c)
+		cfg := server.traceSettings.read(c, "dev")
 		if err := c.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

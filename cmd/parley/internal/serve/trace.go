@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type traceConfig struct {
 	tracer   *trace.TracerConfig
 }
 
-func (s traceSettings) read(c *command.Checker) traceConfig {
+func (s traceSettings) read(c *command.Checker, version string) traceConfig {
 	cfg := traceConfig{langfuse: s.readLangfuse(c)}
 	tracer := trace.TracerConfig{
 		Headers:  readPairs(c, "otel-exporter-otlp-headers", s.OTLPHeaders),

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -55,6 +55,8 @@ type agentConfig struct {
 	// requestTimeout is that of requests in general.
 	requestTimeout time.Duration
 	userRuns       int
+	// version is the program's, which cards name.
+	version string
 	// reads is where large answers are counted.
 	reads *fair.Line
 }
@@ -71,13 +73,13 @@ func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, da
 	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
 		return a2aserver.Agent{
 			Name: name,
-			Card: func(baseURL string) *a2a.AgentCard { return card(baseURL, version) },
+			Card: func(baseURL string) *a2a.AgentCard { return card(baseURL, bounds.version) },
 			ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 				examples, err := agents.Examples(ctx, store, caller)
 				if err != nil {
 					return nil, fmt.Errorf("find examples: %w", err)
 				}
-				return cards.WithExamples(card(baseURL, version), examples)
+				return cards.WithExamples(card(baseURL, bounds.version), examples)
 			},
 			Check: func(question storage.Question) error {
 				if _, err := models.Jobs(question.Provider, question.Model); err != nil {

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func readModels(t *testing.T, variables map[string]string, args ...string) (mode
 			t.Setenv(name, map[string]string{"PARLEY_LLM_TIMEOUT": "2m", "PARLEY_LLM_CONCURRENCY": "8"}[name])
 		}
 	}
-	var settings modelSettings
+	var settings ModelSettings
 	parser, err := kong.New(&settings, kong.DefaultEnvars("PARLEY"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"log/slog"
@@ -26,13 +26,14 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// dataSettings say where the records are.
-type dataSettings struct {
+// DataSettings say where the records are.
+type DataSettings struct {
 	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder: the embedded database, uploads, datasets, the local signing key (${default})."`
 	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
 }
 
-func (s dataSettings) read(c *command.Checker) sqlstore.Config {
+// Read checks the settings and returns where the records are.
+func (s DataSettings) Read(c *command.Checker) sqlstore.Config {
 	if s.Data == "" {
 		c.Refuse("data", "must name a folder")
 	}
@@ -46,8 +47,8 @@ func (s dataSettings) read(c *command.Checker) sqlstore.Config {
 	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, datadir.DatabaseFile)}
 }
 
-// authSettings say whose tokens are believed.
-type authSettings struct {
+// AuthSettings say whose tokens are believed.
+type AuthSettings struct {
 	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Its keys are found by discovery."`
 	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"Where the identity provider's keys are, instead of by discovery."`
 	AuthAudience      string `placeholder:"TEXT" help:"The audience that tokens must name."`
@@ -55,13 +56,13 @@ type authSettings struct {
 	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens by HS256. Better set by its variable."`
 }
 
-// local reports whether tokens are signed with the data folder's own key.
-func (s authSettings) local() bool {
+// Local reports whether tokens are signed with the data folder's own key.
+func (s AuthSettings) Local() bool {
 	return s.AuthIssuer == "" && s.AuthJWKSURL == "" && s.AuthSecret == ""
 }
 
-// read gives the configuration, but for the local key.
-func (s authSettings) read(c *command.Checker) auth.Config {
+// Read returns the configuration, but for the local key.
+func (s AuthSettings) Read(c *command.Checker) auth.Config {
 	cfg := auth.Config{
 		Issuer:        s.AuthIssuer,
 		JWKSURL:       s.AuthJWKSURL,
