@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/cmd/parley/internal/client"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/serve"
 )
@@ -23,22 +24,22 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // whose variables are known by other names. A flag that says what to do this once
 // has none: left in the environment, it would change what other commands do.
 type cli struct {
-	Serve      serve.Command `cmd:"" help:"Run the server."`
-	Demo       demoCmd       `cmd:"" help:"Run a server with sample data, to look around."`
-	Ask        askCmd        `cmd:"" help:"Ask a question about your data."`
-	Tasks      tasksCmd      `cmd:"" help:"List what you have asked, or show one task whole."`
-	Cancel     cancelCmd     `cmd:"" help:"Cancel tasks that are being worked on."`
-	Ingest     ingestCmd     `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
-	Datasets   datasetsCmd   `cmd:"" help:"List the datasets that you may read, or describe one."`
-	Share      shareCmd      `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
-	Token      tokenCmd      `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
-	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema up to date."`
-	Backup     backupCmd     `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
-	Restore    restoreCmd    `cmd:"" help:"Make a data folder of an archive."`
-	Health     healthCmd     `cmd:"" name:"healthcheck" help:"Ask the server of this machine whether it is ready."`
-	Eval       evalCmd       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
-	Completion completionCmd `cmd:"" help:"Print a script that has your shell complete parley's commands."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Serve      serve.Command      `cmd:"" help:"Run the server."`
+	Demo       demoCmd            `cmd:"" help:"Run a server with sample data, to look around."`
+	Ask        client.Ask         `cmd:"" help:"Ask a question about your data."`
+	Tasks      client.Tasks       `cmd:"" help:"List what you have asked, or show one task whole."`
+	Cancel     client.Cancel      `cmd:"" help:"Cancel tasks that are being worked on."`
+	Ingest     client.Ingest      `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
+	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you may read, or describe one."`
+	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
+	Token      tokenCmd           `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
+	Migrate    migrateCmd         `cmd:"" help:"Bring the database's schema up to date."`
+	Backup     backupCmd          `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
+	Restore    restoreCmd         `cmd:"" help:"Make a data folder of an archive."`
+	Health     client.Healthcheck `cmd:"" name:"healthcheck" help:"Ask the server of this machine whether it is ready."`
+	Eval       evalCmd            `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
+	Completion client.Completion  `cmd:"" help:"Print a script that has your shell complete parley's commands."`
+	Version    versionCmd         `cmd:"" help:"Print the version."`
 }
 
 func main() {
@@ -66,8 +67,8 @@ func run(ctx context.Context, args []string, env command.Env) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	if args[0] == completeWord {
-		complete(ctx, parser.Model, args[1:], env.Stdout)
+	if args[0] == client.CompleteWord {
+		client.Complete(ctx, parser.Model, args[1:], env.Stdout)
 		return command.ExitOK
 	}
 	env.Model = parser.Model

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"parley/cmd/parley/internal/command"
 )
 
-// healthCmd is `parley healthcheck`, for containers that have nothing else
+// Healthcheck is `parley healthcheck`, for containers that have nothing else
 // to ask a server with.
-type healthCmd struct {
+type Healthcheck struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the server listens (${default})."`
 }
 
@@ -20,7 +20,7 @@ type healthCmd struct {
 const healthTimeout = 4 * time.Second
 
 // Run fails when the server of this machine is not ready.
-func (h *healthCmd) Run(ctx context.Context, env command.Env) error {
+func (h *Healthcheck) Run(ctx context.Context, env command.Env) error {
 	host, port, err := net.SplitHostPort(h.Listen)
 	if err != nil {
 		c := env.NewChecker()

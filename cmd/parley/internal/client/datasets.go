@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"parley/storage"
 )
 
-// datasetsCmd is `parley datasets [WHICH]`.
-type datasetsCmd struct {
+// Datasets is `parley datasets [WHICH]`.
+type Datasets struct {
 	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 
 // Run lists datasets, or describes one.
-func (d *datasetsCmd) Run(ctx context.Context, env command.Env) error {
+func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	d.connectionSettings.read(c)
 	asJSON := c.Bool("json", d.JSON)

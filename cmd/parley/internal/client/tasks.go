@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"parley/internal/console"
 )
 
-// tasksCmd is `parley tasks [ID]`.
-type tasksCmd struct {
+// Tasks is `parley tasks [ID]`.
+type Tasks struct {
 	ID    string         `arg:"" optional:"" help:"A task to show whole."`
 	Agent string         `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
 	Limit string         `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
@@ -28,7 +28,7 @@ type tasksCmd struct {
 const maxTasks = 1000
 
 // Run lists the caller's tasks, or shows one.
-func (t *tasksCmd) Run(ctx context.Context, env command.Env) error {
+func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	t.connectionSettings.read(c)
 	asJSON := c.Bool("json", t.JSON)

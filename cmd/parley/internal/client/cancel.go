@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"parley/internal/console"
 )
 
-// cancelCmd is `parley cancel TASK…`.
-type cancelCmd struct {
+// Cancel is `parley cancel TASK…`.
+type Cancel struct {
 	ID []string `arg:"" name:"task" help:"The tasks to cancel."`
 	connectionSettings
 }
 
 // Run cancels tasks, each for itself.
-func (c *cancelCmd) Run(ctx context.Context, env command.Env) error {
+func (c *Cancel) Run(ctx context.Context, env command.Env) error {
 	check := env.NewChecker()
 	c.connectionSettings.read(check)
 	if err := check.Err(); err != nil {

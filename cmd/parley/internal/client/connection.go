@@ -1,4 +1,7 @@
-package main
+// Package client has the commands that talk to a server: they ask, list, ingest and
+// share. What goes over the wire is in internal/apiclient, how a terminal looks in
+// internal/console.
+package client
 
 import (
 	"cmp"

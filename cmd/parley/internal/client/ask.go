@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"parley/internal/apiclient"
 )
 
-// askCmd is `parley ask QUESTION`.
-type askCmd struct {
+// Ask is `parley ask QUESTION`.
+type Ask struct {
 	Question  []string       `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
 	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
 	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
@@ -30,10 +30,10 @@ type askCmd struct {
 	connectionSettings
 }
 
-// askConfig is what askCmd says, read.
+// askConfig is what Ask says, read.
 type askConfig struct{ follow, json bool }
 
-func (a *askCmd) read(c *command.Checker) askConfig {
+func (a *Ask) read(c *command.Checker) askConfig {
 	a.connectionSettings.read(c)
 	cfg := askConfig{follow: c.Bool("follow", a.Follow), json: c.Bool("json", a.JSON)}
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
@@ -47,7 +47,7 @@ func (a *askCmd) read(c *command.Checker) askConfig {
 
 // Run asks one question, or one after the other. The answer goes to standard
 // output, what leads to it to standard error.
-func (a *askCmd) Run(ctx context.Context, env command.Env) error {
+func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	cfg := a.read(c)
 	if err := c.Err(); err != nil {
@@ -71,7 +71,7 @@ func (a *askCmd) Run(ctx context.Context, env command.Env) error {
 const maxQuestion = 1 << 20
 
 // text gives the question.
-func (a *askCmd) text() (string, error) {
+func (a *Ask) text() (string, error) {
 	text := strings.Join(a.Question, " ")
 	if text == "" || text == "-" {
 		read, err := io.ReadAll(io.LimitReader(os.Stdin, maxQuestion+1))
@@ -90,7 +90,7 @@ func (a *askCmd) text() (string, error) {
 }
 
 // prepare connects a session and finds its namespace.
-func (a *askCmd) prepare(ctx context.Context, s *askSession) error {
+func (a *Ask) prepare(ctx context.Context, s *askSession) error {
 	client, err := a.client()
 	if err != nil {
 		return err

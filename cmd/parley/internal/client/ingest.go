@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"parley/storage"
 )
 
-// ingestCmd is `parley ingest FILE… --dataset NAMESPACE/NAME`.
-type ingestCmd struct {
+// Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
+type Ingest struct {
 	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
 	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
 	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
@@ -27,7 +27,7 @@ type ingestCmd struct {
 
 // Run uploads the files and has them ingested. What was begun by the same command
 // before, it goes on with.
-func (i *ingestCmd) Run(ctx context.Context, env command.Env) error {
+func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	i.connectionSettings.read(c)
 	noWait, asJSON := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON)

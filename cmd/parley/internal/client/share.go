@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"parley/storage"
 )
 
-// shareCmd is `parley share WHAT [USER]`.
-type shareCmd struct {
+// Share is `parley share WHAT [USER]`.
+type Share struct {
 	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
 	User   string         `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
 	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
@@ -30,7 +30,7 @@ type shareEntry struct {
 }
 
 // Run shares, takes back or lists.
-func (s *shareCmd) Run(ctx context.Context, env command.Env) error {
+func (s *Share) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	s.connectionSettings.read(c)
 	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
@@ -67,7 +67,7 @@ func (s *shareCmd) Run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-func (s *shareCmd) read(c *command.Checker, revoke bool) apiclient.Ref {
+func (s *Share) read(c *command.Checker, revoke bool) apiclient.Ref {
 	parts := strings.Split(s.What, "/")
 	if len(parts) == 3 && s.user().is(parts[0]) {
 		parts = parts[1:]
@@ -112,7 +112,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 }
 
 // done says what has changed.
-func (s *shareCmd) done(what apiclient.Ref, revoke bool) string {
+func (s *Share) done(what apiclient.Ref, revoke bool) string {
 	user := storage.NormalUsername(s.User)
 	switch {
 	case revoke:

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 	"parley/internal/console"
 )
 
-// completionCmd is `parley completion SHELL`.
-type completionCmd struct {
+// Completion is `parley completion SHELL`.
+type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
@@ -30,8 +30,8 @@ type completionCmd struct {
 var shells embed.FS
 
 // Run prints the script that has a shell complete parley's commands. The script
-// asks parley itself, as completeWord says.
-func (c *completionCmd) Run(env command.Env) error {
+// asks parley itself, as CompleteWord says.
+func (c *Completion) Run(env command.Env) error {
 	script, err := shells.ReadFile("shells/parley." + c.Shell)
 	if err != nil {
 		return fmt.Errorf("find the script: %w", err)
@@ -40,16 +40,16 @@ func (c *completionCmd) Run(env command.Env) error {
 	return err
 }
 
-// completeWord is the first argument when a shell asks how words go on. The
+// CompleteWord is the first argument when a shell asks how words go on. The
 // others are the words behind parley up to the cursor, the last one unfinished.
-const completeWord = "__complete"
+const CompleteWord = "__complete"
 
 // choice is a word that fits, and what it is.
 type choice struct{ word, help string }
 
-// complete prints the words that the last one could become, each with a tab and
+// Complete prints the words that the last one could become, each with a tab and
 // what it is. Nothing means that the shell may propose files.
-func complete(ctx context.Context, model *kong.Application, words []string, w io.Writer) {
+func Complete(ctx context.Context, model *kong.Application, words []string, w io.Writer) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
