@@ -1,17 +1,21 @@
-// Command parley is an agent host for people's own data. This package reads the
-// settings, joins the parts and runs them; what the parts do is theirs.
+// Command parley is an agent host for people's own data. This package is the command
+// line; the commands are in its internal packages.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"parley/cmd/parley/internal/admin"
 	"parley/cmd/parley/internal/client"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/demo"
+	"parley/cmd/parley/internal/eval"
 	"parley/cmd/parley/internal/serve"
 )
 
@@ -25,21 +29,33 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the
 // has none: left in the environment, it would change what other commands do.
 type cli struct {
 	Serve      serve.Command      `cmd:"" help:"Run the server."`
-	Demo       demoCmd            `cmd:"" help:"Run a server with sample data, to look around."`
+	Demo       demo.Command       `cmd:"" help:"Run a server with sample data, to look around."`
 	Ask        client.Ask         `cmd:"" help:"Ask a question about your data."`
 	Tasks      client.Tasks       `cmd:"" help:"List what you have asked, or show one task whole."`
 	Cancel     client.Cancel      `cmd:"" help:"Cancel tasks that are being worked on."`
 	Ingest     client.Ingest      `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
 	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you may read, or describe one."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
-	Token      tokenCmd           `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
-	Migrate    migrateCmd         `cmd:"" help:"Bring the database's schema up to date."`
-	Backup     backupCmd          `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
-	Restore    restoreCmd         `cmd:"" help:"Make a data folder of an archive."`
+	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
+	Migrate    admin.Migrate      `cmd:"" help:"Bring the database's schema up to date."`
+	Backup     admin.Backup       `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
+	Restore    admin.Restore      `cmd:"" help:"Make a data folder of an archive."`
 	Health     client.Healthcheck `cmd:"" name:"healthcheck" help:"Ask the server of this machine whether it is ready."`
-	Eval       evalCmd            `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
+	Eval       eval.Command       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
 	Completion client.Completion  `cmd:"" help:"Print a script that has your shell complete parley's commands."`
 	Version    versionCmd         `cmd:"" help:"Print the version."`
+}
+
+// version is set when a release is built.
+var version = "dev"
+
+// versionCmd is `parley version`.
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(env command.Env) error {
+	_, err := fmt.Fprintf(env.Stdout, "parley %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 func main() {

@@ -1,4 +1,6 @@
-package main
+// Package eval is `parley eval`: it loads a suite into a server, asks its questions and
+// reports how many answers are right. Suites and scores are in llm/eval.
+package eval
 
 import (
 	"cmp"
@@ -20,8 +22,8 @@ import (
 	"parley/llm/eval"
 )
 
-// evalCmd is `parley eval SUITE`.
-type evalCmd struct {
+// Command is `parley eval SUITE`.
+type Command struct {
 	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
 	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
 	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of one that is started for it and leaves nothing behind."`
@@ -34,14 +36,14 @@ type evalCmd struct {
 	serve.ModelSettings
 }
 
-// evalConfig is what evalCmd says, read.
-type evalConfig struct {
+// config is what Command says, read.
+type config struct {
 	limit, parallel, failures int
 	pairs                     []string
 }
 
-func (e *evalCmd) read(c *command.Checker) evalConfig {
-	cfg := evalConfig{
+func (e *Command) read(c *command.Checker) config {
+	cfg := config{
 		limit:    c.CountOrZero("limit", e.Limit),
 		parallel: cmp.Or(c.CountOrZero("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
 		failures: c.CountOrZero("failures", e.Failures),
@@ -69,7 +71,7 @@ func (e *evalCmd) read(c *command.Checker) evalConfig {
 
 // Run measures a suite. An interruption ends it early, with what was measured
 // until then.
-func (e *evalCmd) Run(ctx context.Context, env command.Env) (err error) {
+func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	cfg := e.read(c)
 	if err := c.Err(); err != nil {
@@ -102,7 +104,7 @@ func (e *evalCmd) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	m := measurement{
 		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
-		client: &evalClient{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
+		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
 	}
 	return m.run(ctx)
 }
@@ -113,9 +115,9 @@ const loadsAtOnce = 4
 
 // measurement is a suite being measured.
 type measurement struct {
-	cfg     evalConfig
+	cfg     config
 	suite   *eval.Suite
-	client  *evalClient
+	client  *client
 	agent   string
 	results io.Writer
 	report  eval.Report

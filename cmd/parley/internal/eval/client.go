@@ -1,4 +1,4 @@
-package main
+package eval
 
 import (
 	"cmp"
@@ -13,17 +13,17 @@ import (
 	"parley/llm/eval"
 )
 
-// evalClient asks an agent of a server.
-type evalClient struct {
+// client asks an agent of a server.
+type client struct {
 	*apiclient.Client
 	agent string
 }
 
-var _ eval.Asker = (*evalClient)(nil)
+var _ eval.Asker = (*client)(nil)
 
 // Ask implements eval.Asker by SendMessage, for the questions before it too. Only
 // what keeps a server from being asked at all stops the questions.
-func (c *evalClient) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
+func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
 	conversation := ""
 	for _, before := range question.After {
 		task, err := c.send(ctx, space, before, conversation)
@@ -40,7 +40,7 @@ func (c *evalClient) Ask(ctx context.Context, space eval.Namespace, question eva
 }
 
 // send asks in a conversation, or in a new one.
-func (c *evalClient) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
+func (c *client) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
 	asked := apiclient.NewQuestion(text, space.Name)
 	asked.ContextID = conversation
 	task, err := c.Agent(c.agent).Send(ctx, asked)
@@ -55,7 +55,7 @@ func (c *evalClient) send(ctx context.Context, space eval.Namespace, text, conve
 }
 
 // reply reads the rows that a task has come to.
-func (c *evalClient) reply(task *apiclient.Task) (eval.Reply, error) {
+func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
 		said := task.Status.Message.Parts
 		return eval.Reply{Query: said.Data().Query}, errors.New(cmp.Or(said.Text(), "the run ended as "+string(task.Status.State)))

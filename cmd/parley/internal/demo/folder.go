@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"errors"
@@ -10,41 +10,41 @@ import (
 	"parley/cmd/parley/internal/datadir"
 )
 
-// demoMark is the file that tells a demo's data folder from others. It says how
+// markFile is the file that tells a demo's data folder from others. It says how
 // far the sample is.
 const (
-	demoMark    = "sample"
-	sampleBegun = "begun\n"
-	sampleThere = "loaded\n"
+	markFile      = "sample"
+	sampleStarted = "begun\n"
+	sampleLoaded  = "loaded\n"
 )
 
-// demoFolder is the data folder of a demo.
-type demoFolder struct {
+// dataFolder is the data folder of a demo.
+type dataFolder struct {
 	path      string
 	temporary bool
-	// begun says that the sample began to be loaded, loaded that it is all there.
-	begun, loaded bool
+	// started says that the sample began to be loaded, loaded that it is all there.
+	started, loaded bool
 }
 
-// openDemoFolder makes a temporary folder, or takes the one that is given: it
+// openFolder makes a temporary folder, or takes the one that is given: it
 // must be new, empty or of an earlier demo.
-func openDemoFolder(path string) (*demoFolder, error) {
+func openFolder(path string) (*dataFolder, error) {
 	if path == "" {
 		path, err := os.MkdirTemp("", "parley-demo-")
 		if err != nil {
 			return nil, fmt.Errorf("make a temporary folder: %w", err)
 		}
-		return &demoFolder{path: path, temporary: true}, nil
+		return &dataFolder{path: path, temporary: true}, nil
 	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file; give a folder with --data, or none", path)
 	}
-	said, err := os.ReadFile(filepath.Join(path, demoMark))
+	said, err := os.ReadFile(filepath.Join(path, markFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the data folder: %w", err)
 	}
-	if text := string(said); text == sampleBegun || text == sampleThere {
-		return &demoFolder{path: path, begun: true, loaded: text == sampleThere}, nil
+	if text := string(said); text == sampleStarted || text == sampleLoaded {
+		return &dataFolder{path: path, started: true, loaded: text == sampleLoaded}, nil
 	}
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("the folder %s holds other data, which a demo leaves alone; give it a new folder with --data, or none", path)
@@ -52,27 +52,27 @@ func openDemoFolder(path string) (*demoFolder, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	folder := &demoFolder{path: path}
-	return folder, folder.mark(sampleBegun)
+	folder := &dataFolder{path: path}
+	return folder, folder.mark(sampleStarted)
 }
 
 // markLoaded notes that the sample is all there.
-func (f *demoFolder) markLoaded() error {
+func (f *dataFolder) markLoaded() error {
 	if f.temporary {
 		return nil
 	}
-	return f.mark(sampleThere)
+	return f.mark(sampleLoaded)
 }
 
-func (f *demoFolder) mark(text string) error {
-	if err := datadir.WriteFile(filepath.Join(f.path, demoMark), []byte(text)); err != nil {
+func (f *dataFolder) mark(text string) error {
+	if err := datadir.WriteFile(filepath.Join(f.path, markFile), []byte(text)); err != nil {
 		return fmt.Errorf("write to the data folder: %w", err)
 	}
 	return nil
 }
 
 // fate says what becomes of the folder.
-func (f *demoFolder) fate() string {
+func (f *dataFolder) fate() string {
 	if f.temporary {
 		return "removes the data, which is in " + f.path
 	}
@@ -80,7 +80,7 @@ func (f *demoFolder) fate() string {
 }
 
 // close removes a temporary folder.
-func (f *demoFolder) close() error {
+func (f *dataFolder) close() error {
 	if !f.temporary {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (f *demoFolder) close() error {
 }
 
 // became says what close did.
-func (f *demoFolder) became() string {
+func (f *dataFolder) became() string {
 	if f.temporary {
 		return "Removed " + f.path + "."
 	}

@@ -1,4 +1,4 @@
-package main
+package eval
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"parley/storage"
 )
 
-// evalTable is a table of a suite and where it goes.
-type evalTable struct {
+// suiteTable is a table of a suite and where it goes.
+type suiteTable struct {
 	eval.Table
 	namespace string
 	// label is what its ingestion is called. It tells a suite's own datasets from
@@ -29,21 +29,21 @@ type evalTable struct {
 	label string
 }
 
-func (t evalTable) String() string { return t.namespace + "/" + t.Name }
+func (t suiteTable) String() string { return t.namespace + "/" + t.Name }
 
-func (t evalTable) ref() apiclient.Ref {
+func (t suiteTable) ref() apiclient.Ref {
 	return apiclient.Ref{Owner: storage.Self, Namespace: t.namespace, Name: t.Name}
 }
 
 // suiteLabel begins the labels of a suite's tables.
 func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name + ": " }
 
-// evalTables lists the tables of a namespace, with their labels.
-func evalTables(suite *eval.Suite, space eval.Namespace) ([]evalTable, error) {
+// tablesOf lists the tables of a namespace, with their labels.
+func tablesOf(suite *eval.Suite, space eval.Namespace) ([]suiteTable, error) {
 	if problem := storage.CheckName(space.Name); problem != "" {
 		return nil, fmt.Errorf("the name of the namespace %q %s", space.Name, problem)
 	}
-	var tables []evalTable
+	var tables []suiteTable
 	for _, table := range space.Tables {
 		if problem := storage.CheckName(table.Name); problem != "" {
 			return nil, fmt.Errorf("the name of the table %q of %s %s", table.Name, space.Name, problem)
@@ -52,7 +52,7 @@ func evalTables(suite *eval.Suite, space eval.Namespace) ([]evalTable, error) {
 		if err != nil {
 			return nil, err
 		}
-		tables = append(tables, evalTable{Table: table, namespace: space.Name, label: suiteLabel(suite) + table.Name + ".csv " + sum})
+		tables = append(tables, suiteTable{Table: table, namespace: space.Name, label: suiteLabel(suite) + table.Name + ".csv " + sum})
 	}
 	return tables, nil
 }
@@ -70,19 +70,19 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// evalSpace is a namespace of a suite, and what a server has of it.
-type evalSpace struct {
-	tables []evalTable
+// suiteSpace is a namespace of a suite, and what a server has of it.
+type suiteSpace struct {
+	tables []suiteTable
 	// there are those of the tables that the server has; current says that they
 	// are all of them, as they are in the suite.
-	there   []evalTable
+	there   []suiteTable
 	current bool
 }
 
 // load puts the tables of a suite into a server, some namespaces at a time. What
 // is there already is kept when it is the same, replaced when it is of another
 // state of the suite, and otherwise nothing is done at all.
-func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, progress func(done, of int)) error {
+func (c *client) load(ctx context.Context, suite *eval.Suite, parallel int, progress func(done, of int)) error {
 	spaces, err := c.look(ctx, suite)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *evalClient) load(ctx context.Context, suite *eval.Suite, parallel int, 
 
 // loadSpace makes the datasets of a namespace, in the order of the suite: agents
 // see them in the order in which they were made, and may choose by it.
-func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func()) error {
+func (c *client) loadSpace(ctx context.Context, space suiteSpace, loaded func()) error {
 	for _, t := range space.there {
 		if err := c.Call(ctx, http.MethodDelete, t.ref().Path("/data"), nil, nil); err != nil {
 			return fmt.Errorf("delete what is there of %s: %w", t, err)
@@ -133,7 +133,7 @@ func (c *evalClient) loadSpace(ctx context.Context, space evalSpace, loaded func
 
 // look says what a server has of a suite. Anything else in the suite's namespaces
 // would be asked, too: an error.
-func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, error) {
+func (c *client) look(ctx context.Context, suite *eval.Suite) ([]suiteSpace, error) {
 	var there []struct{ Name string }
 	if err := c.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
@@ -142,10 +142,10 @@ func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, 
 	for _, namespace := range there {
 		known[strings.ToLower(namespace.Name)] = true
 	}
-	spaces := make([]evalSpace, len(suite.Namespaces))
+	spaces := make([]suiteSpace, len(suite.Namespaces))
 	for i, space := range suite.Namespaces {
 		var err error
-		if spaces[i].tables, err = evalTables(suite, space); err != nil {
+		if spaces[i].tables, err = tablesOf(suite, space); err != nil {
 			return nil, err
 		}
 		if !known[strings.ToLower(space.Name)] {
@@ -159,7 +159,7 @@ func (c *evalClient) look(ctx context.Context, suite *eval.Suite) ([]evalSpace, 
 }
 
 // lookInto is look for a namespace that may be there.
-func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name string, space *evalSpace) error {
+func (c *client) lookInto(ctx context.Context, suite *eval.Suite, name string, space *suiteSpace) error {
 	var datasets []struct{ Name string }
 	err := c.Call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
 	if apiclient.Status(err) == http.StatusNotFound {
@@ -170,7 +170,7 @@ func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name strin
 	}
 	same := 0
 	for _, dataset := range datasets {
-		at := slices.IndexFunc(space.tables, func(t evalTable) bool { return strings.EqualFold(t.Name, dataset.Name) })
+		at := slices.IndexFunc(space.tables, func(t suiteTable) bool { return strings.EqualFold(t.Name, dataset.Name) })
 		own := at >= 0
 		if own {
 			var current bool
@@ -192,7 +192,7 @@ func (c *evalClient) lookInto(ctx context.Context, suite *eval.Suite, name strin
 
 // isOurs looks at the ingestions of a dataset: whether they are a suite's, and
 // whether the table is as it was then.
-func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable) (ours, current bool, err error) {
+func (c *client) isOurs(ctx context.Context, suite *eval.Suite, t suiteTable) (ours, current bool, err error) {
 	var last apiclient.Ingestion
 	count := 0
 	for ingestion, err := range c.Ingestions(ctx, t.ref().Path("")) {
@@ -209,7 +209,7 @@ func (c *evalClient) isOurs(ctx context.Context, suite *eval.Suite, t evalTable)
 }
 
 // upload sends a table, makes its dataset and gives the id of its ingestion.
-func (c *evalClient) upload(ctx context.Context, t evalTable) (string, error) {
+func (c *client) upload(ctx context.Context, t suiteTable) (string, error) {
 	f, err := apiclient.OpenFile(t.Path)
 	if err != nil {
 		return "", err

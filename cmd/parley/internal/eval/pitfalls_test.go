@@ -1,4 +1,4 @@
-package main
+package eval
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // be read, and that its queries give its answers.
 func TestPitfalls(t *testing.T) {
 	t.Parallel()
-	suite, err := eval.Load(filepath.Join("testdata", "eval", "pitfalls"))
+	suite, err := eval.Load(filepath.Join("testdata", "pitfalls"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"parley/cmd/parley/internal/serve"
 )
 
-// migrateCmd is `parley migrate`.
-type migrateCmd struct {
+// Migrate is `parley migrate`.
+type Migrate struct {
 	serve.DataSettings
 }
 
 // Run brings the schema up to date.
-func (m *migrateCmd) Run(ctx context.Context, env command.Env) (err error) {
+func (m *Migrate) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	cfg := m.DataSettings.Read(c)
 	if err := c.Err(); err != nil {

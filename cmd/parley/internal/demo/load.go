@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"parley/cmd/parley/sample"
+	"parley/cmd/parley/internal/demo/sample"
 	"parley/internal/apiclient"
 	"parley/storage"
 )

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	_ "embed"
@@ -10,8 +10,8 @@ import (
 	"text/template"
 )
 
-// demoScreen is what a demo shows when it is ready.
-type demoScreen struct {
+// welcomeScreen is what a demo shows when it is ready.
+type welcomeScreen struct {
 	URL        string
 	Alice, Bob string // their tokens
 	Program    string // what to type for parley
@@ -19,13 +19,13 @@ type demoScreen struct {
 	Models     string // the language models, "" for none
 }
 
-//go:embed demo.txt
-var demoText string
+//go:embed screen.txt
+var screenText string
 
-var demoTemplate = template.Must(template.New("demo").Parse(demoText))
+var screenTemplate = template.Must(template.New("demo").Parse(screenText))
 
-func (s demoScreen) print(w io.Writer) error {
-	if err := demoTemplate.Execute(w, s); err != nil {
+func (s welcomeScreen) print(w io.Writer) error {
+	if err := screenTemplate.Execute(w, s); err != nil {
 		return fmt.Errorf("show the demo: %w", err)
 	}
 	return nil

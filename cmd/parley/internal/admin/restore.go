@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// restoreCmd is `parley restore`.
-type restoreCmd struct {
+// Restore is `parley restore`.
+type Restore struct {
 	File string `arg:"" help:"An archive that parley backup wrote."`
 	embeddedSettings
 }
 
 // Run makes a data folder of an archive: whole and checked, or not at all.
-func (r *restoreCmd) Run(ctx context.Context, env command.Env) (err error) {
+func (r *Restore) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	r.embeddedSettings.read(c)
 	if err := c.Err(); err != nil {

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"parley/internal/auth"
 )
 
-// tokenCmd is `parley token USER`.
-type tokenCmd struct {
+// Token is `parley token USER`.
+type Token struct {
 	User string `arg:"" help:"The user that the token speaks for."`
 	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
 	serve.DataSettings
@@ -22,7 +22,7 @@ type tokenCmd struct {
 }
 
 // Run prints a token that a server with the same settings accepts.
-func (t *tokenCmd) Run(_ context.Context, env command.Env) error {
+func (t *Token) Run(_ context.Context, env command.Env) error {
 	c := env.NewChecker()
 	c.Username(t.User)
 	ttl := c.Duration("ttl", t.TTL)

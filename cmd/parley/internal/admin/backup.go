@@ -1,4 +1,6 @@
-package main
+// Package admin has the commands for whoever runs a server: backup and restore of a
+// data folder, migration of the database, tokens.
+package admin
 
 import (
 	"context"
@@ -21,8 +23,8 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// backupCmd is `parley backup`.
-type backupCmd struct {
+// Backup is `parley backup`.
+type Backup struct {
 	File string `arg:"" help:"The archive to write. It must not be there yet."`
 	embeddedSettings
 }
@@ -60,7 +62,7 @@ const (
 
 // Run writes the archive beside its place, reads it back and then gives it its
 // name: a file of that name is a whole backup.
-func (b *backupCmd) Run(ctx context.Context, env command.Env) (err error) {
+func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	b.embeddedSettings.read(c)
 	if err := c.Err(); err != nil {
@@ -87,7 +89,7 @@ func (b *backupCmd) Run(ctx context.Context, env command.Env) (err error) {
 		return err
 	}
 	defer stop()
-	w := backup{data: b.Data, dir: dir, store: store, say: env.Stderr}
+	w := backup{version: env.Version, data: b.Data, dir: dir, store: store, say: env.Stderr}
 	if err := w.make(ctx); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
@@ -147,6 +149,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 
 // backup is a backup that is being made.
 type backup struct {
+	version   string
 	data, dir string
 	store     *sqlstore.Store
 	say       io.Writer
@@ -197,7 +200,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 		return err
 	}
 	defer sums.Close()
-	to, err := newArchive(archive, sums)
+	to, err := newArchive(archive, sums, b.version)
 	if err != nil {
 		return err
 	}

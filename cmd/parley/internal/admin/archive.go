@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"archive/tar"
@@ -47,7 +47,7 @@ type archiveWriter struct {
 
 // newArchive begins an archive. The hashes are gathered in a file of the
 // caller's.
-func newArchive(to io.Writer, sums *os.File) (*archiveWriter, error) {
+func newArchive(to io.Writer, sums *os.File, version string) (*archiveWriter, error) {
 	a := &archiveWriter{tar: tar.NewWriter(to), sums: sums, made: time.Now().UTC().Truncate(time.Second)}
 	text, err := json.Marshal(note{Format: archiveFormat, Version: version, Made: a.made})
 	if err != nil {

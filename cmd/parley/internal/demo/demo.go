@@ -1,4 +1,5 @@
-package main
+// Package demo is `parley demo`: a server on this machine with sample data.
+package demo
 
 import (
 	"cmp"
@@ -10,27 +11,27 @@ import (
 	"time"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/demo/sample"
 	"parley/cmd/parley/internal/serve"
-	"parley/cmd/parley/sample"
 	"parley/internal/apiclient"
 	"parley/internal/console"
 )
 
-// demoCmd is `parley demo`. The variables of a real server do not reach it, but
+// Command is `parley demo`. The variables of a real server do not reach it, but
 // for those that name language models.
-type demoCmd struct {
+type Command struct {
 	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port when that is taken)."`
 	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo, that is kept. Without it, a temporary one is removed at the end."`
 	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
 	serve.ModelSettings
 }
 
-// demoLife is how long the tokens of a demo hold.
-const demoLife = 7 * 24 * time.Hour
+// tokenLife is how long the tokens of a demo hold.
+const tokenLife = 7 * 24 * time.Hour
 
 // Run serves the sample until the context ends.
-func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
-	folder, err := openDemoFolder(d.Data)
+func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
+	folder, err := openFolder(d.Data)
 	if err != nil {
 		return err
 	}
@@ -51,8 +52,8 @@ func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 	err = server.Serve(ctx, env, serve.Options{
 		AnyPort: d.Listen == "",
 		Ready: func(ctx context.Context, url string) error {
-			screen := demoScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
-			if err := prepareDemo(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
+			screen := welcomeScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
+			if err := prepare(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
 				return err
 			}
 			return screen.print(env.Stdout)
@@ -64,13 +65,13 @@ func (d *demoCmd) Run(ctx context.Context, env command.Env) (err error) {
 	return err
 }
 
-// prepareDemo makes the tokens of a demo and loads the sample where it is not
+// prepare makes the tokens of a demo and loads the sample where it is not
 // there yet. What is there is left as it is: people may have changed it.
-func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, show *console.Progress) (err error) {
-	if screen.Alice, err = serve.LocalToken(folder.path, sample.Alice, demoLife); err != nil {
+func prepare(ctx context.Context, folder *dataFolder, screen *welcomeScreen, show *console.Progress) (err error) {
+	if screen.Alice, err = serve.LocalToken(folder.path, sample.Alice, tokenLife); err != nil {
 		return err
 	}
-	if screen.Bob, err = serve.LocalToken(folder.path, sample.Bob, demoLife); err != nil {
+	if screen.Bob, err = serve.LocalToken(folder.path, sample.Bob, tokenLife); err != nil {
 		return err
 	}
 	if folder.loaded {
@@ -82,7 +83,7 @@ func prepareDemo(ctx context.Context, folder *demoFolder, screen *demoScreen, sh
 			sample.Alice: apiclient.New(screen.URL, screen.Alice, 1),
 			sample.Bob:   apiclient.New(screen.URL, screen.Bob, 1),
 		},
-		again:  folder.begun,
+		again:  folder.started,
 		loaded: func(done, of int) { show.Printf("loading the sample: %d of %d datasets", done, of) },
 	}
 	if err := loader.load(ctx); err != nil {
