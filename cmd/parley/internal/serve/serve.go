@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/connlimit"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/internal/fair"
@@ -205,8 +206,8 @@ func serveHTTP(ctx context.Context, listener *net.TCPListener, handler *rest.Ser
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
-	limited := limitConnections(listener, connectionLimit(descriptorLimit()), log)
-	limited.install(server)
+	limited := connlimit.New(listener, log)
+	limited.Install(server)
 	go func() { failed <- server.Serve(limited) }()
 	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
 	if ctx.Err() != nil {

@@ -1,4 +1,6 @@
-package serve
+// Package connlimit is a listener that bounds what connections cost before it is known
+// whose they are: how many there are, and the memory of their unfinished headers.
+package connlimit
 
 import (
 	"errors"
@@ -46,11 +48,11 @@ func connectionLimit(descriptors uint64) int {
 	return max(int(descriptors)-reservedDescriptors, int(descriptors)/2)
 }
 
-// limitedListener accepts up to limit connections at a time, for which it closes idle
+// Listener accepts up to limit connections at a time, for which it closes idle
 // ones. Others are answered 503 at once, so that balancers and clients can go elsewhere; in the kernel's
 // backlog they would wait for as long as an attacker likes. Running out of
 // descriptors is answered in the same way, and passes.
-type limitedListener struct {
+type Listener struct {
 	*net.TCPListener
 	log     *slog.Logger
 	headers headerLimiter
@@ -64,8 +66,14 @@ type limitedListener struct {
 	lastLogged time.Time
 }
 
-func limitConnections(listener *net.TCPListener, limit int, log *slog.Logger) *limitedListener {
-	return &limitedListener{
+// New returns a listener that accepts as many connections of another as the process
+// has descriptors for.
+func New(listener *net.TCPListener, log *slog.Logger) *Listener {
+	return newListener(listener, connectionLimit(descriptorLimit()), log)
+}
+
+func newListener(listener *net.TCPListener, limit int, log *slog.Logger) *Listener {
+	return &Listener{
 		TCPListener: listener, log: log, spare: openSpare(),
 		open: make(chan struct{}, limit), lingering: make(chan struct{}, maxLingering),
 	}
@@ -81,7 +89,7 @@ func openSpare() io.Closer {
 }
 
 // Accept implements net.Listener. It fails only when the listener is closed.
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptTCP()
 		switch {
@@ -104,7 +112,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 // takeSlot takes a slot for a connection. When there is none, the connection that
 // has been idle longest is closed for it: clients expect that of idle ones, and
 // nobody can keep others out by holding connections open.
-func (l *limitedListener) takeSlot() bool {
+func (l *Listener) takeSlot() bool {
 	for {
 		select {
 		case l.open <- struct{}{}:
@@ -121,7 +129,7 @@ func (l *limitedListener) takeSlot() bool {
 
 // acceptWithSpare refuses one connection by means of the spare descriptor where it
 // was descriptors that Accept lacked, and waits a moment after any other failure.
-func (l *limitedListener) acceptWithSpare(lacked error) {
+func (l *Listener) acceptWithSpare(lacked error) {
 	if l.spare == nil || !errors.Is(lacked, syscall.EMFILE) && !errors.Is(lacked, syscall.ENFILE) {
 		time.Sleep(acceptRetry)
 	} else {
@@ -141,7 +149,7 @@ func (l *limitedListener) acceptWithSpare(lacked error) {
 
 // refuse answers a connection and closes it. The answer fits into the socket's
 // buffer: writing it does not wait.
-func (l *limitedListener) refuse(conn *net.TCPConn) {
+func (l *Listener) refuse(conn *net.TCPConn) {
 	_ = conn.SetDeadline(time.Now().Add(refuseTimeout))
 	_, _ = conn.Write(refusal)
 	select {
@@ -165,7 +173,7 @@ func linger(conn *net.TCPConn) {
 }
 
 // warn logs a refusal, unless one was logged just now.
-func (l *limitedListener) warn(message string, args ...any) {
+func (l *Listener) warn(message string, args ...any) {
 	if now := time.Now(); now.Sub(l.lastLogged) >= refusalLogInterval {
 		l.lastLogged = now
 		l.log.Warn(message, args...)

@@ -1,4 +1,4 @@
-package serve
+package connlimit
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func TestAcceptFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := limitConnections(listener.(*net.TCPListener), 4, slog.New(slog.DiscardHandler))
+	l := newListener(listener.(*net.TCPListener), 4, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = l.Close() })
 	spare := l.spare
 	l.acceptWithSpare(syscall.ENOBUFS)

@@ -1,4 +1,4 @@
-package serve
+package connlimit
 
 import (
 	"context"
@@ -47,9 +47,9 @@ func (c *idleConns) takeOldest() *meteredConn {
 
 type connKey struct{}
 
-// install has a server say what its connections are doing: when the headers of a
+// Install has a server say what its connections are doing: when the headers of a
 // request have been read, when those of the next one begin, and which are idle.
-func (l *limitedListener) install(server *http.Server) {
+func (l *Listener) Install(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
