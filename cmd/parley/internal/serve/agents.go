@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver"
 	"parley/agents"
@@ -52,61 +52,45 @@ type agentSettings struct {
 // agentConfig is what agentSettings say, read.
 type agentConfig struct {
 	runTimeout time.Duration
-	// requestTimeout is that of requests in general.
-	requestTimeout time.Duration
-	userRuns       int
-	// version is the program's, which cards name.
-	version string
-	// reads is where large answers are counted.
-	reads *fair.Line
+	userRuns   int
 }
 
 func (s agentSettings) read(c *command.Checker) agentConfig {
 	return agentConfig{runTimeout: c.Duration("run-timeout", s.RunTimeout), userRuns: c.Count("user-runs", s.UserRuns)}
 }
 
+// hostParts are the parts that agents work with.
+type hostParts struct {
+	datasets *lake.Datasets
+	models   *llm.Models
+	tracer   *trace.Tracer
+	// reads is where large answers are counted.
+	reads *fair.Line
+}
+
 // openHost opens the agents and takes up what is left to do.
-func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, datasets *lake.Datasets,
-	models *llm.Models, tracer *trace.Tracer, log *slog.Logger,
-) (*a2aserver.Host, error) {
-	cfg := agents.Config{Lake: datasets, Memory: store, Models: models, Log: log, Tracer: agentTracer{tracer}, JobTimeout: bounds.runTimeout, Patience: patience}
-	described := func(name string, card func(baseURL, version string) *a2a.AgentCard) a2aserver.Agent {
-		return a2aserver.Agent{
-			Name: name,
-			Card: func(baseURL string) *a2a.AgentCard { return card(baseURL, bounds.version) },
-			ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
-				examples, err := agents.Examples(ctx, store, caller)
-				if err != nil {
-					return nil, fmt.Errorf("find examples: %w", err)
-				}
-				return cards.WithExamples(card(baseURL, bounds.version), examples)
-			},
-			Check: func(question storage.Question) error {
-				if _, err := models.Jobs(question.Provider, question.Model); err != nil {
-					return storage.Errorf(storage.ErrInvalid, "%v", err)
-				}
-				return nil
-			},
-			Projection: a2aserver.Projection{
-				Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
-			},
-		}
+func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
+	work := agents.Config{
+		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
+		JobTimeout: cfg.agents.runTimeout, Patience: patience,
 	}
-	first, second := described(cards.NL2QLName, cards.NL2QL), described(cards.AssistantName, cards.Assistant)
-	first.Executor, second.Executor = nl2ql.New(cfg), assistant.New(cfg)
+	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
-		Log:            store,
-		Agents:         []a2aserver.Agent{first, second},
+		Log: b.store,
+		Agents: []a2aserver.Agent{
+			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
+			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
+		},
 		CardJSON:       cards.JSON,
 		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
-		Logger:         log,
-		Reads:          bounds.reads,
-		Trace:          traced(tracer),
-		RunTimeout:     bounds.runTimeout,
-		RequestTimeout: bounds.requestTimeout,
+		Logger:         b.log,
+		Reads:          p.reads,
+		Trace:          traced(p.tracer),
+		RunTimeout:     cfg.agents.runTimeout,
+		RequestTimeout: cfg.http.requestTimeout,
 		MaxRuns:        maxRuns,
 		MaxWorking:     maxWorking,
-		UserRuns:       bounds.userRuns,
+		UserRuns:       cfg.agents.userRuns,
 		WriteTimeout:   streamWrite,
 		KeepAlive:      keepAlive,
 		Lease:          hostLease,
@@ -115,6 +99,37 @@ func openHost(ctx context.Context, bounds agentConfig, store *sqlstore.Store, da
 		return nil, errors.Join(err, host.Close(ctx))
 	}
 	return host, nil
+}
+
+// hostedAgent makes the host's view of an agent.
+type hostedAgent struct {
+	version string
+	store   *sqlstore.Store
+	models  *llm.Models
+}
+
+func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
+	return a2aserver.Agent{
+		Name:     name,
+		Executor: executor,
+		Card:     func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
+			examples, err := agents.Examples(ctx, h.store, caller)
+			if err != nil {
+				return nil, fmt.Errorf("find examples: %w", err)
+			}
+			return cards.WithExamples(card(baseURL, h.version), examples)
+		},
+		Check: func(question storage.Question) error {
+			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
+				return storage.Errorf(storage.ErrInvalid, "%v", err)
+			}
+			return nil
+		},
+		Projection: a2aserver.Projection{
+			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
+		},
+	}
 }
 
 // traced follows runs with a tracer.

@@ -14,9 +14,49 @@ import (
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/rest"
-	"parley/rest/page"
 	"parley/storage/sqlstore"
 )
+
+// config is the settings of a server, read.
+type config struct {
+	data      string
+	version   string
+	logLevel  slog.Level
+	http      httpConfig
+	store     sqlstore.Config
+	migrate   bool
+	auth      auth.Config
+	localKey  bool // tokens are signed with the data folder's own key
+	objects   objectConfig
+	lake      lakeConfig
+	retention retentionConfig
+	agents    agentConfig
+	models    modelConfig
+	trace     traceConfig
+}
+
+func (s *Command) read(c *command.Checker, version string) config {
+	return config{
+		data:      s.Data,
+		version:   version,
+		http:      s.httpSettings.read(c),
+		store:     s.DataSettings.Read(c),
+		auth:      s.AuthSettings.Read(c),
+		localKey:  s.Local(),
+		logLevel:  s.logSettings.read(c),
+		objects:   s.objectSettings.read(c),
+		lake:      s.lakeSettings.read(c),
+		trace:     s.traceSettings.read(c, version),
+		models:    s.ModelSettings.read(c),
+		agents:    s.agentSettings.read(c),
+		migrate:   c.Bool("migrate", s.Migrate),
+		retention: s.retentionSettings.read(c),
+	}
+}
+
+// answerTimeout is how long an answer may take to be found, of which a query is a
+// part.
+func (c config) answerTimeout() time.Duration { return c.http.requestTimeout + c.lake.datasets.Timeout }
 
 // Each group of settings is a struct that several commands can embed, with a method
 // that reads it.
@@ -96,9 +136,12 @@ type httpSettings struct {
 
 // httpConfig is httpSettings, read.
 type httpConfig struct {
-	rest.Config
-	listen                   string
-	drainDelay, drainTimeout time.Duration
+	listen                                   string
+	baseURL                                  string
+	authURL, authClientID                    string
+	trustedProxies, corsOrigins              []string
+	maxBody                                  int64
+	requestTimeout, drainDelay, drainTimeout time.Duration
 }
 
 func (s httpSettings) read(c *command.Checker) httpConfig {
@@ -125,17 +168,16 @@ func (s httpSettings) read(c *command.Checker) httpConfig {
 		}
 	}
 	return httpConfig{
-		listen:       s.Listen,
-		drainDelay:   c.DurationOrZero("drain-delay", s.DrainDelay),
-		drainTimeout: c.Duration("drain-timeout", s.DrainTimeout),
-		Config: rest.Config{
-			BaseURL:        s.BaseURL,
-			Page:           page.Config{AuthURL: s.AuthURL, ClientID: s.AuthClientID},
-			MaxBody:        c.Bytes("max-body", s.MaxBody),
-			RequestTimeout: c.Duration("request-timeout", s.RequestTimeout),
-			TrustedProxies: list(s.TrustedProxies),
-			CORSOrigins:    list(s.CORSOrigins),
-		},
+		listen:         s.Listen,
+		baseURL:        s.BaseURL,
+		authURL:        s.AuthURL,
+		authClientID:   s.AuthClientID,
+		trustedProxies: list(s.TrustedProxies),
+		corsOrigins:    list(s.CORSOrigins),
+		drainDelay:     c.DurationOrZero("drain-delay", s.DrainDelay),
+		drainTimeout:   c.Duration("drain-timeout", s.DrainTimeout),
+		maxBody:        c.Bytes("max-body", s.MaxBody),
+		requestTimeout: c.Duration("request-timeout", s.RequestTimeout),
 	}
 }
 

@@ -98,12 +98,13 @@ func firstSet(variables []string) string {
 	return ""
 }
 
-// openModels gives the models that are set, the first of them the default, and
-// the built-in reader, which needs none.
-func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
+// openModels returns the models that are set, the first of them the default, and
+// the built-in reader, which needs none. observe is told of each job that a model did.
+func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone)) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	cfg.chat.Observe = observe
 	models := &llm.Models{}
 	for _, model := range cfg.models {
 		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {

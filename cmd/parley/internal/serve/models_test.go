@@ -56,7 +56,7 @@ func TestModelSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			models, err := openModels(t.Context(), cfg)
+			models, err := openModels(t.Context(), cfg, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/objects"
-	"parley/storage/sqlstore"
 )
 
 // objectSettings say where uploaded bytes and datasets' files are.
@@ -78,30 +76,37 @@ type objectStore struct {
 }
 
 // openObjects opens the bucket, or the folder of objects in the data folder.
-// reclaim has those who hold files of datasets let go of them.
-func openObjects(ctx context.Context, cfg objectConfig, data string, store *sqlstore.Store, reclaim func(), log *slog.Logger) (*objectStore, error) {
-	if cfg.bucket != nil {
-		bucket, err := objects.OpenS3(*cfg.bucket)
-		if err != nil {
-			return nil, err
-		}
-		cache, err := objects.OpenCache(objects.CacheConfig{
-			Store: bucket, Dir: filepath.Join(data, datadir.CacheDir), Size: cfg.cacheSize, Reclaim: reclaim, Log: log,
-		})
-		if err != nil {
-			return nil, errors.Join(err, bucket.Close())
-		}
-		return &objectStore{Store: bucket, cache: cache, origin: originOf(bucket), close: func() error { return errors.Join(cache.Close(), bucket.Close()) }}, nil
+// reclaim has those who hold files of datasets release them.
+func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*objectStore, error) {
+	if cfg.objects.bucket != nil {
+		return openBucket(cfg, b, reclaim)
 	}
-	secret, err := store.SigningKey(ctx, storage.KeyForUploads)
+	secret, err := b.store.SigningKey(ctx, storage.KeyForUploads)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
+	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(cfg.data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
 	if err != nil {
 		return nil, err
 	}
 	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.Turns, path: folder.Path, close: folder.Close}, nil
+}
+
+func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {
+	bucket, err := objects.OpenS3(*cfg.objects.bucket)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := objects.OpenCache(objects.CacheConfig{
+		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Reclaim: reclaim, Log: b.log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, bucket.Close())
+	}
+	return &objectStore{
+		Store: bucket, cache: cache, origin: originOf(bucket),
+		close: func() error { return errors.Join(cache.Close(), bucket.Close()) },
+	}, nil
 }
 
 // originOf finds where a bucket takes parts by the address of one that is never

@@ -10,6 +10,7 @@ import (
 
 	"parley/cmd/parley/internal/command"
 	"parley/storage/retention"
+	"parley/storage/sqlstore"
 )
 
 // retentionSettings say how long things are kept.
@@ -79,4 +80,17 @@ func newRetentionMetrics(registry *prometheus.Registry) retentionMetrics {
 
 func (m retentionMetrics) observe(kind retention.Kind, count int) {
 	m.removed.WithLabelValues(string(kind)).Add(float64(count))
+}
+
+// newRetention makes what removes old records, stale uploads and orphaned files.
+func newRetention(keep retentionConfig, b base, data *dataPlane) *retention.Retention {
+	metrics := newRetentionMetrics(b.registry)
+	return retention.New(retention.Config{
+		Store: b.store, Batch: sqlstore.RetentionBatch, KeepEvents: keep.events, KeepRuns: keep.runs, KeepUploads: keep.uploads,
+		Cleanups: []retention.Cleanup{
+			{Name: "stale uploads", Run: data.uploads.AbortStale},
+			{Name: "orphaned files", Run: data.datasets.RemoveLoose},
+		},
+		EachProcess: data.objects.cache == nil, OnRemoved: metrics.observe, OnDone: metrics.turns.Inc, Log: b.log,
+	})
 }

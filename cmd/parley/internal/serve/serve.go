@@ -7,23 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"runtime/debug"
-	"syscall"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"parley/cmd/parley/internal/command"
-	"parley/cmd/parley/internal/connlimit"
 	"parley/cmd/parley/internal/datadir"
-	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/rest"
-	"parley/storage/trace"
+	"parley/storage/sqlstore"
 )
 
 // Command is `parley serve`.
@@ -41,7 +34,7 @@ type Command struct {
 	logSettings
 }
 
-// Run says where the server is, once it can be asked.
+// Run prints where the server is, once it can be asked.
 func (s *Command) Run(ctx context.Context, env command.Env) error {
 	return s.Serve(ctx, env, Options{
 		UnknownVariables: command.UnknownVariables(env.Model, os.Environ()),
@@ -65,93 +58,78 @@ type Options struct {
 // Serve serves until the context ends, and then until what is running is done.
 func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (err error) {
 	c := env.NewChecker()
-	web, records, identity, level := s.httpSettings.read(c), s.DataSettings.Read(c), s.AuthSettings.Read(c), s.logSettings.read(c)
-	bytes, rows := s.objectSettings.read(c), s.lakeSettings.read(c)
-	traces, minds, bounds := s.traceSettings.read(c, env.Version), s.ModelSettings.read(c), s.agentSettings.read(c)
-	migrate, keep := c.Bool("migrate", s.Migrate), s.retentionSettings.read(c)
+	cfg := s.read(c, env.Version)
 	if err := c.Err(); err != nil {
 		return err
 	}
 	tuneMemory()
-	log := newLogger(env.Stderr, s.LogFormat, level)
+	log := newLogger(env.Stderr, s.LogFormat, cfg.logLevel)
 	for _, name := range options.UnknownVariables {
 		log.Warn("a variable that is no setting", "name", name)
 	}
-	release, err := datadir.Lock(s.Data)
+	release, err := datadir.Lock(cfg.data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	web.Metrics = newRegistry()
-	records.Observer = newStoreMetrics(web.Metrics)
-	store, err := OpenStore(ctx, records, migrate)
+	registry := newRegistry()
+	store, err := openObservedStore(ctx, cfg, registry)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	return serveStore(ctx, cfg, base{store, registry, log}, options)
+}
 
-	if s.Local() {
-		if identity.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
-			return err
-		}
-	}
-	identity.Tokens, identity.Log, identity.Now = store, log, now
-	authenticator, err := auth.New(identity)
+// base is what most parts need.
+type base struct {
+	store    *sqlstore.Store
+	registry *prometheus.Registry
+	log      *slog.Logger
+}
+
+// serveStore opens the parts that work on a store, and serves.
+func serveStore(ctx context.Context, cfg config, b base, options Options) (err error) {
+	authenticator, err := openAuthenticator(cfg, b)
 	if err != nil {
 		return err
 	}
 	defer authenticator.Close()
-
-	tracing, err := openTracing(ctx, traces, trace.FeedbackConfig{Records: store, Log: log})
+	tracing, err := openTracing(ctx, cfg.trace, b)
 	if err != nil {
 		return err
 	}
 	defer tracing.close()
-
-	minds.chat.Observe = newModelMetrics(web.Metrics).observe
-	models, err := openModels(ctx, minds)
+	models, err := openModels(ctx, cfg.models, newModelMetrics(b.registry).observe)
 	if err != nil {
 		return err
 	}
-	rows.datasets.Extract = extractor(models)
-	plane, err := openDataPlane(ctx, bytes, rows, s.Data, store, keep, web.Metrics, log)
+	data, err := openDataPlane(ctx, cfg, b, models)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, plane.Close()) }()
-	registerCacheMetrics(web.Metrics, plane.objects.cache)
-
-	web.Metrics.MustRegister(loadMetrics{store, log}, poolMetrics{plane.pool})
-	web.Store, web.Auth, web.Log, web.Describer = store, authenticator, log, describer{models}
-	web.Uploads, web.Parts, web.Lake, web.MaxRowsBody = plane.uploads, plane.objects.parts, plane.datasets, rows.maxRowsBody
-	web.Feedback = tracing.feedback
-	web.Page.UsernameClaim, web.Page.UploadOrigin = identity.UsernameClaim, plane.objects.origin
-	bounds.requestTimeout = web.RequestTimeout
-	web.Reads = fair.New(largeAnswers())
-	bounds.reads = web.Reads
-	bounds.version = env.Version
-	host, err := openHost(ctx, bounds, store, plane.datasets, models, tracing.tracer, log)
+	defer func() { err = errors.Join(err, data.Close()) }()
+	reads := fair.New(largeAnswers())
+	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, reads})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
-	web.Agents, web.RunTimeout, web.WriteTimeout = host, bounds.runTimeout+time.Minute, streamWrite
-	web.Objects = plane.objects
-	web.RequestTimeout += rows.datasets.Timeout // of which asking for rows is a part
-	handler, err := rest.New(web.Config)
+	handler, err := newHandler(cfg, b, handlerParts{authenticator, tracing.feedback, models, data, host, reads})
 	if err != nil {
 		return err
 	}
-	web.Metrics.MustRegister(turnsOf(handler, plane))
-	listener, err := listen(ctx, web.listen, options.AnyPort)
+	registerMetrics(b, data, reads, handler)
+	listener, err := listen(ctx, cfg.http.listen, options.AnyPort)
 	if err != nil {
 		return err
 	}
-	if records.DatabaseURL != "" && bytes.bucket == nil {
-		log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
+	onPostgres := cfg.store.DatabaseURL != ""
+	if onPostgres && cfg.objects.bucket == nil {
+		b.log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
 	}
-	log.Info("starting", "version", env.Version, "address", listener.Addr().String(), "data", s.Data, "postgres", records.DatabaseURL != "")
-	return serveHTTP(ctx, listener, handler, web, options.Ready, host.Drain, log)
+	b.log.Info("starting", "version", cfg.version, "address", listener.Addr().String(), "data", cfg.data, "postgres", onPostgres)
+	return serveHTTP(ctx, cfg, listener, handler, options.Ready, host.Drain, b.log)
 }
 
 // largeAnswers bounds the bytes of answers that are read from the database whole, or
@@ -164,20 +142,6 @@ func largeAnswers() fair.Config {
 	}
 }
 
-// listen listens on an address or, where that is taken and anyPort, on a free
-// port beside it.
-func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if host, _, _ := net.SplitHostPort(address); anyPort && errors.Is(err, syscall.EADDRINUSE) {
-		listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	return listener.(*net.TCPListener), nil
-}
-
 // tuneMemory lets garbage gather while there is little of anything, unless Go's
 // own variables say otherwise.
 func tuneMemory() {
@@ -187,73 +151,4 @@ func tuneMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(512 << 20)
 	}
-}
-
-// maxHeaderBytes is the most that the headers of a request may be in memory while
-// they come in, before it is known whose they are. net/http adds 4 KiB.
-const maxHeaderBytes = 64 << 10
-
-// serveHTTP serves until ctx ends, then stops taking requests and waits for
-// those that are running.
-func serveHTTP(ctx context.Context, listener *net.TCPListener, handler *rest.Server, cfg httpConfig, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      cfg.RequestTimeout + time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	limited := connlimit.New(listener, log)
-	limited.Install(server)
-	go func() { failed <- server.Serve(limited) }()
-	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
-	if ctx.Err() != nil {
-		notReady = nil // it was interrupted
-	}
-	if notReady == nil {
-		select {
-		case err := <-failed:
-			return fmt.Errorf("serve: %w", err)
-		case <-ctx.Done():
-		}
-	}
-	log.Info("draining", "after", cfg.drainDelay, "at_most", cfg.drainTimeout)
-	handler.Drain()
-	time.Sleep(cfg.drainDelay) // a second signal ends the process
-	drain()
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
-	defer cancel()
-	if err := server.Shutdown(deadline); err != nil {
-		log.Warn("requests were cut off", "error", err)
-		_ = server.Close()
-	}
-	log.Info("stopped")
-	return notReady
-}
-
-// reachable gives the host and port at which a listener can be reached from
-// this machine.
-func reachable(addr net.Addr) string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return addr.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
-}
-
-// newRegistry gives the metrics of the process itself; others join it.
-func newRegistry() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewBuildInfoCollector(),
-	)
-	return registry
 }

@@ -6,12 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"parley/storage/sqlstore"
 )
 
 // now is the machine's clock, which may be wrong and may be set at any time. What
 // goes by it: tokens, the addresses of uploads, and the embedded database.
 var now = time.Now
+
+// openObservedStore opens the records of a server, with metrics.
+func openObservedStore(ctx context.Context, cfg config, registry *prometheus.Registry) (*sqlstore.Store, error) {
+	cfg.store.Observer = newStoreMetrics(registry)
+	return OpenStore(ctx, cfg.store, cfg.migrate)
+}
 
 // OpenStore opens the records, with a schema that this program works with. An
 // empty database and the embedded one are brought up to it; another is changed

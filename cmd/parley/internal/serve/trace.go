@@ -127,19 +127,20 @@ type tracing struct {
 }
 
 // openTracing opens what is set. Whether it can be reached shows later.
-func openTracing(ctx context.Context, cfg traceConfig, records trace.FeedbackConfig) (*tracing, error) {
-	t := &tracing{log: records.Log}
+func openTracing(ctx context.Context, cfg traceConfig, b base) (*tracing, error) {
+	feedback := trace.FeedbackConfig{Records: b.store, Log: b.log}
 	if cfg.langfuse != nil {
-		records.Langfuse = trace.NewLangfuse(*cfg.langfuse)
+		feedback.Langfuse = trace.NewLangfuse(*cfg.langfuse)
 	}
-	t.feedback = trace.NewFeedback(records)
-	if cfg.tracer == nil {
-		return t, nil
+	var tracer *trace.Tracer
+	if cfg.tracer != nil {
+		cfg.tracer.Log = b.log
+		var err error
+		if tracer, err = trace.NewTracer(ctx, *cfg.tracer); err != nil {
+			return nil, err
+		}
 	}
-	cfg.tracer.Log = records.Log
-	var err error
-	t.tracer, err = trace.NewTracer(ctx, *cfg.tracer)
-	return t, err
+	return &tracing{feedback: trace.NewFeedback(feedback), tracer: tracer, log: b.log}, nil
 }
 
 // close sends the last traces, when there is nobody left to make any.

@@ -7,22 +7,22 @@ import (
 	"parley/rest"
 )
 
-// turnMetrics shows, whenever it is asked, what users take turns at.
-type turnMetrics map[string]func() fair.Stats
+// queueMetrics shows, whenever it is asked, the queues in which users take turns.
+type queueMetrics map[string]func() fair.Stats
 
-// turnsOf are the turns at what a server does; questions and queries have metrics of
+// queueMetricsOf returns the metrics of a server's queues; questions and queries have
 // their own.
-func turnsOf(server *rest.Server, plane *dataPlane) turnMetrics {
-	turns := turnMetrics{
-		"large_requests": func() fair.Stats { large, _ := server.Turns(); return large },
-		"inferences":     func() fair.Stats { _, infer := server.Turns(); return infer },
-		"files":          plane.datasets.Maker.Turns,
-		"answer_bytes":   server.Reads.Stats,
+func queueMetricsOf(data *dataPlane, reads *fair.Line, handler *rest.Server) queueMetrics {
+	queues := queueMetrics{
+		"large_requests": func() fair.Stats { large, _ := handler.Turns(); return large },
+		"inferences":     func() fair.Stats { _, infer := handler.Turns(); return infer },
+		"files":          data.datasets.Maker.Turns,
+		"answer_bytes":   reads.Stats,
 	}
-	if plane.objects.turns != nil {
-		turns["parts"] = plane.objects.turns
+	if data.objects.turns != nil {
+		queues["parts"] = data.objects.turns
 	}
-	return turns
+	return queues
 }
 
 var (
@@ -31,13 +31,13 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (turnMetrics) Describe(descs chan<- *prometheus.Desc) {
+func (queueMetrics) Describe(descs chan<- *prometheus.Desc) {
 	descs <- turnsTaken
 	descs <- turnsRefused
 }
 
 // Collect implements prometheus.Collector.
-func (m turnMetrics) Collect(metrics chan<- prometheus.Metric) {
+func (m queueMetrics) Collect(metrics chan<- prometheus.Metric) {
 	for what, stats := range m {
 		now := stats()
 		metrics <- prometheus.MustNewConstMetric(turnsTaken, prometheus.GaugeValue, float64(now.Running), what, "running")

@@ -8,18 +8,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
+	"parley/llm"
 	"parley/storage/lake"
 	"parley/storage/objects"
-	"parley/storage/retention"
 	"parley/storage/sqlstore"
 )
 
-// forgetEvery is how often cached files are removed that no dataset has any more.
-const forgetEvery = 10 * time.Minute
+// pruneInterval is how often cached files are removed that no dataset has any more.
+const pruneInterval = 10 * time.Minute
 
 // rowJobs is how many places there are, besides those of ingestions, for rows that
 // somebody waits for.
@@ -77,49 +75,58 @@ type dataPlane struct {
 	work     sync.WaitGroup
 }
 
-// openDataPlane opens the objects, and starts what works in the background.
-func openDataPlane(ctx context.Context, bytes objectConfig, rows lakeConfig, data string, store *sqlstore.Store, keep retentionConfig, registry *prometheus.Registry, log *slog.Logger) (*dataPlane, error) {
-	pool, err := lake.NewPool(lake.Config{Log: log})
+// openDataPlane opens the objects and datasets, and starts what works in the
+// background.
+func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) (*dataPlane, error) {
+	pool, err := lake.NewPool(lake.Config{Log: b.log})
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, bytes, data, store, pool.LetGo, log)
+	files, err := openObjects(ctx, cfg, b, pool.LetGo)
 	if err != nil {
 		return nil, err
 	}
-	bytes.uploads.Records, bytes.uploads.Objects, bytes.uploads.Log, bytes.uploads.Now = store, files, log, store.Now
-	rows.datasets.Records, rows.datasets.Objects, rows.datasets.Pool, rows.datasets.Log = store, files, pool, log
-	rows.datasets.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.datasets.Ingestions + rowJobs, Log: log})
-	rows.datasets.Dir = filepath.Join(data, datadir.WorkDir)
-	datasets, err := lake.NewDatasets(rows.datasets)
-	if err == nil {
-		err = datasets.RemoveWork()
-	}
+	datasets, err := openDatasets(cfg, b, files, pool, models)
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
-	p := &dataPlane{objects: files, uploads: objects.NewUploads(bytes.uploads), datasets: datasets, pool: pool, log: log, store: store}
-	metrics := newRetentionMetrics(registry)
-	cleanup := retention.New(retention.Config{
-		Store: store, Batch: sqlstore.RetentionBatch, KeepEvents: keep.events, KeepRuns: keep.runs, KeepUploads: keep.uploads,
-		Cleanups:    []retention.Cleanup{{Name: "stale uploads", Run: p.uploads.AbortStale}, {Name: "orphaned files", Run: datasets.RemoveLoose}},
-		EachProcess: files.cache == nil, OnRemoved: metrics.observe, OnDone: metrics.turns.Inc, Log: log,
-	})
-	var life context.Context
-	life, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p := &dataPlane{
+		objects: files, uploads: newUploads(cfg.objects.uploads, b, files), datasets: datasets,
+		pool: pool, log: b.log, store: b.store, stop: stop,
+	}
+	cleanup := newRetention(cfg.retention, b, p)
 	p.work.Go(func() { datasets.RunIngestions(life) })
 	p.work.Go(func() { cleanup.Run(life) })
 	if files.cache != nil {
-		p.work.Go(func() { p.forget(life) })
+		p.work.Go(func() { p.pruneCache(life) })
 	}
 	datasets.Wake()
 	return p, nil
 }
 
-// forget removes cached files of datasets that were deleted or changed, now and
+func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, models *llm.Models) (*lake.Datasets, error) {
+	rows := cfg.lake.datasets
+	rows.Records, rows.Objects, rows.Pool, rows.Log = b.store, files, pool, b.log
+	rows.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
+	rows.Dir = filepath.Join(cfg.data, datadir.WorkDir)
+	rows.Extract = extractor(models)
+	datasets, err := lake.NewDatasets(rows)
+	if err != nil {
+		return nil, err
+	}
+	return datasets, datasets.RemoveWork()
+}
+
+func newUploads(cfg objects.UploadsConfig, b base, files *objectStore) *objects.Uploads {
+	cfg.Records, cfg.Objects, cfg.Log, cfg.Now = b.store, files, b.log, b.store.Now
+	return objects.NewUploads(cfg)
+}
+
+// pruneCache removes cached files of datasets that were deleted or changed, now and
 // then: another process may have done that.
-func (p *dataPlane) forget(ctx context.Context) {
-	ticker := time.NewTicker(forgetEvery)
+func (p *dataPlane) pruneCache(ctx context.Context) {
+	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {
 		unnamed, err := p.store.UnnamedObjects(ctx, p.objects.cache.Keys())
