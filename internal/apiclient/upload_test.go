@@ -26,13 +26,13 @@ func (u uploading) send(t *testing.T, file string) (puts int32, progress *Progre
 	t.Helper()
 	var count atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodGet:
+		switch r.Method {
+		case http.MethodGet:
 			if u.status != 0 {
 				w.WriteHeader(u.status)
 			}
 			_, _ = io.WriteString(w, strings.ReplaceAll(u.parts, "ADDRESS", "http://"+r.Host+"/part"))
-		case r.Method == http.MethodPut:
+		case http.MethodPut:
 			if r.Header.Get("Authorization") != "" {
 				t.Error("the token was sent with a part")
 			}

@@ -33,10 +33,16 @@ func StyleOf(w io.Writer) Style {
 // Terminal reports whether somebody looks on.
 func (s Style) Terminal() bool { return s.Width > 0 }
 
-// Bold, Dim, Italic and Underline mark a harmless text, where colour may be used.
-func (s Style) Bold(text string) string      { return s.mark("1", "22", text) }
-func (s Style) Dim(text string) string       { return s.mark("2", "22", text) }
-func (s Style) Italic(text string) string    { return s.mark("3", "23", text) }
+// Bold makes a harmless text bold, where colour may be used.
+func (s Style) Bold(text string) string { return s.mark("1", "22", text) }
+
+// Dim is Bold for faint text.
+func (s Style) Dim(text string) string { return s.mark("2", "22", text) }
+
+// Italic is Bold for text in italics.
+func (s Style) Italic(text string) string { return s.mark("3", "23", text) }
+
+// Underline is Bold for underlined text.
 func (s Style) Underline(text string) string { return s.mark("4", "24", text) }
 
 func (s Style) mark(on, off, text string) string {
