@@ -144,9 +144,9 @@ func (a Agent) path() string { return "/a2a/" + url.PathEscape(a.Name) }
 type caller func(ctx context.Context, method, path string, body, into any) error
 
 // call asks by one of the client's ways.
-func (a Agent) call(ctx context.Context, way caller, method string, params, into any) error {
+func (a Agent) call(ctx context.Context, call caller, method string, params, into any) error {
 	var answer rpcAnswer
-	if err := way(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {
+	if err := call(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {
 		return err
 	}
 	return answer.read(into)

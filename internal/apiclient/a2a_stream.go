@@ -21,8 +21,8 @@ const (
 	// silence is how long a stream may say nothing, though it is kept alive every
 	// 15 seconds, until it is taken for broken.
 	silence = 45 * time.Second
-	// patience is how long a broken stream is tried to be taken up again.
-	patience = time.Minute
+	// reconnectTimeout is how long reconnecting a broken stream is tried.
+	reconnectTimeout = time.Minute
 	// The pauses between tries grow from the first to the last.
 	firstPause, lastPause = 200 * time.Millisecond, 5 * time.Second
 )
@@ -45,7 +45,7 @@ func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq
 			if !more {
 				return
 			}
-			if err = f.recover(ctx, err); err != nil {
+			if err = f.reconnect(ctx, err); err != nil {
 				yield(Event{}, err)
 				return
 			}
@@ -87,7 +87,7 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (m
 		}
 		f.last, f.since, f.pause = max(f.last, e.number), time.Time{}, 0
 		var task Task
-		task.Take(e.Event)
+		task.Apply(e.Event)
 		f.task = task.ID
 		if !yield(e.Event, nil) || task.Status.State.Ended() {
 			return false, nil
@@ -96,17 +96,17 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (m
 	return false, nil
 }
 
-// recover waits until a stream can be tried again, and finds its task if that is
+// reconnect waits until a stream can be tried again, and finds its task if that is
 // not known yet; it gives the error when there is no use in trying.
-func (f *follower) recover(ctx context.Context, err error) error {
+func (f *follower) reconnect(ctx context.Context, err error) error {
 	for {
-		if ctx.Err() != nil || !f.passing(err) {
+		if ctx.Err() != nil || !f.transient(err) {
 			return err
 		}
 		if f.since.IsZero() {
 			f.since = time.Now()
 		}
-		if time.Since(f.since)+f.pause > patience {
+		if time.Since(f.since)+f.pause > reconnectTimeout {
 			return err
 		}
 		f.broken(err)
@@ -129,16 +129,16 @@ func (f *follower) recover(ctx context.Context, err error) error {
 	}
 }
 
-// find looks for the task of the question, for as long as there is patience.
+// find looks for the task of the question, until the time for that is over.
 func (f *follower) find(ctx context.Context) (*Task, error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, f.since.Add(patience), errSilent)
+	ctx, cancel := context.WithDeadlineCause(ctx, f.since.Add(reconnectTimeout), errSilent)
 	defer cancel()
 	return f.agent.Find(ctx, f.question)
 }
 
-// passing reports whether an error may pass. A server that cannot be reached to
+// transient reports whether an error may pass. A server that cannot be reached to
 // begin with, or that has too much to do, is told at once.
-func (f *follower) passing(err error) bool {
+func (f *follower) transient(err error) bool {
 	begun := f.task != "" || !f.since.IsZero()
 	var refused *RPCError
 	var dialing *net.OpError
@@ -151,8 +151,8 @@ func (f *follower) passing(err error) bool {
 	return Unavailable(err)
 }
 
-// numbered is an event with its number in the stream and its size in bytes.
-type numbered struct {
+// numberedEvent is an event with its number in the stream and its size in bytes.
+type numberedEvent struct {
 	Event
 	number int64
 	size   int
@@ -160,25 +160,25 @@ type numbered struct {
 
 // stream gives the events of one connection. It ends with an error: one for which
 // Unavailable holds when it breaks, also where nothing more should have come.
-func (a Agent) stream(ctx context.Context, method string, params any, resume bool, after int64) iter.Seq2[numbered, error] {
-	return func(yield func(numbered, error) bool) {
+func (a Agent) stream(ctx context.Context, method string, params any, resume bool, after int64) iter.Seq2[numberedEvent, error] {
+	return func(yield func(numberedEvent, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
 		defer alarm.Stop()
 		response, err := a.open(ctx, method, params, resume, after)
 		if err != nil {
-			yield(numbered{}, err)
+			yield(numberedEvent{}, err)
 			return
 		}
 		defer func() { _ = response.Body.Close() }()
 		wanted := true
-		err = readEvents(response.Body, func() { alarm.Reset(silence) }, func(e numbered) bool {
+		err = readEvents(response.Body, func() { alarm.Reset(silence) }, func(e numberedEvent) bool {
 			wanted = yield(e, nil)
 			return wanted
 		})
 		if wanted {
-			yield(numbered{}, broken(response.Request, cmp.Or(err, errBrokeOff)))
+			yield(numberedEvent{}, broken(response.Request, cmp.Or(err, errBrokeOff)))
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (a Agent) open(ctx context.Context, method string, params any, resume bool,
 	return nil, noStream(request, response.StatusCode, response.Body)
 }
 
-// broken says why a stream could not be read further.
+// broken says why a stream could not be read progressed.
 func broken(request *http.Request, err error) error {
 	var large *http.MaxBytesError
 	var unreadable *json.SyntaxError
@@ -245,13 +245,13 @@ var errNoEvent = errors.New("the server does not answer as an agent does")
 
 // readEvents reads server-sent events until they end or are not wanted. heard is
 // called for every line, comments too.
-func readEvents(r io.Reader, heard func(), yield func(numbered) bool) error {
+func readEvents(r io.Reader, onLine func(), yield func(numberedEvent) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAnswer)
-	var e numbered
+	var e numberedEvent
 	var data []byte
 	for lines.Scan() {
-		heard()
+		onLine()
 		field, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
@@ -270,13 +270,13 @@ func readEvents(r io.Reader, heard func(), yield func(numbered) bool) error {
 			if !yield(e) {
 				return nil
 			}
-			e, data = numbered{}, nil
+			e, data = numberedEvent{}, nil
 		}
 	}
 	return lines.Err()
 }
 
-func (e *numbered) read(data []byte) error {
+func (e *numberedEvent) read(data []byte) error {
 	var answer rpcAnswer
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return errNoEvent

@@ -29,17 +29,17 @@ type Message struct {
 	MessageID string
 	Parts     Parts
 	// Metadata is what the asker said, whichever client that was.
-	Metadata struct{ Namespace, Username looseText }
+	Metadata struct{ Namespace, Username lenientText }
 }
 
-// looseText is a text; something else in its place is "".
-type looseText string
+// lenientText is a text; something else in its place is "".
+type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *looseText) UnmarshalJSON(value []byte) error {
+func (t *lenientText) UnmarshalJSON(value []byte) error {
 	var text string
 	_ = json.Unmarshal(value, &text)
-	*t = looseText(text)
+	*t = lenientText(text)
 	return nil
 }
 
@@ -133,7 +133,7 @@ type Event struct {
 	ArtifactUpdate *ArtifactUpdate
 }
 
-// StatusUpdate says that a task is further.
+// StatusUpdate says that a task is progressed.
 type StatusUpdate struct {
 	TaskID, ContextID string
 	Status            TaskStatus
@@ -145,8 +145,8 @@ type ArtifactUpdate struct {
 	Artifact          Artifact
 }
 
-// Take puts what an event says into the task.
-func (t *Task) Take(e Event) {
+// Apply puts what an event says into the task.
+func (t *Task) Apply(e Event) {
 	switch {
 	case e.Task != nil:
 		*t = *e.Task

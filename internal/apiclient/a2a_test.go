@@ -119,7 +119,7 @@ func asked(t *testing.T, turns ...turn) (came []string, task Task, got *agent, f
 		if err != nil {
 			return came, task, got, err
 		}
-		task.Take(e)
+		task.Apply(e)
 		switch {
 		case e.StatusUpdate != nil:
 			came = append(came, e.StatusUpdate.Status.State.String())
@@ -302,7 +302,7 @@ func TestAskGivesUp(t *testing.T) {
 		for _, err := range c.Agent("nl2ql").Ask(t.Context(), NewQuestion("How many?", "shop"), func(error) {}) {
 			failed = err
 		}
-		if took := time.Since(start); !Unavailable(failed) || took > patience || took < patience/2 || tries > 30 {
+		if took := time.Since(start); !Unavailable(failed) || took > reconnectTimeout || took < reconnectTimeout/2 || tries > 30 {
 			t.Errorf("%v after %s and %d tries", failed, took, tries)
 		}
 	})
@@ -330,7 +330,7 @@ func TestAskOfHungServer(t *testing.T) {
 		for _, err := range c.Agent("nl2ql").Ask(t.Context(), NewQuestion("How many?", "shop"), func(error) {}) {
 			failed = err
 		}
-		if took := time.Since(start); !Unavailable(failed) || took > patience || tries != 2 {
+		if took := time.Since(start); !Unavailable(failed) || took > reconnectTimeout || tries != 2 {
 			t.Errorf("%v after %s and %d tries", failed, took, tries)
 		}
 	})

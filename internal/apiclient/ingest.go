@@ -15,7 +15,7 @@ const (
 	// ingestionsPage is how many ingestions a page of a list has.
 	ingestionsPage = 100
 	// An ingestion is looked at after these pauses, the first and the longest.
-	firstLook, longestLook = 10 * time.Millisecond, time.Second
+	firstPoll, maxPoll = 10 * time.Millisecond, time.Second
 )
 
 var (
@@ -43,8 +43,8 @@ type Ingestion struct {
 // Completed reports whether the rows are there.
 func (i Ingestion) Completed() bool { return i.Status == "completed" }
 
-// How says how files are to be ingested.
-type How struct {
+// IngestOptions says how files are to be ingested.
+type IngestOptions struct {
 	// Mode is append or replace, "" for append.
 	Mode string
 	// Name is what the ingestion is shown as, "" for the files' names.
@@ -53,19 +53,19 @@ type How struct {
 
 // StartIngestion has the files of an upload ingested into a dataset, given by its
 // path: /owner/namespace/name. Done again, it changes nothing.
-func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Upload, how How) error {
+func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Upload, options IngestOptions) error {
 	files := make([]map[string]string, len(upload.FileIDs))
 	for i, id := range upload.FileIDs {
 		files[i] = map[string]string{"sessionId": upload.SessionID, "fileId": id}
 	}
 	body := map[string]any{"files": files, "id": upload.IngestionID}
-	if how.Mode != "" {
-		body["mode"] = how.Mode
+	if options.Mode != "" {
+		body["mode"] = options.Mode
 	}
-	if how.Name != "" {
-		body["name"] = how.Name
+	if options.Name != "" {
+		body["name"] = options.Name
 	}
-	if err := c.CallPatiently(ctx, http.MethodPost, "/data"+dataset+"/ingest", body, nil); err != nil {
+	if err := c.CallWithRetry(ctx, http.MethodPost, "/data"+dataset+"/ingest", body, nil); err != nil {
 		return fmt.Errorf("start the ingestion: %w", err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (c *Client) Ingestions(ctx context.Context, dataset string) iter.Seq2[Inges
 		query := url.Values{"pageSize": {strconv.Itoa(ingestionsPage)}}
 		for before := (time.Time{}); ; {
 			var page struct{ Data []Ingestion }
-			if err := c.CallPatiently(ctx, http.MethodGet, "/data"+dataset+"/ingest/attempts?"+query.Encode(), nil, &page); err != nil {
+			if err := c.CallWithRetry(ctx, http.MethodGet, "/data"+dataset+"/ingest/attempts?"+query.Encode(), nil, &page); err != nil {
 				yield(Ingestion{}, fmt.Errorf("list the ingestions: %w", err))
 				return
 			}
@@ -90,7 +90,7 @@ func (c *Client) Ingestions(ctx context.Context, dataset string) iter.Seq2[Inges
 			if len(page.Data) < ingestionsPage {
 				return
 			}
-			// The next page has the last one's millisecond again, if that is further.
+			// The next page has the last one's millisecond again, if that is progressed.
 			last := page.Data[len(page.Data)-1].Attributes.CreatedAt
 			next := last.Add(time.Millisecond)
 			if !before.IsZero() && !next.Before(before) {
@@ -115,10 +115,10 @@ func (c *Client) Ingestion(ctx context.Context, dataset, id string) (Ingestion, 
 	return Ingestion{}, ErrNoIngestion
 }
 
-// WaitForIngestion waits until an ingestion has ended; look is shown how far it is,
-// now and then. One that failed is ErrNotIngested.
-func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, look func(Ingestion)) (Ingestion, error) {
-	for pause := firstLook; ; pause = min(2*pause, longestLook) {
+// WaitForIngestion waits until an ingestion has ended; onProgress is told how far it
+// is, now and then. One that failed is ErrNotIngested.
+func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, onProgress func(Ingestion)) (Ingestion, error) {
+	for pause := firstPoll; ; pause = min(2*pause, maxPoll) {
 		now, err := c.Ingestion(ctx, dataset, id)
 		switch {
 		case err != nil || now.Completed():
@@ -126,7 +126,7 @@ func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, look 
 		case now.Status == "failed":
 			return now, fmt.Errorf("%w: %s", ErrNotIngested, now.StatusMessage)
 		}
-		look(now)
+		onProgress(now)
 		select {
 		case <-ctx.Done():
 			return now, ctx.Err()

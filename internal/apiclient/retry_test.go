@@ -28,13 +28,13 @@ func TestPause(t *testing.T) {
 		err         error
 		least, most time.Duration
 	}{
-		{0, errors.New("why"), firstWait / 2, firstWait},
-		{8, errors.New("why"), longestWait / 2, longestWait},
+		{0, errors.New("why"), initialBackoff / 2, initialBackoff},
+		{8, errors.New("why"), maxBackoff / 2, maxBackoff},
 		{0, &StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
-		{8, &StatusError{After: time.Second}, longestWait / 2, longestWait},
-		{0, &StatusError{}, firstWait / 2, firstWait},
+		{8, &StatusError{After: time.Second}, maxBackoff / 2, maxBackoff},
+		{0, &StatusError{}, initialBackoff / 2, initialBackoff},
 	} {
-		if got := pause(test.failures, test.err); got < test.least || got > test.most {
+		if got := backoff(test.failures, test.err); got < test.least || got > test.most {
 			t.Errorf("after %d and %v: %v", test.failures, test.err, got)
 		}
 	}

@@ -80,7 +80,7 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 		Files     []struct{ FileID string }
 	}
 	// What is prepared twice, because an answer was lost, goes after a while.
-	err := c.CallPatiently(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
+	err := c.CallWithRetry(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
 	if err == nil && len(prepared.Files) != len(files) {
 		err = fmt.Errorf("the server prepared %d files for %d", len(prepared.Files), len(files))
 	}
@@ -101,7 +101,7 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 func (c *Client) SendFile(ctx context.Context, upload Upload, place int, file File, progress *Progress) error {
 	path := "/file-upload/" + url.PathEscape(upload.SessionID) + "/files/" + url.PathEscape(upload.FileIDs[place])
 	s := sending{client: c, file: file, progress: progress, path: path}
-	if err := patiently(ctx, func() (bool, error) { return s.round(ctx) }); err != nil {
+	if err := retry(ctx, func() (bool, error) { return s.round(ctx) }); err != nil {
 		return fmt.Errorf("send %s: %w", file.Name, err)
 	}
 	return nil
@@ -129,9 +129,9 @@ type filePart struct {
 	ETag, URL  string
 }
 
-// round sends all parts that are missing, and finishes. It gets further when a part
+// round sends all parts that are missing, and finishes. It gets progressed when a part
 // came in.
-func (s *sending) round(ctx context.Context) (further bool, err error) {
+func (s *sending) round(ctx context.Context) (progressed bool, err error) {
 	var now fileParts
 	err = s.client.Call(ctx, http.MethodGet, s.path+"/parts", nil, &now)
 	switch status := Status(err); {
@@ -147,11 +147,11 @@ func (s *sending) round(ctx context.Context) (further bool, err error) {
 		return false, err
 	}
 	s.progress.stored(now.stored())
-	further, err = s.sendMissing(ctx, now.Parts)
+	progressed, err = s.sendMissing(ctx, now.Parts)
 	if err == nil {
 		err = s.finish(ctx, now)
 	}
-	return further, err
+	return progressed, err
 }
 
 // fit checks that the parts make up a file.
@@ -183,7 +183,7 @@ func (p fileParts) stored() (bytes int64) {
 
 // sendMissing sends the parts that have no ETag, which they get. After a failure no
 // more are begun.
-func (s *sending) sendMissing(ctx context.Context, parts []filePart) (further bool, err error) {
+func (s *sending) sendMissing(ctx context.Context, parts []filePart) (progressed bool, err error) {
 	var group errgroup.Group
 	group.SetLimit(partsAtOnce)
 	var came, failed atomic.Bool

@@ -43,7 +43,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	var failed error
 	for event, err := range s.agent.Ask(ctx, asked, show.broken) {
 		if failed = err; err == nil {
-			task.Take(event)
+			task.Apply(event)
 			failed = show.take(event)
 		}
 		if failed != nil {

@@ -173,7 +173,7 @@ func (j *ingesting) send(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.How{Mode: j.mode})
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode})
 }
 
 // prepare begins an upload and notes it down for later runs.

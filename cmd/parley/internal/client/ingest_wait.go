@@ -42,7 +42,7 @@ func (j *ingesting) printBegun(id string, asJSON bool) error {
 // printEnded shows the dataset as it is now.
 func (j *ingesting) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
 	var answer json.RawMessage
-	if err := j.CallPatiently(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {
+	if err := j.CallWithRetry(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {
 		return fmt.Errorf("look at %s: %w", j.ref, err)
 	}
 	if asJSON {

@@ -83,7 +83,7 @@ func loadFiles(ctx context.Context, client *apiclient.Client, ref apiclient.Ref,
 	if err != nil {
 		return err
 	}
-	if err := client.StartIngestion(ctx, ref.Path(""), upload, apiclient.How{}); err != nil {
+	if err := client.StartIngestion(ctx, ref.Path(""), upload, apiclient.IngestOptions{}); err != nil {
 		return err
 	}
 	return client.Ingested(ctx, ref, upload.IngestionID)

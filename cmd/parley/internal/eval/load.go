@@ -222,5 +222,5 @@ func (c *client) upload(ctx context.Context, t suiteTable) (string, error) {
 	if err := c.Call(ctx, http.MethodPost, "/ingest/new/"+url.PathEscape(t.namespace)+"/"+url.PathEscape(t.Name), nil, nil); err != nil {
 		return "", fmt.Errorf("make the dataset: %w", err)
 	}
-	return upload.IngestionID, c.StartIngestion(ctx, t.ref().Path(""), upload, apiclient.How{Name: t.label})
+	return upload.IngestionID, c.StartIngestion(ctx, t.ref().Path(""), upload, apiclient.IngestOptions{Name: t.label})
 }
