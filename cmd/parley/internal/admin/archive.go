@@ -19,41 +19,41 @@ import (
 	"parley/internal/auth"
 )
 
-// An archive is a tar file that holds a data folder as it is, between a note of
-// what it is and the hashes of everything, as sha256sum writes and checks them.
+// An archive is a tar file that holds a data folder as it is, between a manifest
+// of what it is and the hashes of everything, as sha256sum writes and checks them.
 // The hashes come last: an archive that has them is whole. It is not compressed:
 // datasets are, and any tool can read it and pack it further.
 const (
-	archiveNote   = "parley-backup.json"
+	manifestName  = "parley-backup.json"
 	archiveSums   = "SHA256SUMS"
 	archiveFormat = 1
-	maxNote       = 64 << 10
+	maxManifest   = 64 << 10
 	maxName       = 2 << 10
 )
 
-// note says what an archive is.
-type note struct {
+// manifest says what an archive is.
+type manifest struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
-	Made    time.Time `json:"made"`
+	Created time.Time `json:"made"`
 }
 
 // archiveWriter writes an archive.
 type archiveWriter struct {
-	tar  *tar.Writer
-	sums *os.File
-	made time.Time
+	tar     *tar.Writer
+	sums    *os.File
+	created time.Time
 }
 
 // newArchive begins an archive. The hashes are gathered in a file of the
 // caller's.
 func newArchive(to io.Writer, sums *os.File, version string) (*archiveWriter, error) {
-	a := &archiveWriter{tar: tar.NewWriter(to), sums: sums, made: time.Now().UTC().Truncate(time.Second)}
-	text, err := json.Marshal(note{Format: archiveFormat, Version: version, Made: a.made})
+	a := &archiveWriter{tar: tar.NewWriter(to), sums: sums, created: time.Now().UTC().Truncate(time.Second)}
+	text, err := json.Marshal(manifest{Format: archiveFormat, Version: version, Created: a.created})
 	if err != nil {
 		return nil, fmt.Errorf("describe the backup: %w", err)
 	}
-	_, err = a.add(archiveNote, int64(len(text)), strings.NewReader(string(text)))
+	_, err = a.add(manifestName, int64(len(text)), strings.NewReader(string(text)))
 	return a, err
 }
 
@@ -67,7 +67,7 @@ func (a *archiveWriter) add(name string, size int64, content io.Reader) (hash st
 }
 
 func (a *archiveWriter) write(name string, size int64, content io.Reader) (hash string, err error) {
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: a.made}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: a.created}
 	if err := a.tar.WriteHeader(header); err != nil {
 		return "", err
 	}
@@ -136,10 +136,10 @@ func readArchive(archive *os.File, sums *os.File, take func(name string, content
 		}
 		// A file with holes would be larger than what it takes up.
 		if total += header.Size; header.Size < 0 || total < 0 || total > info.Size() {
-			return fmt.Errorf("%q does not fit into it: it is cut off, or it lies", clipped(header.Name))
+			return fmt.Errorf("%q does not fit into it: it is cut off, or it lies", truncated(header.Name))
 		}
 		if first {
-			if err := readNote(header, files, sums); err != nil {
+			if err := readManifest(header, files, sums); err != nil {
 				return err
 			}
 			continue
@@ -156,17 +156,17 @@ func readArchive(archive *os.File, sums *os.File, take func(name string, content
 	}
 }
 
-func readNote(header *tar.Header, content io.Reader, sums io.Writer) error {
-	if header.Name != archiveNote || header.Size > maxNote {
+func readManifest(header *tar.Header, content io.Reader, sums io.Writer) error {
+	if header.Name != manifestName || header.Size > maxManifest {
 		return errNoArchive
 	}
-	var said note
-	return takeEntry(archiveNote, content, sums, func(_ string, content io.Reader) error {
-		if err := json.NewDecoder(content).Decode(&said); err != nil {
+	var found manifest
+	return takeEntry(manifestName, content, sums, func(_ string, content io.Reader) error {
+		if err := json.NewDecoder(content).Decode(&found); err != nil {
 			return errNoArchive
 		}
-		if said.Format != archiveFormat {
-			return fmt.Errorf("it has format %d, and this parley reads %d", said.Format, archiveFormat)
+		if found.Format != archiveFormat {
+			return fmt.Errorf("it has format %d, and this parley reads %d", found.Format, archiveFormat)
 		}
 		return nil
 	})
@@ -192,7 +192,7 @@ func checkEntry(header *tar.Header) error {
 	known := name == datadir.DatabaseFile || name == auth.LocalKeyFile || strings.HasPrefix(name, datadir.ObjectsDir+"/")
 	switch {
 	case len(name) > maxName || !filepath.IsLocal(name) || path.Clean(name) != name || strings.ContainsAny(name, "\\\n\x00"):
-		return fmt.Errorf("%q is no name for a file of a backup", clipped(name))
+		return fmt.Errorf("%q is no name for a file of a backup", truncated(name))
 	case header.Typeflag != tar.TypeReg || !known:
 		return fmt.Errorf("%q has no place in a backup", name)
 	}
@@ -201,11 +201,11 @@ func checkEntry(header *tar.Header) error {
 
 // checkSums compares the hashes that an archive ends with to those that were
 // found.
-func checkSums(said io.Reader, found *os.File) error {
+func checkSums(listed io.Reader, found *os.File) error {
 	if _, err := found.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	want, got := bufio.NewScanner(said), bufio.NewScanner(found)
+	want, got := bufio.NewScanner(listed), bufio.NewScanner(found)
 	for got.Scan() {
 		if !want.Scan() {
 			return errors.Join(errors.New("it holds more files than hashes"), want.Err())
@@ -221,4 +221,4 @@ func checkSums(said io.Reader, found *os.File) error {
 	return errors.Join(want.Err(), got.Err())
 }
 
-func clipped(name string) string { return name[:min(len(name), 200)] }
+func truncated(name string) string { return name[:min(len(name), 200)] }

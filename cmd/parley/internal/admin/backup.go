@@ -51,13 +51,13 @@ func (s embeddedSettings) read(c *command.Checker) {
 }
 
 const (
-	// keepLoose is for how long files are kept from being removed at a time,
+	// holdFor is for how long files are kept from being removed at a time,
 	// while they are copied.
-	keepLoose = time.Minute
-	// backupTries is how often a backup begins anew when a file goes meanwhile.
-	backupTries = 5
-	// progressEvery is how often it is said how far a backup is.
-	progressEvery = 2 * time.Second
+	holdFor = time.Minute
+	// backupAttempts is how often a backup begins anew when a file goes meanwhile.
+	backupAttempts = 5
+	// progressInterval is how often it is said how far a backup is.
+	progressInterval = 2 * time.Second
 )
 
 // Run writes the archive beside its place, reads it back and then gives it its
@@ -89,8 +89,8 @@ func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 		return err
 	}
 	defer stop()
-	w := backup{version: env.Version, data: b.Data, dir: dir, store: store, say: env.Stderr}
-	if err := w.make(ctx); err != nil {
+	w := backup{version: env.Version, data: b.Data, dir: dir, store: store, progress: env.Stderr}
+	if err := w.create(ctx); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
 	if err := w.publish(b.File); err != nil {
@@ -125,14 +125,14 @@ func partial(file string) (dir string, done func() error, err error) {
 // keepFiles keeps files that a server drops meanwhile from being removed, until
 // it is stopped.
 func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err error) {
-	if err := store.KeepLoose(ctx, keepLoose); err != nil {
+	if err := store.KeepLoose(ctx, holdFor); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(keepLoose / 4)
+		ticker := time.NewTicker(holdFor / 4)
 		defer ticker.Stop()
 		for {
 			select {
@@ -140,7 +140,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 				return
 			case <-ticker.C:
 				// Where it fails, a file that goes is missed and all begins anew.
-				_ = store.KeepLoose(ctx, keepLoose)
+				_ = store.KeepLoose(ctx, holdFor)
 			}
 		}
 	}()
@@ -152,18 +152,18 @@ type backup struct {
 	version   string
 	data, dir string
 	store     *sqlstore.Store
-	say       io.Writer
+	progress  io.Writer
 
-	files int
-	bytes int64
-	said  time.Time
+	files      int
+	bytes      int64
+	lastReport time.Time
 }
 
-// make writes the archive and reads it back. A server may drop a file and remove
+// create writes the archive and reads it back. A server may drop a file and remove
 // it before it was copied: then all begins anew, with the records as they are by
 // then.
-func (b *backup) make(ctx context.Context) error {
-	for try := 1; ; try++ {
+func (b *backup) create(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
 		err := b.write(ctx)
 		if err == nil {
 			return b.verify(ctx)
@@ -171,10 +171,10 @@ func (b *backup) make(ctx context.Context) error {
 		if !errors.Is(err, storage.ErrNotFound) || ctx.Err() != nil {
 			return err
 		}
-		if try == backupTries {
+		if attempt == backupAttempts {
 			return fmt.Errorf("the records name a file that is not in the data folder (are the files in a bucket?): %w", err)
 		}
-		fmt.Fprintln(b.say, "a file was removed meanwhile; beginning anew")
+		fmt.Fprintln(b.progress, "a file was removed meanwhile; beginning anew")
 	}
 }
 
@@ -182,11 +182,11 @@ func (b *backup) path(name string) string { return filepath.Join(b.dir, name) }
 
 // write writes the archive of one moment.
 func (b *backup) write(ctx context.Context) (err error) {
-	b.files, b.bytes, b.said = 0, 0, time.Now()
+	b.files, b.bytes, b.lastReport = 0, 0, time.Now()
 	if err := os.RemoveAll(b.path(datadir.DatabaseFile)); err != nil {
 		return err
 	}
-	fmt.Fprintln(b.say, "copying the database")
+	fmt.Fprintln(b.progress, "copying the database")
 	if err := b.store.Snapshot(ctx, b.path(datadir.DatabaseFile)); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objec
 	if found.Size != object.Bytes || object.SHA256 != "" && hash != object.SHA256 {
 		return fmt.Errorf("%s is damaged: it is not what the records say; replace or delete the dataset that it is of", path)
 	}
-	b.progress(found.Size)
+	b.copied(found.Size)
 	return nil
 }
 
@@ -275,17 +275,17 @@ func openForReading(dir string) (*objects.Folder, error) {
 	})
 }
 
-func (b *backup) progress(size int64) {
+func (b *backup) copied(size int64) {
 	b.files, b.bytes = b.files+1, b.bytes+size
-	if time.Since(b.said) > progressEvery {
-		b.said = time.Now()
-		fmt.Fprintf(b.say, "copied %d files, %s\n", b.files, byteCount(b.bytes))
+	if time.Since(b.lastReport) > progressInterval {
+		b.lastReport = time.Now()
+		fmt.Fprintf(b.progress, "copied %d files, %s\n", b.files, byteCount(b.bytes))
 	}
 }
 
 // verify reads the archive back.
 func (b *backup) verify(ctx context.Context) error {
-	fmt.Fprintln(b.say, "reading it back")
+	fmt.Fprintln(b.progress, "reading it back")
 	archive, err := os.Open(b.path("archive"))
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (r *Restore) Run(ctx context.Context, env command.Env) (err error) {
 		return err
 	}
 	w := restore{data: r.Data, dir: filepath.Join(r.Data, datadir.RestoringDir)}
-	if err := w.make(ctx, archive); err != nil {
+	if err := w.run(ctx, archive); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", r.File, err), w.undo(missing != nil))
 	}
 	fmt.Fprintf(env.Stderr, "%s: restored, %d files of datasets and uploads, checked\n", r.Data, w.files)
@@ -110,7 +110,7 @@ func (r *restore) undo(folder bool) error {
 	return err
 }
 
-func (r *restore) make(ctx context.Context, archive *os.File) error {
+func (r *restore) run(ctx context.Context, archive *os.File) error {
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	for event, err := range s.agent.Ask(ctx, asked, show.broken) {
 		if failed = err; err == nil {
 			task.Apply(event)
-			failed = show.take(event)
+			failed = show.event(event)
 		}
 		if failed != nil {
 			break

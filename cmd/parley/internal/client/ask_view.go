@@ -20,10 +20,10 @@ type askView struct {
 	live                       console.Live
 	// quiet has it show nothing but trouble.
 	quiet bool
-	// apart says that the stream is broken, and that this was told.
-	apart bool
-	// planned counts the steps there will be, begun and shown those there are.
-	planned, begun, shown int
+	// disconnected says that the stream is broken, and that this was printed.
+	disconnected bool
+	// planned counts the steps there will be, started and shown those there are.
+	planned, started, shown int
 }
 
 func newAskView(result, progress io.Writer) *askView {
@@ -34,16 +34,16 @@ func newAskView(result, progress io.Writer) *askView {
 
 // broken tells of a stream that is being taken up again, once.
 func (v *askView) broken(err error) {
-	if !v.apart {
-		v.apart = true
+	if !v.disconnected {
+		v.disconnected = true
 		v.live.Clear()
 		fmt.Fprintf(v.progress, "reconnecting: %s\n", console.Line(err.Error()))
 	}
 }
 
-// take shows an event.
-func (v *askView) take(e apiclient.Event) error {
-	v.apart = false
+// event shows an event.
+func (v *askView) event(e apiclient.Event) error {
+	v.disconnected = false
 	if v.quiet {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (v *askView) status(s apiclient.TaskStatus) {
 	case data.Steps != nil:
 		v.plan(text, data.Steps)
 	case text != "":
-		v.begun++
-		v.live.Set(fmt.Sprintf("… step %d of %d: %s", v.begun, v.planned, text))
+		v.started++
+		v.live.Set(fmt.Sprintf("… step %d of %d: %s", v.started, v.planned, text))
 	default:
 		v.live.Set("… thinking")
 	}
@@ -171,8 +171,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// whole shows a task that has come so far.
-func (v *askView) whole(task *apiclient.Task) error {
+// task shows a task that has come so far.
+func (v *askView) task(task *apiclient.Task) error {
 	for _, made := range task.Artifacts {
 		if err := v.artifact(made); err != nil {
 			return err

@@ -50,8 +50,8 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	defer apiclient.CloseFiles(files)
-	job := ingesting{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
-	job.mine = ref.Own() || i.user().is(ref.Owner)
+	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
+	job.own = ref.Own() || i.user().is(ref.Owner)
 	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
 		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
@@ -62,19 +62,19 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	return err
 }
 
-// ingesting is a run of the command.
-type ingesting struct {
+// ingestJob is a run of the command.
+type ingestJob struct {
 	*apiclient.Client
 	env   command.Env
 	ref   apiclient.Ref
 	mode  string
 	files []*apiclient.LocalFile
 	state stateFile
-	// mine says that the dataset is the user's own, made that this run has made it.
-	mine, made bool
+	// own says that the dataset is the user's, created that this run has created it.
+	own, created bool
 }
 
-func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON bool) error {
+func (j *ingestJob) run(ctx context.Context, description string, noWait, asJSON bool) error {
 	if err := j.ensureDataset(ctx, description); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON 
 	}
 	if noWait {
 		j.state.remove()
-		return j.printBegun(id, asJSON)
+		return j.printStarted(id, asJSON)
 	}
 	ended, err := j.wait(ctx, id)
 	if err != nil && !errors.Is(err, apiclient.ErrNotIngested) {
@@ -92,21 +92,21 @@ func (j *ingesting) run(ctx context.Context, description string, noWait, asJSON 
 	}
 	j.state.remove()
 	if err != nil {
-		return fmt.Errorf("%s %w%s", j.names(), err, j.unmake(ctx, id))
+		return fmt.Errorf("%s %w%s", j.names(), err, j.removeCreated(ctx, id))
 	}
 	return j.printEnded(ctx, ended, asJSON)
 }
 
 // ensureDataset sees to it that there is a dataset that the user may change, before
 // anything is sent. Setting its definition, or nothing of it, tells.
-func (j *ingesting) ensureDataset(ctx context.Context, description string) error {
+func (j *ingestJob) ensureDataset(ctx context.Context, description string) error {
 	definition := map[string]any{}
 	if description != "" {
 		definition["dataDescription"] = description
 	}
 	err := j.Call(ctx, http.MethodPut, j.ref.Path("/data")+"/inferDefinition", definition, nil)
 	if apiclient.Status(err) == http.StatusNotFound {
-		err = j.makeDataset(ctx, definition)
+		err = j.createDataset(ctx, definition)
 	}
 	if err != nil {
 		return fmt.Errorf("ingest into %s: %w", j.ref, err)
@@ -114,29 +114,29 @@ func (j *ingesting) ensureDataset(ctx context.Context, description string) error
 	return nil
 }
 
-// makeDataset makes a dataset, unless it is there and the user may only read it.
-func (j *ingesting) makeDataset(ctx context.Context, definition map[string]any) error {
+// createDataset makes a dataset, unless it is there and the user may only read it.
+func (j *ingestJob) createDataset(ctx context.Context, definition map[string]any) error {
 	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, nil)
 	switch {
-	case err == nil && !j.mine:
+	case err == nil && !j.own:
 		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.Namespace, j.ref.Name)
 	case apiclient.Status(err) != http.StatusNotFound:
 		return err
-	case !j.mine:
+	case !j.own:
 		return fmt.Errorf("only %s can make datasets there: %w", j.ref.Owner, err)
 	}
 	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.Namespace+"/"+j.ref.Name, definition, nil)
 	if apiclient.Status(err) == http.StatusConflict {
 		return nil // made just now
 	}
-	j.made = err == nil
+	j.created = err == nil
 	return err
 }
 
-// unmake deletes the dataset that this run has made, when the only ingestion of it
+// removeCreated deletes the dataset that this run has made, when the only ingestion of it
 // has failed, and says so.
-func (j *ingesting) unmake(ctx context.Context, id string) string {
-	if !j.made {
+func (j *ingestJob) removeCreated(ctx context.Context, id string) string {
+	if !j.created {
 		return ""
 	}
 	for other, err := range j.Ingestions(ctx, j.ref.Path("")) {
@@ -154,7 +154,7 @@ func (j *ingesting) unmake(ctx context.Context, id string) string {
 
 // send uploads what is missing of the files and starts the ingestion, whose id it
 // gives.
-func (j *ingesting) send(ctx context.Context) (string, error) {
+func (j *ingestJob) send(ctx context.Context) (string, error) {
 	upload, known := j.state.load(len(j.files))
 	if known {
 		_, err := j.Ingestion(ctx, j.ref.Path(""), upload.IngestionID)
@@ -177,7 +177,7 @@ func (j *ingesting) send(ctx context.Context) (string, error) {
 }
 
 // prepare begins an upload and notes it down for later runs.
-func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
+func (j *ingestJob) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
 	files := make([]apiclient.File, len(j.files))
 	for i, file := range j.files {
 		files[i] = file.File()
@@ -192,7 +192,7 @@ func (j *ingesting) prepare(ctx context.Context, upload *apiclient.Upload) (err 
 }
 
 // upload sends the files, one after the other, each in several parts at once.
-func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
+func (j *ingestJob) upload(ctx context.Context, upload apiclient.Upload) error {
 	var total int64
 	for _, file := range j.files {
 		total += file.Size
@@ -212,7 +212,7 @@ func (j *ingesting) upload(ctx context.Context, upload apiclient.Upload) error {
 	return nil
 }
 
-func (j *ingesting) sendFiles(ctx context.Context, upload apiclient.Upload) error {
+func (j *ingestJob) sendFiles(ctx context.Context, upload apiclient.Upload) error {
 	for i, file := range j.files {
 		err := j.SendFile(ctx, upload, i, file.File(), &file.Progress)
 		if err == nil {
@@ -226,7 +226,7 @@ func (j *ingesting) sendFiles(ctx context.Context, upload apiclient.Upload) erro
 }
 
 // sent is how many bytes the server has, and how many of them by this run.
-func (j *ingesting) sent() (done, fresh int64) {
+func (j *ingestJob) sent() (done, fresh int64) {
 	for _, file := range j.files {
 		fresh += file.Progress.Sent.Load()
 		done += file.Progress.Sent.Load() + file.Progress.There.Load()
@@ -235,7 +235,7 @@ func (j *ingesting) sent() (done, fresh int64) {
 }
 
 // names says which files it is about.
-func (j *ingesting) names() string {
+func (j *ingestJob) names() string {
 	name := console.Line(filepath.Base(j.files[0].Path))
 	if more := len(j.files) - 1; more > 0 {
 		return fmt.Sprintf("%s and %d more", name, more)

@@ -12,7 +12,7 @@ import (
 )
 
 // wait waits until an ingestion has ended, and shows how far it is.
-func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
+func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
 	var processed atomic.Int64
 	var shown *console.Meter
 	defer func() {
@@ -30,8 +30,8 @@ func (j *ingesting) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 	})
 }
 
-// printBegun says which ingestion was begun.
-func (j *ingesting) printBegun(id string, asJSON bool) error {
+// printStarted says which ingestion was begun.
+func (j *ingestJob) printStarted(id string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(j.env.Stdout, map[string]any{"ingestion": map[string]string{"id": id}})
 	}
@@ -40,7 +40,7 @@ func (j *ingesting) printBegun(id string, asJSON bool) error {
 }
 
 // printEnded shows the dataset as it is now.
-func (j *ingesting) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
+func (j *ingestJob) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
 	var answer json.RawMessage
 	if err := j.CallWithRetry(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {
 		return fmt.Errorf("look at %s: %w", j.ref, err)

@@ -158,7 +158,7 @@ func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id
 	for _, asked := range task.History[:min(len(task.History), 1)] {
 		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(asked.Parts.Text())))
 	}
-	if err := newAskView(env.Stdout, env.Stdout).whole(task); err != nil {
+	if err := newAskView(env.Stdout, env.Stdout).task(task); err != nil {
 		return err
 	}
 	said := task.Status.State.String()

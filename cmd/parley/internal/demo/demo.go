@@ -37,7 +37,7 @@ func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, folder.close()); err == nil {
-			fmt.Fprintln(env.Stdout, folder.became())
+			fmt.Fprintln(env.Stdout, folder.afterExit())
 		}
 	}()
 	server, err := serve.Local(d.ModelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
@@ -52,7 +52,7 @@ func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
 	err = server.Serve(ctx, env, serve.Options{
 		AnyPort: d.Listen == "",
 		Ready: func(ctx context.Context, url string) error {
-			screen := welcomeScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.fate(), Models: d.LLM}
+			screen := welcomeScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.onExit(), Models: d.LLM}
 			if err := prepare(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func prepare(ctx context.Context, folder *dataFolder, screen *welcomeScreen, sho
 			sample.Alice: apiclient.New(screen.URL, screen.Alice, 1),
 			sample.Bob:   apiclient.New(screen.URL, screen.Bob, 1),
 		},
-		again:  folder.started,
+		reload: folder.started,
 		loaded: func(done, of int) { show.Printf("loading the sample: %d of %d datasets", done, of) },
 	}
 	if err := loader.load(ctx); err != nil {

@@ -39,11 +39,11 @@ func openFolder(path string) (*dataFolder, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file; give a folder with --data, or none", path)
 	}
-	said, err := os.ReadFile(filepath.Join(path, markFile))
+	mark, err := os.ReadFile(filepath.Join(path, markFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the data folder: %w", err)
 	}
-	if text := string(said); text == sampleStarted || text == sampleLoaded {
+	if text := string(mark); text == sampleStarted || text == sampleLoaded {
 		return &dataFolder{path: path, started: true, loaded: text == sampleLoaded}, nil
 	}
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
@@ -71,8 +71,8 @@ func (f *dataFolder) mark(text string) error {
 	return nil
 }
 
-// fate says what becomes of the folder.
-func (f *dataFolder) fate() string {
+// onExit says what the end of the demo does with the folder.
+func (f *dataFolder) onExit() string {
 	if f.temporary {
 		return "removes the data, which is in " + f.path
 	}
@@ -90,8 +90,8 @@ func (f *dataFolder) close() error {
 	return nil
 }
 
-// became says what close did.
-func (f *dataFolder) became() string {
+// afterExit says what close did.
+func (f *dataFolder) afterExit() string {
 	if f.temporary {
 		return "Removed " + f.path + "."
 	}

@@ -15,8 +15,8 @@ import (
 // sampleLoader puts the sample into a server by the doors that its users have.
 type sampleLoader struct {
 	users map[string]*apiclient.Client
-	// again removes first what is there of the sample.
-	again bool
+	// reload removes first what is there of the sample.
+	reload bool
 	// loaded is told of each dataset.
 	loaded func(done, of int)
 }
@@ -29,8 +29,8 @@ func (l sampleLoader) load(ctx context.Context) error {
 	}
 	for _, space := range spaces {
 		client := l.users[space.Owner]
-		if l.again {
-			if err := forget(ctx, client, space.Name); err != nil {
+		if l.reload {
+			if err := deleteNamespace(ctx, client, space.Name); err != nil {
 				return err
 			}
 		}
@@ -51,8 +51,8 @@ func (l sampleLoader) load(ctx context.Context) error {
 	return nil
 }
 
-// forget deletes a namespace with all that is in it, where there is one.
-func forget(ctx context.Context, client *apiclient.Client, namespace string) error {
+// deleteNamespace deletes a namespace with all that is in it, where there is one.
+func deleteNamespace(ctx context.Context, client *apiclient.Client, namespace string) error {
 	err := client.Call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
 	if err == nil || apiclient.Status(err) == http.StatusNotFound {
 		return nil

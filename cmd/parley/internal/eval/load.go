@@ -73,17 +73,17 @@ func fileSum(path string) (string, error) {
 // suiteSpace is a namespace of a suite, and what a server has of it.
 type suiteSpace struct {
 	tables []suiteTable
-	// there are those of the tables that the server has; current says that they
+	// existing are those of the tables that the server has; current says that they
 	// are all of them, as they are in the suite.
-	there   []suiteTable
-	current bool
+	existing []suiteTable
+	current  bool
 }
 
 // load puts the tables of a suite into a server, some namespaces at a time. What
 // is there already is kept when it is the same, replaced when it is of another
 // state of the suite, and otherwise nothing is done at all.
 func (c *client) load(ctx context.Context, suite *eval.Suite, parallel int, progress func(done, of int)) error {
-	spaces, err := c.look(ctx, suite)
+	spaces, err := c.inspect(ctx, suite)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *client) load(ctx context.Context, suite *eval.Suite, parallel int, prog
 // loadSpace makes the datasets of a namespace, in the order of the suite: agents
 // see them in the order in which they were made, and may choose by it.
 func (c *client) loadSpace(ctx context.Context, space suiteSpace, loaded func()) error {
-	for _, t := range space.there {
+	for _, t := range space.existing {
 		if err := c.Call(ctx, http.MethodDelete, t.ref().Path("/data"), nil, nil); err != nil {
 			return fmt.Errorf("delete what is there of %s: %w", t, err)
 		}
@@ -131,9 +131,9 @@ func (c *client) loadSpace(ctx context.Context, space suiteSpace, loaded func())
 	return nil
 }
 
-// look says what a server has of a suite. Anything else in the suite's namespaces
+// inspect says what a server has of a suite. Anything else in the suite's namespaces
 // would be asked, too: an error.
-func (c *client) look(ctx context.Context, suite *eval.Suite) ([]suiteSpace, error) {
+func (c *client) inspect(ctx context.Context, suite *eval.Suite) ([]suiteSpace, error) {
 	var there []struct{ Name string }
 	if err := c.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
@@ -151,15 +151,15 @@ func (c *client) look(ctx context.Context, suite *eval.Suite) ([]suiteSpace, err
 		if !known[strings.ToLower(space.Name)] {
 			continue
 		}
-		if err := c.lookInto(ctx, suite, space.Name, &spaces[i]); err != nil {
+		if err := c.inspectNamespace(ctx, suite, space.Name, &spaces[i]); err != nil {
 			return nil, err
 		}
 	}
 	return spaces, nil
 }
 
-// lookInto is look for a namespace that may be there.
-func (c *client) lookInto(ctx context.Context, suite *eval.Suite, name string, space *suiteSpace) error {
+// inspectNamespace is inspect for a namespace that may be there.
+func (c *client) inspectNamespace(ctx context.Context, suite *eval.Suite, name string, space *suiteSpace) error {
 	var datasets []struct{ Name string }
 	err := c.Call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
 	if apiclient.Status(err) == http.StatusNotFound {
@@ -184,7 +184,7 @@ func (c *client) lookInto(ctx context.Context, suite *eval.Suite, name string, s
 		if !own {
 			return fmt.Errorf("the namespace %s has a dataset %s that is not of the suite %s; nothing was changed", name, dataset.Name, suite.Name)
 		}
-		space.there = append(space.there, space.tables[at])
+		space.existing = append(space.existing, space.tables[at])
 	}
 	space.current = same == len(space.tables)
 	return nil
