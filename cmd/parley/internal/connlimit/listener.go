@@ -96,12 +96,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 		case errors.Is(err, net.ErrClosed):
 			return nil, err
 		case err != nil:
-			l.warn("a connection could not be accepted", "error", err)
+			l.warn("accept failed", "error", err)
 			l.acceptWithSpare(err)
 			continue
 		}
 		if !l.takeSlot() {
-			l.warn("connections are refused: too many are open", "limit", cap(l.open))
+			l.warn("connection limit reached, connections refused", "limit", cap(l.open))
 			l.refuse(conn)
 			continue
 		}

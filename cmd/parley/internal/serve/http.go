@@ -112,7 +112,7 @@ func serveHTTP(ctx context.Context, cfg config, listener *net.TCPListener, handl
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.http.drainTimeout)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
-		log.Warn("requests were cut off", "error", err)
+		log.Warn("drain timeout exceeded, requests aborted", "error", err)
 		_ = server.Close()
 	}
 	log.Info("stopped")

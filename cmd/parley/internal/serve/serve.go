@@ -65,7 +65,7 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 	tuneMemory()
 	log := newLogger(env.Stderr, s.LogFormat, cfg.logLevel)
 	for _, name := range options.UnknownVariables {
-		log.Warn("a variable that is no setting", "name", name)
+		log.Warn("unknown environment variable", "name", name)
 	}
 	release, err := datadir.Lock(cfg.data)
 	if err != nil {
@@ -126,7 +126,7 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 	}
 	onPostgres := cfg.store.DatabaseURL != ""
 	if onPostgres && cfg.objects.bucket == nil {
-		b.log.Info("uploads and datasets are in the data folder, where other processes on this database cannot reach them; --objects shares them")
+		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
 	}
 	b.log.Info("starting", "version", cfg.version, "address", listener.Addr().String(), "data", cfg.data, "postgres", onPostgres)
 	return serveHTTP(ctx, cfg, listener, handler, options.Ready, host.Drain, b.log)

@@ -146,7 +146,7 @@ func (m loadMetrics) Collect(metrics chan<- prometheus.Metric) {
 	defer cancel()
 	load, err := m.store.Load(ctx)
 	if err != nil {
-		m.log.Warn("metrics lack what is to be done", "error", err)
+		m.log.Warn("load metrics unavailable", "error", err)
 		return
 	}
 	waiting, working := 0, 0

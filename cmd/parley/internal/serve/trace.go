@@ -148,7 +148,7 @@ func (t *tracing) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), traceFlush)
 	defer cancel()
 	if err := t.tracer.Close(ctx); err != nil {
-		t.log.Warn("the last traces were not sent", "error", err)
+		t.log.Warn("trace flush failed", "error", err)
 	}
 }
 
