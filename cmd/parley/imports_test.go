@@ -42,7 +42,7 @@ var homes = map[string][]string{
 	"github.com/golang-jwt":               {"internal/auth"},
 	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
 	"github.com/lib/pq":                   {"storage/sqlstore"},
-	"github.com/mattn/go-runewidth":       {"internal/console"},
+	"github.com/mattn/go-runewidth":       {"cmd/parley/internal/console"},
 	"github.com/minio":                    {"storage/objects"},
 	"github.com/pressly/goose":            {"storage/sqlstore"},
 	"github.com/prometheus/client_golang": {"cmd", "rest"},

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/term"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
 )
 
 // Ask is `parley ask QUESTION`.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"parley/cmd/parley/internal/command"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 )
 
 // follow asks one question after the other, the first perhaps given, until there

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"parley/agents"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 )
 
 // askSession asks questions, one after the other, in one conversation.

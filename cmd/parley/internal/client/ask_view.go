@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"parley/agents"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
 )
 
 // askView shows a task as it goes on: the result to one side, what leads to it

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 )
 
 // Cancel is `parley cancel TASK…`.

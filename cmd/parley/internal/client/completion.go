@@ -16,9 +16,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 )
 
 // Completion is `parley completion SHELL`.

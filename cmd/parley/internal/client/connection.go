@@ -1,6 +1,6 @@
 // Package client has the commands that talk to a server: they ask, list, ingest and
-// share. What goes over the wire is in internal/apiclient, how a terminal looks in
-// internal/console.
+// share. What goes over the wire is in apiclient, how a terminal looks in
+// console.
 package client
 
 import (
@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
 	"parley/storage"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 	"parley/storage"
 )
 

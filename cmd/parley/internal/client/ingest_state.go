@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/datadir"
-	"parley/internal/apiclient"
 )
 
 // stateLife is how long what is known of an upload is kept: longer than servers

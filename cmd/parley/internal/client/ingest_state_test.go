@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"testing"
 
-	"parley/internal/apiclient"
+	"parley/cmd/parley/internal/apiclient"
 )
 
 // TestIngestState is each user's own, whichever token that is.

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
 )
 
 // wait waits until an ingestion has ended, and shows how far it is.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 	"parley/storage"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/console"
 )
 
 // Tasks is `parley tasks [ID]`.

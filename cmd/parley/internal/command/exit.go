@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"parley/internal/apiclient"
-	"parley/internal/console"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
 )
 
 // The exit codes that a script can tell apart.

@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/demo/sample"
 	"parley/cmd/parley/internal/serve"
-	"parley/internal/apiclient"
-	"parley/internal/console"
 )
 
 // Command is `parley demo`. The variables of a real server do not reach it, but

@@ -7,8 +7,8 @@ import (
 	"io"
 	"net/http"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/demo/sample"
-	"parley/internal/apiclient"
 	"parley/storage"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"parley/agents"
 	"parley/cards"
-	"parley/internal/apiclient"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/llm"
 	"parley/llm/eval"
 )

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/serve"
-	"parley/internal/apiclient"
-	"parley/internal/console"
 	"parley/llm/eval"
 )
 

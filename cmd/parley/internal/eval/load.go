@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"parley/internal/apiclient"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/llm/eval"
 	"parley/storage"
 )
