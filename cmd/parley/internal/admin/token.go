@@ -31,7 +31,7 @@ func (t *Token) Run(_ context.Context, env command.Env) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if t.Local() {
+	if t.UsesLocalKey() {
 		_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
 		key, err := auth.LoadLocalKey(t.Data)
 		if err != nil {

@@ -42,7 +42,7 @@ func (s *Command) read(c *command.Checker, version string) config {
 		http:      s.httpSettings.read(c),
 		store:     s.DataSettings.Read(c),
 		auth:      s.AuthSettings.Read(c),
-		localKey:  s.Local(),
+		localKey:  s.UsesLocalKey(),
 		logLevel:  s.logSettings.read(c),
 		objects:   s.objectSettings.read(c),
 		lake:      s.lakeSettings.read(c),
@@ -96,8 +96,8 @@ type AuthSettings struct {
 	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens by HS256. Better set by its variable."`
 }
 
-// Local reports whether tokens are signed with the data folder's own key.
-func (s AuthSettings) Local() bool {
+// UsesLocalKey reports whether tokens are signed with the data folder's own key.
+func (s AuthSettings) UsesLocalKey() bool {
 	return s.AuthIssuer == "" && s.AuthJWKSURL == "" && s.AuthSecret == ""
 }
 
