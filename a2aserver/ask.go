@@ -38,7 +38,7 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 // Stop ends a run of the caller's that is about to be deleted, if it goes on, so
 // that those who follow it hear of its end.
 func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
-	kept, err := h.Log.Task(ctx, caller, "", runID, false)
+	kept, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !kept.Open {
 		return err
 	}
@@ -58,7 +58,7 @@ func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) er
 // kind says only that the run goes on.
 func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
 	return func(yield func(storage.Progress, error) bool) {
-		asked, err := h.Log.Run(ctx, caller, runID)
+		asked, err := h.cfg.Log.Run(ctx, caller, runID)
 		if err != nil {
 			yield(storage.Progress{}, err)
 			return
@@ -71,7 +71,7 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		t := h.follow(caller, runID, 0)
 		t.contextID = asked.ConversationID
 		defer t.close()
-		tick := time.NewTicker(h.KeepAlive)
+		tick := time.NewTicker(h.cfg.KeepAlive)
 		defer tick.Stop()
 		for told, err := range progress(ctx, t, tick.C, s.agent.Progress(asked.Question)) {
 			if !yield(told, err) || err != nil {

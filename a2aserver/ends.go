@@ -60,7 +60,7 @@ type runEnd struct {
 // end ends a run. ErrConflict when it has ended already, or is somebody else's.
 func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnd) (*a2a.Task, error) {
 	for tried := int64(-1); ; {
-		kept, err := h.Log.Task(ctx, caller, agent.Name, runID, true)
+		kept, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, run
 func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnd) (*a2a.Task, error) {
 	task, err := toTask(kept)
 	if err != nil {
-		h.Logger.Error("a task cannot be read and is ended without its past", "run", kept.RunID, "error", err)
+		h.cfg.Logger.Error("a task cannot be read and is ended without its past", "run", kept.RunID, "error", err)
 		task = &a2a.Task{ID: a2a.TaskID(kept.RunID), ContextID: kept.ConversationID}
 	}
 	event := end.last(task)
@@ -95,7 +95,7 @@ func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end r
 		return nil, err
 	}
 	result := make(chan error, 1)
-	h.Log.Append(storage.TaskChange{
+	h.cfg.Log.Append(storage.TaskChange{
 		RunID: kept.RunID, Holder: end.holder, After: kept.LastEvent, Events: []storage.Event{encoded},
 		State: string(task.Status.State), Snapshot: text,
 		Outcome: &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)},

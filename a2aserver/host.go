@@ -88,7 +88,7 @@ const leaveTimeout = 5 * time.Second
 // Host runs agents. Everything that they say is in the log before anyone hears
 // of it.
 type Host struct {
-	Config
+	cfg      Config
 	id       string
 	services map[string]*agentService
 	feeds    feeds
@@ -121,7 +121,7 @@ var (
 // New makes a Host. It takes up what others left when Start is called.
 func New(cfg Config) *Host {
 	h := &Host{
-		Config:   cfg,
+		cfg:      cfg,
 		id:       uuid.Must(uuid.NewV7()).String(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
@@ -149,7 +149,7 @@ func (h *Host) service(name string) (service, bool) {
 // Start makes the host known to others and takes up the runs that nobody works
 // on, from now on.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.Log.KeepHost(ctx, h.id, h.Lease); err != nil {
+	if err := h.cfg.Log.KeepHost(ctx, h.id, h.cfg.Lease); err != nil {
 		return fmt.Errorf("make the host known: %w", err)
 	}
 	h.work.Go(h.keepAlive)
@@ -189,11 +189,11 @@ func (h *Host) Close(ctx context.Context) error {
 	select {
 	case <-stopped:
 	case <-ctx.Done():
-		h.Logger.Warn("some runs did not stop in time")
+		h.cfg.Logger.Warn("some runs did not stop in time")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
-	if err := h.Log.LeaveRuns(ctx, h.id); err != nil {
+	if err := h.cfg.Log.LeaveRuns(ctx, h.id); err != nil {
 		return fmt.Errorf("leave runs to others: %w", err)
 	}
 	return nil

@@ -25,13 +25,13 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 		return noAgent(agent)
 	}
 	ctx := auth.WithCaller(r.Context(), caller)
-	transport{Config: &h.Config, agent: found}.serve(w, r.WithContext(ctx), body)
+	transport{Config: &h.cfg, agent: found}.serve(w, r.WithContext(ctx), body)
 	return nil
 }
 
 // ServeCatalog answers with the list of agents.
 func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
-	text, err := encodeJSON(h.Catalog(baseurl.From(r.Context())))
+	text, err := encodeJSON(h.cfg.Catalog(baseurl.From(r.Context())))
 	if err != nil {
 		return fmt.Errorf("write catalog: %w", err)
 	}
@@ -42,11 +42,11 @@ func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 // ServeCard answers with the card of an agent. One that does not exist is
 // ErrNotFound.
 func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
-	for _, a := range h.Agents {
+	for _, a := range h.cfg.Agents {
 		if a.Name != agent {
 			continue
 		}
-		text, err := h.CardJSON(a.Card(baseurl.From(r.Context())))
+		text, err := h.cfg.CardJSON(a.Card(baseurl.From(r.Context())))
 		if err != nil {
 			return err
 		}

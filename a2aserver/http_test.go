@@ -15,9 +15,9 @@ import (
 )
 
 func cardHost() *Host {
-	host := &Host{Config: *testConfig(&logBuffer{})}
-	host.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
-	host.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
+	host := &Host{cfg: *testConfig(&logBuffer{})}
+	host.cfg.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
+	host.cfg.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
 	return host
 }
 

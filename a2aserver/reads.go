@@ -61,7 +61,7 @@ func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Call
 	if r == nil {
 		return nil
 	}
-	bytes, err := h.Log.ArtifactBytes(ctx, who, runID)
+	bytes, err := h.cfg.Log.ArtifactBytes(ctx, who, runID)
 	if err != nil {
 		return err
 	}

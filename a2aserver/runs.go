@@ -80,7 +80,7 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 		h.runs.Done()
 		return nil, err
 	}
-	h.Log.Append(storage.TaskChange{
+	h.cfg.Log.Append(storage.TaskChange{
 		RunID:    asking.RunID,
 		Start:    &storage.RunStart{Caller: asking.Caller, Place: place, Agent: agent.Name, Question: asking.Text},
 		Holder:   h.id,
@@ -114,10 +114,10 @@ func (r *run) begun(ctx context.Context) error {
 
 // bounded bounds what does not wait for a run.
 func (h *Host) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if h.RequestTimeout <= 0 {
+	if h.cfg.RequestTimeout <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, h.RequestTimeout)
+	return context.WithTimeout(ctx, h.cfg.RequestTimeout)
 }
 
 // release gives back what a run took.
@@ -140,7 +140,7 @@ func (r *run) work() {
 		r.brokeOff(err)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.RunTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
 	err := r.execute(traced)
@@ -161,20 +161,20 @@ func (r *run) brokeOff(err error) {
 	<-r.started
 	if r.refused == nil && errors.Is(err, errLogAway) {
 		// It goes on from what the log has, when it answers again: see leaveOrphans.
-		r.host.Logger.Warn("a run waits for the log", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+		r.host.cfg.Logger.Warn("a run waits for the log", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
 		return
 	}
 	// Also where the log refused the run itself: it may have been kept, and only
 	// the answer lost.
-	r.host.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+	r.host.cfg.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, storage.RunFailed)
 }
 
 func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, err error)) {
-	if r.host.Trace == nil {
+	if r.host.cfg.Trace == nil {
 		return ctx, func(*a2a.Task, error) {}
 	}
-	return r.host.Trace(ctx, r.asking)
+	return r.host.cfg.Trace(ctx, r.asking)
 }
 
 // execute has the agent work until it says that it is done. Events that it
@@ -231,7 +231,7 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 		return context.Cause(ctx)
 	}
 	kept, final := change.Events[0], change.Outcome != nil
-	r.host.Log.Append(change, func(err error) {
+	r.host.cfg.Log.Append(change, func(err error) {
 		if err == nil {
 			r.final = final
 			r.feed.publish(kept, final)

@@ -85,7 +85,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		}
 	}
 	begins := question.ConversationID == ""
-	place, err := s.host.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
+	place, err := s.host.cfg.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
 	if begins {
 		question.ConversationID = uuid.Must(uuid.NewV7()).String()
 		place.ConversationID = question.ConversationID
@@ -131,7 +131,7 @@ func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.Task
 			return storage.Task{}, err
 		}
 	}
-	kept, err := s.host.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
+	kept, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
 	if errors.Is(err, storage.ErrNotFound) {
 		return kept, a2a.ErrTaskNotFound
 	}

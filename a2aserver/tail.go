@@ -50,7 +50,7 @@ func (h *Host) follow(caller storage.Caller, runID string, after int64) *feedTai
 func (h *Host) tail(caller storage.Caller, joined *feed, after int64) *feedTail {
 	t := &feedTail{
 		host: h, caller: caller, feed: joined, at: after, woken: make(chan struct{}, 1),
-		held: &reservation{line: h.Reads},
+		held: &reservation{line: h.cfg.Reads},
 	}
 	t.feed.mu.Lock()
 	defer t.feed.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *feedTail) inTime(ctx context.Context) (storage.Event, error) {
 	switch {
 	case t.away.IsZero():
 		t.away = time.Now()
-	case time.Since(t.away) > t.host.RunTimeout:
+	case time.Since(t.away) > t.host.cfg.RunTimeout:
 		return event, err
 	}
 	return storage.Event{}, errTick
@@ -183,7 +183,7 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 		t.at = event.Number
 		return event, nil
 	}
-	task, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, false)
+	task, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, false)
 	switch {
 	case err != nil:
 		return t.unlessDeleted(err)
@@ -197,14 +197,14 @@ func (t *feedTail) logged(ctx context.Context) (storage.Event, error) {
 
 // readPage reads some events from the log, where there are any.
 func (t *feedTail) readPage(ctx context.Context) error {
-	bytes, err := t.host.Log.EventBytes(ctx, t.caller, t.feed.runID, t.at)
+	bytes, err := t.host.cfg.Log.EventBytes(ctx, t.caller, t.feed.runID, t.at)
 	if err != nil || bytes == 0 {
 		return err
 	}
 	if err := t.held.take(ctx, t.caller.Username, bytes); err != nil {
 		return err
 	}
-	t.page, err = t.host.Log.Events(ctx, t.caller, t.feed.runID, t.at)
+	t.page, err = t.host.cfg.Log.Events(ctx, t.caller, t.feed.runID, t.at)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (t *feedTail) whole(ctx context.Context) (storage.Event, error) {
 	if err := t.host.reserveTask(ctx, t.held, t.caller, t.feed.runID); err != nil {
 		return t.unlessDeleted(err)
 	}
-	kept, err := t.host.Log.Task(ctx, t.caller, "", t.feed.runID, true)
+	kept, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
 	if err != nil {
 		return t.unlessDeleted(err)
 	}

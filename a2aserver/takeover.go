@@ -29,7 +29,7 @@ var (
 
 // keepAlive shows that the host lives, and takes up what others left.
 func (h *Host) keepAlive() {
-	ticker := time.NewTicker(h.Lease / 3)
+	ticker := time.NewTicker(h.cfg.Lease / 3)
 	defer ticker.Stop()
 	for {
 		h.takeOver()
@@ -39,7 +39,7 @@ func (h *Host) keepAlive() {
 		case <-h.left:
 		case <-ticker.C:
 			h.briefly("the host could not show that it lives", func(ctx context.Context) error {
-				return h.Log.KeepHost(ctx, h.id, h.Lease)
+				return h.cfg.Log.KeepHost(ctx, h.id, h.cfg.Lease)
 			})
 			h.briefly("runs could not be looked for", h.leaveOrphans)
 		}
@@ -48,10 +48,10 @@ func (h *Host) keepAlive() {
 
 // briefly does something that must not keep the host from showing that it lives.
 func (h *Host) briefly(failure string, do func(ctx context.Context) error) {
-	ctx, cancel := context.WithTimeout(h.life, h.Lease/3)
+	ctx, cancel := context.WithTimeout(h.life, h.cfg.Lease/3)
 	defer cancel()
 	if err := do(ctx); err != nil && h.life.Err() == nil {
-		h.Logger.Error(failure, "error", err)
+		h.cfg.Logger.Error(failure, "error", err)
 	}
 }
 
@@ -59,7 +59,7 @@ func (h *Host) briefly(failure string, do func(ctx context.Context) error) {
 // here works on: the log's word that they were taken, or that an event was kept,
 // was lost. They are taken up again like others.
 func (h *Host) leaveOrphans(ctx context.Context) error {
-	held, err := h.Log.RunsOf(ctx, h.id)
+	held, err := h.cfg.Log.RunsOf(ctx, h.id)
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (h *Host) leaveOrphans(ctx context.Context) error {
 		if f := h.feeds.find(runID); f != nil && f.worker() != nil {
 			continue
 		}
-		h.Logger.Warn("a run that nobody works on is left to others", "run", runID)
-		if err := h.Log.LeaveRun(ctx, h.id, runID); err != nil {
+		h.cfg.Logger.Warn("a run that nobody works on is left to others", "run", runID)
+		if err := h.cfg.Log.LeaveRun(ctx, h.id, runID); err != nil {
 			return err
 		}
 	}
@@ -78,11 +78,11 @@ func (h *Host) leaveOrphans(ctx context.Context) error {
 // listen hears of what other processes do to runs.
 func (h *Host) listen() {
 	for h.life.Err() == nil {
-		err := h.Log.Listen(h.life, h.heard)
+		err := h.cfg.Log.Listen(h.life, h.heard)
 		if h.life.Err() != nil {
 			return
 		}
-		h.Logger.Error("other processes cannot be heard", "error", err)
+		h.cfg.Logger.Error("other processes cannot be heard", "error", err)
 		select {
 		case <-time.After(time.Second):
 		case <-h.life.Done():
@@ -119,9 +119,9 @@ func (h *Host) pollOnce() {
 	if len(ids) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(h.life, h.Lease/3)
+	ctx, cancel := context.WithTimeout(h.life, h.cfg.Lease/3)
 	defer cancel()
-	last, err := h.Log.LastEvents(ctx, ids)
+	last, err := h.cfg.Log.LastEvents(ctx, ids)
 	if err != nil {
 		return // there is nothing to hear; keepAlive says so
 	}
@@ -162,7 +162,7 @@ func (h *Host) heard(runID string) {
 // stopIfEnded stops the work on a run that somebody else has ended or deleted. It
 // may also have been changed by the host before, which is heard of only now.
 func (h *Host) stopIfEnded(worker *run) {
-	kept, err := h.Log.Task(h.life, worker.asking.Caller, "", worker.asking.RunID, false)
+	kept, err := h.cfg.Log.Task(h.life, worker.asking.Caller, "", worker.asking.RunID, false)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && !kept.Open {
 		worker.stop(errCanceled)
 	}
@@ -172,13 +172,13 @@ func (h *Host) stopIfEnded(worker *run) {
 func (h *Host) takeOver() {
 	for h.life.Err() == nil && !h.draining.Load() {
 		line := h.line.Stats()
-		places := min(takeAtOnce, h.MaxRuns-line.Running-line.Waiting)
+		places := min(takeAtOnce, h.cfg.MaxRuns-line.Running-line.Waiting)
 		if places <= 0 {
 			return
 		}
 		var taken []storage.HeldRun
 		h.briefly("runs could not be taken over", func(ctx context.Context) (err error) {
-			taken, err = h.Log.TakeRuns(ctx, h.id, h.names(), places)
+			taken, err = h.cfg.Log.TakeRuns(ctx, h.id, h.names(), places)
 			return err
 		})
 		for _, held := range taken {
@@ -209,7 +209,7 @@ func (h *Host) resume(held storage.HeldRun) {
 	}
 	close(r.started)
 	r.feed.attach(r, r.number)
-	h.Logger.Info("a run is taken up", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
+	h.cfg.Logger.Info("a run is taken up", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
 	h.runs.Go(func() {
 		switch {
 		case unreadable != nil:

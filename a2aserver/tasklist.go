@@ -39,7 +39,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		}
 	}
 	filter.Limit++ // to know whether there are more
-	found, total, err := s.host.Log.Tasks(ctx, who, filter)
+	found, total, err := s.host.cfg.Log.Tasks(ctx, who, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (count int, err error) {
 	bytes := 0
 	for _, task := range tasks {
-		more, err := s.host.Log.ArtifactBytes(ctx, who, task.RunID)
+		more, err := s.host.cfg.Log.ArtifactBytes(ctx, who, task.RunID)
 		if err != nil {
 			return 0, err
 		}
@@ -89,7 +89,7 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 func (s *agentService) listed(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
 	if request.IncludeArtifacts {
 		var err error
-		if kept, err = s.host.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
+		if kept, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
 			return nil, 0, err
 		}
 	}

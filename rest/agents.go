@@ -45,17 +45,19 @@ type Agents interface {
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
 }
 
-func (s *Server) getCatalog(c *gin.Context) error { return s.Agents.ServeCatalog(c.Writer, c.Request) }
+func (s *Server) getCatalog(c *gin.Context) error {
+	return s.cfg.Agents.ServeCatalog(c.Writer, c.Request)
+}
 
 func (s *Server) getCard(c *gin.Context) error {
-	return s.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
+	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
 }
 
 func (s *Server) callAgent(c *gin.Context, caller storage.Caller) error {
-	body, err := readBytes(c, s.MaxBody, "application/json", isJSON)
+	body, err := readBytes(c, s.cfg.MaxBody, "application/json", isJSON)
 	if err != nil {
 		return err
 	}
 	defer s.takeTime(c)()
-	return s.Agents.Call(c.Writer, c.Request, caller, pathValue(c, "agent"), body)
+	return s.cfg.Agents.Call(c.Writer, c.Request, caller, pathValue(c, "agent"), body)
 }

@@ -81,9 +81,9 @@ func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Qu
 // startRun has a question answered. The run is not the request's: it goes on
 // without it.
 func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 	defer cancel()
-	return s.Agents.Ask(ctx, caller, question)
+	return s.cfg.Agents.Ask(ctx, caller, question)
 }
 
 // ask answers a question with all that its run comes to.
@@ -149,7 +149,7 @@ func (s *Server) runToEnd(c *gin.Context, caller storage.Caller, question storag
 	if err != nil {
 		return storage.Run{}, err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RunTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RunTimeout)
 	defer cancel()
 	run, err := s.waitForRun(ctx, caller, asking.RunID, tell)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -159,13 +159,13 @@ func (s *Server) runToEnd(c *gin.Context, caller storage.Caller, question storag
 }
 
 func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, tell func(storage.Progress)) (storage.Run, error) {
-	for progress, err := range s.Agents.Follow(ctx, caller, id) {
+	for progress, err := range s.cfg.Agents.Follow(ctx, caller, id) {
 		if err != nil {
 			return storage.Run{}, fmt.Errorf("follow run: %w", err)
 		}
 		tell(progress)
 	}
-	run, err := s.Store.Run(ctx, caller, id)
+	run, err := s.cfg.Store.Run(ctx, caller, id)
 	if err == nil && run.Status != storage.RunCompleted {
 		err = failure(run)
 	}

@@ -39,7 +39,7 @@ func (s *Server) setBaseURL(c *gin.Context) {
 		writeError(c, err)
 		return
 	}
-	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request), s.BaseURL != ""))
+	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request), s.cfg.BaseURL != ""))
 	c.Next()
 }
 
@@ -47,8 +47,8 @@ func (s *Server) setBaseURL(c *gin.Context) {
 // one that a request came in on. Only a trusted proxy is believed when it says
 // that this was another.
 func (s *Server) baseURL(r *http.Request) string {
-	if s.BaseURL != "" {
-		return strings.TrimRight(s.BaseURL, "/")
+	if s.cfg.BaseURL != "" {
+		return strings.TrimRight(s.cfg.BaseURL, "/")
 	}
 	scheme, host := "http", r.Host
 	if r.TLS != nil {

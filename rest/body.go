@@ -73,7 +73,7 @@ type fields struct {
 }
 
 // readFields reads a body that is to be a JSON object.
-func (s *Server) readFields(c *gin.Context) (fields, error) { return readFields(c, s.MaxBody) }
+func (s *Server) readFields(c *gin.Context) (fields, error) { return readFields(c, s.cfg.MaxBody) }
 
 func readFields(c *gin.Context, limit int64) (fields, error) {
 	f := fields{wrong: new([]storage.FieldError)}

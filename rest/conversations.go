@@ -38,7 +38,7 @@ func (s *Server) getConversations(c *gin.Context, caller storage.Caller) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	conversations, err := s.Store.Conversations(c.Request.Context(), caller, in)
+	conversations, err := s.cfg.Store.Conversations(c.Request.Context(), caller, in)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	title, turns, err := s.Store.Conversation(c.Request.Context(), caller, id, page)
+	title, turns, err := s.cfg.Store.Conversation(c.Request.Context(), caller, id, page)
 	if err != nil {
 		return err
 	}
@@ -169,13 +169,13 @@ func (s *Server) stopRuns(ctx context.Context, caller storage.Caller, id string)
 	if caller.Restricted() {
 		return nil
 	}
-	_, turns, err := s.Store.Conversation(ctx, caller, id, storage.TurnPage{})
+	_, turns, err := s.cfg.Store.Conversation(ctx, caller, id, storage.TurnPage{})
 	if err != nil {
 		return err
 	}
 	for turn, err := range turns {
 		if err == nil && !turn.Status.Final() {
-			err = s.Agents.Stop(ctx, caller, turn.RunID)
+			err = s.cfg.Agents.Stop(ctx, caller, turn.RunID)
 		}
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
@@ -193,7 +193,7 @@ func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error
 	if err := s.stopRuns(ctx, caller, id); err != nil {
 		return err
 	}
-	if err := s.Store.DeleteConversation(ctx, caller, id); err != nil {
+	if err := s.cfg.Store.DeleteConversation(ctx, caller, id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

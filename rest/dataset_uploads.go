@@ -40,7 +40,7 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	if err := s.mayIngest(c, caller, ref); err != nil {
 		return err
 	}
-	_, files, err := s.Uploads.Prepare(c.Request.Context(), caller, []storage.NewUpload{wanted})
+	_, files, err := s.cfg.Uploads.Prepare(c.Request.Context(), caller, []storage.NewUpload{wanted})
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,10 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 // mayIngest tells a caller before the upload what the ingestion would say after
 // it. The caller's own dataset may be still to make.
 func (s *Server) mayIngest(c *gin.Context, caller storage.Caller, ref storage.DatasetRef) error {
-	data, err := s.Store.DatasetData(c.Request.Context(), caller, ref)
+	data, err := s.cfg.Store.DatasetData(c.Request.Context(), caller, ref)
 	switch {
 	case errors.Is(err, storage.ErrNotFound) && ref.Owner == caller.Username:
-		return s.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace)
+		return s.cfg.Store.MayCreateDataset(c.Request.Context(), caller, ref.Namespace)
 	case err != nil:
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	if err != nil {
 		return err
 	}
-	if _, err := s.Uploads.Finish(c.Request.Context(), caller, file.SessionID, file.FileID, upload, parts); err != nil {
+	if _, err := s.cfg.Uploads.Finish(c.Request.Context(), caller, file.SessionID, file.FileID, upload, parts); err != nil {
 		return err
 	}
 	ingestion := storage.NewIngestion{
@@ -106,7 +106,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 
 // uploadFor finds an upload that was prepared for a dataset, by its key.
 func (s *Server) uploadFor(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
-	file, err := s.Store.UploadByKey(c.Request.Context(), caller, key)
+	file, err := s.cfg.Store.UploadByKey(c.Request.Context(), caller, key)
 	if err == nil && key != storage.UploadKey(file.FileID, ref) {
 		err = storage.Invalid(storage.FieldError{Field: "key", Message: "is that of an upload which was not prepared for a dataset of this name"})
 	}
@@ -130,13 +130,13 @@ func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error
 	if err != nil {
 		return err
 	}
-	session, err := s.Uploads.Session(c.Request.Context(), caller, file.SessionID)
+	session, err := s.cfg.Uploads.Session(c.Request.Context(), caller, file.SessionID)
 	if err != nil {
 		return err
 	}
 	if found, _ := session.File(file.FileID); found.UploadID != upload.UploadID {
 		return storage.ErrNotFound
 	}
-	_, err = s.Uploads.Abort(c.Request.Context(), caller, file.SessionID)
+	_, err = s.cfg.Uploads.Abort(c.Request.Context(), caller, file.SessionID)
 	return err
 }

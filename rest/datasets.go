@@ -63,7 +63,7 @@ func (s *Server) createDataset(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.CreateDataset(c.Request.Context(), caller, namespace, name, patch.Definition); err != nil {
+	if err := s.cfg.Store.CreateDataset(c.Request.Context(), caller, namespace, name, patch.Definition); err != nil {
 		return err
 	}
 	c.Status(http.StatusCreated)
@@ -75,7 +75,7 @@ func (s *Server) getDataset(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.Store.Dataset(c.Request.Context(), caller, ref)
+	d, err := s.cfg.Store.Dataset(c.Request.Context(), caller, ref)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Server) getDataset(c *gin.Context, caller storage.Caller) error {
 }
 
 func (s *Server) getDatasets(c *gin.Context, caller storage.Caller) error {
-	datasets, err := s.Store.Datasets(c.Request.Context(), caller)
+	datasets, err := s.cfg.Store.Datasets(c.Request.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Server) getNamespaceDatasets(c *gin.Context, caller storage.Caller) err
 	if err := p.err(); err != nil {
 		return err
 	}
-	datasets, err := s.Store.NamespaceDatasets(c.Request.Context(), caller, ref)
+	datasets, err := s.cfg.Store.NamespaceDatasets(c.Request.Context(), caller, ref)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Server) clearDataset(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.ClearDataset(c.Request.Context(), caller, ref)
+	return s.cfg.Store.ClearDataset(c.Request.Context(), caller, ref)
 }
 
 func (s *Server) renameDataset(c *gin.Context, caller storage.Caller) error {
@@ -140,7 +140,7 @@ func (s *Server) renameDataset(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.RenameDataset(c.Request.Context(), caller, ref, name)
+	return s.cfg.Store.RenameDataset(c.Request.Context(), caller, ref, name)
 }
 
 // deleteDataset answers success with the status of the path that was used.
@@ -150,7 +150,7 @@ func (s *Server) deleteDataset(success int) func(*gin.Context, storage.Caller) e
 		if err != nil {
 			return err
 		}
-		if err := s.Store.DeleteDataset(c.Request.Context(), caller, ref); err != nil {
+		if err := s.cfg.Store.DeleteDataset(c.Request.Context(), caller, ref); err != nil {
 			return err
 		}
 		c.Status(success)

@@ -36,7 +36,7 @@ func (s *Server) putDefinition(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.UpdateDefinition(c.Request.Context(), caller, ref, patch); err != nil {
+	if err := s.cfg.Store.UpdateDefinition(c.Request.Context(), caller, ref, patch); err != nil {
 		return err
 	}
 	c.Status(http.StatusCreated)

@@ -39,7 +39,7 @@ func (s *Server) getDocsStyle(c *gin.Context) error {
 }
 
 func (s *Server) addresses(c *gin.Context) openapi.Addresses {
-	return openapi.Addresses{BaseURL: baseurl.From(c.Request.Context()), AuthURL: s.Page.AuthURL}
+	return openapi.Addresses{BaseURL: baseurl.From(c.Request.Context()), AuthURL: s.cfg.Page.AuthURL}
 }
 
 // serveCached answers with a text that a client may keep, and asks about next

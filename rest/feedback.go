@@ -31,7 +31,7 @@ func (s *Server) rateRun(c *gin.Context, caller storage.Caller) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	if err := s.Feedback.Rate(c.Request.Context(), caller, rating); err != nil {
+	if err := s.cfg.Feedback.Rate(c.Request.Context(), caller, rating); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

@@ -32,7 +32,7 @@ func (s *Server) getReady(c *gin.Context) error {
 	for _, needed := range []struct {
 		name string
 		Pinger
-	}{{"database", s.Store}, {"object store", s.Objects}} {
+	}{{"database", s.cfg.Store}, {"object store", s.cfg.Objects}} {
 		if err := needed.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", storage.Errorf(storage.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
 		}

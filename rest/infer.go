@@ -74,7 +74,7 @@ func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
 	if err := f.err(); err != nil {
 		return storage.Definition{}, err
 	}
-	return s.Describer.Describe(c.Request.Context(), sample, current, provider, model)
+	return s.cfg.Describer.Describe(c.Request.Context(), sample, current, provider, model)
 }
 
 // model reads which model is to be asked: the default where neither is named.
@@ -82,7 +82,7 @@ func (s *Server) model(f fields) (provider, model string) {
 	before := len(*f.wrong)
 	provider, model = f.optionalText("provider", maxModelName), f.optionalText("model", maxModelName)
 	if len(*f.wrong) == before {
-		*f.wrong = append(*f.wrong, s.Describer.CheckModel(provider, model)...)
+		*f.wrong = append(*f.wrong, s.cfg.Describer.CheckModel(provider, model)...)
 	}
 	return provider, model
 }
@@ -130,7 +130,7 @@ func (s *Server) preview(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	shown, err := s.Lake.Preview(c.Request.Context(), caller, rows, patch.Definition)
+	shown, err := s.cfg.Lake.Preview(c.Request.Context(), caller, rows, patch.Definition)
 	if err != nil {
 		return wrongRows("data", err)
 	}

@@ -75,7 +75,7 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	f, err := readFields(c, s.MaxRowsBody)
+	f, err := readFields(c, s.cfg.MaxRowsBody)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	if len(rows) > 0 {
-		if err := s.Lake.AppendRows(c.Request.Context(), caller, ref, rows); err != nil {
+		if err := s.cfg.Lake.AppendRows(c.Request.Context(), caller, ref, rows); err != nil {
 			return wrongRows("data", err)
 		}
 	}
@@ -107,9 +107,9 @@ func (s *Server) appendRowsToNew(c *gin.Context, caller storage.Caller) error {
 // sets what of its definition is given.
 func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
 	ctx := c.Request.Context()
-	_, err := s.Store.Dataset(ctx, caller, ref)
+	_, err := s.cfg.Store.Dataset(ctx, caller, ref)
 	if errors.Is(err, storage.ErrNotFound) && ref.Owner == caller.Username {
-		err = s.Store.CreateDataset(ctx, caller, ref.Namespace, ref.Name, patch.Definition)
+		err = s.cfg.Store.CreateDataset(ctx, caller, ref.Namespace, ref.Name, patch.Definition)
 		if err == nil {
 			return nil
 		}
@@ -123,7 +123,7 @@ func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storag
 	if !patch.SetDescription && !patch.SetSchema {
 		return nil
 	}
-	return s.Store.UpdateDefinition(ctx, caller, ref, patch)
+	return s.cfg.Store.UpdateDefinition(ctx, caller, ref, patch)
 }
 
 func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
@@ -159,10 +159,10 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 
 // beginIngestion starts an ingestion, once: asked for again, it has begun.
 func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion, status int) error {
-	if err := s.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
+	if err := s.cfg.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
 		return err
 	}
-	s.Lake.Wake()
+	s.cfg.Lake.Wake()
 	c.PureJSON(status, createdID{ID: ingestion.ID})
 	return nil
 }
@@ -220,7 +220,7 @@ func (s *Server) getAttempts(c *gin.Context, caller storage.Caller) error {
 	if before != nil {
 		from = *before
 	}
-	ingestions, err := s.Store.Ingestions(c.Request.Context(), caller, ref, from, size)
+	ingestions, err := s.cfg.Store.Ingestions(c.Request.Context(), caller, ref, from, size)
 	if err != nil {
 		return err
 	}
@@ -256,10 +256,10 @@ func (s *Server) retryIngestion(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	again := following(id, "retry")
-	if err := s.Store.RetryIngestion(c.Request.Context(), caller, id, again); err != nil {
+	if err := s.cfg.Store.RetryIngestion(c.Request.Context(), caller, id, again); err != nil {
 		return err
 	}
-	s.Lake.Wake()
+	s.cfg.Lake.Wake()
 	c.PureJSON(http.StatusCreated, createdID{ID: again})
 	return nil
 }
@@ -269,7 +269,7 @@ func (s *Server) markIngestionSeen(c *gin.Context, caller storage.Caller) error 
 	if err != nil {
 		return err
 	}
-	if err := s.Store.MarkIngestionSeen(c.Request.Context(), caller, id); err != nil {
+	if err := s.cfg.Store.MarkIngestionSeen(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

@@ -57,7 +57,7 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) && !errors.Is(err, storage.ErrUnauthorized) {
 				level = slog.LevelError // an answer that we broke off
 			}
-			if !s.Log.Enabled(ctx, level) {
+			if !s.cfg.Log.Enabled(ctx, level) {
 				return
 			}
 			attrs := []slog.Attr{
@@ -74,7 +74,7 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if err := c.Errors.Last(); err != nil {
 				attrs = append(attrs, slog.Any("error", err.Err))
 			}
-			s.Log.LogAttrs(ctx, level, "request", attrs...)
+			s.cfg.Log.LogAttrs(ctx, level, "request", attrs...)
 		}()
 		c.Next()
 	}

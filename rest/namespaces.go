@@ -25,7 +25,7 @@ func (s *Server) getNamespaces(c *gin.Context, caller storage.Caller) error {
 	if owner == caller.Username {
 		owner = ""
 	}
-	namespaces, err := s.Store.Namespaces(c.Request.Context(), caller, owner)
+	namespaces, err := s.cfg.Store.Namespaces(c.Request.Context(), caller, owner)
 	if err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (s *Server) renameNamespace(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.RenameNamespace(c.Request.Context(), caller, ref, name)
+	return s.cfg.Store.RenameNamespace(c.Request.Context(), caller, ref, name)
 }
 
 // readNewName reads the plain text that is a thing's new name.
 func (s *Server) readNewName(c *gin.Context) (string, error) {
-	body, err := readBody(c, s.MaxBody, "text/plain", isPlainText)
+	body, err := readBody(c, s.cfg.MaxBody, "text/plain", isPlainText)
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (s *Server) deleteNamespace(c *gin.Context, caller storage.Caller) error {
 	default:
 		return storage.Invalid(storage.FieldError{Field: "deleteDatasets", Message: "must be 'true' or 'false'"})
 	}
-	if err := s.Store.DeleteNamespace(c.Request.Context(), caller, ref, withDatasets); err != nil {
+	if err := s.cfg.Store.DeleteNamespace(c.Request.Context(), caller, ref, withDatasets); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

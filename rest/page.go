@@ -9,7 +9,7 @@ import (
 // servePage routes the page for people, which is public: its files are the same
 // for everybody.
 func (s *Server) servePage() error {
-	files, err := page.New(s.Page)
+	files, err := page.New(s.cfg.Page)
 	if err != nil {
 		return err
 	}

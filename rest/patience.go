@@ -16,9 +16,9 @@ import (
 func (s *Server) takeTime(c *gin.Context) (end func()) {
 	// While there is body left, the server does not see the client leave, and has
 	// a deadline for reading it.
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.MaxBody))
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody))
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
-	w := timedWriter{ResponseWriter: c.Writer, timeout: s.WriteTimeout}
+	w := timedWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
 	c.Writer = w
 	return w.extend
 }

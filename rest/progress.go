@@ -88,7 +88,7 @@ func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started run
 	if err := sendEvent(c, "run-started", started); err != nil {
 		return err
 	}
-	for progress, err := range s.Agents.Follow(c.Request.Context(), caller, started.RunID) {
+	for progress, err := range s.cfg.Agents.Follow(c.Request.Context(), caller, started.RunID) {
 		switch {
 		case err != nil:
 			return fmt.Errorf("follow run: %w", err)

@@ -53,12 +53,12 @@ func (s *Server) postQuery(c *gin.Context, caller storage.Caller) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 	defer cancel()
 	if err := s.findDataset(ctx, caller, ref, dataset); err != nil {
 		return err
 	}
-	result, err := s.Lake.Query(ctx, caller, ref, query)
+	result, err := s.cfg.Lake.Query(ctx, caller, ref, query)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,9 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 	if name == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
-	_, err := s.Store.Dataset(ctx, caller, storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: name})
+	_, err := s.cfg.Store.Dataset(ctx, caller, storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: name})
 	return err
 }
 

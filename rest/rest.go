@@ -91,7 +91,7 @@ const GCPercent = 400
 
 // Server answers requests.
 type Server struct {
-	Config
+	cfg      Config
 	handler  http.Handler
 	engine   *gin.Engine
 	proxies  []netip.Prefix
@@ -104,9 +104,9 @@ type Server struct {
 // New makes a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns), loads: fair.New(loadTurns)}
-	if s.TurnWait <= 0 {
-		s.TurnWait = defaultTurnWait
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns), loads: fair.New(loadTurns)}
+	if s.cfg.TurnWait <= 0 {
+		s.cfg.TurnWait = defaultTurnWait
 	}
 	var err error
 	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {

@@ -37,7 +37,7 @@ func (s *Server) routes() {
 	s.public(http.MethodGet, "/readyz", s.getReady)
 	s.public(http.MethodHead, "/readyz", s.getReady)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		s.engine.Handle(method, "/metrics", gin.WrapH(metricsHandler(s.Metrics)))
+		s.engine.Handle(method, "/metrics", gin.WrapH(metricsHandler(s.cfg.Metrics)))
 		s.public(method, "/openapi.yaml", s.getOpenAPI)
 		s.public(method, "/docs", s.getDocs)
 		s.public(method, "/docs/style.css", s.getDocsStyle)
@@ -69,8 +69,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", s.getUploadParts)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", s.abortUpload)
-	if s.Parts != nil {
-		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.Parts(c.Writer, c.Request) })
+	if s.cfg.Parts != nil {
+		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.cfg.Parts(c.Writer, c.Request) })
 	}
 
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.inTurn(s.large, s.appendRows))
@@ -116,7 +116,7 @@ func (s *Server) routes() {
 // for.
 func (s *Server) handle(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
 	s.stream(method, path, func(c *gin.Context, caller storage.Caller) error {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		return operation(c, caller)
@@ -152,9 +152,9 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 	defer cancel()
-	session, err := s.Auth.Session(ctx, token)
+	session, err := s.cfg.Auth.Session(ctx, token)
 	if err != nil {
 		return err
 	}

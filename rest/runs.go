@@ -61,13 +61,13 @@ func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
 		return err
 	}
 	// Before the run is stopped: a token that may not delete it must not end it.
-	if err := s.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
+	if err := s.cfg.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
-	if err := s.Agents.Stop(c.Request.Context(), caller, id); err != nil {
+	if err := s.cfg.Agents.Stop(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
-	if err := s.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
+	if err := s.cfg.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)

@@ -51,7 +51,7 @@ func (s *Server) getNamespaceShares(c *gin.Context, caller storage.Caller) error
 	if err != nil {
 		return err
 	}
-	grants, err := s.Store.NamespaceShares(c.Request.Context(), caller, ref)
+	grants, err := s.cfg.Store.NamespaceShares(c.Request.Context(), caller, ref)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Server) shareNamespace(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.ShareNamespace(c.Request.Context(), caller, ref, grant)
+	return s.cfg.Store.ShareNamespace(c.Request.Context(), caller, ref, grant)
 }
 
 func (s *Server) revokeNamespaceShare(c *gin.Context, caller storage.Caller) error {
@@ -80,7 +80,7 @@ func (s *Server) revokeNamespaceShare(c *gin.Context, caller storage.Caller) err
 	if err != nil {
 		return err
 	}
-	return s.Store.RevokeNamespaceShare(c.Request.Context(), caller, ref, grant.Username)
+	return s.cfg.Store.RevokeNamespaceShare(c.Request.Context(), caller, ref, grant.Username)
 }
 
 func (s *Server) getDatasetShares(c *gin.Context, caller storage.Caller) error {
@@ -88,7 +88,7 @@ func (s *Server) getDatasetShares(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	grants, err := s.Store.DatasetShares(c.Request.Context(), caller, ref)
+	grants, err := s.cfg.Store.DatasetShares(c.Request.Context(), caller, ref)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *Server) shareDataset(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.ShareDataset(c.Request.Context(), caller, ref, grant)
+	return s.cfg.Store.ShareDataset(c.Request.Context(), caller, ref, grant)
 }
 
 func (s *Server) revokeDatasetShare(c *gin.Context, caller storage.Caller) error {
@@ -117,5 +117,5 @@ func (s *Server) revokeDatasetShare(c *gin.Context, caller storage.Caller) error
 	if err != nil {
 		return err
 	}
-	return s.Store.RevokeDatasetShare(c.Request.Context(), caller, ref, grant.Username)
+	return s.cfg.Store.RevokeDatasetShare(c.Request.Context(), caller, ref, grant.Username)
 }

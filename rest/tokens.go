@@ -65,12 +65,12 @@ func (s *Server) createToken(c *gin.Context, caller storage.Caller) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	text, token, err := s.Auth.Issue(c.Request.Context(), caller.Username, expires)
+	text, token, err := s.cfg.Auth.Issue(c.Request.Context(), caller.Username, expires)
 	if err != nil {
 		return err
 	}
 	token.Name, token.Access, token.Restricted, token.Scopes = name, access, restricted, scopes
-	if err := s.Store.CreateToken(c.Request.Context(), caller, token); err != nil {
+	if err := s.cfg.Store.CreateToken(c.Request.Context(), caller, token); err != nil {
 		return err
 	}
 	c.PureJSON(http.StatusOK, newTokenJSON{
@@ -145,7 +145,7 @@ func (f fields) scopes(name string, caller storage.Caller) []storage.Scope {
 }
 
 func (s *Server) getTokens(c *gin.Context, caller storage.Caller) error {
-	tokens, err := s.Store.Tokens(c.Request.Context(), caller)
+	tokens, err := s.cfg.Store.Tokens(c.Request.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *Server) getTokenPermissions(c *gin.Context, caller storage.Caller) erro
 	if err != nil {
 		return err
 	}
-	permissions, err := s.Store.TokenPermissions(c.Request.Context(), caller, id)
+	permissions, err := s.cfg.Store.TokenPermissions(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func (s *Server) deleteToken(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeleteToken(c.Request.Context(), caller, id); err != nil {
+	if err := s.cfg.Store.DeleteToken(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
-	s.Auth.EndRequests(id)
+	s.cfg.Auth.EndRequests(id)
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *Server) inTurn(line *fair.Line, operation func(c *gin.Context, caller s
 		if err != nil {
 			return err
 		}
-		if err := turn.WaitFor(c.Request.Context(), s.TurnWait); err != nil {
+		if err := turn.WaitFor(c.Request.Context(), s.cfg.TurnWait); err != nil {
 			return err
 		}
 		defer turn.Leave()
@@ -52,19 +52,19 @@ func (s *Server) inTurn(line *fair.Line, operation func(c *gin.Context, caller s
 func (s *Server) reserve(c *gin.Context, caller storage.Caller, bytes int) (release func(), err error) {
 	ctx := c.Request.Context()
 	if c.Writer.Written() {
-		place := s.Reads.RejoinFor(caller.Username, bytes)
+		place := s.cfg.Reads.RejoinFor(caller.Username, bytes)
 		return place.Leave, place.Wait(ctx)
 	}
-	place, err := s.Reads.JoinFor(caller.Username, bytes)
+	place, err := s.cfg.Reads.JoinFor(caller.Username, bytes)
 	if err != nil {
 		return nil, err
 	}
-	return place.Leave, place.WaitFor(ctx, s.TurnWait)
+	return place.Leave, place.WaitFor(ctx, s.cfg.TurnWait)
 }
 
 // readRun reads a run, whose result is counted until release.
 func (s *Server) readRun(c *gin.Context, caller storage.Caller, id string) (run storage.Run, release func(), err error) {
-	bytes, err := s.Store.ResultBytes(c.Request.Context(), caller, id)
+	bytes, err := s.cfg.Store.ResultBytes(c.Request.Context(), caller, id)
 	if err != nil {
 		return run, nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Server) load(c *gin.Context, caller storage.Caller, id string, bytes in
 		}
 		defer turn.Leave()
 	}
-	return s.Store.Run(c.Request.Context(), caller, id)
+	return s.cfg.Store.Run(c.Request.Context(), caller, id)
 }
 
 // Turns says how many large requests, and questions about data, are answered or

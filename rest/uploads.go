@@ -139,7 +139,7 @@ func (s *Server) prepareUpload(c *gin.Context, caller storage.Caller) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	id, files, err := s.Uploads.Prepare(c.Request.Context(), caller, wanted)
+	id, files, err := s.cfg.Uploads.Prepare(c.Request.Context(), caller, wanted)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *Server) finishUpload(c *gin.Context, caller storage.Caller) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	session, err := s.Uploads.Finish(c.Request.Context(), caller, ids[0], ids[1], upload, parts)
+	session, err := s.cfg.Uploads.Finish(c.Request.Context(), caller, ids[0], ids[1], upload, parts)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Server) getUploadParts(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	file, parts, err := s.Uploads.Parts(c.Request.Context(), caller, sessionID, fileID)
+	file, parts, err := s.cfg.Uploads.Parts(c.Request.Context(), caller, sessionID, fileID)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	session, err := s.Uploads.Session(c.Request.Context(), caller, id)
+	session, err := s.cfg.Uploads.Session(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
 	for _, file := range session.Files {
 		if file.Status == storage.UploadCompleted {
 			answer.Files = append(answer.Files, uploadedFile{
-				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.Uploads.Bucket(), S3Key: s.Uploads.ObjectName(file.Key),
+				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.cfg.Uploads.Bucket(), S3Key: s.cfg.Uploads.ObjectName(file.Key),
 			})
 		}
 	}
@@ -282,7 +282,7 @@ func (s *Server) abortUpload(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	session, err := s.Uploads.Abort(c.Request.Context(), caller, id)
+	session, err := s.cfg.Uploads.Abort(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,65 +11,119 @@ import (
 	"testing"
 )
 
-// mayImport says which packages those of a folder import, besides what is in it:
-// see CONVENTIONS.md. "/..." stands for all below. The longest folder that fits a
-// package counts.
+// mayImport says which packages of ours those of a folder import, besides what is in
+// it. "/..." stands for all below. The longest folder that fits a package counts. This
+// is the only list of who may import whom; CONVENTIONS.md says why.
 var mayImport = map[string][]string{
-	"cmd":              {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
-	"a2aserver":        {"storage", "internal/..."},
-	"rest":             {"storage", "internal/..."},
-	"agents":           {"storage", "llm"},
-	"llm":              {},
-	"cards":            {},
-	"storage":          {},
-	"storage/lake":     {"storage", "internal/fair"},
-	"storage/objects":  {"storage", "internal/baseurl", "internal/fair"},
-	"storage/sqlstore": {"storage"},
-	"storage/trace":    {"storage"},
-	"internal":         {"storage"},
+	"cmd":               {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
+	"a2aserver":         {"storage", "internal/..."},
+	"rest":              {"storage", "internal/..."},
+	"agents":            {"storage", "llm"},
+	"llm":               {},
+	"cards":             {},
+	"storage":           {},
+	"storage/lake":      {"storage", "internal/fair"},
+	"storage/objects":   {"storage", "internal/baseurl", "internal/fair"},
+	"storage/retention": {"storage"},
+	"storage/sqlstore":  {"storage"},
+	"storage/trace":     {"storage"},
+	"internal":          {"storage"},
 }
 
-// TestImports holds the packages to one direction.
+// homes says which folders import a library: each has one home, so that an upgrade
+// touches one folder. A path stands for all below it.
+var homes = map[string][]string{
+	"database/sql":                        {"storage/sqlstore", "storage/lake", "llm/reader/train"},
+	"github.com/MicahParks":               {"internal/auth"},
+	"github.com/a2aproject/a2a-go":        {"a2aserver", "agents", "cards", "cmd"},
+	"github.com/alecthomas/kong":          {"cmd"},
+	"github.com/duckdb":                   {"storage/lake", "llm/reader/train"},
+	"github.com/gin-gonic":                {"rest"},
+	"github.com/golang-jwt":               {"internal/auth"},
+	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
+	"github.com/lib/pq":                   {"storage/sqlstore"},
+	"github.com/mattn/go-runewidth":       {"cmd/parley/internal/console"},
+	"github.com/minio":                    {"storage/objects"},
+	"github.com/pressly/goose":            {"storage/sqlstore"},
+	"github.com/prometheus/client_golang": {"cmd", "rest"},
+	"github.com/tmc/langchaingo":          {"llm"},
+	"github.com/yuin/goldmark":            {"rest/openapi"},
+	"go.opentelemetry.io":                 {"storage/trace"},
+	"go.yaml.in/yaml":                     {"rest/openapi"},
+	"modernc.org/sqlite":                  {"storage/sqlstore"},
+	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
+	"parley/cmd/parley/e2e/e2etest":       {},
+	"parley/internal/golden":              {},
+}
+
+// TestImports holds the packages to one direction, and the libraries to their homes.
 func TestImports(t *testing.T) {
 	t.Parallel()
+	for _, p := range packages(t) {
+		from := strings.TrimPrefix(p.ImportPath, "parley/")
+		if strings.HasSuffix(from, "test") {
+			continue // helpers of tests may use everything
+		}
+		rule := ruleOf(from)
+		if rule == "" {
+			t.Errorf("no rule says what %s imports", from)
+		}
+		for _, path := range p.Imports {
+			if to, ours := strings.CutPrefix(path, "parley/"); ours && !allowed(rule, to) {
+				t.Errorf("%s imports %s", from, to)
+			}
+			for library, folders := range homes {
+				home := func(folder string) bool { return within(from, folder) }
+				if within(path, library) && !slices.ContainsFunc(folders, home) {
+					t.Errorf("%s imports %s, which is for %q", from, path, folders)
+				}
+			}
+		}
+	}
+}
+
+// listed is a package as `go list` describes it, without its tests.
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists those of the module.
+func packages(t *testing.T) (all []listed) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("list packages: %v", err)
 	}
-	packages := json.NewDecoder(strings.NewReader(string(out)))
-	for {
-		var p struct {
-			ImportPath string
-			Imports    []string
-		}
-		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
-			return
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return all
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		from := strings.TrimPrefix(p.ImportPath, "parley/")
-		home := ""
-		for folder := range mayImport {
-			if within(from, folder) && len(folder) > len(home) {
-				home = folder
-			}
-		}
-		if home == "" {
-			t.Errorf("no rule says what %s imports", from)
-		}
-		for _, path := range p.Imports {
-			to, ours := strings.CutPrefix(path, "parley/")
-			allowed := func(rule string) bool {
-				folder, all := strings.CutSuffix(rule, "/...")
-				return to == folder || all && within(to, folder)
-			}
-			if ours && !within(to, home) && !slices.ContainsFunc(mayImport[home], allowed) && !strings.HasSuffix(from, "test") {
-				t.Errorf("%s imports %s", from, to)
-			}
+		all = append(all, p)
+	}
+}
+
+// ruleOf gives the longest folder with a rule that a package is in.
+func ruleOf(path string) (rule string) {
+	for folder := range mayImport {
+		if within(path, folder) && len(folder) > len(rule) {
+			rule = folder
 		}
 	}
+	return rule
+}
+
+// allowed says whether packages under a rule may import a package.
+func allowed(rule, to string) bool {
+	return within(to, rule) || slices.ContainsFunc(mayImport[rule], func(pattern string) bool {
+		folder, all := strings.CutSuffix(pattern, "/...")
+		return to == folder || all && within(to, folder)
+	})
 }
 
 // within says whether a package is in a folder.

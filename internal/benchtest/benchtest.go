@@ -43,8 +43,10 @@ func Percentile(took []time.Duration, n int) time.Duration {
 	return took[min(len(took)*n/100, len(took)-1)]
 }
 
-// Micros and Millis give a time as a figure to report.
+// Micros gives a time as microseconds to report.
 func Micros(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e3 }
+
+// Millis gives a time as milliseconds to report.
 func Millis(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
 
 // CPU is the time that this process has been at work.

@@ -31,7 +31,7 @@ type Config struct {
 
 // Line is where users stand in line for places. It is safe for concurrent use.
 type Line struct {
-	Config
+	cfg   Config
 	mu    sync.Mutex
 	users map[string]*user
 	// order are the users who wait, who had a place last at the end.
@@ -53,7 +53,7 @@ type user struct {
 }
 
 // New makes a Line.
-func New(cfg Config) *Line { return &Line{Config: cfg, users: map[string]*user{}} }
+func New(cfg Config) *Line { return &Line{cfg: cfg, users: map[string]*user{}} }
 
 // Place is a place, or that which waits for one.
 type Place struct {
@@ -83,9 +83,9 @@ func (l *Line) JoinFor(name string, weight int) (*Place, error) {
 	}
 	kind := error(nil)
 	switch {
-	case len(p.user.waiting) > l.WaitingEach:
+	case len(p.user.waiting) > l.cfg.WaitingEach:
 		kind = storage.ErrTooMany
-	case l.stats.Waiting > l.Waiting:
+	case l.stats.Waiting > l.cfg.Waiting:
 		kind = storage.ErrUnavailable
 	default:
 		return p, nil
@@ -98,9 +98,9 @@ func (l *Line) JoinFor(name string, weight int) (*Place, error) {
 func (l *Line) refuse(kind error) error {
 	l.stats.Refused++
 	if kind == storage.ErrTooMany {
-		return storage.Errorf(kind, "too many %s of yours are waiting; try again when some are done", l.What)
+		return storage.Errorf(kind, "too many %s of yours are waiting; try again when some are done", l.cfg.What)
 	}
-	return storage.Errorf(kind, "too many %s are waiting; try again shortly", l.What)
+	return storage.Errorf(kind, "too many %s are waiting; try again shortly", l.cfg.What)
 }
 
 // Rejoin is Join for somebody who was let in before, and is not refused.
@@ -114,7 +114,7 @@ func (l *Line) RejoinFor(name string, weight int) *Place {
 }
 
 func (l *Line) join(name string, weight int) *Place {
-	if weight <= l.Uncounted {
+	if weight <= l.cfg.Uncounted {
 		p := &Place{line: l, ready: make(chan struct{}), left: true} // there is nothing to give back
 		close(p.ready)
 		return p
@@ -124,7 +124,7 @@ func (l *Line) join(name string, weight int) *Place {
 		u = &user{name: name}
 		l.users[name] = u
 	}
-	p := &Place{line: l, user: u, weight: min(weight, l.PlacesEach), ready: make(chan struct{})}
+	p := &Place{line: l, user: u, weight: min(weight, l.cfg.PlacesEach), ready: make(chan struct{})}
 	if len(u.waiting) == 0 {
 		l.order = append(l.order, u)
 	}
@@ -179,7 +179,7 @@ func (p *Place) giveUp() error {
 	default:
 	}
 	kind := storage.ErrUnavailable
-	if p.user.running+p.weight > l.PlacesEach {
+	if p.user.running+p.weight > l.cfg.PlacesEach {
 		kind = storage.ErrTooMany
 	}
 	p.leave()
@@ -227,7 +227,7 @@ func (l *Line) forget(p *Place) {
 // next gives free places to the user with the fewest, and of those to the one who
 // has waited longest. A user who needs more than are free is passed over.
 func (l *Line) next() {
-	for l.FirstAtOnce || l.stats.Running < l.Places {
+	for l.cfg.FirstAtOnce || l.stats.Running < l.cfg.Places {
 		best := -1
 		for i, u := range l.order {
 			if l.fits(u) && (best < 0 || u.running < l.order[best].running) {
@@ -255,7 +255,7 @@ func (l *Line) toTheEnd(u *user) {
 // fits reports whether a user can have what they have waited for longest.
 func (l *Line) fits(u *user) bool {
 	weight := u.waiting[0].weight
-	return l.FirstAtOnce && u.running == 0 || u.running+weight <= l.PlacesEach && l.stats.Running+weight <= l.Places
+	return l.cfg.FirstAtOnce && u.running == 0 || u.running+weight <= l.cfg.PlacesEach && l.stats.Running+weight <= l.cfg.Places
 }
 
 // Stats says what the line is doing.

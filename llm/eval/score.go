@@ -81,10 +81,13 @@ type Count struct {
 	Asked, Answered, Right int
 }
 
-// Accuracy is the share of all that is right, Coverage the share that was
-// answered, and Precision the share of the answered that is right.
-func (c Count) Accuracy() float64  { return share(c.Right, c.Asked) }
-func (c Count) Coverage() float64  { return share(c.Answered, c.Asked) }
+// Accuracy is the share of all that is right.
+func (c Count) Accuracy() float64 { return share(c.Right, c.Asked) }
+
+// Coverage is the share of all that was answered.
+func (c Count) Coverage() float64 { return share(c.Answered, c.Asked) }
+
+// Precision is the share of the answered that is right.
 func (c Count) Precision() float64 { return share(c.Right, c.Answered) }
 
 func share(n, of int) float64 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/sample"
+	"parley/cmd/parley/internal/demo/sample"
 )
 
 // What of newcomers' questions must be answered right at least, and may be answered wrong

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/cmd/parley/sample"
+	"parley/cmd/parley/internal/demo/sample"
 )
 
 // A file in a demo's data folder tells it from others, and says how far the sample

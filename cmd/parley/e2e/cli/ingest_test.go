@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/apiclient"
+	"parley/cmd/parley/internal/apiclient"
 	"parley/internal/s3test"
 	"parley/storage"
 	"parley/storage/objects"

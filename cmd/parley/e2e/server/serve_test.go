@@ -112,7 +112,7 @@ func TestServeCutsOff(t *testing.T) {
 	if code := p.Wait(); code != e2etest.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
-	if log := p.Log.String(); !strings.Contains(log, "requests were cut off") {
+	if log := p.Log.String(); !strings.Contains(log, "requests aborted") {
 		t.Errorf("nothing was cut off:\n%s", log)
 	}
 }

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// descriptorLimit is how many descriptors the process may have.
-func descriptorLimit() uint64 { return 1024 }

@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
+	"parley/internal/auth"
+)
+
+// Token is `parley token USER`.
+type Token struct {
+	User string `arg:"" help:"The user that the token speaks for."`
+	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
+	serve.DataSettings
+	serve.AuthSettings
+}
+
+// Run prints a token that a server with the same settings accepts.
+func (t *Token) Run(_ context.Context, env command.Env) error {
+	c := env.NewChecker()
+	c.Username(t.User)
+	ttl := c.Duration("ttl", t.TTL)
+	t.DataSettings.Read(c)
+	cfg := t.AuthSettings.Read(c)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if t.UsesLocalKey() {
+		_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
+		key, err := auth.LoadLocalKey(t.Data)
+		if err != nil {
+			return err
+		}
+		if errors.Is(statErr, fs.ErrNotExist) {
+			fmt.Fprintf(env.Stderr, "parley: %s had no signing key; made one\n", t.Data)
+		}
+		cfg.LocalKey = key
+	} else if t.AuthSecret == "" {
+		return errors.New("with an identity provider set, tokens come from it")
+	}
+	token, err := auth.Sign(cfg, t.User, ttl)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Stdout, token)
+	return err
+}

@@ -1,0 +1,163 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+)
+
+// The codes of an RPCError that callers tell apart.
+const (
+	TaskNotFound  = -32001
+	TaskHasEnded  = -32002
+	InvalidParams = -32602
+	InternalError = -32603
+)
+
+// RPCError is an agent's answer that says no.
+type RPCError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *RPCError) Error() string { return e.Message }
+
+// Agent calls an agent of a server, over A2A.
+type Agent struct {
+	Name   string
+	client *Client
+}
+
+// Agent gives the agent of a name, which need not exist.
+func (c *Client) Agent(name string) Agent { return Agent{name, c} }
+
+// Question is what an agent is asked.
+type Question struct {
+	// ID is the message's, by which the question can be found again.
+	ID string
+	// Text is asked of the data in Namespace: one's own, or owner/namespace.
+	Text, Namespace string
+	// ContextID goes on in a conversation, "" for a new one.
+	ContextID string
+	// Provider and Model choose a language model, "" for the server's choice.
+	Provider, Model string
+}
+
+// NewQuestion makes a question with an id of its own.
+func NewQuestion(text, namespace string) Question {
+	return Question{ID: uuid.NewString(), Text: text, Namespace: namespace}
+}
+
+func (q Question) params() map[string]any {
+	metadata := map[string]any{"namespace": q.Namespace}
+	message := map[string]any{
+		"messageId": q.ID, "role": "ROLE_USER", "parts": []any{map[string]any{"text": q.Text}}, "metadata": metadata,
+	}
+	if q.Provider != "" {
+		metadata["provider"] = q.Provider
+	}
+	if q.Model != "" {
+		metadata["model"] = q.Model
+	}
+	if q.ContextID != "" {
+		message["contextId"] = q.ContextID
+	}
+	return map[string]any{"message": message}
+}
+
+// Send asks a question and waits for the task to end, however long that takes.
+func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
+	var result struct{ Task *Task }
+	if err := a.call(ctx, a.client.callUnlimited, "SendMessage", q.params(), &result); err != nil {
+		return nil, err
+	}
+	if result.Task == nil {
+		return nil, fmt.Errorf("%s gave no task", a.Name)
+	}
+	return result.Task, nil
+}
+
+// Task reads a task.
+func (a Agent) Task(ctx context.Context, id string) (*Task, error) {
+	task := new(Task)
+	return task, a.call(ctx, a.client.Call, "GetTask", map[string]any{"id": id}, task)
+}
+
+// Cancel ends a task that is being worked on.
+func (a Agent) Cancel(ctx context.Context, id string) (*Task, error) {
+	task := new(Task)
+	return task, a.call(ctx, a.client.Call, "CancelTask", map[string]any{"id": id}, task)
+}
+
+// maxPage is how many tasks a page of a list has at most.
+const maxPage = 100
+
+// Tasks lists up to so many of the caller's tasks, the last changed first,
+// without their artifacts.
+func (a Agent) Tasks(ctx context.Context, limit int) ([]Task, error) {
+	var tasks []Task
+	for next := ""; len(tasks) < limit; {
+		var page struct {
+			Tasks         []Task
+			NextPageToken string
+		}
+		params := map[string]any{"pageSize": min(limit-len(tasks), maxPage), "pageToken": next}
+		if err := a.call(ctx, a.client.Call, "ListTasks", params, &page); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, page.Tasks...)
+		if next = page.NextPageToken; next == "" || len(page.Tasks) == 0 {
+			break
+		}
+	}
+	return tasks[:min(len(tasks), limit)], nil
+}
+
+// Find gives the task that a question has become, nil when there is none among
+// the last ones.
+func (a Agent) Find(ctx context.Context, q Question) (*Task, error) {
+	tasks, err := a.Tasks(ctx, maxPage)
+	for i, task := range tasks {
+		if len(task.History) > 0 && task.History[0].MessageID == q.ID {
+			return &tasks[i], nil
+		}
+	}
+	return nil, err
+}
+
+// rpcAnswer is an answer by JSON-RPC.
+type rpcAnswer struct {
+	Result json.RawMessage
+	Error  *RPCError
+}
+
+func rpcRequest(method string, params any) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+}
+
+func (a Agent) path() string { return "/a2a/" + url.PathEscape(a.Name) }
+
+type caller func(ctx context.Context, method, path string, body, into any) error
+
+// call asks by one of the client's ways.
+func (a Agent) call(ctx context.Context, call caller, method string, params, into any) error {
+	var answer rpcAnswer
+	if err := call(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {
+		return err
+	}
+	return answer.read(into)
+}
+
+func (r rpcAnswer) read(into any) error {
+	if r.Error != nil {
+		return r.Error
+	}
+	if err := json.Unmarshal(r.Result, into); err != nil {
+		return fmt.Errorf("read the agent's answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package apiclient
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// silence is how long a stream may say nothing, though it is kept alive every
+	// 15 seconds, until it is taken for broken.
+	silence = 45 * time.Second
+	// reconnectTimeout is how long reconnecting a broken stream is tried.
+	reconnectTimeout = time.Minute
+	// The pauses between tries grow from the first to the last.
+	firstPause, lastPause = 200 * time.Millisecond, 5 * time.Second
+)
+
+var (
+	errSilent   = errors.New("nothing came for too long")
+	errBrokeOff = errors.New("the stream broke off")
+	errTooMuch  = fmt.Errorf("the agent's answer is larger than %d bytes", maxAnswer)
+)
+
+// Ask asks a question and gives the events of its task, up to the end. A stream
+// that breaks is taken up again where it broke, for up to a minute: nothing is
+// lost and nothing comes twice. broken is told of each break. What ends in an
+// error may still be worked on.
+func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		f := follower{agent: a, question: q, broken: broken}
+		for {
+			more, err := f.listen(ctx, yield)
+			if !more {
+				return
+			}
+			if err = f.reconnect(ctx, err); err != nil {
+				yield(Event{}, err)
+				return
+			}
+		}
+	}
+}
+
+// follower is a question on its way to its answer.
+type follower struct {
+	agent    Agent
+	question Question
+	broken   func(error)
+	// task is "" until it is known; last is the number of its last event.
+	task string
+	last int64
+	size int
+	// since is when the stream broke, zero while it does not.
+	since time.Time
+	pause time.Duration
+}
+
+// listen gives the events of one connection. There may be more when that fails
+// before the task has ended.
+func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (more bool, failed error) {
+	method, params := "SendStreamingMessage", f.question.params()
+	if f.task != "" {
+		method, params = "SubscribeToTask", map[string]any{"id": f.task}
+	}
+	for e, err := range f.agent.stream(ctx, method, params, f.task != "", f.last) {
+		if err != nil {
+			return true, err
+		}
+		f.size += e.size
+		if f.size > maxAnswer {
+			return true, errTooMuch
+		}
+		if e.number > 0 && e.number <= f.last {
+			continue
+		}
+		f.last, f.since, f.pause = max(f.last, e.number), time.Time{}, 0
+		var task Task
+		task.Apply(e.Event)
+		f.task = task.ID
+		if !yield(e.Event, nil) || task.Status.State.Ended() {
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// reconnect waits until a stream can be tried again, and finds its task if that is
+// not known yet; it gives the error when there is no use in trying.
+func (f *follower) reconnect(ctx context.Context, err error) error {
+	for {
+		if ctx.Err() != nil || !f.transient(err) {
+			return err
+		}
+		if f.since.IsZero() {
+			f.since = time.Now()
+		}
+		if time.Since(f.since)+f.pause > reconnectTimeout {
+			return err
+		}
+		f.broken(err)
+		f.pause = min(max(2*f.pause, firstPause), lastPause)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("ask the server: %w", ctx.Err())
+		case <-time.After(f.pause):
+		}
+		if f.task != "" {
+			return nil
+		}
+		var task *Task
+		if task, err = f.find(ctx); err == nil {
+			if task != nil {
+				f.task = task.ID
+			}
+			return nil // and if it has not become a task, it is asked again
+		}
+	}
+}
+
+// find looks for the task of the question, until the time for that is over.
+func (f *follower) find(ctx context.Context) (*Task, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, f.since.Add(reconnectTimeout), errSilent)
+	defer cancel()
+	return f.agent.Find(ctx, f.question)
+}
+
+// transient reports whether an error may pass. A server that cannot be reached to
+// begin with, or that has too much to do, is told at once.
+func (f *follower) transient(err error) bool {
+	begun := f.task != "" || !f.since.IsZero()
+	var refused *RPCError
+	var dialing *net.OpError
+	switch {
+	case errors.As(err, &refused):
+		return begun && refused.Code == InternalError // it is going down
+	case !begun && (Status(err) != 0 || errors.As(err, &dialing) && dialing.Op == "dial"):
+		return false
+	}
+	return Unavailable(err)
+}
+
+// numberedEvent is an event with its number in the stream and its size in bytes.
+type numberedEvent struct {
+	Event
+	number int64
+	size   int
+}
+
+// stream gives the events of one connection. It ends with an error: one for which
+// Unavailable holds when it breaks, also where nothing more should have come.
+func (a Agent) stream(ctx context.Context, method string, params any, resume bool, after int64) iter.Seq2[numberedEvent, error] {
+	return func(yield func(numberedEvent, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
+		defer alarm.Stop()
+		response, err := a.open(ctx, method, params, resume, after)
+		if err != nil {
+			yield(numberedEvent{}, err)
+			return
+		}
+		defer func() { _ = response.Body.Close() }()
+		wanted := true
+		err = readEvents(response.Body, func() { alarm.Reset(silence) }, func(e numberedEvent) bool {
+			wanted = yield(e, nil)
+			return wanted
+		})
+		if wanted {
+			yield(numberedEvent{}, broken(response.Request, cmp.Or(err, errBrokeOff)))
+		}
+	}
+}
+
+// open asks for a stream, from its beginning or after an event, whose body gives
+// no more than an answer may have.
+func (a Agent) open(ctx context.Context, method string, params any, resume bool, after int64) (*http.Response, error) {
+	body, err := json.Marshal(rpcRequest(method, params))
+	if err != nil {
+		return nil, fmt.Errorf("write a request: %w", err)
+	}
+	request, err := a.client.request(ctx, http.MethodPost, a.path(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/event-stream, application/json")
+	if resume {
+		request.Header.Set("Last-Event-ID", strconv.FormatInt(after, 10))
+	}
+	response, err := a.client.http.Do(request)
+	if err != nil {
+		return nil, unreachable(request, err)
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	kind := response.Header.Get("Content-Type")
+	if response.StatusCode == http.StatusOK && strings.HasPrefix(kind, "text/event-stream") {
+		return response, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	return nil, noStream(request, response.StatusCode, response.Body)
+}
+
+// broken says why a stream could not be read progressed.
+func broken(request *http.Request, err error) error {
+	var large *http.MaxBytesError
+	var unreadable *json.SyntaxError
+	var refused *RPCError
+	switch {
+	case errors.As(err, &large), errors.Is(err, bufio.ErrTooLong):
+		return errTooMuch
+	case errors.As(err, &unreadable), errors.As(err, &refused), errors.Is(err, errNoEvent):
+		return err
+	}
+	return unreachable(request, err)
+}
+
+// noStream reads an answer that is no stream: it says no, or should have.
+func noStream(request *http.Request, status int, body io.Reader) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return broken(request, err)
+	}
+	if status/100 != 2 {
+		return refusal(status, nil, text)
+	}
+	var answer rpcAnswer
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Error == nil {
+		return errNoEvent
+	}
+	return answer.Error
+}
+
+var errNoEvent = errors.New("the server does not answer as an agent does")
+
+// readEvents reads server-sent events until they end or are not wanted. heard is
+// called for every line, comments too.
+func readEvents(r io.Reader, onLine func(), yield func(numberedEvent) bool) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxAnswer)
+	var e numberedEvent
+	var data []byte
+	for lines.Scan() {
+		onLine()
+		field, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "id":
+			e.number, _ = strconv.ParseInt(string(value), 10, 64) // 0 for a stream without numbers
+		case "data":
+			data = append(append(data, value...), '\n')
+		case "":
+			if len(lines.Bytes()) > 0 || len(data) == 0 {
+				continue // a comment, or nothing
+			}
+			e.size = len(data)
+			if err := e.read(data); err != nil {
+				return err
+			}
+			if !yield(e) {
+				return nil
+			}
+			e, data = numberedEvent{}, nil
+		}
+	}
+	return lines.Err()
+}
+
+func (e *numberedEvent) read(data []byte) error {
+	var answer rpcAnswer
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return errNoEvent
+	}
+	if err := answer.read(&e.Event); err != nil {
+		return err
+	}
+	if e.Task == nil && e.StatusUpdate == nil && e.ArtifactUpdate == nil {
+		return errNoEvent
+	}
+	return nil
+}

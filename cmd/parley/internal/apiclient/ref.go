@@ -1,0 +1,66 @@
+package apiclient
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"parley/storage"
+)
+
+// Ref names a dataset, or a namespace where Name is empty.
+type Ref struct{ Owner, Namespace, Name string }
+
+// errRef says how a dataset is named.
+var errRef = errors.New("must be NAMESPACE/NAME, or OWNER/NAMESPACE/NAME for somebody else's")
+
+// ParseDataset reads NAMESPACE/NAME, with an owner in front for somebody else's.
+func ParseDataset(text string) (Ref, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) == 2 {
+		parts = append([]string{storage.Self}, parts...)
+	}
+	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
+		return Ref{}, errRef
+	}
+	ref := Ref{parts[0], parts[1], parts[2]}
+	return ref, ref.Check()
+}
+
+// Check validates the names.
+func (r Ref) Check() error {
+	if problem := storage.CheckUsername(storage.NormalUsername(r.Owner)); !r.Own() && problem != "" {
+		return errors.New("has the owner '" + r.Owner + "', which " + problem)
+	}
+	if problem := storage.CheckName(r.Namespace); problem != "" {
+		return errors.New("has the namespace '" + r.Namespace + "', which " + problem)
+	}
+	if problem := storage.CheckName(r.Name); r.Name != "" && problem != "" {
+		return errors.New("has the name '" + r.Name + "', which " + problem)
+	}
+	return nil
+}
+
+// Own reports whether it is the acting user's.
+func (r Ref) Own() bool { return storage.NormalUsername(r.Owner) == storage.Self }
+
+// Path is its path in the interface, after that of an operation.
+func (r Ref) Path(operation string) string {
+	path := operation + "/" + url.PathEscape(r.Owner) + "/" + url.PathEscape(r.Namespace)
+	if r.Name != "" {
+		path += "/" + url.PathEscape(r.Name)
+	}
+	return path
+}
+
+// String is how a user would write it.
+func (r Ref) String() string {
+	text := r.Namespace
+	if r.Name != "" {
+		text += "/" + r.Name
+	}
+	if !r.Own() {
+		text = r.Owner + "/" + text
+	}
+	return text
+}

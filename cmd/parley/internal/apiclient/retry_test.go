@@ -1,0 +1,61 @@
+package apiclient
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"": 0, "0": 0, "2": 2 * time.Second, "60": time.Minute, "61": time.Minute, "99999999999": 0, "-1": 0, "1.5": 0, "Fri, 31 Dec 1999 23:59:59 GMT": 0,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {text}}); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		failures    int
+		err         error
+		least, most time.Duration
+	}{
+		{0, errors.New("why"), initialBackoff / 2, initialBackoff},
+		{8, errors.New("why"), maxBackoff / 2, maxBackoff},
+		{0, &StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
+		{8, &StatusError{After: time.Second}, maxBackoff / 2, maxBackoff},
+		{0, &StatusError{}, initialBackoff / 2, initialBackoff},
+	} {
+		if got := backoff(test.failures, test.err); got < test.least || got > test.most {
+			t.Errorf("after %d and %v: %v", test.failures, test.err, got)
+		}
+	}
+}
+
+// TestPrepareWaitsItsTurn has a server that has too much of the user's to do at
+// first, and then says how long to wait.
+func TestPrepareWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = io.WriteString(w, `{"sessionId":"s","files":[]}`)
+	}))
+	defer server.Close()
+	upload, err := New(server.URL, "token", 1).PrepareUpload(t.Context(), nil)
+	if err != nil || upload.SessionID != "s" || asked.Load() != 2 {
+		t.Errorf("%+v, %v, asked %d times", upload, err, asked.Load())
+	}
+}

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/term"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+)
+
+// Ask is `parley ask QUESTION`.
+type Ask struct {
+	Question  []string       `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
+	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
+	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
+	Context   string         `env:"-" placeholder:"ID" help:"Go on in this conversation."`
+	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
+	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
+	Follow    command.Toggle `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
+	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
+	connectionSettings
+}
+
+// askConfig is what Ask says, read.
+type askConfig struct{ follow, json bool }
+
+func (a *Ask) read(c *command.Checker) askConfig {
+	a.connectionSettings.read(c)
+	cfg := askConfig{follow: c.Bool("follow", a.Follow), json: c.Bool("json", a.JSON)}
+	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
+		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
+	}
+	if len(a.Question) == 0 && !cfg.follow && term.IsTerminal(int(os.Stdin.Fd())) {
+		c.Add("QUESTION is missing: say what to ask, or --follow")
+	}
+	return cfg
+}
+
+// Run asks one question, or one after the other. The answer goes to standard
+// output, what leads to it to standard error.
+func (a *Ask) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	cfg := a.read(c)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	s := &askSession{env: env, json: cfg.json}
+	if err := a.prepare(ctx, s); err != nil {
+		return s.report(&apiclient.Task{}, err)
+	}
+	if cfg.follow {
+		return s.follow(ctx, strings.Join(a.Question, " "))
+	}
+	text, err := a.text()
+	if err != nil {
+		return err
+	}
+	return s.ask(ctx, text)
+}
+
+// maxQuestion is more than any server takes.
+const maxQuestion = 1 << 20
+
+// text gives the question.
+func (a *Ask) text() (string, error) {
+	text := strings.Join(a.Question, " ")
+	if text == "" || text == "-" {
+		read, err := io.ReadAll(io.LimitReader(os.Stdin, maxQuestion+1))
+		if err != nil {
+			return "", fmt.Errorf("read the question: %w", err)
+		}
+		if len(read) > maxQuestion {
+			return "", command.UsageError{fmt.Sprintf("QUESTION is longer than %d bytes", maxQuestion)}
+		}
+		text = string(read)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "", command.UsageError{"QUESTION is empty"}
+	}
+	return text, nil
+}
+
+// prepare connects a session and finds its namespace.
+func (a *Ask) prepare(ctx context.Context, s *askSession) error {
+	client, err := a.client()
+	if err != nil {
+		return err
+	}
+	s.client, s.agent = client, client.Agent(a.Agent)
+	s.question = apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model}
+	if a.Namespace != "" {
+		return nil
+	}
+	all, err := namespaces(ctx, client)
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0:
+		return command.NotFoundError("there is no data that you may read; bring some with `parley ingest`")
+	case len(all) > 1:
+		c := s.env.NewChecker()
+		c.Refuse("namespace", "must be one of %s", strings.Join(all, ", "))
+		return c.Err()
+	}
+	s.question.Namespace = all[0]
+	s.note("asking about %s", all[0])
+	return nil
+}
+
+// namespaces lists what the caller may ask about, as owner/namespace.
+func namespaces(ctx context.Context, client *apiclient.Client) ([]string, error) {
+	var found []struct{ Name, Owner string }
+	if err := client.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &found); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range found {
+		names = append(names, n.Owner+"/"+n.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// explain says more of a refusal: the namespaces there are, where it was for one
+// that there is not.
+func (s *askSession) explain(ctx context.Context, err error) error {
+	var refused *apiclient.RPCError
+	if !errors.As(err, &refused) || refused.Code != apiclient.InvalidParams {
+		return err
+	}
+	all, listErr := namespaces(ctx, s.client)
+	asked := s.question.Namespace
+	known := slices.ContainsFunc(all, func(name string) bool {
+		_, bare, _ := strings.Cut(name, "/")
+		return strings.EqualFold(name, asked) || strings.EqualFold(bare, asked)
+	})
+	if listErr != nil || known {
+		return err
+	}
+	if len(all) == 0 {
+		return command.NotFoundError("there is no namespace " + asked + ", nor any other that you may read")
+	}
+	return command.NotFoundError("there is no namespace " + asked + " that you may read; there are " + strings.Join(all, ", "))
+}

@@ -1,0 +1,196 @@
+package client
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"parley/agents"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
+)
+
+// askView shows a task as it goes on: the result to one side, what leads to it
+// to the other.
+type askView struct {
+	result, progress           io.Writer
+	resultStyle, progressStyle console.Style
+	live                       console.Live
+	// quiet has it show nothing but trouble.
+	quiet bool
+	// disconnected says that the stream is broken, and that this was printed.
+	disconnected bool
+	// planned counts the steps there will be, started and shown those there are.
+	planned, started, shown int
+}
+
+func newAskView(result, progress io.Writer) *askView {
+	v := &askView{result: result, progress: progress, resultStyle: console.StyleOf(result), progressStyle: console.StyleOf(progress)}
+	v.live = console.Live{W: progress, Style: v.progressStyle}
+	return v
+}
+
+// broken tells of a stream that is being taken up again, once.
+func (v *askView) broken(err error) {
+	if !v.disconnected {
+		v.disconnected = true
+		v.live.Clear()
+		fmt.Fprintf(v.progress, "reconnecting: %s\n", console.Line(err.Error()))
+	}
+}
+
+// event shows an event.
+func (v *askView) event(e apiclient.Event) error {
+	v.disconnected = false
+	if v.quiet {
+		return nil
+	}
+	v.live.Clear()
+	switch {
+	case e.ArtifactUpdate != nil:
+		return v.artifact(e.ArtifactUpdate.Artifact)
+	case e.StatusUpdate != nil:
+		v.status(e.StatusUpdate.Status)
+	case e.Task != nil:
+		v.live.Set("… planning")
+	}
+	return nil
+}
+
+func (v *askView) status(s apiclient.TaskStatus) {
+	text, data := s.Message.Parts.Text(), s.Message.Parts.Data()
+	switch {
+	case s.State.Ended():
+		v.failedQuery(data.Query)
+	case data.Steps != nil:
+		v.plan(text, data.Steps)
+	case text != "":
+		v.started++
+		v.live.Set(fmt.Sprintf("… step %d of %d: %s", v.started, v.planned, text))
+	default:
+		v.live.Set("… thinking")
+	}
+}
+
+func (v *askView) plan(reasoning string, steps []string) {
+	v.planned = len(steps)
+	fmt.Fprintf(v.progress, "%s %s\n", v.progressStyle.Bold("Plan:"), console.Line(reasoning))
+	if len(steps) == 1 {
+		return // it comes next
+	}
+	for i, step := range steps {
+		fmt.Fprintf(v.progress, "  %d. %s\n", i+1, console.Line(step))
+	}
+}
+
+// query shows a query, indented.
+func (v *askView) query(text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(strings.TrimRight(console.Text(text), "\n")) {
+		fmt.Fprintf(v.progress, "  %s\n", v.progressStyle.Dim(strings.TrimRight(line, "\n")))
+	}
+}
+
+// failedQuery shows the query that a run has failed with, if it has.
+func (v *askView) failedQuery(text string) {
+	if text != "" && v.shown > 0 {
+		fmt.Fprintln(v.progress)
+	}
+	v.query(text)
+}
+
+func (v *askView) artifact(made apiclient.Artifact) error {
+	switch text := made.Parts.Text(); made.ArtifactID {
+	case agents.GeneratedQuery:
+		v.query(text)
+		v.live.Set("… running the query")
+	case agents.AnswerText:
+		fmt.Fprintln(v.progress)
+		return console.Markdown(v.result, text, v.resultStyle)
+	case agents.ResultData:
+		if made.Unanswered() {
+			return console.Markdown(v.result, text, v.resultStyle)
+		}
+		return writeRows(v.result, v.resultStyle, made.Parts.Data(), 0)
+	default:
+		v.shown++
+		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(made.Metadata.Instruction))))
+		v.query(text)
+		if made.Unanswered() {
+			return nil
+		}
+		return writeRows(v.progress, v.progressStyle, made.Parts.Data(), maxStepRows)
+	}
+	return nil
+}
+
+// maxStepRows is how many rows are shown of a step that leads to an answer.
+const maxStepRows = 20
+
+// writeRows prints rows, all or the first so many, and what is not shown.
+func writeRows(w io.Writer, style console.Style, data apiclient.Data, limit int) error {
+	shown := data.Rows
+	if limit > 0 && len(shown) > limit {
+		shown = shown[:limit]
+	}
+	table, err := console.Rows(shown)
+	if err != nil {
+		return err
+	}
+	if len(table.Columns) > 0 {
+		if err := table.Write(w, style); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(w, style.Dim(rowsNote(len(shown), data)))
+	return err
+}
+
+func rowsNote(shown int, data apiclient.Data) string {
+	count := max(data.RowCount, len(data.Rows))
+	switch rows := plural(count, "row"); {
+	case data.Truncated && shown < count:
+		return fmt.Sprintf("(%d of the first %s; there are more)", shown, rows)
+	case data.Truncated:
+		return fmt.Sprintf("(the first %s; there are more)", rows)
+	case shown < count:
+		return fmt.Sprintf("(%d of %s; --json has them all)", shown, rows)
+	default:
+		return "(" + rows + ")"
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// task shows a task that has come so far.
+func (v *askView) task(task *apiclient.Task) error {
+	for _, made := range task.Artifacts {
+		if err := v.artifact(made); err != nil {
+			return err
+		}
+	}
+	v.failedQuery(task.Status.Message.Parts.Data().Query)
+	return nil
+}
+
+// writeJSON prints a value as a line of JSON that cannot drive a terminal.
+func writeJSON(w io.Writer, value any) error {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	out := bufio.NewWriter(w)
+	_, _ = out.Write(console.JSON([]byte(text.String())))
+	return out.Flush()
+}

@@ -1,0 +1,242 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+)
+
+// Completion is `parley completion SHELL`.
+type Completion struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
+}
+
+//go:embed shells
+var shells embed.FS
+
+// Run prints the script that has a shell complete parley's commands. The script
+// asks parley itself, as CompleteWord says.
+func (c *Completion) Run(env command.Env) error {
+	script, err := shells.ReadFile("shells/parley." + c.Shell)
+	if err != nil {
+		return fmt.Errorf("find the script: %w", err)
+	}
+	_, err = env.Stdout.Write(script)
+	return err
+}
+
+// CompleteWord is the first argument when a shell asks how words go on. The
+// others are the words behind parley up to the cursor, the last one unfinished.
+const CompleteWord = "__complete"
+
+// choice is a word that fits, and what it is.
+type choice struct{ word, help string }
+
+// Complete prints the words that the last one could become, each with a tab and
+// what it is. Nothing means that the shell may propose files.
+func Complete(ctx context.Context, model *kong.Application, words []string, w io.Writer) {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	before, last := splitLast(words)
+	for _, c := range choices(ctx, model, before, last) {
+		if strings.HasPrefix(c.word, last) {
+			fmt.Fprintf(w, "%s\t%s\n", c.word, console.Line(c.help))
+		}
+	}
+}
+
+// splitLast takes off the word that is to be completed. bash makes three words of
+// --flag=value: here they are two, as without the =.
+func splitLast(words []string) (before []string, last string) {
+	words = slices.Clone(words)
+	last = words[len(words)-1]
+	before = words[:len(words)-1]
+	if last == "=" {
+		return before, ""
+	}
+	return slices.DeleteFunc(before, func(word string) bool { return word == "=" }), last
+}
+
+// choices gives all that could stand in the place of the last word.
+func choices(ctx context.Context, model *kong.Application, before []string, last string) []choice {
+	at := slices.IndexFunc(before, func(word string) bool { return !strings.HasPrefix(word, "-") })
+	if at < 0 {
+		return slices.Concat(commandChoices(model), flagChoices(model.Flags))
+	}
+	index := slices.IndexFunc(model.Children, func(node *kong.Node) bool { return node.Name == before[at] })
+	if index < 0 {
+		return nil
+	}
+	node, server := model.Children[index], serverIn(before)
+	if f := flagOf(node, before[len(before)-1]); f != nil && !f.IsBool() {
+		return valueChoices(ctx, server, f.Value)
+	}
+	flag, _, joined := strings.Cut(last, "=")
+	switch f := flagOf(node, flag); {
+	case joined && f != nil:
+		found := valueChoices(ctx, server, f.Value)
+		for i := range found {
+			found[i].word = flag + "=" + found[i].word
+		}
+		return found
+	case strings.HasPrefix(last, "-"):
+		return slices.Concat(flagChoices(node.Flags), flagChoices(model.Flags))
+	case len(node.Positional) > 0:
+		return valueChoices(ctx, server, node.Positional[0])
+	}
+	return nil
+}
+
+func commandChoices(model *kong.Application) []choice {
+	var found []choice
+	for _, node := range model.Children {
+		if !node.Hidden {
+			found = append(found, choice{node.Name, node.Help})
+		}
+	}
+	return found
+}
+
+func flagChoices(flags []*kong.Flag) []choice {
+	var found []choice
+	for _, flag := range flags {
+		if !flag.Hidden {
+			found = append(found, choice{"--" + flag.Name, flag.Help})
+		}
+	}
+	return found
+}
+
+// flagOf gives the flag that a word is, nil when it is none.
+func flagOf(node *kong.Node, word string) *kong.Flag {
+	for _, flag := range node.Flags {
+		if word == "--"+flag.Name {
+			return flag
+		}
+	}
+	return nil
+}
+
+// valueChoices gives what a flag or an argument may be: its values, or what there
+// is on the server.
+func valueChoices(ctx context.Context, server connectionSettings, value *kong.Value) []choice {
+	if words := valuesOf(value); words != nil {
+		var found []choice
+		for _, word := range words {
+			found = append(found, choice{word, ""})
+		}
+		return found
+	}
+	ask, ok := onServer[value.Name]
+	if !ok {
+		return nil
+	}
+	client, err := server.client()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	return slices.DeleteFunc(ask(ctx, client), func(c choice) bool { return !plainWord.MatchString(c.word) })
+}
+
+// valuesOf gives the values that a flag has, nil when it can be anything.
+func valuesOf(value *kong.Value) []string {
+	switch {
+	case value.Enum != "":
+		return value.EnumSlice()
+	case value.Flag != nil && strings.Contains(value.Flag.PlaceHolder, "|"):
+		return strings.Split(value.Flag.PlaceHolder, "|")
+	}
+	return nil
+}
+
+// completionTimeout is how long somebody who has typed a tab is kept waiting.
+const completionTimeout = time.Second
+
+// plainWord is a word that a shell takes as it is. The server's words are put
+// into a command line, where others could do harm.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
+
+// onServer has how the values of flags and arguments are found on the server.
+var onServer = map[string]func(context.Context, *apiclient.Client) []choice{
+	"namespace": func(ctx context.Context, client *apiclient.Client) (found []choice) {
+		names, _ := namespaces(ctx, client)
+		for _, name := range names {
+			found = append(found, choice{name, ""})
+		}
+		return found
+	},
+	"dataset": datasetChoices,
+	"which":   datasetChoices,
+	"id": func(ctx context.Context, client *apiclient.Client) []choice {
+		return taskChoices(ctx, client, func(apiclient.State) bool { return true })
+	},
+	"task": func(ctx context.Context, client *apiclient.Client) []choice {
+		return taskChoices(ctx, client, func(state apiclient.State) bool { return !state.Ended() })
+	},
+}
+
+// taskChoices are the last tasks that are in certain states.
+func taskChoices(ctx context.Context, client *apiclient.Client, wanted func(apiclient.State) bool) (found []choice) {
+	for _, agent := range []string{cards.AssistantName, cards.NL2QLName} {
+		tasks, _ := client.Agent(agent).Tasks(ctx, 20)
+		for _, task := range tasks {
+			if !wanted(task.Status.State) {
+				continue
+			}
+			help := task.Status.State.String()
+			for _, asked := range task.History[:min(len(task.History), 1)] {
+				help += ": " + console.Cut(console.Line(asked.Parts.Text()), maxListed)
+			}
+			found = append(found, choice{task.ID, help})
+		}
+	}
+	return found
+}
+
+// serverIn gives the server that words name, or the environment.
+func serverIn(words []string) connectionSettings {
+	settings := connectionSettings{Server: cmp.Or(os.Getenv("PARLEY_SERVER"), "http://127.0.0.1:8080"), Token: os.Getenv("PARLEY_TOKEN")}
+	for i, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok && i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch name {
+		case "--server":
+			settings.Server = value
+		case "--token":
+			settings.Token = value
+		}
+	}
+	return settings
+}
+
+// datasetChoices are namespaces and what is in them.
+func datasetChoices(ctx context.Context, client *apiclient.Client) (found []choice) {
+	var all []struct{ Name, Namespace, Owner string }
+	_ = client.Call(ctx, http.MethodGet, "/schema/datasets/all", nil, &all)
+	for _, d := range all {
+		space := d.Owner + "/" + d.Namespace
+		found = append(found, choice{space, ""}, choice{space + "/" + d.Name, ""})
+	}
+	slices.SortFunc(found, func(a, b choice) int { return strings.Compare(a.word, b.word) })
+	return slices.Compact(found)
+}

@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// Datasets is `parley datasets [WHICH]`.
+type Datasets struct {
+	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
+	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// Run lists datasets, or describes one.
+func (d *Datasets) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	d.connectionSettings.read(c)
+	asJSON := c.Bool("json", d.JSON)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	answer, err := findData(ctx, client, d.Which)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, answer)
+	}
+	return printData(env, answer)
+}
+
+// findData asks for what is named: for the first that there is of what it may be.
+func findData(ctx context.Context, client *apiclient.Client, which string) (answer json.RawMessage, err error) {
+	paths := []string{"/schema/datasets/all"}
+	if which != "" {
+		if paths, err = dataPaths(which); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range paths {
+		err = client.Call(ctx, http.MethodGet, path, nil, &answer)
+		if apiclient.Status(err) != http.StatusNotFound {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for %s: %w", orAll(which), err)
+	}
+	return answer, nil
+}
+
+// dataPaths gives the paths of what a text may name. Two names are a namespace with
+// its owner or, if there is none, a dataset of the user's own.
+func dataPaths(which string) (paths []string, err error) {
+	parts := strings.Split(which, "/")
+	if len(parts) > 3 || slices.Contains(parts, "") {
+		return nil, command.UsageError{"WHICH must be NAMESPACE, OWNER/NAMESPACE or [OWNER/]NAMESPACE/NAME, not '" + which + "'"}
+	}
+	var problem error
+	try := func(ref apiclient.Ref, operation, end string) {
+		if err := ref.Check(); err == nil {
+			paths = append(paths, ref.Path(operation)+end)
+		} else if problem == nil {
+			problem = err
+		}
+	}
+	switch len(parts) {
+	case 1:
+		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0]}, "/schema", "/datasets")
+	case 2:
+		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1]}, "/schema", "/datasets")
+		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0], Name: parts[1]}, "/data", "")
+	case 3:
+		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1], Name: parts[2]}, "/data", "")
+	}
+	if len(paths) == 0 {
+		return nil, command.UsageError{"WHICH " + problem.Error()}
+	}
+	return paths, nil
+}
+
+func orAll(which string) string {
+	if which == "" {
+		return "datasets"
+	}
+	return which
+}
+
+// datasetEntry is a dataset in a list.
+type datasetEntry struct{ Name, Namespace, Owner string }
+
+// datasetView is a dataset as a server describes it.
+type datasetView struct {
+	Dataset  datasetEntry
+	Metadata struct {
+		Columns          []struct{ Name, Type string }
+		RowCount         int64
+		DataDescription  *string
+		SchemaDefinition map[string]string
+	}
+}
+
+// printData prints a list of datasets, or one.
+func printData(env command.Env, answer json.RawMessage) error {
+	var list []datasetEntry
+	if json.Unmarshal(answer, &list) == nil {
+		return printDatasets(env, list)
+	}
+	var one datasetView
+	if err := json.Unmarshal(answer, &one); err != nil {
+		return fmt.Errorf("read the server's answer: %w", err)
+	}
+	return one.print(env.Stdout)
+}
+
+func printDatasets(env command.Env, list []datasetEntry) error {
+	if len(list) == 0 {
+		fmt.Fprintln(env.Stderr, "There are no datasets that you may read. `parley ingest FILE --dataset NAMESPACE/NAME` makes one.")
+		return nil
+	}
+	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "owner"}}}
+	for _, entry := range list {
+		table.Rows = append(table.Rows, []string{entry.Namespace, entry.Name, entry.Owner})
+	}
+	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
+}
+
+// print describes the dataset: what it is, how many rows, and its columns.
+func (v datasetView) print(w io.Writer) error {
+	d, m := v.Dataset, v.Metadata
+	fmt.Fprintf(w, "%s: %s, %s\n", console.Line(d.Owner+"/"+d.Namespace+"/"+d.Name), plural(int(m.RowCount), "row"), plural(len(m.Columns), "column"))
+	if m.DataDescription != nil && *m.DataDescription != "" {
+		fmt.Fprintln(w, console.Text(*m.DataDescription))
+	}
+	if len(m.Columns) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	table := console.Table{Columns: []console.Column{{Name: "column"}, {Name: "type"}}}
+	if len(m.SchemaDefinition) > 0 {
+		table.Columns = append(table.Columns, console.Column{Name: "description"})
+	}
+	for _, column := range m.Columns {
+		table.Rows = append(table.Rows, []string{column.Name, column.Type, m.SchemaDefinition[column.Name]})
+	}
+	return table.Write(w, console.StyleOf(w))
+}

@@ -1,0 +1,244 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
+type Ingest struct {
+	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
+	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
+	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
+	Description string         `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
+	NoWait      command.Toggle `env:"-" help:"Do not wait until the rows are there."`
+	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
+	connectionSettings
+}
+
+// Run uploads the files and has them ingested. What was begun by the same command
+// before, it goes on with.
+func (i *Ingest) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	i.connectionSettings.read(c)
+	noWait, asJSON := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON)
+	ref, err := apiclient.ParseDataset(i.Dataset)
+	if err != nil {
+		c.Refuse("dataset", "%v", err)
+	}
+	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
+		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
+	}
+	if err := c.Err(); err != nil {
+		return err
+	}
+	client, err := i.client()
+	if err != nil {
+		return err
+	}
+	files, err := apiclient.OpenFiles(i.Files)
+	if err != nil {
+		return err
+	}
+	defer apiclient.CloseFiles(files)
+	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
+	job.own = ref.Own() || i.user().is(ref.Owner)
+	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
+		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+	}
+	err = job.run(ctx, i.Description, noWait, asJSON)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
+	}
+	return err
+}
+
+// ingestJob is a run of the command.
+type ingestJob struct {
+	*apiclient.Client
+	env   command.Env
+	ref   apiclient.Ref
+	mode  string
+	files []*apiclient.LocalFile
+	state stateFile
+	// own says that the dataset is the user's, created that this run has created it.
+	own, created bool
+}
+
+func (j *ingestJob) run(ctx context.Context, description string, noWait, asJSON bool) error {
+	if err := j.ensureDataset(ctx, description); err != nil {
+		return err
+	}
+	id, err := j.send(ctx)
+	if err != nil {
+		return err
+	}
+	if noWait {
+		j.state.remove()
+		return j.printStarted(id, asJSON)
+	}
+	ended, err := j.wait(ctx, id)
+	if err != nil && !errors.Is(err, apiclient.ErrNotIngested) {
+		return fmt.Errorf("ingest into %s: %w", j.ref, err)
+	}
+	j.state.remove()
+	if err != nil {
+		return fmt.Errorf("%s %w%s", j.names(), err, j.removeCreated(ctx, id))
+	}
+	return j.printEnded(ctx, ended, asJSON)
+}
+
+// ensureDataset sees to it that there is a dataset that the user may change, before
+// anything is sent. Setting its definition, or nothing of it, tells.
+func (j *ingestJob) ensureDataset(ctx context.Context, description string) error {
+	definition := map[string]any{}
+	if description != "" {
+		definition["dataDescription"] = description
+	}
+	err := j.Call(ctx, http.MethodPut, j.ref.Path("/data")+"/inferDefinition", definition, nil)
+	if apiclient.Status(err) == http.StatusNotFound {
+		err = j.createDataset(ctx, definition)
+	}
+	if err != nil {
+		return fmt.Errorf("ingest into %s: %w", j.ref, err)
+	}
+	return nil
+}
+
+// createDataset makes a dataset, unless it is there and the user may only read it.
+func (j *ingestJob) createDataset(ctx context.Context, definition map[string]any) error {
+	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, nil)
+	switch {
+	case err == nil && !j.own:
+		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.Namespace, j.ref.Name)
+	case apiclient.Status(err) != http.StatusNotFound:
+		return err
+	case !j.own:
+		return fmt.Errorf("only %s can make datasets there: %w", j.ref.Owner, err)
+	}
+	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.Namespace+"/"+j.ref.Name, definition, nil)
+	if apiclient.Status(err) == http.StatusConflict {
+		return nil // made just now
+	}
+	j.created = err == nil
+	return err
+}
+
+// removeCreated deletes the dataset that this run has made, when the only ingestion of it
+// has failed, and says so.
+func (j *ingestJob) removeCreated(ctx context.Context, id string) string {
+	if !j.created {
+		return ""
+	}
+	for other, err := range j.Ingestions(ctx, j.ref.Path("")) {
+		if err != nil || other.ID != id {
+			return ""
+		}
+	}
+	var view datasetView
+	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, &view)
+	if err != nil || view.Metadata.RowCount > 0 || j.Call(ctx, http.MethodDelete, j.ref.Path("/data"), nil, nil) != nil {
+		return ""
+	}
+	return fmt.Sprintf("\n  %s, which was made for it, is removed again", j.ref)
+}
+
+// send uploads what is missing of the files and starts the ingestion, whose id it
+// gives.
+func (j *ingestJob) send(ctx context.Context) (string, error) {
+	upload, known := j.state.load(len(j.files))
+	if known {
+		_, err := j.Ingestion(ctx, j.ref.Path(""), upload.IngestionID)
+		if !errors.Is(err, apiclient.ErrNoIngestion) {
+			return upload.IngestionID, err
+		}
+	} else if err := j.prepare(ctx, &upload); err != nil {
+		return "", err
+	}
+	err := j.upload(ctx, upload)
+	if known && errors.Is(err, apiclient.ErrUploadGone) {
+		if err = j.prepare(ctx, &upload); err == nil {
+			err = j.upload(ctx, upload)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode})
+}
+
+// prepare begins an upload and notes it down for later runs.
+func (j *ingestJob) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
+	files := make([]apiclient.File, len(j.files))
+	for i, file := range j.files {
+		files[i] = file.File()
+	}
+	if *upload, err = j.PrepareUpload(ctx, files); err != nil || j.state == "" {
+		return err
+	}
+	if err := j.state.save(*upload); err != nil {
+		fmt.Fprintf(j.env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+	}
+	return nil
+}
+
+// upload sends the files, one after the other, each in several parts at once.
+func (j *ingestJob) upload(ctx context.Context, upload apiclient.Upload) error {
+	var total int64
+	for _, file := range j.files {
+		total += file.Size
+	}
+	m := console.StartMeter(j.env.Stderr, "sending "+j.names(), total, j.sent)
+	err := j.sendFiles(ctx, upload)
+	took := m.Stop()
+	if err != nil {
+		return err
+	}
+	done, fresh := j.sent()
+	line := fmt.Sprintf("sent %s in %s", console.Bytes(fresh), console.Duration(took))
+	if there := done - fresh; there > 0 {
+		line += fmt.Sprintf("; %s were there already", console.Bytes(there))
+	}
+	fmt.Fprintln(j.env.Stderr, line)
+	return nil
+}
+
+func (j *ingestJob) sendFiles(ctx context.Context, upload apiclient.Upload) error {
+	for i, file := range j.files {
+		err := j.SendFile(ctx, upload, i, file.File(), &file.Progress)
+		if err == nil {
+			err = file.Unchanged()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sent is how many bytes the server has, and how many of them by this run.
+func (j *ingestJob) sent() (done, fresh int64) {
+	for _, file := range j.files {
+		fresh += file.Progress.Sent.Load()
+		done += file.Progress.Sent.Load() + file.Progress.There.Load()
+	}
+	return done, fresh
+}
+
+// names says which files it is about.
+func (j *ingestJob) names() string {
+	name := console.Line(filepath.Base(j.files[0].Path))
+	if more := len(j.files) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more", name, more)
+	}
+	return strings.TrimSpace(name)
+}

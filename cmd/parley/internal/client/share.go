@@ -1,0 +1,125 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// Share is `parley share WHAT [USER]`.
+type Share struct {
+	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
+	User   string         `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
+	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
+	Revoke command.Toggle `env:"-" help:"Take the share back."`
+	JSON   command.Toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
+	connectionSettings
+}
+
+// shareEntry is a share in a list.
+type shareEntry struct {
+	Username string       `json:"username"`
+	Role     storage.Role `json:"role"`
+}
+
+// Run shares, takes back or lists.
+func (s *Share) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	s.connectionSettings.read(c)
+	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
+	what := s.read(c, revoke)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	path := what.Path("/permissions/namespaces") + "/shares"
+	if what.Name != "" {
+		path = what.Path("/permissions/datasets") + "/shares"
+	}
+	entry := shareEntry{s.User, storage.Role(s.Role)}
+	switch {
+	case s.User == "":
+		err = listShares(ctx, client, env, what, path, asJSON)
+	case revoke:
+		err = client.Call(ctx, http.MethodDelete, path, entry, nil)
+	default:
+		err = client.Call(ctx, http.MethodPost, path, entry, nil)
+	}
+	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
+		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
+	}
+	if err != nil {
+		return fmt.Errorf("share %s: %w", what, err)
+	}
+	if s.User != "" {
+		fmt.Fprintln(env.Stdout, console.Line(s.done(what, revoke)))
+	}
+	return nil
+}
+
+func (s *Share) read(c *command.Checker, revoke bool) apiclient.Ref {
+	parts := strings.Split(s.What, "/")
+	if len(parts) == 3 && s.user().is(parts[0]) {
+		parts = parts[1:]
+	}
+	namespace, name := parts[0], strings.Join(parts[1:], "/")
+	what := apiclient.Ref{Owner: storage.Self, Namespace: namespace, Name: name}
+	err := what.Check()
+	if len(parts) > 1 && name == "" {
+		err = errors.New("has no name after the /") // and does not mean the whole namespace
+	}
+	if err != nil {
+		c.Add("WHAT must be NAMESPACE or NAMESPACE/NAME; it " + err.Error())
+	}
+	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {
+		c.Refuse("role", "must be viewer or editor, not %q", s.Role)
+	}
+	if s.User != "" {
+		c.Username(s.User)
+	} else if revoke {
+		c.Refuse("revoke", "needs a USER")
+	}
+	return what
+}
+
+func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, path string, asJSON bool) error {
+	shares := []shareEntry{}
+	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, shares)
+	}
+	if len(shares) == 0 {
+		fmt.Fprintf(env.Stdout, "%s is shared with nobody.\n", what)
+		return nil
+	}
+	table := console.Table{Columns: []console.Column{{Name: "user"}, {Name: "role"}}}
+	for _, share := range shares {
+		table.Rows = append(table.Rows, []string{share.Username, string(share.Role)})
+	}
+	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
+}
+
+// done says what has changed.
+func (s *Share) done(what apiclient.Ref, revoke bool) string {
+	user := storage.NormalUsername(s.User)
+	switch {
+	case revoke:
+		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)
+	case s.Role == string(storage.Editor):
+		return fmt.Sprintf("%s can read and change %s now.", user, what)
+	default:
+		return fmt.Sprintf("%s can read %s now.", user, what)
+	}
+}

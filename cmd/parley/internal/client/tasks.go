@@ -1,0 +1,184 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+)
+
+// Tasks is `parley tasks [ID]`.
+type Tasks struct {
+	ID    string         `arg:"" optional:"" help:"A task to show whole."`
+	Agent string         `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Limit string         `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// maxTasks is how many tasks can be listed at once.
+const maxTasks = 1000
+
+// Run lists the caller's tasks, or shows one.
+func (t *Tasks) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	t.connectionSettings.read(c)
+	asJSON := c.Bool("json", t.JSON)
+	limit := c.CountOrZero("limit", t.Limit)
+	if limit < 1 || limit > maxTasks {
+		c.Refuse("limit", "must be 1 to %d", maxTasks)
+	}
+	if err := c.Err(); err != nil {
+		return err
+	}
+	client, err := t.client()
+	if err != nil {
+		return err
+	}
+	if t.ID != "" {
+		return showTask(ctx, env, client, t.ID, asJSON)
+	}
+	agents := []string{cards.AssistantName, cards.NL2QLName}
+	if t.Agent != "all" {
+		agents = []string{t.Agent}
+	}
+	return listTasks(ctx, env, client, agents, limit, asJSON)
+}
+
+// taskReport is a task in a list.
+type taskReport struct {
+	TaskID    string    `json:"taskId"`
+	ContextID string    `json:"contextId"`
+	State     string    `json:"state"`
+	Agent     string    `json:"agent"`
+	Namespace string    `json:"namespace"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	Question  string    `json:"question"`
+}
+
+func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, asJSON bool) error {
+	list := []taskReport{}
+	for _, name := range agents {
+		tasks, err := client.Agent(name).Tasks(ctx, limit)
+		if err != nil {
+			return err
+		}
+		for _, task := range tasks {
+			r := taskReport{TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp}
+			if len(task.History) > 0 {
+				r.Namespace, r.Question = task.History[0].Namespace(), task.History[0].Parts.Text()
+			}
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b taskReport) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	list = list[:min(len(list), limit)]
+	if asJSON {
+		return writeJSON(env.Stdout, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(env.Stderr, "nothing has been asked yet")
+		return nil
+	}
+	style := console.StyleOf(env.Stdout)
+	if style.Terminal() && style.Width < wideEnough {
+		return writeTasks(env.Stdout, style, list, time.Now())
+	}
+	return taskTable(list, time.Now()).Write(env.Stdout, style)
+}
+
+// wideEnough is how wide a terminal must be for a table of tasks.
+const wideEnough = 110
+
+// writeTasks lists tasks on a narrow terminal, each in two lines.
+func writeTasks(w io.Writer, style console.Style, list []taskReport, now time.Time) error {
+	var b strings.Builder
+	for _, r := range list {
+		about := fmt.Sprintf("%-9s  %-9s  %4s  %s", r.State, r.Agent, age(now.Sub(r.UpdatedAt)), console.Line(r.Namespace))
+		fmt.Fprintf(&b, "%s  %s\n  %s\n", console.Line(r.TaskID), style.Dim(about), console.Cut(console.Line(r.Question), style.Width-2))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// maxListed is how much of a question is listed.
+const maxListed = 80
+
+func taskTable(list []taskReport, now time.Time) console.Table {
+	t := console.Table{Columns: []console.Column{
+		{Name: "id", Whole: true}, {Name: "state", Whole: true}, {Name: "agent", Whole: true}, {Name: "namespace"}, {Name: "age", Right: true, Whole: true}, {Name: "question"},
+	}}
+	for _, r := range list {
+		question := console.Cut(console.Line(r.Question), maxListed)
+		t.Rows = append(t.Rows, []string{r.TaskID, r.State, r.Agent, r.Namespace, age(now.Sub(r.UpdatedAt)), question})
+	}
+	return t
+}
+
+// age gives a duration in its largest unit.
+func age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/day)
+}
+
+// showTask shows a task as it is shown when it is asked. What it has come to is
+// said, and is no error of this command.
+func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id string, asJSON bool) error {
+	var task *apiclient.Task
+	err := eachAgent(client, func(agent apiclient.Agent) (err error) {
+		task, err = agent.Task(ctx, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failed := error(nil)
+	if task.Status.State.Ended() {
+		failed = outcome(task)
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, reportOf(task, failed))
+	}
+	for _, asked := range task.History[:min(len(task.History), 1)] {
+		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(asked.Parts.Text())))
+	}
+	if err := newAskView(env.Stdout, env.Stdout).task(task); err != nil {
+		return err
+	}
+	said := task.Status.State.String()
+	if failed != nil {
+		said = failed.Error()
+	}
+	_, err = fmt.Fprintf(env.Stdout, "\n%s\n", console.StyleOf(env.Stdout).Dim(console.Line(said)))
+	return err
+}
+
+// eachAgent does something with a task of an agent that is not known: it goes on
+// to the next one while there is no such task.
+func eachAgent(client *apiclient.Client, do func(apiclient.Agent) error) error {
+	var err error
+	for _, name := range []string{cards.AssistantName, cards.NL2QLName} {
+		var refused *apiclient.RPCError
+		err = do(client.Agent(name))
+		if !errors.As(err, &refused) || refused.Code != apiclient.TaskNotFound {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
+)
+
+// The exit codes that a script can tell apart.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitNotSignedIn = 3
+	ExitNotFound    = 4
+	ExitUnavailable = 5
+	ExitNoAnswer    = 6
+	ExitInterrupted = 130
+)
+
+// Errors that have an exit code of their own.
+var (
+	ErrNoToken = errors.New("no token")
+	// ErrNoAnswer is for a question that was asked and not answered.
+	ErrNoAnswer = errors.New("no answer")
+	// ErrUnanswered is ErrNoAnswer for a question that could not be understood, or
+	// that the data has no answer to.
+	ErrUnanswered = fmt.Errorf("%w", ErrNoAnswer)
+	// ErrInterrupted is for what a user has ended.
+	ErrInterrupted = errors.New("interrupted")
+)
+
+// NotFoundError is for something that does not exist, where no server said so.
+type NotFoundError string
+
+func (e NotFoundError) Error() string { return string(e) }
+
+// Fail prints an error, which may repeat what a server said, and what to do about it.
+// It returns the exit code.
+func Fail(env Env, code int, err error) int {
+	if code == ExitInterrupted && !errors.Is(err, ErrInterrupted) {
+		err = ErrInterrupted // whatever it was doing
+	}
+	fmt.Fprintf(env.Stderr, "parley: %s\n", console.Text(err.Error()))
+	if todo := advice(code, err); todo != "" {
+		fmt.Fprintf(env.Stderr, "  %s\n", todo)
+	}
+	return code
+}
+
+// ExitCode is the exit code of a command that failed.
+func ExitCode(ctx context.Context, err error) int {
+	var usage UsageError
+	var missing NotFoundError
+	var refused *apiclient.RPCError
+	switch status := apiclient.Status(err); {
+	case errors.As(err, &usage):
+		return ExitUsage
+	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.Is(err, ErrNoToken), status == http.StatusUnauthorized:
+		return ExitNotSignedIn
+	case errors.As(err, &missing), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
+		return ExitNotFound
+	case apiclient.Unavailable(err):
+		return ExitUnavailable
+	case errors.Is(err, ErrNoAnswer):
+		return ExitNoAnswer
+	}
+	return ExitFailed
+}
+
+// advice says what to do about an error, "" when there is nothing to say.
+func advice(code int, err error) string {
+	var refused *apiclient.RPCError
+	switch {
+	case errors.Is(err, ErrNoToken):
+		return "make a token with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+	case code == ExitNotSignedIn:
+		return "the token is wrong or has expired: make one with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+	case code == ExitUnavailable && apiclient.Status(err) == 0:
+		return "is it running? Start one with `parley serve`, or set PARLEY_SERVER to where it is"
+	case code == ExitUnavailable:
+		return "the server has too much to do, or cannot work now: try again later"
+	case errors.Is(err, ErrUnanswered):
+		return "ask in other words; `parley datasets` lists what there is to ask about"
+	case code == ExitNotFound && apiclient.Status(err) == http.StatusNotFound:
+		return "`parley datasets` lists what you may read"
+	case code == ExitNotFound && errors.As(err, &refused):
+		return "`parley tasks` lists what you have asked"
+	}
+	return ""
+}

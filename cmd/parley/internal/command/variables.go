@@ -1,0 +1,45 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// variableOf names the variable of a flag, in brackets, "" where it has none.
+func variableOf(model *kong.Application, flag string) string {
+	for _, node := range nodes(model) {
+		for _, f := range node.Flags {
+			if f.Name == flag && len(f.Envs) > 0 {
+				return " (" + f.Envs[0] + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// UnknownVariables names the PARLEY_ variables of an environment that are no setting
+// of any command: misspelt ones, perhaps.
+func UnknownVariables(model *kong.Application, environ []string) []string {
+	known := map[string]bool{}
+	for _, node := range nodes(model) {
+		for _, flag := range node.Flags {
+			for _, variable := range flag.Envs {
+				known[variable] = true
+			}
+		}
+	}
+	var unknown []string
+	for _, setting := range environ {
+		name, _, _ := strings.Cut(setting, "=")
+		if strings.HasPrefix(name, "PARLEY_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+// nodes are the commands, and what is above them.
+func nodes(model *kong.Application) []*kong.Node {
+	return append(append([]*kong.Node{}, model.Children...), model.Node)
+}

@@ -1,0 +1,73 @@
+package connlimit
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// idleConns are the connections that wait for their next request.
+type idleConns struct {
+	mu sync.Mutex
+	// since numbers them in the order in which they became idle.
+	since map[*meteredConn]uint64
+	next  uint64
+}
+
+// set says whether a connection is idle.
+func (c *idleConns) set(conn *meteredConn, idle bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !idle {
+		delete(c.since, conn)
+		return
+	}
+	if c.since == nil {
+		c.since = map[*meteredConn]uint64{}
+	}
+	c.next++
+	c.since[conn] = c.next
+}
+
+// takeOldest gives the connection that has been idle longest and forgets it; nil
+// where none is.
+func (c *idleConns) takeOldest() *meteredConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var oldest *meteredConn
+	for conn, since := range c.since {
+		if oldest == nil || since < c.since[oldest] {
+			oldest = conn
+		}
+	}
+	delete(c.since, oldest)
+	return oldest
+}
+
+type connKey struct{}
+
+// Install has a server say what its connections are doing: when the headers of a
+// request have been read, when those of the next one begin, and which are idle.
+func (l *Listener) Install(server *http.Server) {
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
+		c, ok := conn.(*meteredConn)
+		if !ok {
+			return
+		}
+		if state == http.StateIdle {
+			c.headers(true)
+		}
+		l.idle.set(c, state == http.StateIdle)
+	}
+	next := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connKey{}).(*meteredConn); ok {
+			c.headers(false)
+		}
+		next.ServeHTTP(w, r)
+	})
+}

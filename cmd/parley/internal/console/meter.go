@@ -1,0 +1,160 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+const (
+	// barTick is how often a bar is drawn, lineTick how often is looked whether
+	// there is a line to print.
+	barTick  = 100 * time.Millisecond
+	lineTick = time.Second
+	// lineStep is after how many percent there is, lineSilence after how long.
+	lineStep    = 10
+	lineSilence = 30 * time.Second
+	// barWidth is how many columns a bar has, narrowBar how many at least.
+	barWidth, narrowBar = 24, 4
+	// rateWindow is how long the past is that the rate is taken from.
+	rateWindow = 5 * time.Second
+)
+
+// Meter shows how many bytes of how many are done: a bar on a terminal, a line now
+// and then elsewhere.
+type Meter struct {
+	live  Live
+	what  string
+	total int64
+	// measure gives how many bytes are done, and how many of them since the start.
+	measure func() (done, fresh int64)
+
+	started time.Time
+	samples []sample
+	// percent and lastLine are those of the latest line.
+	percent  int64
+	lastLine time.Time
+	stop     chan struct{}
+	stopped  chan struct{}
+}
+
+type sample struct {
+	at    time.Time
+	fresh int64
+}
+
+// StartMeter shows a meter until Stop is called.
+func StartMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *Meter {
+	now := time.Now()
+	m := &Meter{
+		live: NewLive(w), what: what, total: total, measure: measure,
+		started: now, lastLine: now, stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go m.run()
+	return m
+}
+
+// Stop removes the meter. It returns how long it was shown.
+func (m *Meter) Stop() time.Duration {
+	close(m.stop)
+	<-m.stopped
+	m.live.Clear()
+	return time.Since(m.started)
+}
+
+func (m *Meter) run() {
+	defer close(m.stopped)
+	tick := lineTick
+	if m.live.Style.Terminal() {
+		tick = barTick
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-m.stop:
+			return
+		case now := <-ticker.C:
+			m.show(now)
+		}
+	}
+}
+
+func (m *Meter) show(now time.Time) {
+	done, fresh := m.measure()
+	rate := m.rate(now, fresh)
+	percent := int64(100)
+	if m.total > 0 {
+		percent = min(100*done/m.total, 100)
+	}
+	if m.live.Style.Terminal() {
+		m.live.Set(m.line(percent, m.figures(done, rate)))
+		return
+	}
+	if percent >= m.percent+lineStep || now.Sub(m.lastLine) >= lineSilence {
+		m.percent, m.lastLine = percent, now
+		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", Line(m.what), percent, m.figures(done, rate))
+	}
+}
+
+// rate is how many bytes a second there were of late.
+func (m *Meter) rate(now time.Time, fresh int64) float64 {
+	m.samples = append(m.samples, sample{now, fresh})
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
+		m.samples = m.samples[1:]
+	}
+	first := sample{at: m.started}
+	if len(m.samples) > 1 {
+		first = m.samples[0]
+	}
+	return max(0, float64(fresh-first.fresh)/now.Sub(first.at).Seconds())
+}
+
+func (m *Meter) figures(done int64, rate float64) string {
+	text := fmt.Sprintf("%s of %s", Bytes(done), Bytes(m.total))
+	if rate < 1 {
+		return text
+	}
+	left := time.Duration(float64(m.total-done) / rate * float64(time.Second))
+	return fmt.Sprintf("%s, %s/s, %s left", text, Bytes(int64(rate)), Duration(left))
+}
+
+// line has a bar as wide as the figures leave room for.
+func (m *Meter) line(percent int64, figures string) string {
+	figures = fmt.Sprintf("%3d %%  %s", percent, figures)
+	room := m.live.Style.Width - Width(Line(m.what+figures)) - len(" [] ") - 1
+	width := min(room, barWidth)
+	if width < narrowBar {
+		return m.what + " " + figures
+	}
+	full := int(percent) * width / 100
+	return fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", width-full), figures)
+}
+
+// Bytes is a number of bytes as people say it.
+func Bytes(bytes int64) string {
+	if bytes < 1<<10 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value := float64(bytes)
+	unit := ""
+	for _, unit = range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if value /= 1 << 10; value < 1<<10 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
+
+// Duration formats a duration for people.
+func Duration(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+}

@@ -1,0 +1,60 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, test := range map[string]struct {
+		style Style
+		want  string
+	}{
+		"in a log": {Style{}, "" +
+			"sending: 30 %, 300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left\n" +
+			"sending: 40 %, 400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left\n" +
+			"sending: 40 %, 400.0 MiB of 1000.0 MiB\n" +
+			"sending: 100 %, 1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left\n"},
+		"on a terminal": {Style{Width: 80}, "" +
+			"\r\x1b[Ksending [====           ]  30 %  300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left" +
+			"\r\x1b[Ksending [=====          ]  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB/s, 13 s left" +
+			"\r\x1b[Ksending [======         ]  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left" +
+			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 1000.0 MiB" +
+			"\r\x1b[Ksending [===============] 100 %  1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left"},
+		"on a narrow terminal": {Style{Width: 50}, "" +
+			"\r\x1b[Ksending  30 %  300.0 MiB of 1000.0 MiB, 100.0 Mi…" +
+			"\r\x1b[Ksending  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB…" +
+			"\r\x1b[Ksending  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB…" +
+			"\r\x1b[Ksending [===     ]  40 %  400.0 MiB of 1000.0 MiB" +
+			"\r\x1b[Ksending 100 %  1000.0 MiB of 1000.0 MiB, 12.5 Mi…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got strings.Builder
+			var done, fresh int64
+			m := Meter{live: Live{W: &got, Style: test.style}, what: "sending", total: 1000 << 20, started: start, lastLine: start,
+				measure: func() (int64, int64) { return done, fresh }}
+			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}} {
+				fresh = step.mib << 20
+				done = fresh + 200<<20 // was there already
+				m.show(start.Add(time.Duration(step.second) * time.Second))
+			}
+			if got.String() != test.want {
+				t.Errorf("got  %q\nwant %q", got.String(), test.want)
+			}
+		})
+	}
+	for want, d := range map[string]time.Duration{"0 s": time.Millisecond, "59 s": 59 * time.Second, "1 min 0 s": time.Minute, "2 h 5 min": 125 * time.Minute} {
+		if got := Duration(d); got != want {
+			t.Errorf("%v is %q", d, got)
+		}
+	}
+	for want, bytes := range map[string]int64{"0 B": 0, "1023 B": 1023, "1.0 KiB": 1 << 10, "1.5 GiB": 3 << 29, "2048.0 TiB": 2 << 50} {
+		if got := Bytes(bytes); got != want {
+			t.Errorf("%d is %q, want %q", bytes, got, want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package console
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Style is how what is printed may look.
+type Style struct {
+	// Width is that of the terminal in columns, 0 for what is no terminal, where
+	// nothing is cut.
+	Width int
+	// Color says that bold and dim may be used.
+	Color bool
+}
+
+// StyleOf gives the style for what is written to w. NO_COLOR and a dumb terminal
+// are respected.
+func StyleOf(w io.Writer) Style {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return Style{}
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return Style{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// Terminal reports whether somebody looks on.
+func (s Style) Terminal() bool { return s.Width > 0 }
+
+// Bold makes a harmless text bold, where colour may be used.
+func (s Style) Bold(text string) string { return s.mark("1", "22", text) }
+
+// Dim is Bold for faint text.
+func (s Style) Dim(text string) string { return s.mark("2", "22", text) }
+
+// Italic is Bold for text in italics.
+func (s Style) Italic(text string) string { return s.mark("3", "23", text) }
+
+// Underline is Bold for underlined text.
+func (s Style) Underline(text string) string { return s.mark("4", "24", text) }
+
+func (s Style) mark(on, off, text string) string {
+	if !s.Color || text == "" {
+		return text
+	}
+	return "\x1b[" + on + "m" + text + "\x1b[" + off + "m"
+}

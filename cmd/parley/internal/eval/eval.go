@@ -1,0 +1,170 @@
+// Package eval is `parley eval`: it loads a suite into a server, asks its questions and
+// reports how many answers are right. Suites and scores are in llm/eval.
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/cards"
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/cmd/parley/internal/serve"
+	"parley/llm/eval"
+)
+
+// Command is `parley eval SUITE`.
+type Command struct {
+	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
+	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
+	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of one that is started for it and leaves nothing behind."`
+	Token    string `placeholder:"TEXT" help:"A token for that server, whose user's namespaces get the suite's tables. Better set by its variable."`
+	Out      string `env:"-" placeholder:"FILE" help:"Where to write how each question went, a line of JSON for each."`
+	Limit    string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
+	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
+	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
+	Pairs    string `env:"-" placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
+	serve.ModelSettings
+}
+
+// config is what Command says, read.
+type config struct {
+	limit, parallel, failures int
+	pairs                     []string
+}
+
+func (e *Command) read(c *command.Checker) config {
+	cfg := config{
+		limit:    c.CountOrZero("limit", e.Limit),
+		parallel: cmp.Or(c.CountOrZero("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
+		failures: c.CountOrZero("failures", e.Failures),
+	}
+	if agents := []string{cards.NL2QLName, cards.AssistantName}; !slices.Contains(agents, e.Agent) {
+		c.Refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
+	}
+	c.PublicURL("server", e.Server)
+	if (e.Server == "") != (e.Token == "") {
+		c.Refuse("token", "goes with --server: give both, or neither")
+	}
+	for pair := range strings.SplitSeq(e.Pairs, ",") {
+		if pair == "" {
+			continue
+		}
+		a, b, ok := strings.Cut(strings.TrimSpace(pair), "+") // tags may have blanks
+		if !ok {
+			c.Refuse("pairs", "must be pairs such as join+hard, not %q", pair)
+		}
+		cfg.pairs = append(cfg.pairs, min(a, b)+"+"+max(a, b))
+	}
+	e.ModelSettings.Check(c)
+	return cfg
+}
+
+// Run measures a suite. An interruption ends it early, with what was measured
+// until then.
+func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
+	c := env.NewChecker()
+	cfg := e.read(c)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	suite, err := eval.Load(e.Suite)
+	if err != nil {
+		return err
+	}
+	if cfg.limit > 0 {
+		suite.Limit(cfg.limit)
+	}
+	results := io.Discard
+	if e.Out != "" {
+		file, openErr := os.Create(e.Out)
+		if openErr != nil {
+			return fmt.Errorf("write results: %w", openErr)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		results = file
+	}
+	server, token := e.Server, e.Token
+	if server == "" {
+		own, startErr := startScratch(ctx, env, e.ModelSettings, cfg.parallel)
+		if startErr != nil {
+			return startErr
+		}
+		defer func() { err = errors.Join(err, own.close()) }()
+		server, token = own.url, own.token
+	}
+	m := measurement{
+		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
+		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
+	}
+	return m.run(ctx)
+}
+
+// loadsAtOnce is how many tables are being loaded for each question that will be
+// asked at once: most of the time a table waits for others to be ingested.
+const loadsAtOnce = 4
+
+// measurement is a suite being measured.
+type measurement struct {
+	cfg     config
+	suite   *eval.Suite
+	client  *client
+	agent   string
+	results io.Writer
+	report  eval.Report
+	env     command.Env
+}
+
+func (m *measurement) run(ctx context.Context) error {
+	show := console.NewProgress(m.env.Stderr)
+	defer show.Clear()
+	questions, tables := m.suite.Count()
+	start := time.Now()
+	err := m.client.load(ctx, m.suite, loadsAtOnce*m.cfg.parallel, func(done, of int) {
+		show.Printf("loading table %d of %d", done, of)
+	})
+	loading := time.Since(start)
+	switch {
+	case ctx.Err() != nil:
+		show.Clear()
+		fmt.Fprintln(m.env.Stdout, "Interrupted before the first question was asked.")
+		return nil
+	case err != nil:
+		return err
+	}
+	start = time.Now()
+	var writing error
+	err = eval.Run(ctx, m.client, m.suite, m.cfg.parallel, func(o eval.Outcome) {
+		m.report.Add(o)
+		if writing == nil {
+			writing = eval.WriteResult(m.results, o)
+		}
+		all := m.report.Score.All
+		show.Printf("asked %d of %d questions, %.1f %% right", all.Asked, questions, 100*all.Accuracy())
+	})
+	asking := time.Since(start)
+	show.Clear()
+	asked := m.report.Score.All.Asked
+	fmt.Fprintf(m.env.Stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
+	fmt.Fprintf(m.env.Stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
+	if asked < questions {
+		fmt.Fprintf(m.env.Stdout, "only %d of %d questions were asked\n", asked, questions)
+	}
+	fmt.Fprintln(m.env.Stdout)
+	if ctx.Err() != nil {
+		err = nil // what was measured is what was wanted
+	}
+	if writing != nil {
+		writing = fmt.Errorf("write results: %w", writing)
+	}
+	return errors.Join(err, writing, m.report.Print(m.env.Stdout, m.cfg.pairs...))
+}

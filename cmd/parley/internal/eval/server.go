@@ -1,0 +1,63 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/serve"
+)
+
+// scratchUser asks the questions of a scratch server, for as long as scratchLife.
+const (
+	scratchUser = "eval"
+	scratchLife = 30 * 24 * time.Hour
+)
+
+// scratch is a server in this process, on a folder and a port of its own.
+type scratch struct {
+	url, token string
+	dir        string
+	stop       context.CancelFunc
+	done       chan error
+}
+
+// startScratch starts a server that asks these models.
+func startScratch(ctx context.Context, env command.Env, models serve.ModelSettings, parallel int) (*scratch, error) {
+	dir, err := os.MkdirTemp("", "parley-eval-")
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	server, err := serve.Local(models, "--listen=127.0.0.1:0", "--data="+dir, "--log-level=error", "--ingestions="+strconv.Itoa(max(parallel, 2)))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	// What asks is interrupted first, and the server stops after it.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &scratch{dir: dir, stop: stop, done: make(chan error, 1)}
+	url := make(chan string, 1)
+	go func() {
+		defer close(url)
+		s.done <- server.Serve(life, env, serve.Options{Ready: func(_ context.Context, at string) error {
+			url <- at
+			return nil
+		}})
+	}()
+	if s.url = <-url; s.url == "" {
+		return nil, fmt.Errorf("start a scratch server: %w", s.close())
+	}
+	if s.token, err = serve.LocalToken(dir, scratchUser, scratchLife); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// close ends the server and removes its folder.
+func (s *scratch) close() error {
+	s.stop()
+	return errors.Join(<-s.done, os.RemoveAll(s.dir))
+}

@@ -1,0 +1,162 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/a2aserver"
+	"parley/agents"
+	"parley/agents/assistant"
+	"parley/agents/nl2ql"
+	"parley/cards"
+	"parley/cmd/parley/internal/command"
+	"parley/internal/fair"
+	"parley/llm"
+	"parley/storage"
+	"parley/storage/lake"
+	"parley/storage/sqlstore"
+	"parley/storage/trace"
+)
+
+const (
+	// maxRuns is how many questions one process has at a time, of which maxWorking
+	// are being answered.
+	maxRuns, maxWorking = 16_384, 2048
+	// streamWrite is how long a reader of a stream may take to read an event.
+	streamWrite = 15 * time.Second
+	// keepAlive is how often a stream without events shows that it lives.
+	keepAlive = 15 * time.Second
+	// patience is how long the data may be away before a run fails for it: a
+	// restart of the database takes less.
+	patience = 30 * time.Second
+	// stopTimeout is how long agents may take to stop their work when the process
+	// stops.
+	stopTimeout = 10 * time.Second
+)
+
+// hostLease is how long the runs of a process that has died wait to be taken
+// over. Tests shorten it.
+var hostLease = 15 * time.Second
+
+// agentSettings bound what agents do.
+type agentSettings struct {
+	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+	UserRuns   string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+}
+
+// agentConfig is what agentSettings say, read.
+type agentConfig struct {
+	runTimeout time.Duration
+	userRuns   int
+}
+
+func (s agentSettings) read(c *command.Checker) agentConfig {
+	return agentConfig{runTimeout: c.Duration("run-timeout", s.RunTimeout), userRuns: c.Count("user-runs", s.UserRuns)}
+}
+
+// hostParts are the parts that agents work with.
+type hostParts struct {
+	datasets *lake.Datasets
+	models   *llm.Models
+	tracer   *trace.Tracer
+	// reads is where large answers are counted.
+	reads *fair.Line
+}
+
+// openHost opens the agents and takes up what is left to do.
+func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
+	work := agents.Config{
+		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
+		JobTimeout: cfg.agents.runTimeout, Patience: patience,
+	}
+	hosted := hostedAgent{cfg.version, b.store, p.models}
+	host := a2aserver.New(a2aserver.Config{
+		Log: b.store,
+		Agents: []a2aserver.Agent{
+			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
+			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
+		},
+		CardJSON:       cards.JSON,
+		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
+		Logger:         b.log,
+		Reads:          p.reads,
+		Trace:          traced(p.tracer),
+		RunTimeout:     cfg.agents.runTimeout,
+		RequestTimeout: cfg.http.requestTimeout,
+		MaxRuns:        maxRuns,
+		MaxWorking:     maxWorking,
+		UserRuns:       cfg.agents.userRuns,
+		WriteTimeout:   streamWrite,
+		KeepAlive:      keepAlive,
+		Lease:          hostLease,
+	})
+	if err := host.Start(ctx); err != nil {
+		return nil, errors.Join(err, host.Close(ctx))
+	}
+	return host, nil
+}
+
+// hostedAgent makes the host's view of an agent.
+type hostedAgent struct {
+	version string
+	store   *sqlstore.Store
+	models  *llm.Models
+}
+
+func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
+	return a2aserver.Agent{
+		Name:     name,
+		Executor: executor,
+		Card:     func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
+			examples, err := agents.Examples(ctx, h.store, caller)
+			if err != nil {
+				return nil, fmt.Errorf("find examples: %w", err)
+			}
+			return cards.WithExamples(card(baseURL, h.version), examples)
+		},
+		Check: func(question storage.Question) error {
+			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
+				return storage.Errorf(storage.ErrInvalid, "%v", err)
+			}
+			return nil
+		},
+		Projection: a2aserver.Projection{
+			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
+		},
+	}
+}
+
+// traced follows runs with a tracer.
+func traced(tracer *trace.Tracer) func(context.Context, storage.Asking) (context.Context, func(*a2a.Task, error)) {
+	return func(ctx context.Context, asking storage.Asking) (context.Context, func(*a2a.Task, error)) {
+		ctx, end := tracer.Run(ctx, asking)
+		return ctx, func(task *a2a.Task, err error) {
+			tracer.Answer(ctx, agents.Response(task))
+			end(string(statusOf(task)), err)
+		}
+	}
+}
+
+// statusOf says what has become of a run, by its task.
+func statusOf(task *a2a.Task) storage.RunStatus {
+	switch state := task.Status.State; {
+	case state == a2a.TaskStateCompleted:
+		return storage.RunCompleted
+	case state.Terminal():
+		return storage.RunFailed
+	}
+	return storage.RunRunning
+}
+
+// closeHost leaves what is not done to other processes, or to the next one.
+func closeHost(ctx context.Context, host *a2aserver.Host) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return host.Close(ctx)
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"parley/llm"
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/lake"
+)
+
+// describer has rows described by the models that are set.
+type describer struct{ models *llm.Models }
+
+var _ rest.Describer = describer{}
+
+// Describe implements rest.Describer.
+func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
+	jobs, err := d.models.Jobs(provider, model)
+	if err != nil {
+		return storage.Definition{}, fmt.Errorf("choose a model: %w", err)
+	}
+	chosen, ok := jobs.(llm.Describer)
+	if !ok {
+		return storage.Definition{}, fmt.Errorf("%T describes nothing", jobs)
+	}
+	task := llm.DescribeTask{Sample: sample, Fields: llm.FieldsOf(sample, current.Schema)}
+	if len(task.Fields) > llm.MaxFields {
+		return storage.Definition{}, storage.Invalid(storage.FieldError{Field: "sample", Message: fmt.Sprintf("must have at most %d different fields", llm.MaxFields)})
+	}
+	if current.Description != nil {
+		task.Description = *current.Description
+	}
+	found, err := chosen.Describe(ctx, task)
+	if err != nil {
+		return storage.Definition{}, modelError(err)
+	}
+	definition := storage.Definition{Description: &found.Text, Schema: map[string]string{}}
+	for _, field := range found.Fields {
+		definition.Schema[field.Name] = field.Description
+	}
+	return definition, nil
+}
+
+// CheckModel implements rest.Describer.
+func (d describer) CheckModel(provider, model string) (wrong []storage.FieldError) {
+	if _, err := d.models.Jobs(provider, model); err == nil {
+		return nil
+	}
+	there := strings.Join(d.models.Names(), ", ")
+	for _, field := range []struct{ name, text string }{{"provider", provider}, {"model", model}} {
+		if field.text != "" {
+			wrong = append(wrong, storage.FieldError{Field: field.name, Message: fmt.Sprintf("%q is not set here; there is %s", field.text, there)})
+		}
+	}
+	return wrong
+}
+
+// extractor gives who makes rows of texts: the default model, where that can;
+// nil for nobody.
+func extractor(models *llm.Models) lake.Extract {
+	jobs, err := models.Jobs("", "")
+	if err != nil {
+		return nil
+	}
+	chosen, ok := jobs.(llm.Extractor)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, piece lake.Piece) ([]json.RawMessage, error) {
+		task := llm.ExtractTask{Document: piece.Document, Text: piece.Text, Fields: llm.FieldsOf(nil, piece.Definition.Schema)}
+		if len(task.Fields) > llm.MaxFields {
+			return nil, storage.Errorf(storage.ErrInvalid, "schemaDefinition has more than %d fields", llm.MaxFields)
+		}
+		if piece.Definition.Description != nil {
+			task.Description = *piece.Definition.Description
+		}
+		found, err := chosen.Extract(ctx, task)
+		return found.Rows, modelError(err)
+	}
+}
+
+// modelError gives what went wrong with a model in its own words, which are fit
+// for whoever asked, and for the log what it was.
+func modelError(err error) error {
+	if !errors.Is(err, llm.ErrUnavailable) && !errors.Is(err, llm.ErrNoAnswer) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", storage.Errorf(storage.ErrUnavailable, "%v", err), slog.AnyValue(err).Resolve())
+}

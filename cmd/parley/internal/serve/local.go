@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"parley/internal/auth"
+)
+
+// Local returns a server with these settings alone: the variables are meant for a
+// real one, perhaps with a database. It does not wait for long when it is stopped.
+func Local(models ModelSettings, args ...string) (*Command, error) {
+	var server Command
+	parser, err := kong.New(&server)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of a server: %w", err)
+	}
+	if _, err := parser.Parse(append([]string{"--drain-timeout=1s"}, args...)); err != nil {
+		return nil, fmt.Errorf("read the settings of a server: %w", err)
+	}
+	server.ModelSettings = models
+	server.traceSettings = traceSettings{OTelSampler: "always_off", OTelSamplerArg: "0"}
+	return &server, nil
+}
+
+// LocalToken signs a token with the key of a data folder.
+func LocalToken(dir, user string, life time.Duration) (string, error) {
+	key, err := auth.LoadLocalKey(dir)
+	if err != nil {
+		return "", err
+	}
+	return auth.Sign(auth.Config{LocalKey: key}, user, life)
+}

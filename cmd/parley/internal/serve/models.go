@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"parley/cmd/parley/internal/command"
+	"parley/llm"
+	"parley/llm/reader"
+)
+
+// ModelSettings say which language models do the agents' jobs.
+type ModelSettings struct {
+	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' own variables. Without any, questions are answered by the built-in reader."`
+	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
+	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
+}
+
+// modelConfig is ModelSettings, read.
+type modelConfig struct {
+	models []*llm.Model
+	chat   llm.ChatConfig
+}
+
+// modelVariables are the providers' own: where keys and addresses are. Where
+// there are several, the first that is set counts.
+var modelVariables = map[string]struct{ keys, base []string }{
+	"openai":    {keys: []string{"OPENAI_API_KEY"}, base: []string{"OPENAI_BASE_URL"}},
+	"anthropic": {keys: []string{"ANTHROPIC_API_KEY"}, base: []string{"ANTHROPIC_BASE_URL"}},
+	"ollama":    {base: []string{"OLLAMA_HOST"}},
+	"googleai":  {keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
+}
+
+// maxIdle is how long a model may be silent in the middle of its answer.
+const maxIdle = time.Minute
+
+// Check checks the settings.
+func (s ModelSettings) Check(c *command.Checker) { s.read(c) }
+
+func (s ModelSettings) read(c *command.Checker) modelConfig {
+	timeout := c.Duration("llm-timeout", s.LLMTimeout)
+	cfg := modelConfig{chat: llm.ChatConfig{
+		Timeout:     timeout,
+		Idle:        min(timeout, maxIdle),
+		Concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
+	}}
+	seen := map[llm.Spec]bool{}
+	for _, text := range list(s.LLM) {
+		spec, err := llm.ParseSpec(text)
+		switch {
+		case err != nil:
+			c.Refuse("llm", "names models as provider:model, but %v", err)
+		case seen[spec]:
+			c.Refuse("llm", "names %s twice", spec)
+		default:
+			seen[spec] = true
+			if model := openModel(c, spec); model != nil {
+				cfg.models = append(cfg.models, model)
+			}
+		}
+	}
+	return cfg
+}
+
+// openModel opens a model, which asks nobody, to find out what is wrong with its
+// variables.
+func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
+	variables := modelVariables[spec.Provider]
+	key, base := firstSet(variables.keys), firstSet(variables.base)
+	if spec.Provider == "openai" && base != "" {
+		// Whoever serves OpenAI's interface at home wants no key, but the client
+		// sends one.
+		key = cmp.Or(key, "none")
+	}
+	model, err := llm.Open(context.Background(), llm.Config{Spec: spec.String(), APIKey: key, BaseURL: base})
+	switch {
+	case errors.Is(err, llm.ErrNoKey):
+		c.Refuse("llm", "names %s, which needs %s", spec, strings.Join(variables.keys, " or "))
+	case err != nil && base != "":
+		c.Refuse("llm", "names %s, but %s is wrong: %v", spec, strings.Join(variables.base, " or "), err)
+	case err != nil:
+		c.Refuse("llm", "names %s: %v", spec, err)
+	}
+	return model
+}
+
+// firstSet gives the value of the first variable that has one.
+func firstSet(variables []string) string {
+	for _, name := range variables {
+		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// openModels returns the models that are set, the first of them the default, and
+// the built-in reader, which needs none. What datasets hold is read once for all.
+// observe is told of each job that a model did.
+func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone)) (*llm.Models, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	models, builtIn := &llm.Models{}, reader.New()
+	cfg.chat.Observe, cfg.chat.Catalog = observe, builtIn.Catalog()
+	for _, model := range cfg.models {
+		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {
+			return nil, err
+		}
+	}
+	return models, models.Add(llm.Spec{Provider: "reader"}, builtIn)
+}

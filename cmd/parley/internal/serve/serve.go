@@ -1,0 +1,154 @@
+// Package serve is the server: its settings, the parts that it is made of and how they
+// are joined, and their metrics. What the parts do is theirs.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
+	"parley/internal/fair"
+	"parley/rest"
+	"parley/storage/sqlstore"
+)
+
+// Command is `parley serve`.
+type Command struct {
+	httpSettings
+	DataSettings
+	objectSettings
+	lakeSettings
+	retentionSettings
+	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
+	AuthSettings
+	agentSettings
+	ModelSettings
+	traceSettings
+	logSettings
+}
+
+// Run prints where the server is, once it can be asked.
+func (s *Command) Run(ctx context.Context, env command.Env) error {
+	return s.Serve(ctx, env, Options{
+		UnknownVariables: command.UnknownVariables(env.Model, os.Environ()),
+		Ready: func(_ context.Context, url string) error {
+			fmt.Fprintln(env.Stdout, "Parley is ready at "+url)
+			return nil
+		},
+	})
+}
+
+// Options is what the commands that serve do differently.
+type Options struct {
+	// UnknownVariables are warned of: they are no settings.
+	UnknownVariables []string
+	// AnyPort takes a free port where the one to listen on is taken.
+	AnyPort bool
+	// Ready is called when the server can be asked. An error of it stops the server.
+	Ready func(ctx context.Context, url string) error
+}
+
+// Serve serves until the context ends, and then until what is running is done.
+func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (err error) {
+	c := env.NewChecker()
+	cfg := s.read(c, env.Version)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	tuneMemory()
+	log := newLogger(env.Stderr, s.LogFormat, cfg.logLevel)
+	for _, name := range options.UnknownVariables {
+		log.Warn("unknown environment variable", "name", name)
+	}
+	release, err := datadir.Lock(cfg.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	registry := newRegistry()
+	store, err := openObservedStore(ctx, cfg, registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return serveStore(ctx, cfg, base{store, registry, log}, options)
+}
+
+// base is what most parts need.
+type base struct {
+	store    *sqlstore.Store
+	registry *prometheus.Registry
+	log      *slog.Logger
+}
+
+// serveStore opens the parts that work on a store, and serves.
+func serveStore(ctx context.Context, cfg config, b base, options Options) (err error) {
+	authenticator, err := openAuthenticator(cfg, b)
+	if err != nil {
+		return err
+	}
+	defer authenticator.Close()
+	tracing, err := openTracing(ctx, cfg.trace, b)
+	if err != nil {
+		return err
+	}
+	defer tracing.close()
+	models, err := openModels(ctx, cfg.models, newModelMetrics(b.registry).observe)
+	if err != nil {
+		return err
+	}
+	data, err := openDataPlane(ctx, cfg, b, models)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	reads := fair.New(largeAnswers())
+	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, reads})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
+	handler, err := newHandler(cfg, b, handlerParts{authenticator, tracing.feedback, models, data, host, reads})
+	if err != nil {
+		return err
+	}
+	registerMetrics(b, data, reads, handler)
+	listener, err := listen(ctx, cfg.http.listen, options.AnyPort)
+	if err != nil {
+		return err
+	}
+	onPostgres := cfg.store.DatabaseURL != ""
+	if onPostgres && cfg.objects.bucket == nil {
+		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
+	}
+	b.log.Info("starting", "version", cfg.version, "address", listener.Addr().String(), "data", cfg.data, "postgres", onPostgres)
+	return serveHTTP(ctx, cfg, listener, handler, options.Ready, host.Drain, b.log)
+}
+
+// largeAnswers bounds the bytes of answers that are read from the database whole, or
+// turn by turn, and are in memory until they are sent. Slow readers keep no other
+// user waiting: besides Places, each user may have one answer in memory.
+func largeAnswers() fair.Config {
+	return fair.Config{
+		What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 4096, WaitingEach: 256,
+		Uncounted: 64 << 10, FirstAtOnce: true,
+	}
+}
+
+// tuneMemory lets garbage gather while there is little of anything, unless Go's
+// own variables say otherwise.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(rest.GCPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(512 << 20)
+	}
+}

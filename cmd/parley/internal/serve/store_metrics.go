@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"parley/cards"
+	"parley/storage"
+	"parley/storage/sqlstore"
+)
+
+// storeMetrics counts what becomes of runs, ingestions and uploads, and how the
+// database does. All labels have few values, which are there from the start.
+type storeMetrics struct {
+	duration      *prometheus.HistogramVec
+	failures      *prometheus.CounterVec
+	batchRuns     prometheus.Histogram
+	events        prometheus.Counter
+	runsStarted   *prometheus.CounterVec
+	runsEnded     *prometheus.CounterVec
+	takeovers     prometheus.Counter
+	ingestions    *prometheus.CounterVec
+	ingestedRows  prometheus.Counter
+	ingestedBytes prometheus.Counter
+	uploads       *prometheus.CounterVec
+	uploadedBytes prometheus.Counter
+}
+
+var _ sqlstore.Observer = (*storeMetrics)(nil)
+
+func newStoreMetrics(registry *prometheus.Registry) *storeMetrics {
+	factory := promauto.With(registry)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
+		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		for _, value := range values {
+			vec.WithLabelValues(value)
+		}
+		return vec
+	}
+	operations := []string{string(sqlstore.OperationRead), string(sqlstore.OperationWrite), string(sqlstore.OperationLog)}
+	m := &storeMetrics{
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "parley_store_duration_seconds",
+			Help:    "How long reads, transactions and batches of the log took, waiting for the database included.",
+			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"operation"}),
+		failures: counters("parley_store_failures_total", "Reads, transactions and batches of the log that the database failed.", "operation", operations...),
+		batchRuns: factory.NewHistogram(prometheus.HistogramOpts{
+			Name:    "parley_log_batch_runs",
+			Help:    "How many runs shared a batch of the log.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+		}),
+		events:        counter("parley_log_events_total", "Events written to the log."),
+		runsStarted:   counters("parley_runs_started_total", "Runs started.", "agent", cards.NL2QLName, cards.AssistantName),
+		runsEnded:     counters("parley_runs_ended_total", "Runs ended, by what they came to.", "outcome", string(storage.RunCompleted), string(storage.RunFailed), string(storage.RunExpired)),
+		takeovers:     counter("parley_run_takeovers_total", "Runs that this process took over from one that had died."),
+		ingestions:    counters("parley_ingestions_ended_total", "Ingestions ended, by what they came to.", "outcome", string(storage.IngestionCompleted), string(storage.IngestionFailed)),
+		ingestedRows:  counter("parley_ingested_rows_total", "Rows that ingestions added."),
+		ingestedBytes: counter("parley_ingested_bytes_total", "Bytes of uploaded files that ingestions read."),
+		uploads:       counters("parley_uploads_ended_total", "Uploaded files, by what became of them.", "outcome", string(storage.UploadCompleted), string(storage.UploadAborted)),
+		uploadedBytes: counter("parley_uploaded_bytes_total", "Bytes of uploaded files."),
+	}
+	for _, operation := range operations {
+		m.duration.WithLabelValues(operation)
+	}
+	return m
+}
+
+// Done implements sqlstore.Observer.
+func (m *storeMetrics) Done(op sqlstore.Operation, took time.Duration, failed bool) {
+	m.duration.WithLabelValues(string(op)).Observe(took.Seconds())
+	if failed {
+		m.failures.WithLabelValues(string(op)).Inc()
+	}
+}
+
+// Batch implements sqlstore.Observer.
+func (m *storeMetrics) Batch(runs, events int) {
+	m.batchRuns.Observe(float64(runs))
+	m.events.Add(float64(events))
+}
+
+// RunStarted implements sqlstore.Observer.
+func (m *storeMetrics) RunStarted(agent string) { m.runsStarted.WithLabelValues(agent).Inc() }
+
+// RunEnded implements sqlstore.Observer.
+func (m *storeMetrics) RunEnded(status storage.RunStatus) {
+	m.runsEnded.WithLabelValues(string(status)).Inc()
+}
+
+// RunsTaken implements sqlstore.Observer.
+func (m *storeMetrics) RunsTaken(count int) { m.takeovers.Add(float64(count)) }
+
+// IngestionEnded implements sqlstore.Observer.
+func (m *storeMetrics) IngestionEnded(status storage.IngestionStatus, rows, bytes int64) {
+	m.ingestions.WithLabelValues(string(status)).Inc()
+	m.ingestedRows.Add(float64(rows))
+	m.ingestedBytes.Add(float64(bytes))
+}
+
+// UploadsEnded implements sqlstore.Observer.
+func (m *storeMetrics) UploadsEnded(status storage.UploadStatus, files int, bytes int64) {
+	m.uploads.WithLabelValues(string(status)).Add(float64(files))
+	m.uploadedBytes.Add(float64(bytes))
+}
+
+// loadTimeout is how long the database may take to say what is to be done. The
+// rest of the metrics must not wait for one that is away.
+const loadTimeout = time.Second
+
+// loadMetrics shows, whenever it is asked, what is to be done.
+type loadMetrics struct {
+	store *sqlstore.Store
+	log   *slog.Logger
+}
+
+var (
+	openRuns       = prometheus.NewDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, or working.", []string{"state"}, nil)
+	openIngestions = prometheus.NewDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", []string{"state"}, nil)
+	logQueue       = prometheus.NewDesc("parley_log_queue", "Changes of runs that wait for this process's log to write them.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (loadMetrics) Describe(descs chan<- *prometheus.Desc) {
+	descs <- openRuns
+	descs <- openIngestions
+	descs <- logQueue
+}
+
+// Collect implements prometheus.Collector. What the database does not tell is
+// left out.
+func (m loadMetrics) Collect(metrics chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value int, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
+	}
+	gauge(logQueue, m.store.LogQueue())
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	load, err := m.store.Load(ctx)
+	if err != nil {
+		m.log.Warn("load metrics unavailable", "error", err)
+		return
+	}
+	waiting, working := 0, 0
+	for state, count := range load.Runs {
+		if state == string(a2a.TaskStateSubmitted) {
+			waiting += count
+		} else {
+			working += count
+		}
+	}
+	gauge(openRuns, waiting, "waiting")
+	gauge(openRuns, working, "working")
+	gauge(openIngestions, load.Ingestions[storage.IngestionPending], "queued")
+	gauge(openIngestions, load.Ingestions[storage.IngestionProcessing], "running")
+}
