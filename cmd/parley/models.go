@@ -95,13 +95,13 @@ func firstSet(variables []string) string {
 }
 
 // openModels gives the models that are set, the first of them the default, and
-// the built-in reader, which needs none. What datasets hold is read once for all.
+// the built-in reader, which needs none.
 func openModels(ctx context.Context, cfg modelConfig) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	models, builtIn := &llm.Models{}, reader.New()
-	cfg.chat.Catalog = builtIn.Catalog()
+	cfg.chat.Catalog = builtIn.Catalog() // datasets are read once for all
 	for _, model := range cfg.models {
 		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {
 			return nil, err
