@@ -1,0 +1,55 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// sharedFor is how long the queries of jobs go by datasets that were read for one of them.
+const sharedFor = time.Second
+
+// data lets jobs read what the asker may: to learn what there is, and to try queries out.
+// These queries can be many. They have no spans of their own, and share what was read of
+// the datasets for a moment. The rows of a step are read by [Work.query].
+type data struct {
+	*Work
+	mu       sync.Mutex
+	datasets []storage.DatasetData
+	until    time.Time
+}
+
+func (d *data) Query(ctx context.Context, sql string) (llm.Rows, error) {
+	result, err := patiently(ctx, d.Work, func() (storage.QueryResult, error) {
+		datasets, err := d.shared(ctx)
+		if err != nil {
+			return storage.QueryResult{}, err
+		}
+		return d.config.Lake.QueryOver(ctx, d.asking.Caller, datasets, sql)
+	})
+	if err != nil {
+		if errors.Is(err, storage.ErrInvalid) {
+			err = fmt.Errorf("%w: %w", llm.ErrBadQuery, err)
+		}
+		err = &queryError{err: err} // and not the model's failure
+	}
+	return rowsOf(result), err
+}
+
+func (d *data) shared(ctx context.Context) ([]storage.DatasetData, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Now().Before(d.until) {
+		return d.datasets, nil
+	}
+	datasets, err := d.config.Lake.Datasets(ctx, d.asking.Caller, d.asking.Namespace)
+	if err == nil {
+		d.datasets, d.until = datasets, time.Now().Add(sharedFor)
+	}
+	return datasets, err
+}
