@@ -212,3 +212,19 @@ func TestNoneMissing(t *testing.T) {
 		t.Errorf("%+v, %v", readings, err)
 	}
 }
+
+// TestUnits reads the unit of a column, and no other.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	cat := catalog.New([]*catalog.Profile{{Name: "tanks", Rows: 2, Columns: []catalog.ColumnProfile{{Name: "volume_l", Type: "DOUBLE", Values: []string{"5", "9"}, Complete: true, Distinct: 2, Filled: 2}}}}, nil)
+	for question, unread := range map[string]string{"average volume in litres": "", "average volume in kilograms": "kilograms"} {
+		tokens := link.Tokenize(question)
+		q := rank.Question{Tokens: tokens, Input: link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil), Catalog: cat, Now: now}
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select avg tanks.volume_l", 0.9)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != 1 || strings.Join(readings[0].Unread, " ") != unread {
+			t.Errorf("%s: %+v, %v", question, readings, err)
+		}
+	}
+}
