@@ -54,7 +54,7 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
 			c.unasked++
 		case done && !asked && o.name == "nth" && !namesPlace(q.Tokens):
-			c.unmet++ // the first is asked for
+			c.names++ // the first is asked for, whatever unmet operations weigh
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
