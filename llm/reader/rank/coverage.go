@@ -54,7 +54,7 @@ func cover(q *Question, tokens []ir.Token) coverage {
 		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
 			c.unasked++
 		case done && !asked && o.name == "nth" && !namesPlace(q.Tokens):
-			c.unmet++ // the first is asked for
+			c.names++ // the first is asked for, whatever unmet operations weigh
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
@@ -70,7 +70,7 @@ func cover(q *Question, tokens []ir.Token) coverage {
 			how = notRead
 		}
 		switch {
-		case how == notRead && fillers[t.Lower]:
+		case how == notRead && (fillers[t.Lower] || q.measuredIn(t.Lower, tokens)):
 			continue
 		case how == notRead && superlative(t.Lower, keywords):
 			how = readWeakly
@@ -202,6 +202,12 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 		return readWeakly
 	}
 	return notRead
+}
+
+// measuredIn reports whether a word is the unit of a column of a query: litres.
+func (q *Question) measuredIn(word string, tokens []ir.Token) bool {
+	unit := catalog.Unit(word)
+	return unit != "" && slices.ContainsFunc(tokens, func(t ir.Token) bool { return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].Unit == unit })
 }
 
 // unnamedFlag reports whether a query tests a flag that no word names.

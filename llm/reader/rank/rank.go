@@ -78,24 +78,31 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	return all, nil
 }
 
-// pool runs candidates and adds up the probability of those with the same result.
-func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
-	var all []Reading
+// meant gives the queries that candidates may mean, each by the links that it may follow.
+func meant(question *Question, candidates []net.Candidate) []routed {
+	var all []routed
 	values := question.Input.IRValues()
-	byKey, bySQL := map[string]int{}, map[string]int{}
 	for _, c := range candidates {
 		q, err := ir.Parse(c.Tokens, values)
 		if err != nil || degenerate(q) || meaningless(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
-		tokens, q := question.route(c.Tokens, q)
-		sql, err := ir.SQL(q, question.Catalog, question.Now)
+		all = append(all, question.routes(routed{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)
+	}
+	return all
+}
+
+// pool runs candidates and adds up the probability of those with the same result.
+func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
+	var all []Reading
+	byKey, bySQL := map[string]int{}, map[string]int{}
+	for _, m := range meant(question, candidates) {
+		sql, err := ir.SQL(m.query, question.Catalog, question.Now)
 		if err != nil {
 			continue
 		}
-		p := math.Exp(c.Score)
 		if at, ok := bySQL[sql]; ok {
-			all[at].Probability += p
+			all[at].Probability += m.probability
 			continue
 		}
 		result, ok, err := run(sql)
@@ -105,8 +112,8 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if !ok {
 			continue
 		}
-		if at, ok := byKey[result.Key]; ok && !result.Empty {
-			all[at].Probability += p
+		if at, ok := byKey[result.Key]; ok && !result.Empty && !m.oneOf {
+			all[at].Probability += m.probability
 			bySQL[sql] = at
 			continue
 		}
@@ -114,7 +121,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if !result.Empty {
 			byKey[result.Key] = len(all)
 		}
-		all = append(all, Reading{Tokens: tokens, Query: q, SQL: sql, Probability: p, Result: result})
+		all = append(all, Reading{Tokens: m.tokens, Query: m.query, SQL: sql, Probability: m.probability, Result: result})
 	}
 	return all, nil
 }

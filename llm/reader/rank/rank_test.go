@@ -187,15 +187,22 @@ func TestRoutes(t *testing.T) {
 	for question, want := range map[string]string{
 		"How many flights have their departure in Oslo?": "departure_airport_id",
 		"How many flights have their arrival in Oslo?":   "arrival_airport_id",
-		"How many flights are there in Oslo?":            "departure_airport_id",
+		"How many flights are there in Oslo?":            "departure_airport_id arrival_airport_id",
+		"How many flights are there from Oslo?":          "departure_airport_id",
 	} {
 		tokens := link.Tokenize(question)
 		q := rank.Question{Tokens: tokens, Input: link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil), Catalog: cat, Now: now}
 		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select count * from flights where airports.town = 'Oslo'", 0.9)}, func(sql string) (rank.Result, bool, error) {
-			return rank.Result{Key: sql, Rows: 1}, true, nil
+			return rank.Result{Key: "the same", Rows: 1}, true, nil
 		})
-		if err != nil || len(readings) != 1 || !strings.Contains(readings[0].SQL, want) {
-			t.Errorf("%s: %+v, %v", question, readings, err)
+		columns := strings.Fields(want)
+		if err != nil || len(readings) != len(columns) {
+			t.Fatalf("%s: %+v, %v", question, readings, err)
+		}
+		for i, column := range columns {
+			if !strings.Contains(readings[i].SQL, column) {
+				t.Errorf("%s: %s", question, readings[i].SQL)
+			}
 		}
 	}
 }
@@ -210,5 +217,21 @@ func TestNoneMissing(t *testing.T) {
 	at := slices.Index(rank.FeatureNames, "none missing")
 	if err != nil || len(readings) != 1 || readings[0].Features[at] != 1 {
 		t.Errorf("%+v, %v", readings, err)
+	}
+}
+
+// TestUnits reads the unit of a column, and no other.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	cat := catalog.New([]*catalog.Profile{{Name: "tanks", Rows: 2, Columns: []catalog.ColumnProfile{{Name: "volume_l", Type: "DOUBLE", Values: []string{"5", "9"}, Complete: true, Distinct: 2, Filled: 2}}}}, nil)
+	for question, unread := range map[string]string{"average volume in litres": "", "average volume in kilograms": "kilograms"} {
+		tokens := link.Tokenize(question)
+		q := rank.Question{Tokens: tokens, Input: link.New(tokens, cat, link.Values(tokens, cat, now), nil, nil), Catalog: cat, Now: now}
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select avg tanks.volume_l", 0.9)}, func(sql string) (rank.Result, bool, error) {
+			return rank.Result{Key: sql, Rows: 1}, true, nil
+		})
+		if err != nil || len(readings) != 1 || strings.Join(readings[0].Unread, " ") != unread {
+			t.Errorf("%s: %+v, %v", question, readings, err)
+		}
 	}
 }
