@@ -16,10 +16,10 @@ import (
 // Ask has an agent answer a question that came in by another way than A2A; it is
 // a run like any other. A conversation that is named must exist. What the run
 // comes to, Follow tells.
-func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
 	s, ok := h.services[question.Agent]
 	if !ok {
-		return storage.Asking{}, storage.Invalid(storage.FieldError{Field: "agent", Message: "must be the name of an agent"})
+		return storage.RunRequest{}, storage.Invalid(storage.FieldError{Field: "agent", Message: "must be the name of an agent"})
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
 	message.Metadata = map[string]any{namespaceKey: question.Namespace.Owner + "/" + question.Namespace.Name}
@@ -30,9 +30,9 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 	}
 	r, err := s.ask(ctx, caller, question, message, true)
 	if err != nil {
-		return storage.Asking{}, err
+		return storage.RunRequest{}, err
 	}
-	return r.asking, r.begun(ctx)
+	return r.request, r.waitCommitted(ctx)
 }
 
 // Stop ends a run of the caller's that is about to be deleted, if it goes on, so
@@ -89,7 +89,7 @@ func progress(ctx context.Context, t tail, tick <-chan time.Time, tell func(a2a.
 			switch {
 			case errors.Is(err, io.EOF):
 				return
-			case errors.Is(err, errTick):
+			case errors.Is(err, errNoEvent):
 				if !yield(storage.Progress{}, nil) {
 					return
 				}

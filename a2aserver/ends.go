@@ -11,29 +11,29 @@ import (
 	"parley/storage"
 )
 
-// retryEnd is how long a host waits before it tries again to record the end of a
+// endRetryInterval is how long a host waits before it tries again to record the end of a
 // run.
-const retryEnd = time.Second
+const endRetryInterval = time.Second
 
 // fail records that a run broke off. The log may be what is broken: it is tried
 // until it works, or the host stops and another one finds the run.
 func (r *run) fail(cause error, status storage.RunStatus) {
-	said := func(task *a2a.Task) a2a.Event { return failed(task, cause) }
-	for r.host.life.Err() == nil {
-		_, err := r.host.end(r.host.life, r.agent, r.asking.Caller, r.asking.RunID, runEnd{holder: r.host.id, status: status, last: said})
+	said := func(task *a2a.Task) a2a.Event { return failedEvent(task, cause) }
+	for r.host.ctx.Err() == nil {
+		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: said})
 		if err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			return
 		}
 		select {
-		case <-time.After(retryEnd):
-		case <-r.host.life.Done():
+		case <-time.After(endRetryInterval):
+		case <-r.host.ctx.Done():
 		}
 	}
 }
 
-// failed is the last event of a run that broke off. What went wrong is for the
+// failedEvent is the last event of a run that broke off. What went wrong is for the
 // log, not for the reader.
-func failed(task *a2a.Task, cause error) a2a.Event {
+func failedEvent(task *a2a.Task, cause error) a2a.Event {
 	code, reason := "INTERNAL", "Something went wrong while this question was being answered. Please ask again."
 	switch {
 	case errors.Is(cause, errTooLong):
@@ -48,17 +48,17 @@ func failed(task *a2a.Task, cause error) a2a.Event {
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateFailed, message)
 }
 
-// runEnd is how a run is to end: with an event that last makes for what it has
+// runEnding is how a run is to end: with an event that last makes for what it has
 // come to. holder is the host that ends what it works on itself, and only as long
 // as it does; "" ends a run whoever works on it.
-type runEnd struct {
+type runEnding struct {
 	holder string
 	status storage.RunStatus
 	last   func(task *a2a.Task) a2a.Event
 }
 
-// end ends a run. ErrConflict when it has ended already, or is somebody else's.
-func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnd) (*a2a.Task, error) {
+// endRun ends a run. ErrConflict when it has ended already, or is somebody else's.
+func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnding) (*a2a.Task, error) {
 	for tried := int64(-1); ; {
 		kept, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
 		if err != nil {
@@ -67,7 +67,7 @@ func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, run
 		if !kept.Open || kept.LastEvent == tried {
 			return nil, storage.ErrConflict
 		}
-		task, err := h.endAt(ctx, agent, kept, end)
+		task, err := h.endRunAt(ctx, agent, kept, end)
 		if !errors.Is(err, storage.ErrConflict) {
 			return task, err
 		}
@@ -76,8 +76,8 @@ func (h *Host) end(ctx context.Context, agent *Agent, caller storage.Caller, run
 	}
 }
 
-// endAt is end for a run that is as kept says. ErrConflict when it is not.
-func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnd) (*a2a.Task, error) {
+// endRunAt is end for a run that is as kept says. ErrConflict when it is not.
+func (h *Host) endRunAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnding) (*a2a.Task, error) {
 	task, err := toTask(kept)
 	if err != nil {
 		h.cfg.Logger.Error("a task cannot be read and is ended without its past", "run", kept.RunID, "error", err)
@@ -101,7 +101,7 @@ func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end r
 		Outcome: &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)},
 	}, func(err error) {
 		if err == nil {
-			h.ended(kept.RunID, encoded)
+			h.publishEnd(kept.RunID, encoded)
 		}
 		result <- err
 	})
@@ -113,8 +113,8 @@ func (h *Host) endAt(ctx context.Context, agent *Agent, kept storage.Task, end r
 	}
 }
 
-// ended tells those here who work on a run or follow it that it is over.
-func (h *Host) ended(runID string, last storage.Event) {
+// publishEnd tells those here who work on a run or follow it that it is over.
+func (h *Host) publishEnd(runID string, last storage.Event) {
 	f := h.feeds.find(runID)
 	if f == nil {
 		return
@@ -124,5 +124,5 @@ func (h *Host) ended(runID string, last storage.Event) {
 		worker.stop(errCanceled)
 		return
 	}
-	f.poke()
+	f.notify()
 }

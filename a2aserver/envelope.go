@@ -13,8 +13,8 @@ const (
 	maxBatch = 32
 	// maxID is the most bytes of a request's id, which every event repeats.
 	maxID = 4 << 10
-	// maxShown is how much of what a client sent an answer or the log repeats.
-	maxShown = 64
+	// maxShortened is how much of what a client sent an answer or the log repeats.
+	maxShortened = 64
 )
 
 var nullID = json.RawMessage("null")
@@ -140,10 +140,10 @@ func errorResponse(id json.RawMessage, failure *rpcError) []byte {
 	return append(append(buf, text...), '}')
 }
 
-// shown is what an answer or the log repeats of a client's text.
-func shown(text string) string {
-	if len(text) <= maxShown {
+// shorten is what an answer or the log repeats of a client's text.
+func shorten(text string) string {
+	if len(text) <= maxShortened {
 		return text
 	}
-	return string(bytes.ToValidUTF8([]byte(text[:maxShown]), nil)) + "…"
+	return string(bytes.ToValidUTF8([]byte(text[:maxShortened]), nil)) + "…"
 }

@@ -95,7 +95,7 @@ func toRPCError(err error) *rpcError {
 			continue
 		}
 		message, metadata := a.message, map[string]string(nil)
-		if words, about := said(err); words != "" {
+		if words, about := clientMessage(err); words != "" {
 			message, metadata = words, about
 		}
 		return newRPCError(a.code, a.reason, message, metadata)
@@ -112,9 +112,9 @@ func newRPCError(code int, reason, message string, metadata map[string]string) *
 	}}}
 }
 
-// said gives the words of an error that are meant for the client, and what else
+// clientMessage gives the words of an error that are meant for the client, and what else
 // it is told; "" when there are none.
-func said(err error) (string, map[string]string) {
+func clientMessage(err error) (string, map[string]string) {
 	var protocol *a2a.Error
 	if errors.As(err, &protocol) {
 		return protocol.Message, infoMetadata(protocol)
@@ -127,7 +127,7 @@ func said(err error) (string, map[string]string) {
 	if len(stored.Fields) > 0 {
 		metadata = make(map[string]string, len(stored.Fields))
 		for _, f := range stored.Fields[:min(len(stored.Fields), maxFields)] {
-			metadata[shown(f.Field)] = f.Message
+			metadata[shorten(f.Field)] = f.Message
 		}
 	}
 	return stored.Message, metadata
@@ -158,23 +158,23 @@ func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpc
 	switch {
 	case clientGone(ctx):
 		level = slog.LevelDebug
-	case willPass(err):
+	case isTemporary(err):
 		level = slog.LevelWarn
 	}
 	t.Logger.Log(ctx, level, "A2A request failed",
-		"agent_method", shown(request.method), "rpc_id", shown(string(request.id)), "error", err)
+		"agent_method", shorten(request.method), "rpc_id", shorten(string(request.id)), "error", err)
 	return failure
 }
 
-func willPass(err error) bool {
+func isTemporary(err error) bool {
 	return errors.Is(err, storage.ErrTooMany) || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 
 func clientGone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
-// guard makes an error of a panic of whoever defers it.
-func guard(err *error) {
+// recoverError makes an error of a panic of whoever defers it.
+func recoverError(err *error) {
 	switch cause := recover(); cause {
 	case nil:
 	case http.ErrAbortHandler:

@@ -89,7 +89,7 @@ func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 	select {
 	case <-tick:
-		return storage.Event{}, errTick
+		return storage.Event{}, errNoEvent
 	case <-ctx.Done():
 		return storage.Event{}, ctx.Err()
 	}

@@ -6,9 +6,9 @@ import (
 	"parley/storage"
 )
 
-// keptBytes is how much of a run's latest events is kept in memory for those who
+// recentBytes is how much of a run's latest events is kept in memory for those who
 // follow it; what is older they read from the log.
-const keptBytes = 256 << 10
+const recentBytes = 256 << 10
 
 // feeds are the runs that somebody here works on or follows.
 type feeds struct {
@@ -16,8 +16,8 @@ type feeds struct {
 	live map[string]*feed
 }
 
-// join gives the feed of a run, to be left again.
-func (f *feeds) join(runID string) *feed {
+// acquire gives the feed of a run, to be left again.
+func (f *feeds) acquire(runID string) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := f.live[runID]
@@ -29,8 +29,8 @@ func (f *feeds) join(runID string) *feed {
 	return found
 }
 
-// rejoin joins a feed that may have been left by all others.
-func (f *feeds) rejoin(left *feed) *feed {
+// reacquire joins a feed that may have been left by all others.
+func (f *feeds) reacquire(left *feed) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left.users++
@@ -40,7 +40,7 @@ func (f *feeds) rejoin(left *feed) *feed {
 	return left
 }
 
-func (f *feeds) leave(left *feed) {
+func (f *feeds) release(left *feed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if left.users--; left.users == 0 && f.live[left.runID] == left {
@@ -74,7 +74,7 @@ type feed struct {
 	mu sync.Mutex
 	// run is what works on the run here; nil when nobody does.
 	run *run
-	// recent are the latest events, the last of them number last.
+	// fromMemory are the latest events, the last of them number last.
 	recent []storage.Event
 	bytes  int
 	last   int64
@@ -98,7 +98,7 @@ func (f *feed) detach() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run = nil
-	f.wake()
+	f.notifyLocked()
 }
 
 // publish shows an event that is committed. One that does not follow the last
@@ -119,46 +119,46 @@ func (f *feed) publish(event storage.Event, final bool) {
 	}
 	f.recent = append(f.recent, event)
 	f.bytes += len(event.Body)
-	for f.bytes > keptBytes && len(f.recent) > 1 {
+	for f.bytes > recentBytes && len(f.recent) > 1 {
 		f.bytes -= len(f.recent[0].Body)
 		f.recent[0] = storage.Event{}
 		f.recent = f.recent[1:]
 	}
-	f.wake()
+	f.notifyLocked()
 }
 
-// poke has the tails look at the log.
-func (f *feed) poke() {
+// notify has the tails look at the log.
+func (f *feed) notify() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wake()
+	f.notifyLocked()
 }
 
-// wake is called with the mutex held.
-func (f *feed) wake() {
+// notifyLocked is called with the mutex held.
+func (f *feed) notifyLocked() {
 	for t := range f.tails {
 		select {
-		case t.woken <- struct{}{}:
+		case t.wake <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// elsewhere reports whether somebody here follows a run that nobody here works on.
-func (f *feed) elsewhere() bool {
+// remoteFollowed reports whether somebody here follows a run that nobody here works on.
+func (f *feed) remoteFollowed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.tails) > 0 && f.run == nil && !f.ended
 }
 
-// polls is told the number of the last event in the log; -1 when the run is not
+// setPolled is told the number of the last event in the log; -1 when the run is not
 // there.
-func (f *feed) polls(last int64) {
+func (f *feed) setPolled(last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.polled != last {
 		f.polled = last
-		f.wake()
+		f.notifyLocked()
 	}
 }
 

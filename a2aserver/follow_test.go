@@ -200,7 +200,7 @@ func TestDeletedElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen {
-			if event, err := events.next(t.Context(), nil); err != nil || !ends(event) {
+			if event, err := events.next(t.Context(), nil); err != nil || !isFinalEvent(event) {
 				t.Fatalf("%s, %v", event.Body, err)
 			}
 		}
@@ -259,7 +259,7 @@ func TestFollowWaitsForTheLog(t *testing.T) {
 		t.Fatalf("%+v, %v", event, err)
 	}
 	log.away.Store(true)
-	if _, err := events.next(t.Context(), passed); !errors.Is(err, errTick) {
+	if _, err := events.next(t.Context(), expired); !errors.Is(err, errNoEvent) {
 		t.Errorf("while the log is away: %v, want a sign of life", err)
 	}
 	go func() {

@@ -62,10 +62,10 @@ type Config struct {
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger
 	// Reads is where large answers are counted while they are in memory.
-	Reads *fair.Line
+	Reads *fair.Queue
 	// Trace follows a run; the end is told what became of it, and why it broke
 	// off where it did. It may be nil.
-	Trace func(ctx context.Context, asking storage.Asking) (context.Context, func(task *a2a.Task, err error))
+	Trace func(ctx context.Context, asking storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
 	// RunTimeout is how long a run may take. RequestTimeout is how long a request
 	// may take that does not wait for one, or to begin one; 0 is for ever.
 	RunTimeout, RequestTimeout time.Duration
@@ -81,9 +81,9 @@ type Config struct {
 	Lease time.Duration
 }
 
-// leaveTimeout is how long a host that stops may take to leave its runs to
+// releaseTimeout is how long a host that stops may take to leave its runs to
 // others.
-const leaveTimeout = 5 * time.Second
+const releaseTimeout = 5 * time.Second
 
 // Host runs agents. Everything that they say is in the log before anyone hears
 // of it.
@@ -92,30 +92,30 @@ type Host struct {
 	id       string
 	services map[string]*agentService
 	feeds    feeds
-	// life ends when the host stops; what it stops says so.
-	life context.Context
+	// ctx ends when the host stops; what it stops says so.
+	ctx  context.Context
 	stop context.CancelCauseFunc
-	// entering keeps new runs from beginning while the host stops.
-	entering sync.Mutex
+	// startMu keeps new runs from beginning while the host stops.
+	startMu  sync.Mutex
 	runs     sync.WaitGroup
 	work     sync.WaitGroup
 	draining atomic.Bool
-	// line is where runs wait to be worked on; left is told that others left
+	// queue is where runs wait to be worked on; left is told that others left
 	// runs.
-	line *fair.Line
-	left chan struct{}
+	queue        *fair.Queue
+	wakeTakeover chan struct{}
 }
 
-// waitingEach is how many runs of a user may wait for each that is worked on.
-const waitingEach = 4
+// queuedPerSlot is how many runs of a user may wait for each that is worked on.
+const queuedPerSlot = 4
 
 // What ends the work on a run besides its own end.
 var (
-	errCanceled = errors.New("the run was ended by somebody else")
-	errStopping = errors.New("the host is stopping")
-	errTooLong  = errors.New("the run took too long")
-	errLogAway  = errors.New("an event could not be kept for now")
-	errNotBegun = errors.New("the run did not begin in time")
+	errCanceled       = errors.New("the run was ended by somebody else")
+	errStopping       = errors.New("the host is stopping")
+	errTooLong        = errors.New("the run took too long")
+	errLogUnavailable = errors.New("an event could not be kept for now")
+	errNotCommitted   = errors.New("the run did not begin in time")
 )
 
 // New makes a Host. It takes up what others left when Start is called.
@@ -125,14 +125,14 @@ func New(cfg Config) *Host {
 		id:       uuid.Must(uuid.NewV7()).String(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
-		line: fair.New(fair.Config{
-			What:   "questions",
-			Places: cfg.MaxWorking, PlacesEach: cfg.UserRuns,
-			Waiting: cfg.MaxRuns - cfg.MaxWorking, WaitingEach: waitingEach * cfg.UserRuns,
+		queue: fair.New(fair.Config{
+			What:  "questions",
+			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,
+			MaxQueued: cfg.MaxRuns - cfg.MaxWorking, MaxQueuedPerUser: queuedPerSlot * cfg.UserRuns,
 		}),
-		left: make(chan struct{}, 1),
+		wakeTakeover: make(chan struct{}, 1),
 	}
-	h.life, h.stop = context.WithCancelCause(context.Background())
+	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	for i := range cfg.Agents {
 		agent := &cfg.Agents[i]
 		h.services[agent.Name] = &agentService{host: h, agent: agent}
@@ -149,21 +149,21 @@ func (h *Host) service(name string) (service, bool) {
 // Start makes the host known to others and takes up the runs that nobody works
 // on, from now on.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.cfg.Log.KeepHost(ctx, h.id, h.cfg.Lease); err != nil {
+	if err := h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease); err != nil {
 		return fmt.Errorf("make the host known: %w", err)
 	}
-	h.work.Go(h.keepAlive)
+	h.work.Go(h.renewLease)
 	h.work.Go(h.listen)
 	h.work.Go(h.poll)
 	return nil
 }
 
-// enter counts a new run among those that Close waits for. It reports false when
+// addRun counts a new run among those that Close waits for. It reports false when
 // the host stops: whoever begins one then would leave it to nobody.
-func (h *Host) enter() bool {
-	h.entering.Lock()
-	defer h.entering.Unlock()
-	if h.life.Err() != nil {
+func (h *Host) addRun() bool {
+	h.startMu.Lock()
+	defer h.startMu.Unlock()
+	if h.ctx.Err() != nil {
 		return false
 	}
 	h.runs.Add(1)
@@ -177,9 +177,9 @@ func (h *Host) Drain() { h.draining.Store(true) }
 // without an end. Work that does not stop while ctx lasts is left all the same:
 // what it still says is refused. It may be called twice.
 func (h *Host) Close(ctx context.Context) error {
-	h.entering.Lock()
+	h.startMu.Lock()
 	h.stop(errStopping)
-	h.entering.Unlock()
+	h.startMu.Unlock()
 	stopped := make(chan struct{})
 	go func() {
 		h.work.Wait()
@@ -191,9 +191,9 @@ func (h *Host) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		h.cfg.Logger.Warn("some runs did not stop in time")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	if err := h.cfg.Log.LeaveRuns(ctx, h.id); err != nil {
+	if err := h.cfg.Log.ReleaseRuns(ctx, h.id); err != nil {
 		return fmt.Errorf("leave runs to others: %w", err)
 	}
 	return nil

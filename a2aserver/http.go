@@ -57,7 +57,7 @@ func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) e
 }
 
 func noAgent(name string) error {
-	return storage.Errorf(storage.ErrNotFound, "there is no agent %q", shown(name))
+	return storage.Errorf(storage.ErrNotFound, "there is no agent %q", shorten(name))
 }
 
 // servePublic answers with a JSON document that everybody may see and keep for

@@ -89,7 +89,7 @@ func TestOrphans(t *testing.T) {
 			Logger: quiet(), RunTimeout: time.Minute, MaxRuns: 20, MaxWorking: 10, UserRuns: 10, KeepAlive: time.Minute, Lease: 300 * time.Millisecond,
 		})
 		// It is taken, and the host never hears of that.
-		if taken, err := store.TakeRuns(t.Context(), h.id, []string{"echo"}, 10); err != nil || len(taken) != 1 {
+		if taken, err := store.ClaimRuns(t.Context(), h.id, []string{"echo"}, 10); err != nil || len(taken) != 1 {
 			t.Fatalf("took %v, %v", taken, err)
 		}
 		if err := h.Start(t.Context()); err != nil {
@@ -107,14 +107,14 @@ type partedLog struct {
 	brokenLog
 }
 
-func (l *partedLog) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
+func (l *partedLog) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
 	l.mu.Lock()
 	parted := l.broken
 	l.mu.Unlock()
 	if parted {
 		return storage.ErrUnavailable
 	}
-	return l.Store.KeepHost(ctx, holder, lasts)
+	return l.Store.RenewHost(ctx, holder, lasts)
 }
 
 // A host that was cut off finds its runs in the hands of another, and leaves
@@ -227,7 +227,7 @@ func TestLateBeginning(t *testing.T) {
 		withNamespace(t, store)
 		log, let := newLateLog(t, store)
 		h := newHost(t, log, waiting, func(cfg *Config) { cfg.RequestTimeout = 50 * time.Millisecond })
-		ctx, cancel := h.bounded(t.Context())
+		ctx, cancel := h.withRequestTimeout(t.Context())
 		defer cancel()
 		if _, err := h.Ask(ctx, alice, inShop); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("asked: %v", err)

@@ -28,7 +28,7 @@ func readParams(method string, params json.RawMessage, into proto.Message) error
 		return invalidParams("params of %s must be an object", method)
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(params, into); err != nil {
-		return invalidParams("params do not fit %s%s", method, misfit(err.Error()))
+		return invalidParams("params do not fit %s%s", method, typeError(err.Error()))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ var misfits = []struct {
 	{regexp.MustCompile(`(?s)unexpected token (.*)$`), ": unexpected %[1]s"},
 }
 
-func misfit(text string) string {
+func typeError(text string) string {
 	for _, m := range misfits {
 		found := m.theirs.FindStringSubmatch(text)
 		if found == nil {
@@ -54,7 +54,7 @@ func misfit(text string) string {
 		}
 		args := make([]any, len(found)-1)
 		for i, group := range found[1:] {
-			args[i] = shown(group)
+			args[i] = shorten(group)
 		}
 		return fmt.Sprintf(m.ours, args...)
 	}

@@ -46,7 +46,7 @@ func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, 
 		return q, err
 	}
 	q.Namespace, err = toNamespace(caller, message.Metadata)
-	describe(&q, message)
+	readSettings(&q, message)
 	return q, err
 }
 
@@ -96,9 +96,9 @@ func checkSettings(metadata map[string]any) error {
 	return nil
 }
 
-// describe adds to a question what a message's metadata says of how to answer
+// readSettings adds to a question what a message's metadata says of how to answer
 // it.
-func describe(q *storage.Question, message *a2a.Message) {
+func readSettings(q *storage.Question, message *a2a.Message) {
 	q.Model, _ = message.Metadata[modelKey].(string)
 	q.Provider, _ = message.Metadata[providerKey].(string)
 	q.HelperPrompt, _ = message.Metadata[helperPromptKey].(string)
@@ -138,7 +138,7 @@ func toNamespace(caller storage.Caller, metadata map[string]any) (storage.Namesp
 
 // actor gives the user whom a name in a request means.
 func actor(caller storage.Caller, name string) string {
-	if name = storage.NormalUsername(name); name == storage.Self {
+	if name = storage.NormalizeUsername(name); name == storage.Self {
 		return caller.Username
 	}
 	return name

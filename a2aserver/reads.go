@@ -8,23 +8,23 @@ import (
 	"parley/storage"
 )
 
-// readWait is how long a request waits until its user has few enough large answers
+// readTimeout is how long a request waits until its user has few enough large answers
 // in memory.
-const readWait = 20 * time.Second
+const readTimeout = 20 * time.Second
 
 // reservation is what one request, or one stream, has in memory of what it read.
 // It holds one amount at a time, so that nobody waits while others wait for them.
 // A nil one holds nothing and never waits.
 type reservation struct {
-	line  *fair.Line
-	place *fair.Place
+	queue *fair.Queue
+	slot  *fair.Slot
 }
 
 type reservationKey struct{}
 
 // withReservation gives a context in which a request reserves what it reads.
 func (h *Config) withReservation(ctx context.Context) (context.Context, *reservation) {
-	r := &reservation{line: h.Reads}
+	r := &reservation{queue: h.Reads}
 	return context.WithValue(ctx, reservationKey{}, r), r
 }
 
@@ -40,19 +40,19 @@ func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	if r == nil {
 		return nil
 	}
-	place, err := r.line.JoinFor(user, bytes)
+	place, err := r.queue.AcquireN(user, bytes)
 	if err != nil {
 		return err
 	}
-	r.place = place
-	return place.WaitFor(ctx, readWait)
+	r.slot = place
+	return place.WaitTimeout(ctx, readTimeout)
 }
 
 // release says that what was read is no longer in memory.
 func (r *reservation) release() {
-	if r != nil && r.place != nil {
-		r.place.Leave()
-		r.place = nil
+	if r != nil && r.slot != nil {
+		r.slot.Release()
+		r.slot = nil
 	}
 }
 

@@ -24,7 +24,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		reads := fair.New(fair.Config{
-			What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1, Uncounted: 16 << 10, FirstAtOnce: true,
+			What: "large answers", Slots: 96 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 1, FreeWeight: 16 << 10, FirstImmediately: true,
 		})
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
@@ -46,7 +46,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 			return response.StatusCode, string(text)
 		}
 
-		running, waiting := reads.RejoinFor("alice", 32<<10), reads.RejoinFor("alice", 32<<10)
+		running, waiting := reads.AcquireUnboundedN("alice", 32<<10), reads.AcquireUnboundedN("alice", 32<<10)
 		for _, body := range []string{get, list} {
 			if status, text := post(body); status != http.StatusTooManyRequests || !strings.Contains(text, "RESOURCE_EXHAUSTED") {
 				t.Errorf("%s: %d %.200s", body, status, text)
@@ -55,14 +55,14 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 		if status, text := post(rpcText("ListTasks", map[string]any{})); status != http.StatusOK || strings.Contains(text, `"artifacts"`) {
 			t.Errorf("a list without artifacts: %d %.200s", status, text)
 		}
-		if other, err := reads.JoinFor("bob", 32<<10); err != nil || other.Wait(t.Context()) != nil {
+		if other, err := reads.AcquireN("bob", 32<<10); err != nil || other.Wait(t.Context()) != nil {
 			t.Errorf("bob waits for alice: %v", err)
 		} else {
-			other.Leave()
+			other.Release()
 		}
 		replay := postAs(t, server, alice, rpcText("SubscribeToTask", map[string]any{"id": id}), "Last-Event-ID", "0")
-		waiting.Leave()
-		running.Leave()
+		waiting.Release()
+		running.Release()
 
 		var events []sse
 		lines := bufio.NewReader(replay.Body)
@@ -93,7 +93,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 
 		// Others have all there is.
 		for _, user := range []string{"bob", "carol", "dave"} {
-			defer reads.RejoinFor(user, 32<<10).Leave()
+			defer reads.AcquireUnboundedN(user, 32<<10).Release()
 		}
 		for _, body := range []string{get, list} {
 			if status, text := post(body); status != http.StatusOK || len(text) < 30<<10 {
@@ -110,7 +110,7 @@ func TestSmallReadsNeverWait(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		reads := fair.New(fair.Config{
-			What: "large answers", Places: 96 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 1, Uncounted: 16 << 10, FirstAtOnce: true,
+			What: "large answers", Slots: 96 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 1, FreeWeight: 16 << 10, FirstImmediately: true,
 		})
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
@@ -119,8 +119,8 @@ func TestSmallReadsNeverWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer reads.RejoinFor("alice", 32<<10).Leave()
-		defer reads.RejoinFor("alice", 32<<10).Leave()
+		defer reads.AcquireUnboundedN("alice", 32<<10).Release()
+		defer reads.AcquireUnboundedN("alice", 32<<10).Release()
 		id := sent.(*a2a.Task).ID
 		for _, body := range []string{
 			rpcText("GetTask", map[string]any{"id": id}),

@@ -94,7 +94,7 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rp
 	}
 	method, ok := rpcMethods[request.method]
 	if !ok {
-		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shown(request.method)))
+		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.method)))
 	}
 	return request, method, nil
 }
@@ -110,7 +110,7 @@ func checkVersion(r *http.Request) error {
 		return nil
 	}
 	return a2a.NewError(a2a.ErrVersionNotSupported,
-		fmt.Sprintf("A2A version %q is not supported; %s is", shown(version), protocolVersion),
+		fmt.Sprintf("A2A version %q is not supported; %s is", shorten(version), protocolVersion),
 	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
 }
 
@@ -175,7 +175,7 @@ func (t transport) failed(ctx context.Context, request rpcRequest, err error) []
 }
 
 func (t transport) call(ctx context.Context, request rpcRequest, method rpcMethod) (result []byte, err error) {
-	defer guard(&err)
+	defer recoverError(&err)
 	value, err := method.answer(t, ctx, request)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (t transport) call(ctx context.Context, request rpcRequest, method rpcMetho
 }
 
 func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMethod) (events tail, err error) {
-	defer guard(&err)
+	defer recoverError(&err)
 	return method.open(t, r, request)
 }
 

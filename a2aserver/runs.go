@@ -24,49 +24,49 @@ const pendingEvents = 32
 type run struct {
 	host    *Host
 	agent   *Agent
-	asking  storage.Asking
+	request storage.RunRequest
 	message *a2a.Message
 	feed    *feed
-	// stored is what another host left of it; nil for a new one.
-	stored *a2a.Task
+	// storedTask is what another host left of it; nil for a new one.
+	storedTask *a2a.Task
 	// task and number are what it has come to, pending events included.
 	task   *a2a.Task
 	number int64
-	// turn is its place in line for the host's work.
-	turn *fair.Place
-	// room has a place for each pending event.
-	room chan struct{}
+	// slot is its place in line for the host's work.
+	slot *fair.Slot
+	// pending has a place for each pending event.
+	pending chan struct{}
 	// stop ends the work; started is closed when the run is in the log, or
 	// cannot be, and ended when the work is over.
-	ctx     context.Context
-	stop    context.CancelCauseFunc
-	started chan struct{}
-	refused error // once started is closed
-	ended   chan struct{}
+	ctx       context.Context
+	stop      context.CancelCauseFunc
+	committed chan struct{}
+	commitErr error // once started is closed
+	ended     chan struct{}
 	// final says that its last event is in the log.
 	final bool
 }
 
 // newRun prepares the work on a run.
-func (h *Host) newRun(agent *Agent, asking storage.Asking, message *a2a.Message, turn *fair.Place) *run {
+func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Message, turn *fair.Slot) *run {
 	r := &run{
-		host: h, agent: agent, asking: asking, message: message, turn: turn,
-		feed: h.feeds.join(asking.RunID), room: make(chan struct{}, pendingEvents),
-		started: make(chan struct{}), ended: make(chan struct{}),
+		host: h, agent: agent, request: asking, message: message, slot: turn,
+		feed: h.feeds.acquire(asking.RunID), pending: make(chan struct{}, pendingEvents),
+		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
-	r.ctx, r.stop = context.WithCancelCause(storage.WithAsking(h.life, asking))
+	r.ctx, r.stop = context.WithCancelCause(storage.WithRunRequest(h.ctx, asking))
 	return r
 }
 
 // start begins a new run: the log learns of it, and the agent sets to work. The
 // two go on side by side.
-func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace, message *a2a.Message) (*run, error) {
-	turn, err := h.line.Join(asking.Caller.Username)
+func (h *Host) start(agent *Agent, asking storage.RunRequest, place storage.RunTarget, message *a2a.Message) (*run, error) {
+	turn, err := h.queue.Acquire(asking.Caller.Username)
 	if err != nil {
 		return nil, err
 	}
-	if !h.enter() {
-		turn.Leave()
+	if !h.addRun() {
+		turn.Release()
 		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 	}
 	r := h.newRun(agent, asking, message, turn)
@@ -82,15 +82,15 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 	}
 	h.cfg.Log.Append(storage.TaskChange{
 		RunID:    asking.RunID,
-		Start:    &storage.RunStart{Caller: asking.Caller, Place: place, Agent: agent.Name, Question: asking.Text},
+		Start:    &storage.RunStart{Caller: asking.Caller, Target: place, Agent: agent.Name, Question: asking.Text},
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
 		Snapshot: kept,
 	}, func(err error) {
-		if r.refused = err; err != nil {
+		if r.commitErr = err; err != nil {
 			r.stop(err)
 		}
-		close(r.started)
+		close(r.committed)
 	})
 	go func() {
 		defer h.runs.Done()
@@ -99,21 +99,21 @@ func (h *Host) start(agent *Agent, asking storage.Asking, place storage.AskPlace
 	return r, nil
 }
 
-// begun waits until a new run is in the log, and says why it is not.
-func (r *run) begun(ctx context.Context) error {
+// waitCommitted waits until a new run is in the log, and says why it is not.
+func (r *run) waitCommitted(ctx context.Context) error {
 	select {
-	case <-r.started:
-		return r.refused
+	case <-r.committed:
+		return r.commitErr
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r.stop(errNotBegun) // whoever asked is told to ask again
+			r.stop(errNotCommitted) // whoever asked is told to ask again
 		}
 		return ctx.Err()
 	}
 }
 
-// bounded bounds what does not wait for a run.
-func (h *Host) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withRequestTimeout bounds what does not wait for a run.
+func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if h.cfg.RequestTimeout <= 0 {
 		return context.WithCancel(ctx)
 	}
@@ -124,49 +124,49 @@ func (h *Host) bounded(ctx context.Context) (context.Context, context.CancelFunc
 func (h *Host) release(r *run) {
 	r.stop(nil)
 	r.feed.detach()
-	h.feeds.leave(r.feed)
-	r.turn.Leave()
+	h.feeds.release(r.feed)
+	r.slot.Release()
 }
 
 func (r *run) info() a2a.TaskInfo {
-	return a2a.TaskInfo{TaskID: a2a.TaskID(r.asking.RunID), ContextID: r.asking.ConversationID}
+	return a2a.TaskInfo{TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID}
 }
 
 // work has the agent answer, to the end, when it is the run's turn.
 func (r *run) work() {
 	defer close(r.ended)
 	defer r.host.release(r)
-	if err := r.turn.Wait(r.ctx); err != nil {
-		r.brokeOff(err)
+	if err := r.slot.Wait(r.ctx); err != nil {
+		r.endUnanswered(err)
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
 	err := r.execute(traced)
-	r.settle()
+	r.waitPending()
 	if err == nil && !r.final {
 		err = context.Cause(ctx) // its last event could not be kept
 	}
 	done(r.task, err)
-	r.brokeOff(err)
+	r.endUnanswered(err)
 }
 
-// brokeOff ends a run that was not answered to the end, unless it goes on
+// endUnanswered ends a run that was not answered to the end, unless it goes on
 // elsewhere.
-func (r *run) brokeOff(err error) {
+func (r *run) endUnanswered(err error) {
 	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
-	<-r.started
-	if r.refused == nil && errors.Is(err, errLogAway) {
-		// It goes on from what the log has, when it answers again: see leaveOrphans.
-		r.host.cfg.Logger.Warn("a run waits for the log", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+	<-r.committed
+	if r.commitErr == nil && errors.Is(err, errLogUnavailable) {
+		// It goes on from what the log has, when it answers again: see releaseOrphans.
+		r.host.cfg.Logger.Warn("a run waits for the log", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
 		return
 	}
 	// Also where the log refused the run itself: it may have been kept, and only
 	// the answer lost.
-	r.host.cfg.Logger.Warn("a run broke off", "run", r.asking.RunID, "agent", r.agent.Name, "error", err)
+	r.host.cfg.Logger.Warn("a run broke off", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, storage.RunFailed)
 }
 
@@ -174,7 +174,7 @@ func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, 
 	if r.host.cfg.Trace == nil {
 		return ctx, func(*a2a.Task, error) {}
 	}
-	return r.host.cfg.Trace(ctx, r.asking)
+	return r.host.cfg.Trace(ctx, r.request)
 }
 
 // execute has the agent work until it says that it is done. Events that it
@@ -210,10 +210,10 @@ func (r *run) execute(ctx context.Context) (err error) {
 func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 	request := &a2asrv.ExecutorContext{
 		Message:    r.message,
-		TaskID:     a2a.TaskID(r.asking.RunID),
-		ContextID:  r.asking.ConversationID,
-		StoredTask: r.stored,
-		User:       a2asrv.NewAuthenticatedUser(r.asking.Caller.Username, nil),
+		TaskID:     a2a.TaskID(r.request.RunID),
+		ContextID:  r.request.ConversationID,
+		StoredTask: r.storedTask,
+		User:       a2asrv.NewAuthenticatedUser(r.request.Caller.Username, nil),
 	}
 	return r.agent.Executor.Execute(ctx, request)
 }
@@ -226,7 +226,7 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 		return err
 	}
 	select {
-	case r.room <- struct{}{}:
+	case r.pending <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -236,20 +236,20 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 			r.final = final
 			r.feed.publish(kept, final)
 		} else {
-			r.stop(notKept(err))
+			r.stop(appendError(err))
 		}
-		<-r.room
+		<-r.pending
 	})
 	return nil
 }
 
-// notKept is why work on a run ends whose event is not in the log.
-func notKept(err error) error {
+// appendError is why work on a run ends whose event is not in the log.
+func appendError(err error) error {
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errCanceled, err)
 	}
 	if errors.Is(err, storage.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", errLogAway, err)
+		return fmt.Errorf("%w: %w", errLogUnavailable, err)
 	}
 	return fmt.Errorf("keep an event: %w", err)
 }
@@ -276,7 +276,7 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 		return storage.TaskChange{}, err
 	}
 	change := storage.TaskChange{
-		RunID: r.asking.RunID, Holder: r.host.id, After: r.number, Events: []storage.Event{kept},
+		RunID: r.request.RunID, Holder: r.host.id, After: r.number, Events: []storage.Event{kept},
 		State: string(folded.Status.State), Snapshot: text, LastNodeID: r.agent.LastNode(event), Outcome: outcome,
 	}
 	r.number++
@@ -299,13 +299,13 @@ func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
 	return nil, nil
 }
 
-// settle waits until nothing of the run is on its way into the log.
-func (r *run) settle() {
-	<-r.started
+// waitPending waits until nothing of the run is on its way into the log.
+func (r *run) waitPending() {
+	<-r.committed
 	for range pendingEvents {
-		r.room <- struct{}{}
+		r.pending <- struct{}{}
 	}
 	for range pendingEvents {
-		<-r.room
+		<-r.pending
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"parley/storage"
 )
 
-// tail reads the events of one run, those to come too.
+// newTail reads the events of one run, those to come too.
 type tail interface {
 	// next waits for the next event. io.EOF says that the run has ended and all
-	// was read, errTick that tick has come first.
+	// was read, errNoEvent that tick has come first.
 	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
 	close()
 }
@@ -67,7 +67,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		return nil, err
 	}
 	if request.Message.TaskID != "" {
-		return nil, s.refuseMore(ctx, who, request.Message)
+		return nil, s.refuseFollowUp(ctx, who, request.Message)
 	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -85,7 +85,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		}
 	}
 	begins := question.ConversationID == ""
-	place, err := s.host.cfg.Log.AskIn(ctx, who, question.Namespace, question.ConversationID)
+	place, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
 	if begins {
 		question.ConversationID = uuid.Must(uuid.NewV7()).String()
 		place.ConversationID = question.ConversationID
@@ -93,19 +93,19 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	switch {
 	case err != nil:
 		return nil, err
-	case mustExist && !begins && !place.Begun:
+	case mustExist && !begins && !place.ConversationExists:
 		// In the words in which the log says so of one that is not the caller's.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asking := storage.Asking{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
+	asking := storage.RunRequest{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
 	asked := *message
 	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
 	return s.host.start(s.agent, asking, place, &asked)
 }
 
-// refuseMore says why a message to a task that exists is not taken.
-func (s *agentService) refuseMore(ctx context.Context, who storage.Caller, message *a2a.Message) error {
-	kept, err := s.kept(ctx, who, message.TaskID, false)
+// refuseFollowUp says why a message to a task that exists is not taken.
+func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
+	kept, err := s.storedTask(ctx, who, message.TaskID, false)
 	switch {
 	case err != nil:
 		return err
@@ -117,8 +117,8 @@ func (s *agentService) refuseMore(ctx context.Context, who storage.Caller, messa
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
 }
 
-// kept reads a task of the caller's.
-func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
+// storedTask reads a task of the caller's.
+func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
 	if id == "" {
 		return storage.Task{}, invalidParams("the id of the task is required")
 	}
@@ -140,7 +140,7 @@ func (s *agentService) kept(ctx context.Context, who storage.Caller, id a2a.Task
 
 // SendMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	r, err := s.begin(ctx, request)
+	r, err := s.sendCommitted(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -157,27 +157,27 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		if r.final {
 			return withHistory(r.task, cfg.HistoryLength), nil
 		}
-		if err := s.awaitElsewhere(ctx, r); err != nil {
+		if err := s.waitRemote(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.asking.RunID), HistoryLength: cfg.HistoryLength})
+	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
 }
 
-// begin is send that returns when the run is in the log.
-func (s *agentService) begin(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
-	ctx, cancel := s.host.bounded(ctx)
+// sendCommitted is send that returns when the run is in the log.
+func (s *agentService) sendCommitted(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	return r, r.begun(ctx)
+	return r, r.waitCommitted(ctx)
 }
 
-// awaitElsewhere waits for the end of a run that this host no longer works on.
-func (s *agentService) awaitElsewhere(ctx context.Context, r *run) error {
-	t := s.host.follow(r.asking.Caller, r.asking.RunID, 0)
+// waitRemote waits for the end of a run that this host no longer works on.
+func (s *agentService) waitRemote(ctx context.Context, r *run) error {
+	t := s.host.follow(r.request.Caller, r.request.RunID, 0)
 	defer t.close()
 	for {
 		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
@@ -190,32 +190,32 @@ func (s *agentService) awaitElsewhere(ctx context.Context, r *run) error {
 
 // stream implements service.
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	ctx, cancel := s.host.bounded(ctx)
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	// From before it begins: what it says first is then at hand.
-	t := s.host.tail(r.asking.Caller, s.host.feeds.rejoin(r.feed), 0)
-	t.contextID = r.asking.ConversationID
-	if err := r.begun(ctx); err != nil {
+	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), 0)
+	t.contextID = r.request.ConversationID
+	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
 		return nil, err
 	}
 	if request.Config != nil && request.Config.HistoryLength != nil {
-		return briefTail{tail: t, history: request.Config.HistoryLength}, nil
+		return historyTail{tail: t, history: request.Config.HistoryLength}, nil
 	}
 	return t, nil
 }
 
-// briefTail is a tail whose tasks have the last messages of their history alone.
-type briefTail struct {
+// historyTail is a tail whose tasks have the last messages of their history alone.
+type historyTail struct {
 	tail
 	history *int
 }
 
-func (t briefTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+func (t historyTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
 	kept, err := t.tail.next(ctx, tick)
 	if err != nil || kept.Kind != storage.EventTask {
 		return kept, err
@@ -233,9 +233,9 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.host.bounded(ctx)
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.kept(ctx, who, request.ID, after < 0)
+	kept, err := s.storedTask(ctx, who, request.ID, after < 0)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	t := s.host.follow(who, kept.RunID, kept.LastEvent)
 	t.head, t.contextID = &head, kept.ConversationID
 	if held := reservationFrom(ctx); held != nil {
-		t.held = held // the head's, for now
+		t.reserved = held // the head's, for now
 	}
 	return t, nil
 }
@@ -306,9 +306,9 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.host.bounded(ctx)
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.kept(ctx, who, request.ID, true)
+	kept, err := s.storedTask(ctx, who, request.ID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -325,18 +325,18 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.host.bounded(ctx)
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.kept(ctx, who, request.ID, false)
+	kept, err := s.storedTask(ctx, who, request.ID, false)
 	if err != nil {
 		return nil, err
 	}
 	if !kept.MayCancel {
 		return nil, storage.ErrReadOnlyToken
 	}
-	task, err := s.host.end(ctx, s.agent, who, kept.RunID, runEnd{
+	task, err := s.host.endRun(ctx, s.agent, who, kept.RunID, runEnding{
 		status: storage.RunFailed,
-		last:   func(task *a2a.Task) a2a.Event { return s.canceled(ctx, who, task) },
+		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, who, task) },
 	})
 	switch {
 	case errors.Is(err, storage.ErrConflict):
@@ -347,8 +347,8 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	return task, err
 }
 
-// canceled is the last event of a canceled task, as the agent says it.
-func (s *agentService) canceled(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
+// canceledEvent is the last event of a canceled task, as the agent says it.
+func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
 		User: a2asrv.NewAuthenticatedUser(who.Username, nil),

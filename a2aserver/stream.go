@@ -14,8 +14,8 @@ import (
 	"parley/storage"
 )
 
-// errReaderGone says that a stream's reader went away, or does not read.
-var errReaderGone = errors.New("the reader is gone")
+// errClientGone says that a stream's reader went away, or does not read.
+var errClientGone = errors.New("the reader is gone")
 
 var (
 	eventEnd  = []byte("}\n\n")
@@ -36,7 +36,7 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcReq
 		err = t.follow(ctx, out, events)
 	}
 	switch {
-	case errors.Is(err, errReaderGone), clientGone(ctx):
+	case errors.Is(err, errClientGone), clientGone(ctx):
 		t.Logger.DebugContext(ctx, "A2A stream cut off", "error", err)
 	case errors.Is(err, errStopping): // the run goes on elsewhere, for those who come back
 	case err == io.EOF: // and not an error made of one, such as a lost connection
@@ -49,7 +49,7 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcReq
 // follow sends events until there are no more, which is io.EOF, or something
 // fails.
 func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (err error) {
-	defer guard(&err)
+	defer recoverError(&err)
 	var ticks <-chan time.Time
 	if t.KeepAlive > 0 {
 		ticker := time.NewTicker(t.KeepAlive)
@@ -59,7 +59,7 @@ func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (e
 	for {
 		event, err := t.next(ctx, out, events, ticks)
 		switch {
-		case errors.Is(err, errTick):
+		case errors.Is(err, errNoEvent):
 			err = out.write(keepAlive, nil, nil)
 		case err == nil:
 			err = out.event(event)
@@ -70,8 +70,8 @@ func (t transport) follow(ctx context.Context, out *eventWriter, events tail) (e
 	}
 }
 
-// passed is a tick that has come.
-var passed = func() <-chan time.Time {
+// expired is a tick that has come.
+var expired = func() <-chan time.Time {
 	tick := make(chan time.Time)
 	close(tick)
 	return tick
@@ -80,8 +80,8 @@ var passed = func() <-chan time.Time {
 // next gives the next event. What was written is sent off only where that one has
 // to be waited for: events that come together go together.
 func (t transport) next(ctx context.Context, out *eventWriter, events tail, ticks <-chan time.Time) (storage.Event, error) {
-	event, err := events.next(ctx, passed)
-	if !errors.Is(err, errTick) {
+	event, err := events.next(ctx, expired)
+	if !errors.Is(err, errNoEvent) {
 		return event, err
 	}
 	if err := out.flush(); err != nil {
@@ -100,7 +100,7 @@ type eventWriter struct {
 	head []byte
 }
 
-// begin writes the headers, which go with the first event, or before it where
+// sendCommitted writes the headers, which go with the first event, or before it where
 // that takes its time.
 func (o *eventWriter) begin() error {
 	header := o.w.Header()
@@ -108,7 +108,7 @@ func (o *eventWriter) begin() error {
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
 	o.w.WriteHeader(http.StatusOK)
-	return o.extend()
+	return o.extendDeadline()
 }
 
 func (o *eventWriter) event(event storage.Event) error {
@@ -132,25 +132,25 @@ func (o *eventWriter) fail(failure *rpcError) error {
 	return o.flush()
 }
 
-// sendPiece is how many bytes a reader has the time of one write for: a slow one
+// writeChunk is how many bytes a reader has the time of one write for: a slow one
 // that reads on gets even a large event.
-const sendPiece = 64 << 10
+const writeChunk = 64 << 10
 
 // write writes in the time that a reader has.
 func (o *eventWriter) write(head, body, end []byte) error {
-	if err := o.extend(); err != nil {
+	if err := o.extendDeadline(); err != nil {
 		return err
 	}
 	for _, part := range [...][]byte{head, body, end} {
 		for begun := false; len(part) > 0; begun = true {
 			if begun {
-				if err := o.extend(); err != nil {
+				if err := o.extendDeadline(); err != nil {
 					return err
 				}
 			}
-			piece := part[:min(len(part), sendPiece)]
+			piece := part[:min(len(part), writeChunk)]
 			if _, err := o.w.Write(piece); err != nil {
-				return fmt.Errorf("%w: %w", errReaderGone, err)
+				return fmt.Errorf("%w: %w", errClientGone, err)
 			}
 			part = part[len(piece):]
 		}
@@ -160,11 +160,11 @@ func (o *eventWriter) write(head, body, end []byte) error {
 
 // flush sends off what was written.
 func (o *eventWriter) flush() error {
-	if err := o.extend(); err != nil {
+	if err := o.extendDeadline(); err != nil {
 		return err
 	}
 	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("%w: %w", errReaderGone, err)
+		return fmt.Errorf("%w: %w", errClientGone, err)
 	}
 	// A deadline that passes while there is nothing to write ends an HTTP/2
 	// stream, and the server's own has no place here.
@@ -172,10 +172,10 @@ func (o *eventWriter) flush() error {
 	return nil
 }
 
-// extend gives the reader its time from now on.
-func (o *eventWriter) extend() error {
+// extendDeadline gives the reader its time from now on.
+func (o *eventWriter) extendDeadline() error {
 	if err := o.control.SetWriteDeadline(o.writeDeadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("%w: %w", errReaderGone, err)
+		return fmt.Errorf("%w: %w", errClientGone, err)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func TestHandover(t *testing.T) {
 				<-ctx.Done()
 			}
 		}
-		asked := storage.Asking{}
+		asked := storage.RunRequest{}
 		for i := range maxTakeovers + 3 {
 			h := newHost(t, store, resumable(4, hold), func(cfg *Config) { cfg.Lease = time.Hour })
 			if i == 0 {

@@ -30,7 +30,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.host.bounded(ctx)
+	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	listed := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: filter.Limit}
 	if request.ContextID != "" {
@@ -52,7 +52,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	}
 	for at+1 < count && bytes <= maxPageBytes {
 		at++
-		task, size, err := s.listed(ctx, who, found[at], request)
+		task, size, err := s.listedTask(ctx, who, found[at], request)
 		if errors.Is(err, storage.ErrNotFound) {
 			continue // deleted just now
 		}
@@ -85,8 +85,8 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
-// listed gives a task as a list shows it, and how large it is.
-func (s *agentService) listed(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
+// listedTask gives a task as a list shows it, and how large it is.
+func (s *agentService) listedTask(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
 	if request.IncludeArtifacts {
 		var err error
 		if kept, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {

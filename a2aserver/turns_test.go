@@ -45,7 +45,7 @@ func TestTurns(t *testing.T) {
 		return sent.(*a2a.Task)
 	}
 	tasks := []*a2a.Task{begin()}
-	for range waitingEach {
+	for range queuedPerSlot {
 		tasks = append(tasks, begin())
 	}
 
@@ -71,5 +71,5 @@ func TestTurns(t *testing.T) {
 			return err == nil && read.Status.State == a2a.TaskStateCompleted
 		})
 	}
-	eventually(t, "nobody stands in line", func() bool { line := h.line.Stats(); return line.Running+line.Waiting == 0 })
+	eventually(t, "nobody stands in line", func() bool { line := h.queue.Stats(); return line.Running+line.Waiting == 0 })
 }

@@ -58,9 +58,9 @@ type Config struct {
 	// JobTimeout is how long a model may take for one job; two minutes by
 	// default. Queries have the lake's own limit.
 	JobTimeout time.Duration
-	// Patience is how long the data may be away before a run fails for it; not at
+	// RetryTimeout is how long the data may be away before a run fails for it; not at
 	// all by default.
-	Patience time.Duration
+	RetryTimeout time.Duration
 }
 
 func (c Config) withDefaults() Config {

@@ -18,19 +18,19 @@ const sharedFor = time.Second
 // These queries can be many. They have no spans of their own, and share what was read of
 // the datasets for a moment. The rows of a step are read by [Work.query].
 type data struct {
-	*Work
+	*Run
 	mu       sync.Mutex
 	datasets []storage.DatasetData
 	until    time.Time
 }
 
 func (d *data) Query(ctx context.Context, sql string) (llm.Rows, error) {
-	result, err := patiently(ctx, d.Work, func() (storage.QueryResult, error) {
+	result, err := retryWhileUnavailable(ctx, d.Run, func() (storage.QueryResult, error) {
 		datasets, err := d.shared(ctx)
 		if err != nil {
 			return storage.QueryResult{}, err
 		}
-		return d.config.Lake.QueryOver(ctx, d.asking.Caller, datasets, sql)
+		return d.config.Lake.QueryOver(ctx, d.request.Caller, datasets, sql)
 	})
 	if err != nil {
 		if errors.Is(err, storage.ErrInvalid) {
@@ -47,7 +47,7 @@ func (d *data) shared(ctx context.Context) ([]storage.DatasetData, error) {
 	if time.Now().Before(d.until) {
 		return d.datasets, nil
 	}
-	datasets, err := d.config.Lake.Datasets(ctx, d.asking.Caller, d.asking.Namespace)
+	datasets, err := d.config.Lake.Datasets(ctx, d.request.Caller, d.request.Namespace)
 	if err == nil {
 		d.datasets, d.until = datasets, time.Now().Add(sharedFor)
 	}

@@ -68,9 +68,9 @@ func explain(err error) (code, reason string) {
 	case errors.Is(err, errJobTimeout):
 		return codeTimeout, "the language model took too long"
 	case errors.Is(err, llm.ErrUnavailable):
-		return codeModel, cmp.Or(llm.Words(err), llm.ErrUnavailable.Error())
+		return codeModel, cmp.Or(llm.ClientMessage(err), llm.ErrUnavailable.Error())
 	case inModel:
-		return codeModel, wordsOf(err, cmp.Or(llm.Words(err), "the language model gave no answer that could be used"))
+		return codeModel, wordsOf(err, cmp.Or(llm.ClientMessage(err), "the language model gave no answer that could be used"))
 	case errors.Is(err, storage.ErrInvalid):
 		return codeQuery, "the query could not be run: " + wordsOf(err, "it is not valid")
 	case errors.Is(err, context.DeadlineExceeded):
@@ -89,7 +89,7 @@ func wordsOf(err error, others string) string {
 }
 
 // fail ends the run, and tells the log what the reader is not told.
-func (w *Work) fail(ctx context.Context, err error) {
+func (w *Run) fail(ctx context.Context, err error) {
 	code, reason := explain(err)
 	switch code {
 	case codeInternal:
@@ -108,11 +108,11 @@ func (w *Work) fail(ctx context.Context, err error) {
 	}
 	// The reason may repeat names from a query, which a model wrote. There is
 	// nobody left to tell when this does not get through either.
-	_ = w.Status(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
+	_ = w.EmitStatus(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
 }
 
-func (w *Work) log(ctx context.Context, level slog.Level, message string, err error) {
-	args := []any{"run", w.exec.TaskID, "error", err}
+func (w *Run) log(ctx context.Context, level slog.Level, message string, err error) {
+	args := []any{"run", w.execution.TaskID, "error", err}
 	// A model's failure has words for the reader and others for the log.
 	var cause slog.LogValuer
 	if errors.As(err, &cause) {

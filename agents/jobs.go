@@ -13,7 +13,7 @@ import (
 var errJobTimeout = errors.New("the job's time is up")
 
 // do has a job done, within its time and traced.
-func do[T any](ctx context.Context, w *Work, name string, job func(context.Context) (T, error), usage func(T) llm.Usage) (T, error) {
+func do[T any](ctx context.Context, w *Run, name string, job func(context.Context) (T, error), usage func(T) llm.Usage) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.config.JobTimeout, errJobTimeout)
 	defer cancel()
 	traced, done := w.config.Tracer.Model(ctx, name)
@@ -33,7 +33,7 @@ func do[T any](ctx context.Context, w *Work, name string, job func(context.Conte
 
 // Plan gives the steps in which the question is to be answered. There is always
 // one: where a model finds none, the question itself.
-func (w *Work) Plan(ctx context.Context) (llm.Plan, error) {
+func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
 	// Without data there is nothing to plan, and the one step will say so.
 	if len(w.task.Datasets) > 0 {
@@ -51,7 +51,7 @@ func (w *Work) Plan(ctx context.Context) (llm.Plan, error) {
 }
 
 // clip gives a plan that is within bounds.
-func (w *Work) clip(plan llm.Plan) llm.Plan {
+func (w *Run) clip(plan llm.Plan) llm.Plan {
 	clipped := llm.Plan{Reasoning: clean(plan.Reasoning, maxReasoning)}
 	for _, step := range plan.Steps {
 		if len(clipped.Steps) == llm.MaxSteps {
@@ -62,7 +62,7 @@ func (w *Work) clip(plan llm.Plan) llm.Plan {
 		}
 	}
 	if len(clipped.Steps) == 0 {
-		clipped.Steps = []string{clean(w.asking.Text, maxInstruction)}
+		clipped.Steps = []string{clean(w.request.Text, maxInstruction)}
 	}
 	if clipped.Reasoning == "" {
 		clipped.Reasoning = fmt.Sprintf("Steps to look up: %d.", len(clipped.Steps))
@@ -72,7 +72,7 @@ func (w *Work) clip(plan llm.Plan) llm.Plan {
 
 // Answer puts what steps gave into words. Where none could be looked up, they
 // say so and what data there is.
-func (w *Work) Answer(ctx context.Context, steps []llm.Step) (string, error) {
+func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	reasons, found := []string{}, false
 	for _, step := range steps {
 		if step.Failure == "" {
@@ -102,6 +102,6 @@ func (w *Work) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 }
 
 // Unanswered says why there is no answer, and what the data holds.
-func (w *Work) Unanswered(reason string) string {
-	return strings.TrimSpace(sentence(clean(reason, maxReasoning)) + " " + Holds(w.task.Datasets))
+func (w *Run) Unanswered(reason string) string {
+	return strings.TrimSpace(sentence(clean(reason, maxReasoning)) + " " + DatasetsText(w.task.Datasets))
 }

@@ -36,7 +36,7 @@ type Found struct {
 // LookUp has a query written for a step and runs it. One that is refused or
 // fails is written anew once, with the reason. A step that the data cannot answer
 // comes back with its Failure set.
-func (w *Work) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
+func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
 		return notFound(instruction, "There is no data here that you may read."), nil
 	}
@@ -63,7 +63,7 @@ func (w *Work) LookUp(ctx context.Context, instruction string, before []llm.Step
 }
 
 // write has a query written, and gives it within bounds.
-func (w *Work) write(ctx context.Context, job llm.QueryTask) (Found, error) {
+func (w *Run) write(ctx context.Context, job llm.QueryTask) (Found, error) {
 	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
 		func(q llm.Query) llm.Usage { return q.Usage })
 	return Found{
@@ -74,7 +74,7 @@ func (w *Work) write(ctx context.Context, job llm.QueryTask) (Found, error) {
 }
 
 // run fills in what a query or a search gives.
-func (w *Work) run(ctx context.Context, found *Found) error {
+func (w *Run) run(ctx context.Context, found *Found) error {
 	var result storage.QueryResult
 	var err error
 	if found.Search != nil {
@@ -117,7 +117,7 @@ func (f Found) Metadata() map[string]any {
 
 // LookUpAgain runs the query of an artifact that was emitted before, or the
 // search in its metadata. It writes none.
-func (w *Work) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error) {
+func (w *Run) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(made)}
 	if found.Failure != "" {
 		return found, nil

@@ -25,8 +25,8 @@ const (
 )
 
 // Recall gives the jobs that follow what was asked before in the conversation.
-func (w *Work) Recall(ctx context.Context) error {
-	turns, err := patiently(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
+func (w *Run) Recall(ctx context.Context) error {
+	turns, err := retryWhileUnavailable(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
 	if err != nil {
 		return fmt.Errorf("read the earlier turns: %w", err)
 	}
@@ -38,8 +38,8 @@ func (w *Work) Recall(ctx context.Context) error {
 // first where not all fit, and of a turn its question and queries, which say more
 // than its answer about what comes next. What was not answered is as if it had not
 // been asked: nobody goes on from it.
-func (w *Work) remember(ctx context.Context) ([]llm.Turn, error) {
-	turns, err := w.config.Memory.RecentTurns(ctx, w.asking.Caller, w.asking.ConversationID, maxRead)
+func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
+	turns, err := w.config.Memory.RecentTurns(ctx, w.request.Caller, w.request.ConversationID, maxRead)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (w *Work) remember(ctx context.Context) ([]llm.Turn, error) {
 
 // answerOf gives the result of a turn, and whether it answers anything. One that is
 // larger than maxResult is an answer, and is not read.
-func (w *Work) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
+func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
 	case turn.ResultBytes > storage.InlineResult:
-		run, err := w.config.Memory.Run(ctx, w.asking.Caller, turn.RunID)
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.RunID)
 		if errors.Is(err, storage.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}

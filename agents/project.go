@@ -120,8 +120,8 @@ func artifact(task *a2a.Task, id string) *a2a.Artifact {
 	return nil
 }
 
-// said gives the messages that came with a task's status, oldest first.
-func said(task *a2a.Task) []*a2a.Message {
+// statusMessages gives the messages that came with a task's status, oldest first.
+func statusMessages(task *a2a.Task) []*a2a.Message {
 	var messages []*a2a.Message
 	for _, message := range task.History {
 		if message.Role == a2a.MessageRoleAgent {

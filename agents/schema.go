@@ -10,8 +10,8 @@ import (
 
 // The bounds of what is said about the data when it does not answer a question.
 const (
-	maxHeld        = 2 << 10
-	maxHeldColumns = 8
+	maxDatasetsText = 2 << 10
+	maxColumnNames  = 8
 )
 
 // describe gives datasets as a job sees them, with what their owners say of
@@ -50,16 +50,16 @@ func fieldText(schema map[string]string, column string) string {
 	return ""
 }
 
-// Holds says in a sentence what data there is; "" for none.
-func Holds(datasets []llm.Dataset) string {
+// DatasetsText says in a sentence what data there is; "" for none.
+func DatasetsText(datasets []llm.Dataset) string {
 	if len(datasets) == 0 {
 		return ""
 	}
 	held := make([]string, len(datasets))
 	for i, d := range datasets {
-		names := make([]string, 0, maxHeldColumns+1)
+		names := make([]string, 0, maxColumnNames+1)
 		for j, column := range d.Columns {
-			if j == maxHeldColumns {
+			if j == maxColumnNames {
 				names = append(names, "…")
 				break
 			}
@@ -68,5 +68,5 @@ func Holds(datasets []llm.Dataset) string {
 		held[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
 	}
 	// Columns may have any name, that of an image too.
-	return sentence(clean(llm.Plain("The data holds: "+strings.Join(held, "; ")), maxHeld))
+	return sentence(clean(llm.Plain("The data holds: "+strings.Join(held, "; ")), maxDatasetsText))
 }

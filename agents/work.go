@@ -15,13 +15,13 @@ import (
 	"parley/storage"
 )
 
-// Work is one run, as the agent that answers it sees it: the question, what the
+// Run is one run, as the agent that answers it sees it: the question, what the
 // run has emitted before it was taken over, and the means to go on.
-type Work struct {
-	config Config
-	exec   *a2asrv.ExecutorContext
-	asking storage.Asking
-	yield  func(a2a.Event, error) bool
+type Run struct {
+	config    Config
+	execution *a2asrv.ExecutorContext
+	request   storage.RunRequest
+	yield     func(a2a.Event, error) bool
 
 	// Open fills these.
 	jobs llm.Jobs
@@ -37,13 +37,13 @@ var errStopped = errors.New("the run was stopped")
 // use.
 type Executor struct {
 	config Config
-	answer func(context.Context, *Work) error
+	answer func(context.Context, *Run) error
 }
 
 var _ a2asrv.AgentExecutor = (*Executor)(nil)
 
 // NewExecutor makes an Executor whose way of answering is answer.
-func NewExecutor(config Config, answer func(context.Context, *Work) error) *Executor {
+func NewExecutor(config Config, answer func(context.Context, *Run) error) *Executor {
 	return &Executor{config: config.withDefaults(), answer: answer}
 }
 
@@ -52,13 +52,13 @@ func NewExecutor(config Config, answer func(context.Context, *Work) error) *Exec
 // the host's to say. A run that has ended gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		w := &Work{config: e.config, exec: exec, yield: yield}
+		w := &Run{config: e.config, execution: exec, yield: yield}
 		if w.State().Terminal() {
 			return
 		}
 		var err error
-		if asking, ok := storage.AskingFrom(ctx); ok {
-			w.asking = asking
+		if asking, ok := storage.RunRequestFrom(ctx); ok {
+			w.request = asking
 			err = e.answer(ctx, w)
 		} else {
 			err = errors.New("the context holds no question")
@@ -85,50 +85,50 @@ func stamp(now time.Time) *time.Time {
 }
 
 // Question is the text of the question.
-func (w *Work) Question() string { return w.asking.Text }
+func (w *Run) Question() string { return w.request.Text }
 
 // Datasets are those that the asker may read, once the work is open.
-func (w *Work) Datasets() []llm.Dataset { return w.task.Datasets }
+func (w *Run) Datasets() []llm.Dataset { return w.task.Datasets }
 
 // State is what the run has come to before; "" for a new one.
-func (w *Work) State() a2a.TaskState {
-	if w.exec.StoredTask == nil {
+func (w *Run) State() a2a.TaskState {
+	if w.execution.StoredTask == nil {
 		return a2a.TaskStateUnspecified
 	}
-	return w.exec.StoredTask.Status.State
+	return w.execution.StoredTask.Status.State
 }
 
-// Made gives an artifact that was emitted before; nil for none.
-func (w *Work) Made(id string) *a2a.Artifact {
-	if w.exec.StoredTask == nil {
+// Artifact gives an artifact that was emitted before; nil for none.
+func (w *Run) Artifact(id string) *a2a.Artifact {
+	if w.execution.StoredTask == nil {
 		return nil
 	}
-	return artifact(w.exec.StoredTask, id)
+	return artifact(w.execution.StoredTask, id)
 }
 
-// Said gives the messages that came with the run's status before, oldest first.
-func (w *Work) Said() []*a2a.Message {
-	if w.exec.StoredTask == nil {
+// StatusMessages gives the messages that came with the run's status before, oldest first.
+func (w *Run) StatusMessages() []*a2a.Message {
+	if w.execution.StoredTask == nil {
 		return nil
 	}
-	return said(w.exec.StoredTask)
+	return statusMessages(w.execution.StoredTask)
 }
 
-// Submit emits the task, with the message that asks in its history.
-func (w *Work) Submit(ctx context.Context) error {
-	task := a2a.NewSubmittedTask(w.exec, w.exec.Message)
+// EmitSubmitted emits the task, with the message that asks in its history.
+func (w *Run) EmitSubmitted(ctx context.Context) error {
+	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
 	task.Status.Timestamp = stamp(w.config.Now())
 	return w.emit(ctx, task)
 }
 
-// Status emits a status, with what the agent says about it, if anything. The last
+// EmitStatus emits a status, with what the agent says about it, if anything. The last
 // one also tells what a model took.
-func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
+func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
 	var message *a2a.Message
 	if len(parts) > 0 {
-		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.exec, parts...)
+		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.execution, parts...)
 	}
-	event := a2a.NewStatusUpdateEvent(w.exec, state, message)
+	event := a2a.NewStatusUpdateEvent(w.execution, state, message)
 	event.Status.Timestamp = stamp(w.config.Now())
 	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		event.Metadata = map[string]any{"usage": map[string]any{
@@ -138,15 +138,15 @@ func (w *Work) Status(ctx context.Context, state a2a.TaskState, parts ...*a2a.Pa
 	return w.emit(ctx, event)
 }
 
-// Make emits a whole artifact.
-func (w *Work) Make(ctx context.Context, id string, metadata map[string]any, parts ...*a2a.Part) error {
-	event := a2a.NewArtifactEvent(w.exec, parts...)
+// EmitArtifact emits a whole artifact.
+func (w *Run) EmitArtifact(ctx context.Context, id string, metadata map[string]any, parts ...*a2a.Part) error {
+	event := a2a.NewArtifactEvent(w.execution, parts...)
 	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
 	return w.emit(ctx, event)
 }
 
 // emit hands an event over, unless the run is to stop.
-func (w *Work) emit(ctx context.Context, event a2a.Event) error {
+func (w *Run) emit(ctx context.Context, event a2a.Event) error {
 	if ctx.Err() != nil || !w.yield(event, nil) {
 		return errStopped
 	}
@@ -154,50 +154,50 @@ func (w *Work) emit(ctx context.Context, event a2a.Event) error {
 }
 
 // Open finds who does the jobs, and what data there is to ask.
-func (w *Work) Open(ctx context.Context) error {
+func (w *Run) Open(ctx context.Context) error {
 	var err error
-	if w.jobs, err = w.config.Models.Jobs(w.asking.Provider, w.asking.Model); err != nil {
+	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
 		return &modelError{err}
 	}
 	ctx, done := w.config.Tracer.Tool(ctx, "datasets")
-	all, err := patiently(ctx, w, func() ([]storage.DatasetData, error) {
-		return w.config.Lake.Datasets(ctx, w.asking.Caller, w.asking.Namespace)
+	all, err := retryWhileUnavailable(ctx, w, func() ([]storage.DatasetData, error) {
+		return w.config.Lake.Datasets(ctx, w.request.Caller, w.request.Namespace)
 	})
 	done(err)
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
 	}
 	w.task = llm.Task{
-		Question: w.asking.Text,
-		Hints:    w.asking.HelperPrompt,
+		Question: w.request.Text,
+		Hints:    w.request.HelperPrompt,
 		Datasets: describe(all),
-		Data:     &data{Work: w},
+		Data:     &data{Run: w},
 		Now:      w.config.Now(),
 	}
 	return nil
 }
 
-func (w *Work) query(ctx context.Context, sql string) (storage.QueryResult, error) {
+func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	ctx, done := w.config.Tracer.Tool(ctx, "query")
-	result, err := patiently(ctx, w, func() (storage.QueryResult, error) {
-		return w.config.Lake.Query(ctx, w.asking.Caller, w.asking.Namespace, sql)
+	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+		return w.config.Lake.Query(ctx, w.request.Caller, w.request.Namespace, sql)
 	})
 	done(err)
 	return result, err
 }
 
-func (w *Work) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
+func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
 	ctx, done := w.config.Tracer.Tool(ctx, "search")
-	result, err := patiently(ctx, w, func() (storage.QueryResult, error) {
-		return w.config.Lake.Search(ctx, w.asking.Caller, w.asking.Namespace, search.Dataset, search.Words, search.Limit)
+	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+		return w.config.Lake.Search(ctx, w.request.Caller, w.request.Namespace, search.Dataset, search.Words, search.Limit)
 	})
 	done(err)
 	return result, err
 }
 
-// patiently asks for data again while it is away, or busy with others or with the
+// retryWhileUnavailable asks for data again while it is away, or busy with others or with the
 // same user's other runs, as long as the agents' patience lasts from then on.
-func patiently[T any](ctx context.Context, w *Work, ask func() (T, error)) (T, error) {
+func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, error)) (T, error) {
 	var deadline time.Time
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		answer, err := ask()
@@ -205,7 +205,7 @@ func patiently[T any](ctx context.Context, w *Work, ask func() (T, error)) (T, e
 			return answer, err
 		}
 		if deadline.IsZero() {
-			deadline = time.Now().Add(w.config.Patience)
+			deadline = time.Now().Add(w.config.RetryTimeout)
 		}
 		if !time.Now().Add(wait).Before(deadline) {
 			return answer, err

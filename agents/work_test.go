@@ -31,8 +31,8 @@ func TestPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w, asked, began := &Work{config: Config{Patience: test.patience}}, 0, time.Now()
-				_, err := patiently(t.Context(), w, func() (int, error) {
+				w, asked, began := &Run{config: Config{RetryTimeout: test.patience}}, 0, time.Now()
+				_, err := retryWhileUnavailable(t.Context(), w, func() (int, error) {
 					asked++
 					return 0, test.errs[min(asked, len(test.errs))-1]
 				})
@@ -50,8 +50,8 @@ func TestPatienceEndsWithTheRun(t *testing.T) {
 		stopped := errors.New("stopped")
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(stopped) })
-		w, began := &Work{config: Config{Patience: time.Hour}}, time.Now()
-		_, err := patiently(ctx, w, func() (int, error) { return 0, storage.ErrUnavailable })
+		w, began := &Run{config: Config{RetryTimeout: time.Hour}}, time.Now()
+		_, err := retryWhileUnavailable(ctx, w, func() (int, error) { return 0, storage.ErrUnavailable })
 		if !errors.Is(err, stopped) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// wanted is what a call asks of a provider that langchaingo has no words for. It
+// callOptions is what a call asks of a provider that langchaingo has no words for. It
 // is put into the request on its way:
 //
 //   - A shape. OpenAI's client takes a JSON schema for a whole client and not for
@@ -20,7 +20,7 @@ import (
 //     two read it in goroutines that stay behind after an error, and that a wrong
 //     index takes the process down with. So the transport reads the stream and
 //     hands them a whole answer.
-type wanted struct {
+type callOptions struct {
 	// shape is what the answer has to look like; nil for free text.
 	shape *shape
 	// stream has the answer sent as it is written.
@@ -50,7 +50,7 @@ func (f fields) set(name string, value any) {
 }
 
 // amend gives the request with what is wanted in it.
-func (t *transport) amend(req *http.Request, want wanted) (*http.Request, error) {
+func (t *transport) amend(req *http.Request, want callOptions) (*http.Request, error) {
 	if req.Body == nil || want.shape == nil && !want.stream {
 		return req, nil
 	}
@@ -78,7 +78,7 @@ func (t *transport) amend(req *http.Request, want wanted) (*http.Request, error)
 // leaves it out for some of them.
 var fixedTemperature = regexp.MustCompile(`^(o\d|gpt-5)`)
 
-func amendOpenAI(f fields, model string, want wanted) {
+func amendOpenAI(f fields, model string, want callOptions) {
 	if want.stream {
 		f.set("stream", true)
 		f.set("stream_options", map[string]any{"include_usage": true})
@@ -94,7 +94,7 @@ func amendOpenAI(f fields, model string, want wanted) {
 	}
 }
 
-func amendAnthropic(f fields, _ string, want wanted) {
+func amendAnthropic(f fields, _ string, want callOptions) {
 	if want.stream {
 		f.set("stream", true)
 	}
@@ -104,7 +104,7 @@ func amendAnthropic(f fields, _ string, want wanted) {
 	}
 }
 
-func amendOllama(f fields, _ string, want wanted) {
+func amendOllama(f fields, _ string, want callOptions) {
 	if want.stream {
 		f.set("stream", true)
 	}

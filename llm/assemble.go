@@ -24,10 +24,10 @@ type assembler interface {
 // maxText bounds the text of a streamed answer, in bytes. No job wants as much.
 const maxText = 256 << 10
 
-// growing is text that must not grow for ever.
-type growing struct{ strings.Builder }
+// boundedText is text that must not grow for ever.
+type boundedText struct{ strings.Builder }
 
-func (g *growing) add(text string) error {
+func (g *boundedText) add(text string) error {
 	if g.Len()+len(text) > maxText {
 		return fmt.Errorf("%w: it does not come to an end", ErrNoAnswer)
 	}
@@ -35,20 +35,20 @@ func (g *growing) add(text string) error {
 	return nil
 }
 
-// brokenBy gives the error for an event that tells of one, nil for another.
-func brokenBy(event []byte) error {
+// eventError gives the error for an event that tells of one, nil for another.
+func eventError(event []byte) error {
 	if why := explanation(event); why != "" {
-		return fmt.Errorf("%w: %s", errBrokeOff, shorten(why, maxMessage))
+		return fmt.Errorf("%w: %s", errIncomplete, shorten(why, maxMessage))
 	}
 	return nil
 }
 
 func readEvent(event []byte, into any) error {
-	if err := brokenBy(event); err != nil {
+	if err := eventError(event); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(event, into); err != nil {
-		return fmt.Errorf("%w: an event is not JSON", errBrokeOff)
+		return fmt.Errorf("%w: an event is not JSON", errIncomplete)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func encode(answer any) []byte {
 
 // openAIAnswer assembles the chunks of OpenAI's chat completions.
 type openAIAnswer struct {
-	text   growing
+	text   boundedText
 	reason string
 	usage  struct {
 		Prompt     int `json:"prompt_tokens"`
@@ -121,7 +121,7 @@ func (a *openAIAnswer) whole() []byte {
 // anthropicAnswer assembles the events of Anthropic's messages. What is meant for
 // a tool is given as text: the client would read its numbers as floating point.
 type anthropicAnswer struct {
-	text, input growing
+	text, input boundedText
 	reason      string
 	in, out     int
 	done        bool
@@ -162,7 +162,7 @@ func (a *anthropicAnswer) add(event []byte) (bool, error) {
 	case "message_stop":
 		a.done = true
 	case "error":
-		return false, errBrokeOff
+		return false, errIncomplete
 	}
 	return a.done, nil
 }
@@ -187,7 +187,7 @@ func (a *anthropicAnswer) whole() []byte {
 
 // ollamaAnswer assembles the lines of Ollama's chat.
 type ollamaAnswer struct {
-	text    growing
+	text    boundedText
 	reason  string
 	in, out int
 	done    bool

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// errTired says that a model failed too often of late to be asked.
-var errTired = errors.New("the model failed several times in a row and is left alone for a while")
+// errBreakerOpen says that a model failed too often of late to be asked.
+var errBreakerOpen = errors.New("the model failed several times in a row and is left alone for a while")
 
 const (
-	// tiredAfter is how many failures in a row it takes.
-	tiredAfter = 6
-	// restFor is for how long a model is left alone then.
-	restFor = 30 * time.Second
+	// openAfter is how many failures in a row it takes.
+	openAfter = 6
+	// openFor is for how long a model is left alone then.
+	openFor = 30 * time.Second
 )
 
 // outcome is what a call says about whether a model can be reached.
 type outcome int
 
 const (
-	reached outcome = iota
-	missed
-	// unclear is a call that the caller gave up.
-	unclear
+	callSucceeded outcome = iota
+	callFailed
+	// callCanceled is a call that the caller gave up.
+	callCanceled
 )
 
 // breaker keeps callers from waiting for a model that does not answer: after
@@ -32,39 +32,39 @@ const (
 type breaker struct {
 	mu       sync.Mutex
 	failures int
-	// until is when the rest ends; zero while there is none.
-	until   time.Time
-	probing bool
+	// openUntil is when the rest ends; zero while there is none.
+	openUntil time.Time
+	probing   bool
 }
 
-// enter asks to be let through. Whoever is, says in the end how it went.
-func (b *breaker) enter() (leave func(outcome), err error) {
+// allow asks to be let through. Whoever is, says in the end how it went.
+func (b *breaker) allow() (record func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.until.IsZero() {
-		return func(how outcome) { b.leave(how, false) }, nil
+	if b.openUntil.IsZero() {
+		return func(result outcome) { b.record(result, false) }, nil
 	}
-	if b.probing || time.Now().Before(b.until) {
-		return nil, errTired
+	if b.probing || time.Now().Before(b.openUntil) {
+		return nil, errBreakerOpen
 	}
 	b.probing = true
-	return func(how outcome) { b.leave(how, true) }, nil
+	return func(result outcome) { b.record(result, true) }, nil
 }
 
-// leave is told how a call went, and whether it was the one that is let through
+// record is told how a call went, and whether it was the one that is let through
 // after a rest: others may have begun long before.
-func (b *breaker) leave(how outcome, probe bool) {
+func (b *breaker) record(result outcome, probe bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if probe {
 		b.probing = false
 	}
-	switch how {
-	case reached:
-		b.failures, b.until = 0, time.Time{}
-	case missed:
-		if b.failures++; b.failures >= tiredAfter {
-			b.until = time.Now().Add(restFor)
+	switch result {
+	case callSucceeded:
+		b.failures, b.openUntil = 0, time.Time{}
+	case callFailed:
+		if b.failures++; b.failures >= openAfter {
+			b.openUntil = time.Now().Add(openFor)
 		}
 	}
 }

@@ -12,51 +12,51 @@ func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b breaker
 		call := func(how outcome) error {
-			leave, err := b.enter()
+			leave, err := b.allow()
 			if err == nil {
 				leave(how)
 			}
 			return err
 		}
-		for range tiredAfter - 1 {
-			if err := call(missed); err != nil {
+		for range openAfter - 1 {
+			if err := call(callFailed); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := call(reached); err != nil {
+		if err := call(callSucceeded); err != nil {
 			t.Fatal(err)
 		}
-		slow, err := b.enter()
+		slow, err := b.allow()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range tiredAfter { // a success begins the count anew
-			if err := call(missed); err != nil {
+		for range openAfter { // a success begins the count anew
+			if err := call(callFailed); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := call(reached); !errors.Is(err, errTired) {
+		if err := call(callSucceeded); !errors.Is(err, errBreakerOpen) {
 			t.Fatalf("open: %v", err)
 		}
-		time.Sleep(restFor)
-		leave, err := b.enter()
+		time.Sleep(openFor)
+		leave, err := b.allow()
 		if err != nil {
 			t.Fatalf("after the rest: %v", err)
 		}
-		slow(unclear) // from before the rest
-		if _, err := b.enter(); !errors.Is(err, errTired) {
+		slow(callCanceled) // from before the rest
+		if _, err := b.allow(); !errors.Is(err, errBreakerOpen) {
 			t.Errorf("a second one beside the first: %v", err)
 		}
-		leave(unclear)
-		if err := call(missed); err != nil {
+		leave(callCanceled)
+		if err := call(callFailed); err != nil {
 			t.Errorf("a try that was given up counts: %v", err)
 		}
-		if err := call(reached); !errors.Is(err, errTired) {
+		if err := call(callSucceeded); !errors.Is(err, errBreakerOpen) {
 			t.Errorf("a failed try does not begin the rest anew: %v", err)
 		}
-		time.Sleep(restFor)
+		time.Sleep(openFor)
 		for range 2 {
-			if err := call(reached); err != nil {
+			if err := call(callSucceeded); err != nil {
 				t.Errorf("a success does not close it: %v", err)
 			}
 		}
@@ -67,7 +67,7 @@ func TestSleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if err := sleep(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+		if err := sleepContext(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	firstPause = 500 * time.Millisecond
-	// maxPause bounds a pause, also one that the provider asks for: whoever
+	initialBackoff = 500 * time.Millisecond
+	// maxBackoff bounds a pause, also one that the provider asks for: whoever
 	// asked the question waits.
-	maxPause = 20 * time.Second
+	maxBackoff = 20 * time.Second
 )
 
 // caller calls a model: a few at a time, each with a deadline, again where that
@@ -27,49 +27,49 @@ type caller struct {
 	tries   int
 	slots   chan struct{}
 	breaker breaker
-	// pause waits; tests do not.
-	pause func(context.Context, time.Duration) error
+	// sleep waits; tests do not.
+	sleep func(context.Context, time.Duration) error
 }
 
 // reply is what a model wrote.
 type reply struct {
 	text string
-	// cut says that the model was not done.
-	cut   bool
-	usage Usage
+	// truncated says that the model was not done.
+	truncated bool
+	usage     Usage
 }
 
 // call asks until there is an answer, an error that will not pass, or no try
 // left. Its error wraps ctx's when that has ended.
-func (c *caller) call(ctx context.Context, want wanted, messages []llms.MessageContent) (reply, error) {
+func (c *caller) call(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
 	for try := 1; ; try++ {
 		answer, err := c.attempt(ctx, want, messages)
-		if err == nil || ctx.Err() != nil || try >= c.tries || !passes(err) {
+		if err == nil || ctx.Err() != nil || try >= c.tries || !isRetryable(err) {
 			return answer, err
 		}
-		wait := pauseAfter(try, err)
+		wait := backoff(try, err)
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 			return reply{}, err
 		}
-		if c.pause(ctx, wait) != nil {
+		if c.sleep(ctx, wait) != nil {
 			return reply{}, fmt.Errorf("%w, then: %w", err, ctx.Err())
 		}
 	}
 }
 
-func (c *caller) attempt(ctx context.Context, want wanted, messages []llms.MessageContent) (reply, error) {
+func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return reply{}, fmt.Errorf("wait for model %s: %w", c.model, ctx.Err())
 	}
-	leave, err := c.breaker.enter()
+	record, err := c.breaker.allow()
 	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
 	}
-	how := unclear
-	defer func() { leave(how) }()
+	result := callCanceled
+	defer func() { record(result) }()
 
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -77,26 +77,26 @@ func (c *caller) attempt(ctx context.Context, want wanted, messages []llms.Messa
 	answer, err := c.model.generate(bounded, below, messages, []llms.CallOption{llms.WithMaxTokens(c.model.maxTokens)})
 	switch {
 	case err == nil:
-		how = reached
+		result = callSucceeded
 		return replyOf(c.model.spec, answer, below.stop), nil
 	case ctx.Err() != nil:
-	case fleeting(err):
-		how = missed
+	case isTemporary(err):
+		result = callFailed
 	default:
-		how = reached
+		result = callSucceeded
 	}
 	return reply{}, err
 }
 
-// passes reports whether asking again may help. Whoever waited for as long as a
+// isRetryable reports whether asking again may help. Whoever waited for as long as a
 // call may take is not kept waiting for another.
-func passes(err error) bool {
-	return fleeting(err) && !errors.Is(err, errTired) && !errors.Is(err, context.DeadlineExceeded)
+func isRetryable(err error) bool {
+	return isTemporary(err) && !errors.Is(err, errBreakerOpen) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// fleeting reports whether an error says that the model could not be reached for
+// isTemporary reports whether an error says that the model could not be reached for
 // now, rather than that it did not like the question.
-func fleeting(err error) bool {
+func isTemporary(err error) bool {
 	var status *StatusError
 	switch {
 	case errors.As(err, &status):
@@ -107,20 +107,20 @@ func fleeting(err error) bool {
 	return true
 }
 
-// pauseAfter gives the time to wait after a failed try: what the provider asks
+// backoff gives the time to wait after a failed try: what the provider asks
 // for, else twice as long each time, shaken so that callers do not come back
 // together.
-func pauseAfter(try int, err error) time.Duration {
+func backoff(try int, err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) && status.RetryAfter > 0 {
-		return min(status.RetryAfter, maxPause)
+		return min(status.RetryAfter, maxBackoff)
 	}
-	longest := min(firstPause<<(try-1), maxPause)
+	longest := min(initialBackoff<<(try-1), maxBackoff)
 	return longest/2 + rand.N(longest/2)
 }
 
-// sleep waits, as long as ctx lasts.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleepContext waits, as long as ctx lasts.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -138,8 +138,8 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 	for i, choice := range answer.Choices {
 		if i == 0 {
 			// All choices tell of the whole answer.
-			r.usage.InputTokens = counted(choice.GenerationInfo, "PromptTokens", "InputTokens")
-			r.usage.OutputTokens = counted(choice.GenerationInfo, "CompletionTokens", "OutputTokens")
+			r.usage.InputTokens = tokenCount(choice.GenerationInfo, "PromptTokens", "InputTokens")
+			r.usage.OutputTokens = tokenCount(choice.GenerationInfo, "CompletionTokens", "OutputTokens")
 		}
 		for _, call := range choice.ToolCalls {
 			if call.FunctionCall != nil {
@@ -153,16 +153,16 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 			stop = choice.StopReason
 		}
 	}
-	r.text = withoutThoughts(strings.Join(texts, "\n"))
+	r.text = stripReasoning(strings.Join(texts, "\n"))
 	switch stop {
 	case "length", "max_tokens", "content_filter", "refusal":
-		r.cut = true
+		r.truncated = true
 	}
 	return r
 }
 
-// withoutThoughts drops what a model that thinks aloud writes before its answer.
-func withoutThoughts(text string) string {
+// stripReasoning drops what a model that thinks aloud writes before its answer.
+func stripReasoning(text string) string {
 	if rest := strings.TrimSpace(text); strings.HasPrefix(rest, "<think>") {
 		if _, after, found := strings.Cut(rest, "</think>"); found {
 			return after
@@ -171,7 +171,7 @@ func withoutThoughts(text string) string {
 	return text
 }
 
-func counted(info map[string]any, names ...string) int {
+func tokenCount(info map[string]any, names ...string) int {
 	for _, name := range names {
 		if n, ok := info[name].(int); ok && n > 0 {
 			return n

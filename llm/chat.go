@@ -53,10 +53,10 @@ type JobDone struct {
 type Chat struct {
 	caller caller
 	idle   time.Duration
-	// plain has the jobs that the provider wants to be asked for without more.
-	plain   sync.Map
-	observe func(JobDone)
-	catalog Catalog
+	// plainUntil has the jobs that the provider wants to be asked for without more.
+	plainUntil sync.Map
+	observe    func(JobDone)
+	catalog    Catalog
 }
 
 var (
@@ -91,7 +91,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 			timeout: or(cfg.Timeout, 2*time.Minute),
 			tries:   cfg.Tries,
 			slots:   make(chan struct{}, cfg.Concurrency),
-			pause:   sleep,
+			sleep:   sleepContext,
 		},
 	}
 }
@@ -99,8 +99,8 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 // Spec names the model.
 func (c *Chat) Spec() Spec { return c.caller.model.Spec() }
 
-// errCut says that a model was stopped before it was done.
-var errCut = errors.New("the answer was cut off: be much briefer")
+// errTruncated says that a model was stopped before it was done.
+var errTruncated = errors.New("the answer was cut off: be much briefer")
 
 // run does a job: it renders its prompt, asks, and reads the answer with read,
 // twice when that fails. The error of read is told to the model.
@@ -137,18 +137,18 @@ func (c *Chat) run(ctx context.Context, job string, form *shape, view any, read 
 		default:
 			return usage, c.caller.explain(ctx, err)
 		}
-		if last || form != nil && form.all && errors.Is(wrong, errCut) {
+		if last || form != nil && form.all && errors.Is(wrong, errTruncated) {
 			return usage, c.caller.explain(ctx, fmt.Errorf("%w: %w", ErrNoAnswer, wrong))
 		}
-		messages = again(messages, answer.text, wrong)
+		messages = retryMessages(messages, answer.text, wrong)
 	}
 }
 
 // check reads an answer. JSON that is whole is whole, but prose just ends.
 func check(answer reply, form *shape, read func(string) error) error {
 	err := read(answer.text)
-	if answer.cut && (err != nil || form == nil) {
-		return errCut
+	if answer.truncated && (err != nil || form == nil) {
+		return errTruncated
 	}
 	return err
 }
@@ -157,15 +157,15 @@ func check(answer reply, form *shape, read func(string) error) error {
 // shape is asked for neither, for a while: not all that speak like OpenAI know
 // them, and the prompt has the schema too.
 func (c *Chat) ask(ctx context.Context, job string, form *shape, messages []llms.MessageContent) (reply, error) {
-	if until, plain := c.plain.Load(job); !plain || time.Now().After(until.(time.Time)) {
-		answer, err := c.caller.call(ctx, wanted{shape: form, stream: true, idle: c.idle}, messages)
-		if !refusedForm(err) || ctx.Err() != nil {
+	if until, plain := c.plainUntil.Load(job); !plain || time.Now().After(until.(time.Time)) {
+		answer, err := c.caller.call(ctx, callOptions{shape: form, stream: true, idle: c.idle}, messages)
+		if !isUnsupportedForm(err) || ctx.Err() != nil {
 			return answer, err
 		}
 	}
-	answer, err := c.caller.call(ctx, wanted{}, messages)
+	answer, err := c.caller.call(ctx, callOptions{}, messages)
 	if err == nil {
-		c.plain.Store(job, time.Now().Add(plainFor))
+		c.plainUntil.Store(job, time.Now().Add(plainFor))
 	}
 	return answer, err
 }
@@ -174,13 +174,13 @@ func (c *Chat) ask(ctx context.Context, job string, form *shape, messages []llms
 // have refused for another reason.
 const plainFor = 10 * time.Minute
 
-func refusedForm(err error) bool {
+func isUnsupportedForm(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status) && (status.Code == http.StatusBadRequest || status.Code == http.StatusUnprocessableEntity)
 }
 
-// again gives the messages that ask once more, with what was wrong.
-func again(messages []llms.MessageContent, text string, wrong error) []llms.MessageContent {
+// retryMessages gives the messages that ask once more, with what was wrong.
+func retryMessages(messages []llms.MessageContent, text string, wrong error) []llms.MessageContent {
 	messages = messages[:len(messages):len(messages)]
 	if text = strings.TrimSpace(clean(text)); text != "" {
 		messages = append(messages, llms.TextParts(llms.ChatMessageTypeAI, shorten(text, 8<<10)))

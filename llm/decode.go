@@ -24,7 +24,7 @@ func decode[T any](text string, check func(*T) error) (T, error) {
 			break
 		}
 		start += at
-		end := closing(text, start)
+		end := objectEnd(text, start)
 		if end < 0 {
 			at = start + 1
 			wrong = orFirst(wrong, errors.New("the JSON object is not closed"))
@@ -59,7 +59,7 @@ func read[T any](block string, check func(*T) error) (T, error) {
 	err := json.Unmarshal([]byte(block), &value)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		err = json.Unmarshal([]byte(mend(block)), &value)
+		err = json.Unmarshal([]byte(repairJSON(block)), &value)
 	}
 	if err != nil {
 		return value, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
@@ -67,8 +67,8 @@ func read[T any](block string, check func(*T) error) (T, error) {
 	return value, check(&value)
 }
 
-// closing gives where the object that begins at start ends, -1 when nowhere.
-func closing(text string, start int) int {
+// objectEnd gives where the object that begins at start ends, -1 when nowhere.
+func objectEnd(text string, start int) int {
 	depth, quoted := 0, false
 	for i := start; i < len(text); i++ {
 		switch c := text[i]; {
@@ -88,9 +88,9 @@ func closing(text string, start int) int {
 	return -1
 }
 
-// mend drops commas before closing brackets and escapes control characters
+// repairJSON drops commas before closing brackets and escapes control characters
 // within strings, the two slips that are common and have one reading.
-func mend(block string) string {
+func repairJSON(block string) string {
 	var out strings.Builder
 	quoted := false
 	for i := 0; i < len(block); i++ {

@@ -15,13 +15,13 @@ var ErrNoKey = errors.New("no API key is set")
 // use: neither text nor a tool call, or what cannot be read as an answer.
 var ErrNoAnswer = errors.New("the model gave no answer")
 
-// errBrokeOff says that an answer ended before the provider said that it is
+// errIncomplete says that an answer ended before the provider said that it is
 // whole.
-var errBrokeOff = errors.New("the answer broke off")
+var errIncomplete = errors.New("the answer broke off")
 
-// errSilent says that a provider stopped sending in the middle of an answer, or
+// errIdle says that a provider stopped sending in the middle of an answer, or
 // did not begin one.
-var errSilent = errors.New("the model fell silent")
+var errIdle = errors.New("the model fell silent")
 
 // StatusError is a provider's refusal: an HTTP status other than 2xx.
 type StatusError struct {

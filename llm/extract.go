@@ -93,7 +93,7 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 // answer is read in halves.
 func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
 	rows, usage, err := c.extractWhole(ctx, task, part)
-	if !errors.Is(err, errCut) || len(part) < minPart || ctx.Err() != nil {
+	if !errors.Is(err, errTruncated) || len(part) < minPart || ctx.Err() != nil {
 		return rows, usage, err
 	}
 	rows = nil

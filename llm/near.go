@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxNearNames = 4
-	maxName      = 64
-	maxMeant     = 3 << 10
+	maxNearNames    = 4
+	maxName         = 64
+	maxNearMissText = 3 << 10
 )
 
 // nameInSQL matches a quoted name, a text, or a bare word. Texts are matched so
@@ -21,10 +21,10 @@ var nameInSQL = regexp.MustCompile(`"(?:[^"]|"")+"|'(?:[^']|'')*'|[\pL_][\pL\pN_
 // alias matches a name that a query gives itself.
 var alias = regexp.MustCompile(`(?i)\bas\s+("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)`)
 
-// meantText says, for the names in failed queries that do not exist, which there
+// nearMissText says, for the names in failed queries that do not exist, which there
 // are that may have been meant; and lists the columns of every dataset that such
 // a query names.
-func meantText(failed []FailedQuery, datasets []Dataset) string {
+func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 	if len(failed) == 0 {
 		return ""
 	}
@@ -39,7 +39,7 @@ func meantText(failed []FailedQuery, datasets []Dataset) string {
 	seen := map[string]bool{}
 	for _, name := range namesIn(failed) {
 		lower := strings.ToLower(name)
-		if seen[lower] || out.Len() > maxMeant {
+		if seen[lower] || out.Len() > maxNearMissText {
 			continue
 		}
 		seen[lower] = true
@@ -90,7 +90,7 @@ func columnsText(d Dataset) string {
 	for i, c := range d.Columns {
 		names[i] = quoteName(c.Name)
 	}
-	return fmt.Sprintf("%s has the columns: %s\n", quoteName(d.Name), shorten(strings.Join(names, ", "), maxMeant))
+	return fmt.Sprintf("%s has the columns: %s\n", quoteName(d.Name), shorten(strings.Join(names, ", "), maxNearMissText))
 }
 
 // nearTo gives the datasets and columns whose names are nearest to one that does

@@ -25,8 +25,8 @@ type provider struct {
 	// bearer has the key sent as a bearer token, the client knowing of none.
 	bearer bool
 	open   func(target) (llms.Model, error)
-	// amend puts what is wanted of an answer into a request; see [wanted].
-	amend func(fields, string, wanted)
+	// amend puts what is wanted of an answer into a request; see [callOptions].
+	amend func(fields, string, callOptions)
 	// assemble starts a whole answer, to be made of a streamed one.
 	assemble func() assembler
 	// maxTokens bounds an answer where the provider needs to be told, or would

@@ -41,7 +41,7 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		Before:      stepsText(task.Before, beforeLimits),
 		Instruction: shorten(instruction, maxStep),
 		Failed:      failedText(task.Failed),
-		Meant:       meantText(task.Failed, task.Datasets),
+		Meant:       nearMissText(task.Failed, task.Datasets),
 	}
 	known := knownLinks(task.Task)
 	var query Query

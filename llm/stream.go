@@ -19,15 +19,15 @@ const maxEvent = 1 << 20
 func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
-	watch := time.AfterFunc(x.want.idle, func() { cancel(errSilent) })
+	watch := time.AfterFunc(x.want.idle, func() { cancel(errIdle) })
 	defer watch.Stop()
 
 	resp, err := t.send(req.WithContext(ctx))
 	if err == nil {
 		resp, err = t.whole(resp, x, func() { watch.Reset(x.want.idle) })
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		err = errSilent
+	if err != nil && errors.Is(context.Cause(ctx), errIdle) {
+		err = errIdle
 	}
 	return resp, err
 }
@@ -39,14 +39,14 @@ func (t *transport) whole(resp *http.Response, x *exchange, heard func()) (*http
 	body := bufio.NewReader(&listener{&limited{ReadCloser: resp.Body, left: maxAnswer}, heard})
 	sse, err := isSSE(body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBrokeOff, redact(err, t.key))
+		return nil, fmt.Errorf("%w: %w", errIncomplete, redact(err, t.key))
 	}
 	var text []byte
 	answer := t.provider.assemble()
 	_, lines := answer.(*ollamaAnswer)
 	if !sse && !lines {
 		if text, err = io.ReadAll(body); err != nil {
-			err = fmt.Errorf("%w: %w", errBrokeOff, err)
+			err = fmt.Errorf("%w: %w", errIncomplete, err)
 		}
 	} else if err = readEvents(body, sse, answer); err == nil {
 		text, x.stop = answer.whole(), answer.stop()
@@ -117,10 +117,10 @@ func readEvents(body io.Reader, sse bool, answer assembler) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%w: %w", errBrokeOff, err)
+		return fmt.Errorf("%w: %w", errIncomplete, err)
 	}
 	if !answer.finished() {
-		return errBrokeOff
+		return errIncomplete
 	}
 	return nil
 }

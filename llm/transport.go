@@ -24,7 +24,7 @@ const (
 // drop or blur it, each in its own way.
 type exchange struct {
 	// want goes in; the rest comes out.
-	want wanted
+	want callOptions
 	// accepted says that a 2xx answer came.
 	accepted bool
 	// err is the refusal, or why the provider could not be asked.

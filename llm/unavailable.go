@@ -11,28 +11,28 @@ import (
 // failure is an error with words for whoever asked, which tell neither keys nor
 // addresses. What happened is wrapped, and logged.
 type failure struct {
-	words string
+	message string
 	// kind is [ErrUnavailable] or [ErrNoAnswer].
 	kind, cause error
 }
 
 // Error gives the words for whoever asked.
-func (f *failure) Error() string { return f.words }
+func (f *failure) Error() string { return f.message }
 
 // Unwrap gives the kind and the cause.
 func (f *failure) Unwrap() []error { return []error{f.kind, f.cause} }
 
 // LogValue implements [slog.LogValuer]: the log gets the cause too.
 func (f *failure) LogValue() slog.Value {
-	return slog.StringValue(fmt.Sprintf("%s (%v)", f.words, f.cause))
+	return slog.StringValue(fmt.Sprintf("%s (%v)", f.message, f.cause))
 }
 
-// Words gives what an error of a job says to whoever asked; "" when it says
+// ClientMessage gives what an error of a job says to whoever asked; "" when it says
 // nothing to them.
-func Words(err error) string {
+func ClientMessage(err error) string {
 	var f *failure
 	if errors.As(err, &f) {
-		return f.words
+		return f.message
 	}
 	return ""
 }
@@ -44,13 +44,13 @@ func (c *caller) explain(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, ErrNoAnswer) {
-		return &failure{words: fmt.Sprintf("the language model %s gave no answer that can be used", c.model), kind: ErrNoAnswer, cause: err}
+		return &failure{message: fmt.Sprintf("the language model %s gave no answer that can be used", c.model), kind: ErrNoAnswer, cause: err}
 	}
-	return &failure{words: fmt.Sprintf("%v: %s %s", ErrUnavailable, c.model, blame(err)), kind: ErrUnavailable, cause: err}
+	return &failure{message: fmt.Sprintf("%v: %s %s", ErrUnavailable, c.model, cause(err)), kind: ErrUnavailable, cause: err}
 }
 
-// blame says what is wrong with a model, as the rest of a sentence.
-func blame(err error) string {
+// cause says what is wrong with a model, as the rest of a sentence.
+func cause(err error) string {
 	var status *StatusError
 	switch {
 	case errors.As(err, &status):
@@ -66,11 +66,11 @@ func blame(err error) string {
 			return fmt.Sprintf("refused the request (%d)", status.Code)
 		}
 		return fmt.Sprintf("has a problem of its own (%d); try again later", status.Code)
-	case errors.Is(err, errTired):
+	case errors.Is(err, errBreakerOpen):
 		return "failed several times in a row; try again in a minute"
-	case errors.Is(err, errSilent), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errIdle), errors.Is(err, context.DeadlineExceeded):
 		return "did not answer in time"
-	case errors.Is(err, errBrokeOff):
+	case errors.Is(err, errIncomplete):
 		return "broke off in the middle of its answer"
 	}
 	return "gives no connection"

@@ -21,7 +21,7 @@ type Agents interface {
 	// Ask starts a run, which goes on when ctx ends. A namespace that the caller
 	// may not see is ErrNotFound, and so is a conversation that is named and was
 	// not begun; what is wrong with the question is ErrInvalid.
-	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.Asking, error)
+	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error)
 	// Follow tells all that a run has come to, from its first event on, and what
 	// it comes to, until it ends; one that fails is told of as RunHasFailed. From
 	// time to time it gives a Progress without a kind, which says only that the
@@ -58,6 +58,6 @@ func (s *Server) callAgent(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	return s.cfg.Agents.Call(c.Writer, c.Request, caller, pathValue(c, "agent"), body)
 }

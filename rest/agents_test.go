@@ -98,15 +98,15 @@ func outcomeOf(lines []storage.Progress) storage.RunOutcome {
 	return storage.RunOutcome{Status: storage.RunCompleted, Result: result}
 }
 
-func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
 	if question.Model == "unknown" {
-		return storage.Asking{}, storage.Errorf(storage.ErrInvalid, "there is no model 'unknown'")
+		return storage.RunRequest{}, storage.Errorf(storage.ErrInvalid, "there is no model 'unknown'")
 	}
 	asked := question
 	if question.ConversationID == "" {
 		question.ConversationID = uuid.NewString()
 	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID, storage.TurnPage{}); err != nil {
-		return storage.Asking{}, err
+		return storage.RunRequest{}, err
 	}
 	asking, err := sqlstoretest.Ask(ctx, a.store, caller, question)
 	if err != nil {

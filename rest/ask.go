@@ -80,7 +80,7 @@ func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Qu
 
 // startRun has a question answered. The run is not the request's: it goes on
 // without it.
-func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.Asking, error) {
+func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 	defer cancel()
 	return s.cfg.Agents.Ask(ctx, caller, question)
@@ -92,7 +92,7 @@ func (s *Server) ask(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	asking, err := s.startRun(c, caller, question)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	run, err := s.runToEnd(c, caller, question, func(storage.Progress) {})
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
 	case storage.RunFailed:
 		return failure(run)
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	return s.sendProgress(c, caller, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
 }
 

@@ -70,14 +70,14 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, toJSON(title))
 	for turn, err := range turns {
 		if err == nil {
 			err = s.sendTurn(c, caller, text, turn)
 		}
-		if errors.Is(err, errTurnGone) {
+		if errors.Is(err, errRunDeleted) {
 			continue
 		}
 		if err != nil {
@@ -94,8 +94,8 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	return err
 }
 
-// errTurnGone says that a run was deleted while its conversation was read.
-var errTurnGone = errors.New("the run is gone")
+// errRunDeleted says that a run was deleted while its conversation was read.
+var errRunDeleted = errors.New("the run is gone")
 
 // sendTurn writes a turn, after what is before it. A large result is read now, when
 // the caller may have it in memory, and goes out as it was read.
@@ -115,7 +115,7 @@ func (s *Server) sendTurn(c *gin.Context, caller storage.Caller, text []byte, tu
 	defer release()
 	run, err := s.load(c, caller, turn.RunID, turn.ResultBytes)
 	if errors.Is(err, storage.ErrNotFound) {
-		return errTurnGone
+		return errRunDeleted
 	}
 	if err != nil {
 		return err

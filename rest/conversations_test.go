@@ -109,27 +109,27 @@ func TestPagesOfAConversation(t *testing.T) {
 // told to come back, and others read on.
 func TestLargeReadsTakeTurns(t *testing.T) {
 	t.Parallel()
-	reads := fair.New(fair.Config{What: "large answers", Places: 64 << 10, PlacesEach: 32 << 10, Waiting: 10, WaitingEach: 10, FirstAtOnce: true})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads, cfg.TurnWait = reads, time.Millisecond })
+	reads := fair.New(fair.Config{What: "large answers", Slots: 64 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 10, FirstImmediately: true})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads, cfg.QueueTimeout = reads, time.Millisecond })
 	id := s.longConversation("alice", 2, 40<<10)
 	run := s.runIDs(id, "")[0]
-	place, err := reads.JoinFor("alice", 32<<10)
+	place, err := reads.AcquireN("alice", 32<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/query/conversations/" + id, "/query/runs/" + run} {
 		s.checkError(path, s.send("alice", http.MethodGet, path, "", ""), http.StatusTooManyRequests, "TOO_MANY_REQUESTS")
 	}
-	bob, err := reads.JoinFor("bob", 32<<10)
+	bob, err := reads.AcquireN("bob", 32<<10)
 	if err != nil || bob.Wait(t.Context()) != nil {
 		t.Errorf("bob waits for alice: %v", err)
 	}
-	bob.Leave()
-	place.Leave()
-	others := []*fair.Place{reads.RejoinFor("bob", 32<<10), reads.RejoinFor("carol", 32<<10)}
+	bob.Release()
+	place.Release()
+	others := []*fair.Slot{reads.AcquireUnboundedN("bob", 32<<10), reads.AcquireUnboundedN("carol", 32<<10)}
 	s.runIDs(id, "") // which waits for no other user
 	for _, other := range others {
-		other.Leave()
+		other.Release()
 	}
 	if got := reads.Stats(); got.Running != 0 || got.Waiting != 0 {
 		t.Errorf("left behind: %+v", got)
@@ -157,7 +157,7 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 	t.Parallel()
 	const users, connections = 12, 8
 	slow := slowRuns{reading: make(chan struct{}, users), proceed: make(chan struct{})}
-	reads := fair.New(fair.Config{What: "large answers", Places: 1 << 20, PlacesEach: 1 << 20, Waiting: 10, WaitingEach: 10})
+	reads := fair.New(fair.Config{What: "large answers", Slots: 1 << 20, SlotsPerUser: 1 << 20, MaxQueued: 10, MaxQueuedPerUser: 10})
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { slow.Store, cfg.Store, cfg.Reads = cfg.Store, &slow, reads })
 	var paths [users]string
 	for i := range users {

@@ -95,7 +95,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 		return err
 	}
 	ingestion := storage.NewIngestion{
-		ID: following(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Define: &patch,
+		ID: derivedID(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Define: &patch,
 	}
 	err = s.beginIngestion(c, caller, ref, ingestion, http.StatusCreated)
 	if errors.Is(err, storage.ErrConflict) {

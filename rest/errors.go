@@ -94,7 +94,7 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 		if c.Request.ContentLength != 0 {
 			// A body that was not needed is waited for no longer, so that the
 			// connection can be used again. Not every one can; then the server's own limit has to do.
-			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(unreadBody))
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(drainReadTimeout))
 		}
 		if err != nil {
 			// The access log has it, with all its words; see observe.
@@ -125,7 +125,7 @@ func writeError(c *gin.Context, err error) {
 		panic(err) // strings can be encoded
 	}
 	// The client knows where the answer ends before the connection is done with;
-	// see takeUnread.
+	// see drainBody.
 	c.Header("Content-Length", strconv.Itoa(text.Len()))
 	c.Data(status, "application/json; charset=utf-8", text.Bytes())
 }

@@ -167,9 +167,9 @@ func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref stora
 	return nil
 }
 
-// following is the id of what follows from the thing with an id, once: asked for
+// derivedID is the id of what follows from the thing with an id, once: asked for
 // again, it is the same, and so is not done twice.
-func following(id, what string) string {
+func derivedID(id, what string) string {
 	return uuid.NewSHA1(uuid.MustParse(id), []byte(what)).String()
 }
 
@@ -255,7 +255,7 @@ func (s *Server) retryIngestion(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	again := following(id, "retry")
+	again := derivedID(id, "retry")
 	if err := s.cfg.Store.RetryIngestion(c.Request.Context(), caller, id, again); err != nil {
 		return err
 	}

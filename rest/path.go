@@ -12,7 +12,7 @@ import (
 // actingUser gives a username its normal form, with self standing for the
 // caller.
 func actingUser(name string, caller storage.Caller) string {
-	if name = storage.NormalUsername(name); name == storage.Self {
+	if name = storage.NormalizeUsername(name); name == storage.Self {
 		return caller.Username
 	}
 	return name

@@ -9,46 +9,46 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// takeTime lets an operation that has read its body take longer than the
+// extendDeadlines lets an operation that has read its body take longer than the
 // server's timeouts allow: from here on, each write has a time of its own. What
-// takeTime gives is to be called in the end, for what the server has left to
+// extendDeadlines gives is to be called in the end, for what the server has left to
 // write.
-func (s *Server) takeTime(c *gin.Context) (end func()) {
+func (s *Server) extendDeadlines(c *gin.Context) (end func()) {
 	// While there is body left, the server does not see the client leave, and has
 	// a deadline for reading it.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody))
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
-	w := timedWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
+	w := deadlineWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
 	c.Writer = w
-	return w.extend
+	return w.extendDeadline
 }
 
 const (
-	// timedPiece is how many bytes a client has the time of one write for.
-	timedPiece = 64 << 10
-	// writeTimeouts is how many times as long a client has for what is written at
+	// writeChunk is how many bytes a client has the time of one write for.
+	writeChunk = 64 << 10
+	// maxWriteTimeouts is how many times as long a client has for what is written at
 	// once, however large: it is in memory until then.
-	writeTimeouts = 20
+	maxWriteTimeouts = 20
 )
 
-// timedWriter cuts off a client that does not take what is written.
-type timedWriter struct {
+// deadlineWriter cuts off a client that does not take what is written.
+type deadlineWriter struct {
 	gin.ResponseWriter
 	timeout time.Duration
 }
 
-// extend gives the client its time from now on.
-func (w timedWriter) extend() { w.setDeadline(time.Now().Add(w.timeout)) }
+// extendDeadline gives the client its time from now on.
+func (w deadlineWriter) extendDeadline() { w.setDeadline(time.Now().Add(w.timeout)) }
 
-func (w timedWriter) setDeadline(deadline time.Time) {
+func (w deadlineWriter) setDeadline(deadline time.Time) {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
 // Write gives the client its time for each piece: a slow one that reads on gets
 // all of it, unless it is too slow for the whole.
-func (w timedWriter) Write(text []byte) (written int, err error) {
-	end := time.Now().Add(writeTimeouts * w.timeout)
-	for piece := range slices.Chunk(text, timedPiece) {
+func (w deadlineWriter) Write(text []byte) (written int, err error) {
+	end := time.Now().Add(maxWriteTimeouts * w.timeout)
+	for piece := range slices.Chunk(text, writeChunk) {
 		w.setDeadline(earlier(time.Now().Add(w.timeout), end))
 		n, err := w.ResponseWriter.Write(piece)
 		if written += n; err != nil {
@@ -65,12 +65,12 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-func (w timedWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
+func (w deadlineWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
 
-func (w timedWriter) Flush() {
-	w.extend()
+func (w deadlineWriter) Flush() {
+	w.extendDeadline()
 	w.ResponseWriter.Flush()
 }
 
 // Unwrap lets an http.ResponseController reach the connection.
-func (w timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

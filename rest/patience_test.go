@@ -36,9 +36,9 @@ func (c *slowClient) Write(text []byte) (int, error) {
 func TestSlowReadersEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		answer := make([]byte, 100*timedPiece)
+		answer := make([]byte, 100*writeChunk)
 		for takes, want := range map[time.Duration]error{2 * time.Second: nil, 14 * time.Second: os.ErrDeadlineExceeded, time.Minute: os.ErrDeadlineExceeded} {
-			w := timedWriter{ResponseWriter: &slowClient{takes: takes}, timeout: 15 * time.Second}
+			w := deadlineWriter{ResponseWriter: &slowClient{takes: takes}, timeout: 15 * time.Second}
 			start := time.Now()
 			if _, err := w.Write(answer); !errors.Is(err, want) {
 				t.Errorf("%v for a piece: %v", takes, err)
@@ -47,7 +47,7 @@ func TestSlowReadersEnd(t *testing.T) {
 				t.Errorf("%v for a piece: the answer was in memory for %v", takes, took)
 			}
 			// The next answer has its own time.
-			if _, err := w.Write(make([]byte, timedPiece)); takes < w.timeout && err != nil {
+			if _, err := w.Write(make([]byte, writeChunk)); takes < w.timeout && err != nil {
 				t.Errorf("%v for a piece, after the answer: %v", takes, err)
 			}
 		}

@@ -81,7 +81,7 @@ func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields
 	if dataset != "" {
 		question.HelperPrompt = "The question is about the dataset " + dataset + "."
 	}
-	defer s.takeTime(c)()
+	defer s.extendDeadlines(c)()
 	if err := s.findDataset(c.Request.Context(), caller, question.Namespace, dataset); err != nil {
 		return err
 	}

@@ -66,10 +66,10 @@ type Config struct {
 	// RequestTimeout is how long an answer may take to be found.
 	RequestTimeout time.Duration
 	// Reads is where large answers are counted while they are in memory.
-	Reads *fair.Line
-	// TurnWait is how long a request that takes much waits for its user's turn; 20
+	Reads *fair.Queue
+	// QueueTimeout is how long a request that takes much waits for its user's turn; 20
 	// seconds when 0.
-	TurnWait time.Duration
+	QueueTimeout time.Duration
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
 	// WriteTimeout is how long a client may take to read a piece of an answer
@@ -96,17 +96,17 @@ type Server struct {
 	engine   *gin.Engine
 	proxies  []netip.Prefix
 	draining atomic.Bool
-	large    *fair.Line
-	infer    *fair.Line
-	loads    *fair.Line
+	large    *fair.Queue
+	infer    *fair.Queue
+	loads    *fair.Queue
 }
 
 // New makes a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeTurns), infer: fair.New(inferTurns), loads: fair.New(loadTurns)}
-	if s.cfg.TurnWait <= 0 {
-		s.cfg.TurnWait = defaultTurnWait
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue)}
+	if s.cfg.QueueTimeout <= 0 {
+		s.cfg.QueueTimeout = defaultQueueTimeout
 	}
 	var err error
 	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
@@ -120,7 +120,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(takeUnread, requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders, s.setBaseURL)
+	s.engine.Use(drainBody, requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders, s.setBaseURL)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()

@@ -64,8 +64,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", s.getNamespaceDatasets)
 	s.handle(http.MethodGet, "/schema/datasets/all", s.getDatasets)
 
-	s.handle(http.MethodPost, "/file-upload/prepare", s.inTurn(s.large, s.prepareUpload))
-	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.unhurried(s.finishUpload))
+	s.handle(http.MethodPost, "/file-upload/prepare", s.queued(s.large, s.prepareUpload))
+	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.withLongTimeout(s.finishUpload))
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", s.getUploadParts)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", s.abortUpload)
@@ -73,19 +73,19 @@ func (s *Server) routes() {
 		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.cfg.Parts(c.Writer, c.Request) })
 	}
 
-	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.inTurn(s.large, s.appendRows))
-	s.handle(http.MethodPost, rowsForNew, s.inTurn(s.large, s.appendRowsToNew))
+	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.queued(s.large, s.appendRows))
+	s.handle(http.MethodPost, rowsForNew, s.queued(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", s.startIngestion)
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", s.getAttempts)
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", s.retryIngestion)
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", s.markIngestionSeen)
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", s.prepareDatasetUpload)
-	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.unhurried(s.finishDatasetUpload))
+	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.withLongTimeout(s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
 
-	s.stream(http.MethodPost, "/infer/description", s.unhurried(s.inTurn(s.infer, s.inferDescription)))
-	s.stream(http.MethodPost, "/infer/schema", s.unhurried(s.inTurn(s.infer, s.inferSchema)))
-	s.stream(http.MethodPost, "/infer/preview", s.unhurried(s.inTurn(s.infer, s.preview)))
+	s.stream(http.MethodPost, "/infer/description", s.withLongTimeout(s.queued(s.infer, s.inferDescription)))
+	s.stream(http.MethodPost, "/infer/schema", s.withLongTimeout(s.queued(s.infer, s.inferSchema)))
+	s.stream(http.MethodPost, "/infer/preview", s.withLongTimeout(s.queued(s.infer, s.preview)))
 
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
@@ -129,17 +129,17 @@ func (s *Server) stream(method, path string, operation func(c *gin.Context, call
 	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error { return s.authenticated(c, operation) }))
 }
 
-// finishTimeout is how long an object may take to be made of its parts, or a
+// longTimeout is how long an object may take to be made of its parts, or a
 // model to say what some rows are.
-const finishTimeout = 10 * time.Minute
+const longTimeout = 10 * time.Minute
 
-// unhurried gives an operation the time that a large file takes, or a model.
-func (s *Server) unhurried(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
+// withLongTimeout gives an operation the time that a large file takes, or a model.
+func (s *Server) withLongTimeout(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
 	return func(c *gin.Context, caller storage.Caller) error {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), finishTimeout)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), longTimeout)
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
-		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(finishTimeout + time.Minute))
+		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(longTimeout + time.Minute))
 		return operation(c, caller)
 	}
 }

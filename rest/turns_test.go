@@ -86,7 +86,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Lake, cfg.TurnWait, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour, time.Hour
+		cfg.Lake, cfg.QueueTimeout, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour, time.Hour
 	})
 	const atOnce, waiting = 4, 64
 	var read [2]atomic.Int32
@@ -112,7 +112,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 		}
 	}
 	s.until("turns", func() bool {
-		large, infer := s.rest.Turns()
+		large, infer := s.rest.QueueStats()
 		return large.Running == atOnce && large.Waiting == waiting && infer.Running == atOnce && infer.Waiting == waiting
 	})
 	for _, path := range paths {

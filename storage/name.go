@@ -30,11 +30,11 @@ func CheckName(name string) string {
 	return ""
 }
 
-// NormalUsername gives the form in which usernames are kept and compared: lower
+// NormalizeUsername gives the form in which usernames are kept and compared: lower
 // case, in Unicode's normal form C. The few letters beyond ASCII whose lower case
 // is ASCII stay as they are, so that nobody passes for somebody else. A name that
 // CheckUsername refuses may stay as it is.
-func NormalUsername(name string) string {
+func NormalizeUsername(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, composesToASCII) {
 		return name
 	}

@@ -21,22 +21,22 @@ type Question struct {
 	Model    string
 }
 
-// Asking is a question that a run is answering, and for whom.
-type Asking struct {
+// RunRequest is a question that a run is answering, and for whom.
+type RunRequest struct {
 	RunID  string
 	Caller Caller
 	Question
 }
 
-type askingKey struct{}
+type runRequestKey struct{}
 
-// WithAsking gives a context in which an agent answers a question.
-func WithAsking(ctx context.Context, asking Asking) context.Context {
-	return context.WithValue(ctx, askingKey{}, asking)
+// WithRunRequest gives a context in which an agent answers a question.
+func WithRunRequest(ctx context.Context, asking RunRequest) context.Context {
+	return context.WithValue(ctx, runRequestKey{}, asking)
 }
 
-// AskingFrom gives the question that is being answered in a context.
-func AskingFrom(ctx context.Context) (Asking, bool) {
-	asking, ok := ctx.Value(askingKey{}).(Asking)
+// RunRequestFrom gives the question that is being answered in a context.
+func RunRequestFrom(ctx context.Context) (RunRequest, bool) {
+	asking, ok := ctx.Value(runRequestKey{}).(RunRequest)
 	return asking, ok
 }

@@ -45,7 +45,7 @@ func TestNormalUsername(t *testing.T) {
 		"Alice": "alice", "ÄRZTE": "ärzte", "\u212Aate": "\u212Aate", "\u0130da": "\u0130da", "\xff": "\xff", "SELF": "self",
 		"Jose\u0301": "jos\u00e9", "JOS\u00c9": "jos\u00e9", "I\u0307da": "\u0130da", "H\u0331": "\u1e96", "\u212bsa": "\u00e5sa",
 	} {
-		if got := storage.NormalUsername(name); got != want {
+		if got := storage.NormalizeUsername(name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
@@ -57,14 +57,14 @@ func TestNormalUsernameIsOne(t *testing.T) {
 	t.Parallel()
 	for r := rune(0x21); r < 0x3000; r++ {
 		for _, name := range []string{string(r), string(r) + "\u0307", string(r) + "\u0331\u0301"} {
-			normal := storage.NormalUsername(name)
+			normal := storage.NormalizeUsername(name)
 			if storage.CheckUsername(normal) != "" {
 				continue
 			}
-			if again := storage.NormalUsername(normal); again != normal {
+			if again := storage.NormalizeUsername(normal); again != normal {
 				t.Errorf("%+q becomes %+q, then %+q", name, normal, again)
 			}
-			if apart := storage.NormalUsername(norm.NFD.String(name)); apart != normal {
+			if apart := storage.NormalizeUsername(norm.NFD.String(name)); apart != normal {
 				t.Errorf("%+q becomes %+q, taken apart %+q", name, normal, apart)
 			}
 			if r >= utf8.RuneSelf && normal[0] < utf8.RuneSelf && norm.NFD.String(name)[0] >= utf8.RuneSelf {

@@ -71,18 +71,18 @@ type TaskChange struct {
 // RunStart is a run to be made in a place that AskIn gave.
 type RunStart struct {
 	Caller Caller
-	Place  AskPlace
+	Target RunTarget
 	Agent  string
 	// Question is the text of it.
 	Question string
 }
 
-// AskPlace is where a question may be asked.
-type AskPlace struct {
+// RunTarget is where a question may be asked.
+type RunTarget struct {
 	NamespaceID    string
 	ConversationID string
-	// Begun says that the conversation exists.
-	Begun bool
+	// ConversationExists says that the conversation exists.
+	ConversationExists bool
 }
 
 // TaskFilter says which tasks are wanted.
@@ -111,7 +111,7 @@ type Tasks interface {
 	// asked: in a conversation, or in one to be begun when its id is "". One that
 	// the caller's token does not cover is ErrNotFound; one that is not begun is
 	// not.
-	AskIn(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (AskPlace, error)
+	ResolveRun(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (RunTarget, error)
 	// Append writes a change and then says so, or why not: ErrConflict when it
 	// does not follow what is there, ErrNotFound when the run or what it was
 	// asked in is gone. Changes of one run are written in the order in which
@@ -140,10 +140,10 @@ type Tasks interface {
 	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
 }
 
-// HeldRun is a run that a host took over.
-type HeldRun struct {
-	Asking Asking
-	Task   Task
+// ClaimedRun is a run that a host took over.
+type ClaimedRun struct {
+	Request RunRequest
+	Task    Task
 	// Takeovers counts the hosts that died at work on it.
 	Takeovers int
 	// Age is how long ago it was asked.
@@ -154,17 +154,17 @@ type HeldRun struct {
 // long as it says that it is alive.
 type Hosts interface {
 	// KeepHost says that a host is alive for that long from now.
-	KeepHost(ctx context.Context, holder string, lasts time.Duration) error
+	RenewHost(ctx context.Context, holder string, lasts time.Duration) error
 	// TakeRuns makes holder the holder of some open runs of these agents that no
 	// living host holds, at most limit.
-	TakeRuns(ctx context.Context, holder string, agents []string, limit int) ([]HeldRun, error)
+	ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]ClaimedRun, error)
 	// RunsOf gives the ids of the open runs that a host holds.
-	RunsOf(ctx context.Context, holder string) ([]string, error)
+	HostRuns(ctx context.Context, holder string) ([]string, error)
 	// LeaveRun lets go of a run that its host does not work on. It is nothing
 	// against the run.
-	LeaveRun(ctx context.Context, holder, runID string) error
+	ReleaseRun(ctx context.Context, holder, runID string) error
 	// LeaveRuns lets go of all runs of a host that stops.
-	LeaveRuns(ctx context.Context, holder string) error
+	ReleaseRuns(ctx context.Context, holder string) error
 	// LastEvents gives the numbers of the last events of runs, without those that
 	// are not there.
 	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)

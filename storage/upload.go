@@ -72,7 +72,7 @@ func UploadKey(fileID string, meantFor DatasetRef) string {
 		return key
 	}
 	// No name has a slash in it.
-	path := NormalUsername(meantFor.Owner) + "/" + strings.ToLower(meantFor.Namespace+"/"+meantFor.Name)
+	path := NormalizeUsername(meantFor.Owner) + "/" + strings.ToLower(meantFor.Namespace+"/"+meantFor.Name)
 	sum := sha256.Sum256([]byte(path))
 	return key + "-" + hex.EncodeToString(sum[:16])
 }

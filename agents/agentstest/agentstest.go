@@ -181,7 +181,7 @@ func (s *Script) Message() *a2a.Message {
 
 // Asking gives a context in which the question is asked.
 func (s *Script) Asking(ctx context.Context) context.Context {
-	return storage.WithAsking(ctx, storage.Asking{
+	return storage.WithRunRequest(ctx, storage.RunRequest{
 		RunID: RunID, Caller: storage.Caller{Username: "ann"},
 		Question: storage.Question{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID, Text: s.Question},
 	})

@@ -15,27 +15,27 @@ import (
 func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
 // answer emits what is not there yet of a run's events.
-func answer(ctx context.Context, w *agents.Work) error {
+func answer(ctx context.Context, w *agents.Run) error {
 	if w.State() == a2a.TaskStateUnspecified {
-		if err := w.Submit(ctx); err != nil {
+		if err := w.EmitSubmitted(ctx); err != nil {
 			return err
 		}
 	}
 	if w.State() != a2a.TaskStateWorking {
-		if err := w.Status(ctx, a2a.TaskStateWorking); err != nil {
+		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
 			return err
 		}
 	}
-	if w.Made(agents.AnswerText) == nil {
+	if w.Artifact(agents.AnswerText) == nil {
 		if err := find(ctx, w); err != nil {
 			return err
 		}
 	}
-	return w.Status(ctx, a2a.TaskStateCompleted)
+	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
 }
 
 // find emits the plan, the steps and the answer.
-func find(ctx context.Context, w *agents.Work) error {
+func find(ctx context.Context, w *agents.Run) error {
 	if err := w.Open(ctx); err != nil {
 		return err
 	}
@@ -58,12 +58,12 @@ func find(ctx context.Context, w *agents.Work) error {
 	if err != nil {
 		return err
 	}
-	return w.Make(ctx, agents.AnswerText, nil, a2a.NewTextPart(text))
+	return w.EmitArtifact(ctx, agents.AnswerText, nil, a2a.NewTextPart(text))
 }
 
 // plan gives the steps of the plan that was said, or says one.
-func plan(ctx context.Context, w *agents.Work) ([]string, error) {
-	if said := w.Said(); len(said) > 0 {
+func plan(ctx context.Context, w *agents.Run) ([]string, error) {
+	if said := w.StatusMessages(); len(said) > 0 {
 		if plan, ok := agents.ReadPlan(said[0]); ok {
 			return plan.Steps, nil
 		}
@@ -72,18 +72,18 @@ func plan(ctx context.Context, w *agents.Work) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Steps, w.Status(ctx, a2a.TaskStateWorking, agents.NewPlan(plan)...)
+	return plan.Steps, w.EmitStatus(ctx, a2a.TaskStateWorking, agents.NewPlan(plan)...)
 }
 
 // lookUp gives a step that was made, or makes it.
-func lookUp(ctx context.Context, w *agents.Work, index int, instruction string, before []llm.Step) (llm.Step, error) {
+func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, before []llm.Step) (llm.Step, error) {
 	id := agents.StepName(index)
-	if made := w.Made(id); made != nil {
+	if made := w.Artifact(id); made != nil {
 		return agents.ReadStep(made), nil
 	}
 	// The plan was said first, then one instruction for each step.
-	if len(w.Said()) < index+2 {
-		if err := w.Status(ctx, a2a.TaskStateWorking, a2a.NewTextPart(instruction)); err != nil {
+	if len(w.StatusMessages()) < index+2 {
+		if err := w.EmitStatus(ctx, a2a.TaskStateWorking, a2a.NewTextPart(instruction)); err != nil {
 			return llm.Step{}, err
 		}
 	}
@@ -93,5 +93,5 @@ func lookUp(ctx context.Context, w *agents.Work, index int, instruction string, 
 	}
 	metadata := found.Metadata()
 	metadata["index"], metadata["instruction"] = index, instruction
-	return found.Step, w.Make(ctx, id, metadata, a2a.NewTextPart(found.Query), agents.NewRows(found.Rows))
+	return found.Step, w.EmitArtifact(ctx, id, metadata, a2a.NewTextPart(found.Query), agents.NewRows(found.Rows))
 }

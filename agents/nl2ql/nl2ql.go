@@ -15,28 +15,28 @@ func New(config agents.Config) *agents.Executor { return agents.NewExecutor(conf
 
 // answer emits four events, less those that are there. The query is shown once
 // it has run, as only then is it known to be the one.
-func answer(ctx context.Context, w *agents.Work) error {
+func answer(ctx context.Context, w *agents.Run) error {
 	if w.State() != a2a.TaskStateWorking {
-		if err := w.Status(ctx, a2a.TaskStateWorking); err != nil {
+		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
 			return err
 		}
 	}
-	if w.Made(agents.ResultData) == nil {
+	if w.Artifact(agents.ResultData) == nil {
 		if err := find(ctx, w); err != nil {
 			return err
 		}
 	}
-	return w.Status(ctx, a2a.TaskStateCompleted)
+	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
 }
 
 // find emits the query and what it gives.
-func find(ctx context.Context, w *agents.Work) error {
+func find(ctx context.Context, w *agents.Run) error {
 	if err := w.Open(ctx); err != nil {
 		return err
 	}
 	var found agents.Found
 	var err error
-	if made := w.Made(agents.GeneratedQuery); made != nil {
+	if made := w.Artifact(agents.GeneratedQuery); made != nil {
 		if found, err = w.LookUpAgain(ctx, made); err != nil {
 			return err
 		}
@@ -53,13 +53,13 @@ func find(ctx context.Context, w *agents.Work) error {
 		if search := found.Search; search != nil {
 			metadata["search"] = map[string]any{"dataset": search.Dataset, "words": search.Words, "limit": search.Limit}
 		}
-		if err := w.Make(ctx, agents.GeneratedQuery, metadata, a2a.NewTextPart(found.Query)); err != nil {
+		if err := w.EmitArtifact(ctx, agents.GeneratedQuery, metadata, a2a.NewTextPart(found.Query)); err != nil {
 			return err
 		}
 	}
 	if found.Failure != "" {
-		return w.Make(ctx, agents.ResultData, map[string]any{"answered": false},
+		return w.EmitArtifact(ctx, agents.ResultData, map[string]any{"answered": false},
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
-	return w.Make(ctx, agents.ResultData, nil, a2a.NewTextPart(agents.CountRows(found.Rows)), agents.NewRows(found.Rows))
+	return w.EmitArtifact(ctx, agents.ResultData, nil, a2a.NewTextPart(agents.CountRows(found.Rows)), agents.NewRows(found.Rows))
 }

@@ -38,7 +38,7 @@ func username(claims jwt.MapClaims, claim string) (string, error) {
 
 // normalUsername gives a name in its normal form and what is wrong with it.
 func normalUsername(name string) (normal, problem string) {
-	normal = storage.NormalUsername(name)
+	normal = storage.NormalizeUsername(name)
 	return normal, storage.CheckUsername(normal)
 }
 

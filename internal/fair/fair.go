@@ -1,7 +1,7 @@
 // Package fair shares a number of places among users, so that one who wants
 // many does not keep the others from theirs: each user has a queue, and a free
 // place goes to the user who has the fewest. Something large can take several
-// places, such as one for each byte: see JoinFor.
+// places, such as one for each byte: see AcquireN.
 package fair
 
 import (
@@ -17,20 +17,20 @@ import (
 type Config struct {
 	// What is wanted, as a refusal calls it, such as "questions".
 	What string
-	// Places is how many there are, PlacesEach how many one user may have.
-	Places, PlacesEach int
-	// Waiting is how many may wait for a place, WaitingEach how many of one user.
-	Waiting, WaitingEach int
-	// Uncounted is the largest request that takes no places and never waits.
-	Uncounted int
-	// FirstAtOnce gives a user who has no place what they ask for at once, even where
+	// Slots is how many there are, SlotsPerUser how many one user may have.
+	Slots, SlotsPerUser int
+	// MaxQueued is how many may wait for a place, MaxQueuedPerUser how many of one user.
+	MaxQueued, MaxQueuedPerUser int
+	// FreeWeight is the largest request that takes no places and never waits.
+	FreeWeight int
+	// FirstImmediately gives a user who has no place what they ask for at once, even where
 	// too few are free. Then nobody waits longer than the same user's others take,
 	// and all users have at most Places and one request each.
-	FirstAtOnce bool
+	FirstImmediately bool
 }
 
-// Line is where users stand in line for places. It is safe for concurrent use.
-type Line struct {
+// Queue is where users stand in line for places. It is safe for concurrent use.
+type Queue struct {
 	cfg   Config
 	mu    sync.Mutex
 	users map[string]*user
@@ -49,33 +49,33 @@ type Stats struct {
 type user struct {
 	name    string
 	running int
-	waiting []*Place
+	waiting []*Slot
 }
 
 // New makes a Line.
-func New(cfg Config) *Line { return &Line{cfg: cfg, users: map[string]*user{}} }
+func New(cfg Config) *Queue { return &Queue{cfg: cfg, users: map[string]*user{}} }
 
-// Place is a place, or that which waits for one.
-type Place struct {
-	line *Line
-	user *user
+// Slot is a place, or that which waits for one.
+type Slot struct {
+	queue *Queue
+	user  *user
 	// weight is how many places it takes.
-	weight int
-	ready  chan struct{} // closed when it is one
-	left   bool
+	weight   int
+	ready    chan struct{} // closed when it is one
+	released bool
 }
 
-// Join takes a place for a user, or a place in the user's queue. Where there are
+// Acquire takes a place for a user, or a place in the user's queue. Where there are
 // too many in it, the error is a storage.ErrTooMany; where there are too many of
 // all users, a storage.ErrUnavailable.
-func (l *Line) Join(name string) (*Place, error) { return l.JoinFor(name, 1) }
+func (l *Queue) Acquire(name string) (*Slot, error) { return l.AcquireN(name, 1) }
 
-// JoinFor is Join for something that takes several places at once: all that a
+// AcquireN is Join for something that takes several places at once: all that a
 // user may have where it would take more.
-func (l *Line) JoinFor(name string, weight int) (*Place, error) {
+func (l *Queue) AcquireN(name string, weight int) (*Slot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.join(name, weight)
+	p := l.enqueue(name, weight)
 	select {
 	case <-p.ready:
 		return p, nil
@@ -83,19 +83,19 @@ func (l *Line) JoinFor(name string, weight int) (*Place, error) {
 	}
 	kind := error(nil)
 	switch {
-	case len(p.user.waiting) > l.cfg.WaitingEach:
+	case len(p.user.waiting) > l.cfg.MaxQueuedPerUser:
 		kind = storage.ErrTooMany
-	case l.stats.Waiting > l.cfg.Waiting:
+	case l.stats.Waiting > l.cfg.MaxQueued:
 		kind = storage.ErrUnavailable
 	default:
 		return p, nil
 	}
-	p.leave()
+	p.release()
 	return nil, l.refuse(kind)
 }
 
 // refuse counts a refusal, and says whose fault it is that there is no place.
-func (l *Line) refuse(kind error) error {
+func (l *Queue) refuse(kind error) error {
 	l.stats.Refused++
 	if kind == storage.ErrTooMany {
 		return storage.Errorf(kind, "too many %s of yours are waiting; try again when some are done", l.cfg.What)
@@ -103,19 +103,19 @@ func (l *Line) refuse(kind error) error {
 	return storage.Errorf(kind, "too many %s are waiting; try again shortly", l.cfg.What)
 }
 
-// Rejoin is Join for somebody who was let in before, and is not refused.
-func (l *Line) Rejoin(name string) *Place { return l.RejoinFor(name, 1) }
+// AcquireUnbounded is Join for somebody who was let in before, and is not refused.
+func (l *Queue) AcquireUnbounded(name string) *Slot { return l.AcquireUnboundedN(name, 1) }
 
-// RejoinFor is JoinFor for somebody who was let in before, and is not refused.
-func (l *Line) RejoinFor(name string, weight int) *Place {
+// AcquireUnboundedN is AcquireN for somebody who was let in before, and is not refused.
+func (l *Queue) AcquireUnboundedN(name string, weight int) *Slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.join(name, weight)
+	return l.enqueue(name, weight)
 }
 
-func (l *Line) join(name string, weight int) *Place {
-	if weight <= l.cfg.Uncounted {
-		p := &Place{line: l, ready: make(chan struct{}), left: true} // there is nothing to give back
+func (l *Queue) enqueue(name string, weight int) *Slot {
+	if weight <= l.cfg.FreeWeight {
+		p := &Slot{queue: l, ready: make(chan struct{}), released: true} // there is nothing to give back
 		close(p.ready)
 		return p
 	}
@@ -124,53 +124,53 @@ func (l *Line) join(name string, weight int) *Place {
 		u = &user{name: name}
 		l.users[name] = u
 	}
-	p := &Place{line: l, user: u, weight: min(weight, l.cfg.PlacesEach), ready: make(chan struct{})}
+	p := &Slot{queue: l, user: u, weight: min(weight, l.cfg.SlotsPerUser), ready: make(chan struct{})}
 	if len(u.waiting) == 0 {
 		l.order = append(l.order, u)
 	}
 	u.waiting = append(u.waiting, p)
 	l.stats.Waiting++
-	l.next()
+	l.dispatch()
 	return p
 }
 
-func (l *Line) give(p *Place) {
+func (l *Queue) grant(p *Slot) {
 	p.user.running += p.weight
 	l.stats.Running += p.weight
 	close(p.ready)
 }
 
 // Wait waits until the place is one, and gives it up when ctx ends first.
-func (p *Place) Wait(ctx context.Context) error {
+func (p *Slot) Wait(ctx context.Context) error {
 	select {
 	case <-p.ready:
 		return nil
 	case <-ctx.Done():
-		p.Leave()
+		p.Release()
 		return context.Cause(ctx)
 	}
 }
 
-// WaitFor is Wait for no longer than patience. Then the place is given up, and
+// WaitTimeout is Wait for no longer than patience. Then the place is given up, and
 // the error is a storage.ErrTooMany where the user has as many as one may have,
 // else a storage.ErrUnavailable.
-func (p *Place) WaitFor(ctx context.Context, patience time.Duration) error {
+func (p *Slot) WaitTimeout(ctx context.Context, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-p.ready:
 		return nil
 	case <-ctx.Done():
-		p.Leave()
+		p.Release()
 		return context.Cause(ctx)
 	case <-timer.C:
-		return p.giveUp()
+		return p.timeOut()
 	}
 }
 
-// giveUp leaves the queue, unless the place is one at the last moment.
-func (p *Place) giveUp() error {
-	l := p.line
+// timeOut leaves the queue, unless the place is one at the last moment.
+func (p *Slot) timeOut() error {
+	l := p.queue
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
@@ -179,42 +179,42 @@ func (p *Place) giveUp() error {
 	default:
 	}
 	kind := storage.ErrUnavailable
-	if p.user.running+p.weight > l.cfg.PlacesEach {
+	if p.user.running+p.weight > l.cfg.SlotsPerUser {
 		kind = storage.ErrTooMany
 	}
-	p.leave()
+	p.release()
 	return l.refuse(kind)
 }
 
-// Leave gives the place to the next in line. It may be called again.
-func (p *Place) Leave() {
-	p.line.mu.Lock()
-	defer p.line.mu.Unlock()
-	p.leave()
+// Release gives the place to the next in line. It may be called again.
+func (p *Slot) Release() {
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	p.release()
 }
 
-func (p *Place) leave() {
-	l := p.line
-	if p.left {
+func (p *Slot) release() {
+	l := p.queue
+	if p.released {
 		return
 	}
-	p.left = true
+	p.released = true
 	select {
 	case <-p.ready:
 		p.user.running -= p.weight
 		l.stats.Running -= p.weight
-		l.toTheEnd(p.user)
+		l.moveToBack(p.user)
 	default:
-		l.forget(p)
+		l.dequeue(p)
 	}
-	l.next()
+	l.dispatch()
 	if p.user.running == 0 && len(p.user.waiting) == 0 {
 		delete(l.users, p.user.name)
 	}
 }
 
-// forget takes somebody out of the queue.
-func (l *Line) forget(p *Place) {
+// dequeue takes somebody out of the queue.
+func (l *Queue) dequeue(p *Slot) {
 	at := slices.Index(p.user.waiting, p)
 	p.user.waiting = slices.Delete(p.user.waiting, at, at+1)
 	l.stats.Waiting--
@@ -224,10 +224,10 @@ func (l *Line) forget(p *Place) {
 	}
 }
 
-// next gives free places to the user with the fewest, and of those to the one who
+// dispatch gives free places to the user with the fewest, and of those to the one who
 // has waited longest. A user who needs more than are free is passed over.
-func (l *Line) next() {
-	for l.cfg.FirstAtOnce || l.stats.Running < l.cfg.Places {
+func (l *Queue) dispatch() {
+	for l.cfg.FirstImmediately || l.stats.Running < l.cfg.Slots {
 		best := -1
 		for i, u := range l.order {
 			if l.fits(u) && (best < 0 || u.running < l.order[best].running) {
@@ -238,28 +238,28 @@ func (l *Line) next() {
 			return
 		}
 		p := l.order[best].waiting[0]
-		l.forget(p)
-		l.toTheEnd(p.user)
-		l.give(p)
+		l.dequeue(p)
+		l.moveToBack(p.user)
+		l.grant(p)
 	}
 }
 
-// toTheEnd puts a user who waits behind the others who do: whoever had a place just
+// moveToBack puts a user who waits behind the others who do: whoever had a place just
 // now comes after those who had none.
-func (l *Line) toTheEnd(u *user) {
+func (l *Queue) moveToBack(u *user) {
 	if at := slices.Index(l.order, u); at >= 0 {
 		l.order = append(slices.Delete(l.order, at, at+1), u)
 	}
 }
 
 // fits reports whether a user can have what they have waited for longest.
-func (l *Line) fits(u *user) bool {
+func (l *Queue) fits(u *user) bool {
 	weight := u.waiting[0].weight
-	return l.cfg.FirstAtOnce && u.running == 0 || u.running+weight <= l.cfg.PlacesEach && l.stats.Running+weight <= l.cfg.Places
+	return l.cfg.FirstImmediately && u.running == 0 || u.running+weight <= l.cfg.SlotsPerUser && l.stats.Running+weight <= l.cfg.Slots
 }
 
 // Stats says what the line is doing.
-func (l *Line) Stats() Stats {
+func (l *Queue) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stats

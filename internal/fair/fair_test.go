@@ -13,17 +13,17 @@ import (
 	"parley/storage"
 )
 
-// join takes a place, or a place in the queue.
-func join(t *testing.T, line *fair.Line, user string) *fair.Place {
+// enqueue takes a place, or a place in the queue.
+func join(t *testing.T, line *fair.Queue, user string) *fair.Slot {
 	t.Helper()
-	p, err := line.Join(user)
+	p, err := line.Acquire(user)
 	if err != nil {
 		t.Fatalf("%s: %v", user, err)
 	}
 	return p
 }
 
-var small = fair.Config{What: "questions", Places: 3, PlacesEach: 2, Waiting: 5, WaitingEach: 3}
+var small = fair.Config{What: "questions", Slots: 3, SlotsPerUser: 2, MaxQueued: 5, MaxQueuedPerUser: 3}
 
 func TestAFloodDoesNotKeepOthersWaiting(t *testing.T) {
 	t.Parallel()
@@ -31,10 +31,10 @@ func TestAFloodDoesNotKeepOthersWaiting(t *testing.T) {
 }
 
 func flood(t *testing.T) {
-	line := fair.New(fair.Config{What: "questions", Places: 2, PlacesEach: 2, Waiting: 100, WaitingEach: 50})
+	line := fair.New(fair.Config{What: "questions", Slots: 2, SlotsPerUser: 2, MaxQueued: 100, MaxQueuedPerUser: 50})
 	type got struct {
 		user string
-		*fair.Place
+		*fair.Slot
 	}
 	given := make(chan got, 23)
 	enter := func(user string) {
@@ -56,7 +56,7 @@ func flood(t *testing.T) {
 		synctest.Wait() // until all who have a place have said so
 		next := <-given
 		order = append(order, next.user)
-		next.Leave()
+		next.Release()
 	}
 	// Two of the flood were there first; after them a free place goes to somebody
 	// who has none.
@@ -71,11 +71,11 @@ func flood(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	line := fair.New(small)
-	var alices []*fair.Place
-	for range small.PlacesEach + small.WaitingEach {
+	var alices []*fair.Slot
+	for range small.SlotsPerUser + small.MaxQueuedPerUser {
 		alices = append(alices, join(t, line, "alice"))
 	}
-	if _, err := line.Join("alice"); !errors.Is(err, storage.ErrTooMany) {
+	if _, err := line.Acquire("alice"); !errors.Is(err, storage.ErrTooMany) {
 		t.Errorf("one too many of a user: %v", err)
 	}
 	// The third place is for others.
@@ -85,16 +85,16 @@ func TestLimits(t *testing.T) {
 	}
 	join(t, line, "carol")
 	join(t, line, "carol")
-	if _, err := line.Join("dave"); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := line.Acquire("dave"); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("one too many of all: %v", err)
 	}
-	late := line.Rejoin("dave")
+	late := line.AcquireUnbounded("dave")
 	if got, want := line.Stats(), (fair.Stats{Running: 3, Waiting: 6, Refused: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, p := range alices {
-		p.Leave()
-		p.Leave()
+		p.Release()
+		p.Release()
 	}
 	if err := late.Wait(t.Context()); err != nil {
 		t.Error(err)
@@ -103,7 +103,7 @@ func TestLimits(t *testing.T) {
 
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
-	line := fair.New(fair.Config{What: "questions", Places: 1, PlacesEach: 1, Waiting: 5, WaitingEach: 5})
+	line := fair.New(fair.Config{What: "questions", Slots: 1, SlotsPerUser: 1, MaxQueued: 5, MaxQueuedPerUser: 5})
 	first, second, third := join(t, line, "alice"), join(t, line, "alice"), join(t, line, "alice")
 	reason := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -111,11 +111,11 @@ func TestWaitingEnds(t *testing.T) {
 	if err := second.Wait(ctx); !errors.Is(err, reason) {
 		t.Errorf("waited: %v", err)
 	}
-	first.Leave()
+	first.Release()
 	if err := third.Wait(t.Context()); err != nil {
 		t.Errorf("the next in line: %v", err)
 	}
-	third.Leave()
+	third.Release()
 	if got := line.Stats(); got != (fair.Stats{}) {
 		t.Errorf("left behind: %+v", got)
 	}
@@ -124,27 +124,27 @@ func TestWaitingEnds(t *testing.T) {
 func TestWaitingGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		line := fair.New(fair.Config{What: "parts", Places: 2, PlacesEach: 1, Waiting: 5, WaitingEach: 5})
+		line := fair.New(fair.Config{What: "parts", Slots: 2, SlotsPerUser: 1, MaxQueued: 5, MaxQueuedPerUser: 5})
 		alice := join(t, line, "alice")
-		if err := alice.WaitFor(t.Context(), time.Minute); err != nil {
+		if err := alice.WaitTimeout(t.Context(), time.Minute); err != nil {
 			t.Errorf("a place that is one: %v", err)
 		}
-		if err := join(t, line, "alice").WaitFor(t.Context(), time.Minute); !errors.Is(err, storage.ErrTooMany) {
+		if err := join(t, line, "alice").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, storage.ErrTooMany) {
 			t.Errorf("who has as many as one may have: %v", err)
 		}
 		bob := join(t, line, "bob")
-		if err := join(t, line, "carol").WaitFor(t.Context(), time.Minute); !errors.Is(err, storage.ErrUnavailable) {
+		if err := join(t, line, "carol").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, storage.ErrUnavailable) {
 			t.Errorf("who has none: %v", err)
 		}
 		waits, got := join(t, line, "carol"), make(chan error)
-		go func() { got <- waits.WaitFor(t.Context(), time.Minute) }()
+		go func() { got <- waits.WaitTimeout(t.Context(), time.Minute) }()
 		synctest.Wait()
-		bob.Leave()
+		bob.Release()
 		if err := <-got; err != nil {
 			t.Errorf("whose turn came: %v", err)
 		}
-		alice.Leave()
-		waits.Leave()
+		alice.Release()
+		waits.Release()
 		if got, want := line.Stats(), (fair.Stats{Refused: 2}); got != want {
 			t.Errorf("left behind: %+v", got)
 		}
@@ -154,16 +154,16 @@ func TestWaitingGivesUp(t *testing.T) {
 // TestWeights has a user with large reads wait for their own, while others read.
 func TestWeights(t *testing.T) {
 	t.Parallel()
-	line := fair.New(fair.Config{What: "bytes", Places: 10, PlacesEach: 6, Waiting: 5, WaitingEach: 2})
-	joinFor := func(user string, weight int) *fair.Place {
+	line := fair.New(fair.Config{What: "bytes", Slots: 10, SlotsPerUser: 6, MaxQueued: 5, MaxQueuedPerUser: 2})
+	joinFor := func(user string, weight int) *fair.Slot {
 		t.Helper()
-		p, err := line.JoinFor(user, weight)
+		p, err := line.AcquireN(user, weight)
 		if err != nil {
 			t.Fatalf("%s: %v", user, err)
 		}
 		return p
 	}
-	waits := func(p *fair.Place) bool { return p.WaitFor(t.Context(), time.Nanosecond) != nil }
+	waits := func(p *fair.Slot) bool { return p.WaitTimeout(t.Context(), time.Nanosecond) != nil }
 	huge := joinFor("alice", 100) // which counts as all of hers
 	if got := line.Stats().Running; got != 6 {
 		t.Errorf("%d places are taken", got)
@@ -180,14 +180,14 @@ func TestWeights(t *testing.T) {
 	if got := line.Stats(); got.Running != 10 || got.Waiting != 1 {
 		t.Errorf("carol waits alone: %+v", got)
 	}
-	huge.Leave()
-	for _, p := range []*fair.Place{carol, dave} {
+	huge.Release()
+	for _, p := range []*fair.Slot{carol, dave} {
 		if err := p.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, p := range []*fair.Place{bob, carol, dave} {
-		p.Leave()
+	for _, p := range []*fair.Slot{bob, carol, dave} {
+		p.Release()
 	}
 	if got := line.Stats(); got.Running != 0 || got.Waiting != 0 {
 		t.Errorf("left behind: %+v", got)
@@ -198,37 +198,37 @@ func TestWeights(t *testing.T) {
 // request all the same, and only their own keep them waiting.
 func TestFirstAtOnce(t *testing.T) {
 	t.Parallel()
-	line := fair.New(fair.Config{What: "bytes", Places: 10, PlacesEach: 6, Waiting: 5, WaitingEach: 2, Uncounted: 1, FirstAtOnce: true})
-	has := func(p *fair.Place) bool { return p.WaitFor(t.Context(), time.Nanosecond) == nil }
-	taken := []*fair.Place{line.RejoinFor("alice", 6), line.RejoinFor("bob", 4)}
-	first := line.RejoinFor("carol", 100)
+	line := fair.New(fair.Config{What: "bytes", Slots: 10, SlotsPerUser: 6, MaxQueued: 5, MaxQueuedPerUser: 2, FreeWeight: 1, FirstImmediately: true})
+	has := func(p *fair.Slot) bool { return p.WaitTimeout(t.Context(), time.Nanosecond) == nil }
+	taken := []*fair.Slot{line.AcquireUnboundedN("alice", 6), line.AcquireUnboundedN("bob", 4)}
+	first := line.AcquireUnboundedN("carol", 100)
 	if !has(first) {
 		t.Error("carol has nothing, and waits for others")
 	}
 	if got := line.Stats().Running; got != 16 {
 		t.Errorf("%d places are taken", got)
 	}
-	if has(line.RejoinFor("carol", 2)) || has(line.RejoinFor("bob", 2)) {
+	if has(line.AcquireUnboundedN("carol", 2)) || has(line.AcquireUnboundedN("bob", 2)) {
 		t.Error("a second request goes past the limits")
 	}
-	small := line.RejoinFor("carol", 1)
+	small := line.AcquireUnboundedN("carol", 1)
 	if !has(small) || line.Stats().Running != 16 {
 		t.Error("a small request waits, or is counted")
 	}
-	second := line.RejoinFor("carol", 6)
-	first.Leave()
+	second := line.AcquireUnboundedN("carol", 6)
+	first.Release()
 	if !has(second) {
 		t.Error("carol has nothing again, and waits for others")
 	}
-	second.Leave()
-	third := line.RejoinFor("carol", 6)
-	small.Leave()
-	if has(line.RejoinFor("carol", 2)) {
+	second.Release()
+	third := line.AcquireUnboundedN("carol", 6)
+	small.Release()
+	if has(line.AcquireUnboundedN("carol", 2)) {
 		t.Error("what was not counted gave places back")
 	}
 	for _, p := range append(taken, small, second, third) {
-		p.Leave()
-		p.Leave()
+		p.Release()
+		p.Release()
 	}
 	if got := line.Stats(); got.Running != 0 || got.Waiting != 0 {
 		t.Errorf("left behind: %+v", got)
@@ -236,15 +236,15 @@ func TestFirstAtOnce(t *testing.T) {
 }
 
 func BenchmarkJoinLeave(b *testing.B) {
-	line := fair.New(fair.Config{What: "questions", Places: 64, PlacesEach: 8, Waiting: 2000, WaitingEach: 100})
+	line := fair.New(fair.Config{What: "questions", Slots: 64, SlotsPerUser: 8, MaxQueued: 2000, MaxQueuedPerUser: 100})
 	for i := range 1000 { // who wait
-		if _, err := line.Join(fmt.Sprint("user", i)); err != nil {
+		if _, err := line.Acquire(fmt.Sprint("user", i)); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		p := line.Rejoin("alice")
-		p.Leave()
+		p := line.AcquireUnbounded("alice")
+		p.Release()
 	}
 }
 
@@ -252,16 +252,16 @@ func BenchmarkJoinLeave(b *testing.B) {
 // come first.
 func TestPlaceJustLeft(t *testing.T) {
 	t.Parallel()
-	line := fair.New(fair.Config{What: "queries", Places: 1, PlacesEach: 1, Waiting: 10, WaitingEach: 10})
-	var places []*fair.Place
+	line := fair.New(fair.Config{What: "queries", Slots: 1, SlotsPerUser: 1, MaxQueued: 10, MaxQueuedPerUser: 10})
+	var places []*fair.Slot
 	for _, name := range []string{"alice", "alice", "bob"} {
-		place, err := line.Join(name)
+		place, err := line.Acquire(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		places = append(places, place)
 	}
-	places[0].Leave()
+	places[0].Release()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := places[1].Wait(ended); err == nil {

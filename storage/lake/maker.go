@@ -43,7 +43,7 @@ type MakerConfig struct {
 // source does to DuckDB, it does there.
 type Maker struct {
 	config MakerConfig
-	line   *fair.Line
+	line   *fair.Queue
 	wait   time.Duration
 	warned sync.Once
 }
@@ -84,9 +84,9 @@ func NewMaker(config MakerConfig) *Maker {
 		config.Timeout = time.Hour
 	}
 	return &Maker{config: config, wait: jobWait, line: fair.New(fair.Config{
-		What:   "files to be made",
-		Places: config.Jobs, PlacesEach: allButOne(config.Jobs),
-		Waiting: jobsWaiting, WaitingEach: userJobsWaiting,
+		What:  "files to be made",
+		Slots: config.Jobs, SlotsPerUser: allButOne(config.Jobs),
+		MaxQueued: jobsWaiting, MaxQueuedPerUser: userJobsWaiting,
 	})}
 }
 
@@ -103,16 +103,16 @@ func allButOne(places int) int {
 func (m *Maker) Turns() fair.Stats { return m.line.Stats() }
 
 // admit waits for a job's turn.
-func (m *Maker) admit(ctx context.Context, turn Turn) (*fair.Place, error) {
+func (m *Maker) admit(ctx context.Context, turn Turn) (*fair.Slot, error) {
 	if turn.Patient {
-		place := m.line.Rejoin(turn.User)
+		place := m.line.AcquireUnbounded(turn.User)
 		return place, place.Wait(ctx)
 	}
-	place, err := m.line.Join(turn.User)
+	place, err := m.line.Acquire(turn.User)
 	if err != nil {
 		return nil, err
 	}
-	return place, place.WaitFor(ctx, m.wait)
+	return place, place.WaitTimeout(ctx, m.wait)
 }
 
 // makeRequest is what a process is asked to do: ingest sources, or make one file
@@ -152,7 +152,7 @@ func (m *Maker) run(ctx context.Context, turn Turn, request makeRequest, progres
 	if err != nil {
 		return ingest.Result{}, err
 	}
-	defer place.Leave()
+	defer place.Release()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Timeout,
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", m.config.Timeout))
 	defer cancel()

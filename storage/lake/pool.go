@@ -45,7 +45,7 @@ type Config struct {
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	line   *fair.Line
+	line   *fair.Queue
 	cancel context.CancelFunc
 	closed context.Context
 	work   sync.WaitGroup
@@ -116,9 +116,9 @@ func NewPool(config Config) (*Pool, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pool{config: config, line: fair.New(fair.Config{
-		What:   "queries",
-		Places: config.Workers, PlacesEach: config.UserWorkers,
-		Waiting: config.Queue, WaitingEach: config.UserQueue,
+		What:  "queries",
+		Slots: config.Workers, SlotsPerUser: config.UserWorkers,
+		MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
 	})}
 	p.closed, p.cancel = context.WithCancel(context.Background())
 	return p, nil
@@ -155,8 +155,8 @@ var errDeadline = errors.New("the query's time is up")
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
 
 // admit waits for a user's place among the running queries.
-func (p *Pool) admit(ctx context.Context, user string) (*fair.Place, error) {
-	place, err := p.line.Join(user)
+func (p *Pool) admit(ctx context.Context, user string) (*fair.Slot, error) {
+	place, err := p.line.Acquire(user)
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +169,11 @@ func (p *Pool) admit(ctx context.Context, user string) (*fair.Place, error) {
 	return place, nil
 }
 
-func (p *Pool) release(place *fair.Place) {
+func (p *Pool) release(place *fair.Slot) {
 	p.mu.Lock()
 	p.stats.Running--
 	p.mu.Unlock()
-	place.Leave()
+	place.Release()
 }
 
 // enter counts a task that Close waits for. It reports false when the pool is
@@ -234,7 +234,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	keep, err := f(ctx, w)
 	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
-		place.Leave()
+		place.Release()
 		return err
 	}
 	// The caller need not wait until the kernel has taken the worker down; the

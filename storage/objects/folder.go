@@ -34,13 +34,13 @@ const (
 	objectMode = 0o444
 	// defaultStall is how long 64 KiB may take to come in.
 	defaultStall = time.Minute
-	// defaultTurnWait is less than clients wait for a sign of life.
+	// defaultQueueTimeout is less than clients wait for a sign of life.
 	defaultTurnWait = 10 * time.Second
 )
 
 // defaultTurns lets a user send four files at once, as clients do it, and takes 16
 // MiB for the parts that all of them send.
-var defaultTurns = fair.Config{What: "parts of uploads", Places: 256, PlacesEach: 16, Waiting: 1024, WaitingEach: 64}
+var defaultTurns = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64}
 
 // FolderConfig says where a Folder is and how its parts reach it.
 type FolderConfig struct {
@@ -56,7 +56,7 @@ type FolderConfig struct {
 	// without being read; 256, of one user 16, and 1,024, of one user 64, when it is
 	// the zero value.
 	Turns fair.Config
-	// TurnWait is how long one waits before it is to be sent again later; ten seconds
+	// QueueTimeout is how long one waits before it is to be sent again later; ten seconds
 	// when 0.
 	TurnWait time.Duration
 	// Stall is how long a client may take for 64 KiB before it is cut off; a minute
@@ -75,7 +75,7 @@ type Folder struct {
 	opened atomic.Pointer[os.Root]
 	cfg    FolderConfig
 	locks  locks
-	line   *fair.Line
+	line   *fair.Queue
 }
 
 var _ Store = (*Folder)(nil)

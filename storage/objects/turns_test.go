@@ -89,7 +89,7 @@ func (s *sender) until(running, waiting int) {
 // but those whose turn it is are read.
 func TestPartsTakeTurns(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, fair.Config{What: "parts", Places: 4, PlacesEach: 3, Waiting: 1000, WaitingEach: 200}, time.Hour)
+	s := newSender(t, fair.Config{What: "parts", Slots: 4, SlotsPerUser: 3, MaxQueued: 1000, MaxQueuedPerUser: 200}, time.Hour)
 	s.flood("alice", 203)
 	s.until(3, 200)
 	if status := s.part("alice", s.gate); status != http.StatusTooManyRequests {
@@ -114,7 +114,7 @@ func TestPartsTakeTurns(t *testing.T) {
 
 func TestPartsDoNotWaitForEver(t *testing.T) {
 	t.Parallel()
-	s := newSender(t, fair.Config{What: "parts", Places: 3, PlacesEach: 2, Waiting: 9, WaitingEach: 9}, 20*time.Millisecond)
+	s := newSender(t, fair.Config{What: "parts", Slots: 3, SlotsPerUser: 2, MaxQueued: 9, MaxQueuedPerUser: 9}, 20*time.Millisecond)
 	s.flood("alice", 2)
 	s.until(2, 0)
 	if status := s.part("alice", s.gate); status != http.StatusTooManyRequests {

@@ -130,7 +130,7 @@ func (f bench) appending(b *testing.B, clients, runs int) float64 {
 func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error {
 	question := storage.Question{
 		Agent: "echo", Namespace: nsRef("user0", "ns"), ConversationID: uuid.Must(uuid.NewV7()).String(), Text: "How many orders were there?"}
-	place, err := store.AskIn(b.Context(), caller, question.Namespace, question.ConversationID)
+	place, err := store.ResolveRun(b.Context(), caller, question.Namespace, question.ConversationID)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestServerClock(t *testing.T) {
 	}
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		store.clock.seen.Store(&clockSeen{shown: time.Now().Add(off), at: time.Now()})
-		if err := store.KeepHost(context.Background(), "host", time.Minute); err != nil {
+		if err := store.RenewHost(context.Background(), "host", time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if got := time.Until(store.now()).Abs(); got > time.Minute { // one machine, one clock

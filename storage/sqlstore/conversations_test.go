@@ -17,14 +17,14 @@ import (
 )
 
 // ask starts a run of caller's in one of alice's namespaces.
-func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.Asking {
+func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.RunRequest {
 	w.t.Helper()
 	run, err := w.tryToAsk(caller, namespace, conversationID, question)
 	w.must(err)
 	return run
 }
 
-func (w world) tryToAsk(caller storage.Caller, namespace, conversationID, question string) (storage.Asking, error) {
+func (w world) tryToAsk(caller storage.Caller, namespace, conversationID, question string) (storage.RunRequest, error) {
 	return sqlstoretest.Ask(w.t.Context(), w, caller, storage.Question{
 		ConversationID: conversationID, Namespace: nsRef("alice", namespace), Agent: "assistant", Text: question})
 }

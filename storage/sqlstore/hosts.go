@@ -23,7 +23,7 @@ func hostLease(holder string) string { return "host/" + holder }
 // KeepHost implements storage.Hosts. It looks at the server's clock, as it is
 // called now and then. A host that is new here tidies away the leases of those
 // that have long gone.
-func (s *Store) KeepHost(ctx context.Context, holder string, lasts time.Duration) error {
+func (s *Store) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
 	return s.inLeaseTx(ctx, "keep host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
 			if err := s.clock.look(ctx, tx); err != nil {
@@ -43,8 +43,8 @@ func (s *Store) KeepHost(ctx context.Context, holder string, lasts time.Duration
 	})
 }
 
-// heldRow is a run as the host that works on it needs it.
-type heldRow struct {
+// claimedRow is a run as the host that works on it needs it.
+type claimedRow struct {
 	taskRow
 	Owner          string         `db:"owner"`
 	Restriction    string         `db:"restriction"`
@@ -56,7 +56,7 @@ type heldRow struct {
 }
 
 // TakeRuns implements storage.Hosts.
-func (s *Store) TakeRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.HeldRun, err error) {
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
 	args := []any{s.millis(), holder}
 	var theirs []string
 	for _, agent := range agents {
@@ -81,7 +81,7 @@ LIMIT ` + strconv.Itoa(limit)
 			return err
 		}
 		for _, run := range left {
-			held, err := takeRun(ctx, tx, run.RunID, run.Holder, holder, s.millis())
+			held, err := claimRun(ctx, tx, run.RunID, run.Holder, holder, s.millis())
 			if errors.Is(err, storage.ErrNotFound) {
 				continue // somebody else was faster
 			}
@@ -102,10 +102,10 @@ LIMIT ` + strconv.Itoa(limit)
 	return taken, nil
 }
 
-// takeRun takes a run from one holder for another; ErrNotFound when that one
+// claimRun takes a run from one holder for another; ErrNotFound when that one
 // does not hold it any more. A host that stops gives its runs back: one that
 // still holds them has died.
-func takeRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.HeldRun, error) {
+func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
 SET holder = $3, takeovers = takeovers + CASE WHEN $2 = '' THEN 0 ELSE 1 END
@@ -113,24 +113,24 @@ WHERE run_id = $1
 	AND open
 	AND holder = $2`, runID, from, to)
 	if err != nil {
-		return storage.HeldRun{}, err
+		return storage.ClaimedRun{}, err
 	}
 	// Read only now: until then, the one before may have written.
-	var row heldRow
+	var row claimedRow
 	err = tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.created_at,
 	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
 	if err != nil {
-		return storage.HeldRun{}, err
+		return storage.ClaimedRun{}, err
 	}
-	run := row.held(now)
+	run := row.claimed(now)
 	run.Task.Artifacts, err = readArtifacts(ctx, tx, runID, row.LastEvent)
 	return run, err
 }
 
-func (r heldRow) held(now int64) storage.HeldRun {
-	return storage.HeldRun{
-		Asking: storage.Asking{
+func (r claimedRow) claimed(now int64) storage.ClaimedRun {
+	return storage.ClaimedRun{
+		Request: storage.RunRequest{
 			RunID:  r.RunID,
 			Caller: storage.Caller{Username: r.Owner, Restriction: r.Restriction},
 			Question: storage.Question{
@@ -147,7 +147,7 @@ func (r heldRow) held(now int64) storage.HeldRun {
 }
 
 // RunsOf implements storage.Hosts.
-func (s *Store) RunsOf(ctx context.Context, holder string) ([]string, error) {
+func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.bounded(ctx)
 	defer done()
 	var ids []string
@@ -181,7 +181,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 }
 
 // LeaveRun implements storage.Hosts.
-func (s *Store) LeaveRun(ctx context.Context, holder, runID string) error {
+func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 	return s.inLeaseTx(ctx, "leave run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
 		return err
@@ -189,7 +189,7 @@ func (s *Store) LeaveRun(ctx context.Context, holder, runID string) error {
 }
 
 // LeaveRuns implements storage.Hosts.
-func (s *Store) LeaveRuns(ctx context.Context, holder string) error {
+func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
 	return s.inLeaseTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
 		if err != nil {

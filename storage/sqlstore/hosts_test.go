@@ -19,13 +19,13 @@ import (
 )
 
 // take has a host take runs and gives them by their id.
-func (w world) take(holder string, limit int) map[string]storage.HeldRun {
+func (w world) take(holder string, limit int) map[string]storage.ClaimedRun {
 	w.t.Helper()
-	runs, err := w.TakeRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, limit)
+	runs, err := w.ClaimRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, limit)
 	w.must(err)
-	byID := make(map[string]storage.HeldRun)
+	byID := make(map[string]storage.ClaimedRun)
 	for _, run := range runs {
-		byID[run.Asking.RunID] = run
+		byID[run.Request.RunID] = run
 	}
 	return byID
 }
@@ -36,7 +36,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		w := newWorld(t, store)
 		ctx := t.Context()
 		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
-		w.must(w.KeepHost(ctx, sqlstoretest.Holder, time.Hour))
+		w.must(w.RenewHost(ctx, sqlstoretest.Holder, time.Hour))
 		run := w.ask(partly, "ns", uuid.NewString(), "How many?")
 		ended := w.ask(user("alice"), "ns", uuid.NewString(), "ended")
 		w.must(w.finish(user("alice"), ended.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
@@ -47,15 +47,15 @@ func TestRunsAreTakenOver(t *testing.T) {
 		if got := w.take("second", 10); len(got) != 0 {
 			t.Errorf("runs were taken from a living host: %v", got)
 		}
-		w.must(w.KeepHost(ctx, sqlstoretest.Holder, -time.Second))
+		w.must(w.RenewHost(ctx, sqlstoretest.Holder, -time.Second))
 		if got := w.take(sqlstoretest.Holder, 10); len(got) != 0 {
 			t.Errorf("a host took its own runs: %v", got)
 		}
-		w.must(w.KeepHost(ctx, "second", time.Hour))
+		w.must(w.RenewHost(ctx, "second", time.Hour))
 		got, ok := w.take("second", 10)[run.RunID]
-		want := storage.Asking{RunID: run.RunID, Caller: partly, Question: storage.Question{
+		want := storage.RunRequest{RunID: run.RunID, Caller: partly, Question: storage.Question{
 			Agent: run.Agent, Namespace: nsRef("alice", "ns"), ConversationID: run.ConversationID, Text: "How many?"}}
-		if !ok || got.Asking != want || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
+		if !ok || got.Request != want || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
 			t.Errorf("took %+v, want %+v", got, want)
 		}
 		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {
@@ -70,15 +70,15 @@ func TestRunsAreTakenOver(t *testing.T) {
 
 		// A host that stops leaves its runs; that counts for nothing.
 		w.must(w.RenameNamespace(ctx, user("alice"), nsRef("alice", "ns"), "renamed"))
-		w.must(w.LeaveRuns(ctx, "second"))
+		w.must(w.ReleaseRuns(ctx, "second"))
 		got = w.take("third", 10)[run.RunID]
-		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Asking.Namespace != nsRef("alice", "renamed") {
+		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Request.Namespace != nsRef("alice", "renamed") {
 			t.Errorf("took what was left: %+v", got)
 		}
 		// The third never said that it lives.
 		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "renamed"), true))
 		got = w.take("fourth", 10)[run.RunID]
-		if got.Takeovers != 2 || got.Asking.Namespace != (storage.NamespaceRef{}) {
+		if got.Takeovers != 2 || got.Request.Namespace != (storage.NamespaceRef{}) {
 			t.Errorf("took from one that never lived: %+v", got)
 		}
 	})
@@ -92,7 +92,7 @@ func TestTakeRunsTakesNoMoreThanAsked(t *testing.T) {
 			w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		}
 		w.must(w.EndLeases(t.Context()))
-		w.must(w.KeepHost(t.Context(), "next", time.Hour))
+		w.must(w.RenewHost(t.Context(), "next", time.Hour))
 		for _, want := range []int{3, 2, 0} {
 			if got := w.take("next", 3); len(got) != want {
 				t.Errorf("took %d runs, want %d", len(got), want)
@@ -118,11 +118,11 @@ func TestEachRunIsTakenOnce(t *testing.T) {
 	var taken atomic.Int32
 	together(func(i int) {
 		holder := uuid.NewString()
-		if err := stores[i%2].KeepHost(t.Context(), holder, time.Hour); err != nil {
+		if err := stores[i%2].RenewHost(t.Context(), holder, time.Hour); err != nil {
 			t.Error(err)
 		}
 		for range 4 {
-			held, err := stores[i%2].TakeRuns(t.Context(), holder, []string{"assistant"}, 10)
+			held, err := stores[i%2].ClaimRuns(t.Context(), holder, []string{"assistant"}, 10)
 			if err != nil {
 				t.Error(err)
 			}
@@ -161,7 +161,7 @@ func TestListen(t *testing.T) {
 	}
 	there.must(there.finish(user("alice"), own.RunID, storage.RunOutcome{Status: storage.RunFailed}))
 	expect(own.RunID)
-	there.must(there.LeaveRuns(ctx, sqlstoretest.Holder))
+	there.must(there.ReleaseRuns(ctx, sqlstoretest.Holder))
 	expect("")
 
 	// Many at once are told of in several messages.

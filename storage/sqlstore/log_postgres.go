@@ -184,8 +184,8 @@ func (c *columns) conversations(starts []*runChange) {
 	// made where it is not there, whoever else found it begun.
 	some := func(begun bool) (some []*storage.RunStart) {
 		for _, run := range starts {
-			k := key{run.Start.Caller.Username, run.Start.Place.ConversationID}
-			if run.Start.Place.Begun == begun && !seen[k] {
+			k := key{run.Start.Caller.Username, run.Start.Target.ConversationID}
+			if run.Start.Target.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -194,18 +194,18 @@ func (c *columns) conversations(starts []*runChange) {
 	}
 	begun, touched := some(false), some(true)
 	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].Place.ConversationID })
+	c.texts(len(begun), func(i int) string { return begun[i].Target.ConversationID })
 	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Question) })
 	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].Place.ConversationID })
+	c.texts(len(touched), func(i int) string { return touched[i].Target.ConversationID })
 }
 
 func (c *columns) starts(runs []*runChange) {
 	n := len(runs)
 	c.texts(n, func(i int) string { return runs[i].RunID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.Place.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Start.Place.NamespaceID })
+	c.texts(n, func(i int) string { return runs[i].Start.Target.ConversationID })
+	c.texts(n, func(i int) string { return runs[i].Start.Target.NamespaceID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
 	c.texts(n, func(i int) string { return runs[i].Start.Agent })
 	c.texts(n, func(i int) string { return runs[i].Start.Question })

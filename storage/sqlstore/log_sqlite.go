@@ -108,12 +108,12 @@ func (l *sqliteLog) write(run *runChange) error {
 func (l *sqliteLog) start(run *runChange) error {
 	var (
 		start   = run.Start
-		place   = start.Place
+		place   = start.Target
 		owner   = start.Caller.Username
 		outcome = run.outcome()
 		err     error
 	)
-	if place.Begun {
+	if place.ConversationExists {
 		// Where it has gone, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, place.ConversationID, l.now)
 	} else {

@@ -175,7 +175,7 @@ func TestReadOnlyTokenCancelsItsOwnRuns(t *testing.T) {
 		other := w.ask(user("alice"), "ns", uuid.NewString(), "asked without")
 		for _, test := range []struct {
 			caller storage.Caller
-			run    storage.Asking
+			run    storage.RunRequest
 			want   bool
 		}{{reads, own, true}, {reads, other, false}, {writes, own, true}, {writes, other, true}, {user("alice"), own, true}} {
 			task, err := w.Task(t.Context(), test.caller, "", test.run.RunID, false)
@@ -313,12 +313,12 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		for _, test := range []struct {
 			name   string
 			caller storage.Caller
-			sees   []storage.Asking
-			not    []storage.Asking
+			sees   []storage.RunRequest
+			not    []storage.RunRequest
 		}{
-			{"without restriction", alice, []storage.Asking{free, apart, own, joined}, nil},
-			{"covering the namespace", wholly, []storage.Asking{free, own, joined}, []storage.Asking{apart}},
-			{"covering a dataset", partly, []storage.Asking{own}, []storage.Asking{free, apart, joined}},
+			{"without restriction", alice, []storage.RunRequest{free, apart, own, joined}, nil},
+			{"covering the namespace", wholly, []storage.RunRequest{free, own, joined}, []storage.RunRequest{apart}},
+			{"covering a dataset", partly, []storage.RunRequest{own}, []storage.RunRequest{free, apart, joined}},
 		} {
 			for _, run := range test.sees {
 				if _, err := w.Run(ctx, test.caller, run.RunID); err != nil {

@@ -18,7 +18,7 @@ const (
 )
 
 // AskIn implements storage.Tasks.
-func (s *Store) AskIn(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, conversationID string) (storage.AskPlace, error) {
+func (s *Store) ResolveRun(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, conversationID string) (storage.RunTarget, error) {
 	const query = `
 SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + `
 	AND n.owner = $3
@@ -29,18 +29,18 @@ SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + `
 	}
 	if conversationID == "" && in.Owner == caller.Username && !caller.Restricted() {
 		if err := s.GetContext(ctx, &found.ID, ownNamespaceID, caller.Username, in.Name); err != nil {
-			return storage.AskPlace{}, fmt.Errorf("find where to ask: %w", classify(err))
+			return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
 		}
-		return storage.AskPlace{NamespaceID: found.ID}, nil
+		return storage.RunTarget{NamespaceID: found.ID}, nil
 	}
 	err := s.GetContext(ctx, &found, query, caller.Username, caller.Restriction, in.Owner, in.Name, conversationID)
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
 	if err != nil {
-		return storage.AskPlace{}, fmt.Errorf("find where to ask: %w", classify(err))
+		return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
 	}
-	return storage.AskPlace{NamespaceID: found.ID, ConversationID: conversationID, Begun: found.Begun.Valid}, nil
+	return storage.RunTarget{NamespaceID: found.ID, ConversationID: conversationID, ConversationExists: found.Begun.Valid}, nil
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`

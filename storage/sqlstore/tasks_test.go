@@ -49,15 +49,15 @@ func TestAskIn(t *testing.T) {
 			"narrow token, its own":      {partly, "ns", own, true, nil},
 			"narrow token, not covered":  {partly, "ns", free, false, storage.ErrNotFound},
 		} {
-			place, err := w.AskIn(ctx, test.caller, nsRef("alice", test.namespace), test.conversation)
+			place, err := w.ResolveRun(ctx, test.caller, nsRef("alice", test.namespace), test.conversation)
 			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
 				t.Errorf("%s: got %v, want %v", name, err, test.err)
-			} else if err == nil && (place.Begun != test.begun || place.ConversationID != test.conversation || place.NamespaceID == "") {
+			} else if err == nil && (place.ConversationExists != test.begun || place.ConversationID != test.conversation || place.NamespaceID == "") {
 				t.Errorf("%s: got %+v", name, place)
 			}
 		}
 		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Viewer}))
-		if place, err := w.AskIn(ctx, user("bob"), nsRef("alice", "ns"), free); err != nil || place.Begun {
+		if place, err := w.ResolveRun(ctx, user("bob"), nsRef("alice", "ns"), free); err != nil || place.ConversationExists {
 			t.Errorf("a guest, under the id of another's conversation: %+v, %v", place, err)
 		}
 	})

@@ -114,7 +114,7 @@ func tracedFrom(ctx context.Context) traced {
 
 // Run starts the span of a run, which all others of it belong to, in a trace of
 // the run's own. What it returns ends it, with the run's status.
-func (t *Tracer) Run(ctx context.Context, asking storage.Asking) (context.Context, func(status string, err error)) {
+func (t *Tracer) Run(ctx context.Context, asking storage.RunRequest) (context.Context, func(status string, err error)) {
 	if t == nil {
 		return ctx, func(string, error) {}
 	}
@@ -167,7 +167,7 @@ func (t *Tracer) Model(ctx context.Context, job string) (context.Context, func(m
 	}
 	ctx, span := t.start(ctx, "chat", trace.SpanKindClient, "chat", "generation")
 	span.SetAttributes(attribute.String("parley.job", job))
-	if asking, ok := storage.AskingFrom(ctx); ok && asking.Provider != "" {
+	if asking, ok := storage.RunRequestFrom(ctx); ok && asking.Provider != "" {
 		span.SetAttributes(attribute.String("gen_ai.provider.name", asking.Provider))
 	}
 	return ctx, func(model string, input, output int, err error) {

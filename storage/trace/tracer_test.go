@@ -39,8 +39,8 @@ func newTracer(t *testing.T, langfuse *tracetest.Langfuse, change ...func(*trace
 	return tracer, log
 }
 
-func asking() storage.Asking {
-	return storage.Asking{
+func asking() storage.RunRequest {
+	return storage.RunRequest{
 		RunID:  uuid.Must(uuid.NewV7()).String(),
 		Caller: alice,
 		Question: storage.Question{
@@ -51,8 +51,8 @@ func asking() storage.Asking {
 }
 
 // answered plays a run: a model writes a query that fails, then one that works.
-func answered(tracer *trace.Tracer, asked storage.Asking) {
-	ctx, endRun := tracer.Run(storage.WithAsking(context.Background(), asked), asked)
+func answered(tracer *trace.Tracer, asked storage.RunRequest) {
+	ctx, endRun := tracer.Run(storage.WithRunRequest(context.Background(), asked), asked)
 	for _, failure := range []error{storage.Errorf(storage.ErrInvalid, "no column mallory"), nil} {
 		_, endModel := tracer.Model(ctx, "write_query")
 		endModel("gpt-oss:20b", 120, 34, nil)

@@ -21,10 +21,10 @@ func Append(log storage.Tasks, change storage.TaskChange) error {
 
 // Start is the change that makes a run for a question in a place that AskIn
 // gave, without an event.
-func Start(caller storage.Caller, question storage.Question, place storage.AskPlace) storage.TaskChange {
+func Start(caller storage.Caller, question storage.Question, place storage.RunTarget) storage.TaskChange {
 	return storage.TaskChange{
 		RunID:    uuid.Must(uuid.NewV7()).String(),
-		Start:    &storage.RunStart{Caller: caller, Place: place, Agent: question.Agent, Question: question.Text},
+		Start:    &storage.RunStart{Caller: caller, Target: place, Agent: question.Agent, Question: question.Text},
 		Holder:   Holder,
 		State:    "submitted",
 		Snapshot: json.RawMessage(`{}`),
@@ -32,13 +32,13 @@ func Start(caller storage.Caller, question storage.Question, place storage.AskPl
 }
 
 // Ask makes a run that answers a question.
-func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.Asking, error) {
-	place, err := log.AskIn(ctx, caller, question.Namespace, question.ConversationID)
+func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
+	place, err := log.ResolveRun(ctx, caller, question.Namespace, question.ConversationID)
 	if err != nil {
-		return storage.Asking{}, err
+		return storage.RunRequest{}, err
 	}
 	start := Start(caller, question, place)
-	return storage.Asking{RunID: start.RunID, Caller: caller, Question: question}, Append(log, start)
+	return storage.RunRequest{RunID: start.RunID, Caller: caller, Question: question}, Append(log, start)
 }
 
 // Finish ends one of the caller's runs.

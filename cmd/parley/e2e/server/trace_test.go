@@ -35,7 +35,7 @@ func haveRun(t *testing.T, dir string, env []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked storage.Asking
+	var asked storage.RunRequest
 	if err = store.CreateDataset(ctx, alice, "shop", "orders", storage.Definition{}); err == nil {
 		asked, err = sqlstoretest.Ask(ctx, store, alice, storage.Question{
 			ConversationID: uuid.NewString(), Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",

@@ -29,7 +29,7 @@ func ParseDataset(text string) (Ref, error) {
 
 // Check validates the names.
 func (r Ref) Check() error {
-	if problem := storage.CheckUsername(storage.NormalUsername(r.Owner)); !r.Own() && problem != "" {
+	if problem := storage.CheckUsername(storage.NormalizeUsername(r.Owner)); !r.Own() && problem != "" {
 		return errors.New("has the owner '" + r.Owner + "', which " + problem)
 	}
 	if problem := storage.CheckName(r.Namespace); problem != "" {
@@ -42,7 +42,7 @@ func (r Ref) Check() error {
 }
 
 // Own reports whether it is the acting user's.
-func (r Ref) Own() bool { return storage.NormalUsername(r.Owner) == storage.Self }
+func (r Ref) Own() bool { return storage.NormalizeUsername(r.Owner) == storage.Self }
 
 // Path is its path in the interface, after that of an operation.
 func (r Ref) Path(operation string) string {

@@ -55,6 +55,6 @@ func (s connectionSettings) user() (u tokenUser) {
 
 // is reports whether a name is the user's.
 func (u tokenUser) is(name string) bool {
-	own := storage.NormalUsername(cmp.Or(u.Preferred, u.Subject))
-	return own != "" && own == storage.NormalUsername(name)
+	own := storage.NormalizeUsername(cmp.Or(u.Preferred, u.Subject))
+	return own != "" && own == storage.NormalizeUsername(name)
 }

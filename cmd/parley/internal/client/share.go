@@ -113,7 +113,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 
 // done says what has changed.
 func (s *Share) done(what apiclient.Ref, revoke bool) string {
-	user := storage.NormalUsername(s.User)
+	user := storage.NormalizeUsername(s.User)
 	switch {
 	case revoke:
 		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)

@@ -114,7 +114,7 @@ func (c *Checker) PublicURL(flag, text string) {
 
 // Username checks the argument USER.
 func (c *Checker) Username(name string) {
-	if problem := storage.CheckUsername(storage.NormalUsername(name)); problem != "" {
+	if problem := storage.CheckUsername(storage.NormalizeUsername(name)); problem != "" {
 		c.Add("USER " + problem)
 	}
 }

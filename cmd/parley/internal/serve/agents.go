@@ -29,7 +29,7 @@ const (
 	maxRuns, maxWorking = 16_384, 2048
 	// streamWrite is how long a reader of a stream may take to read an event.
 	streamWrite = 15 * time.Second
-	// keepAlive is how often a stream without events shows that it lives.
+	// renewLease is how often a stream without events shows that it lives.
 	keepAlive = 15 * time.Second
 	// patience is how long the data may be away before a run fails for it: a
 	// restart of the database takes less.
@@ -65,14 +65,14 @@ type hostParts struct {
 	models   *llm.Models
 	tracer   *trace.Tracer
 	// reads is where large answers are counted.
-	reads *fair.Line
+	reads *fair.Queue
 }
 
 // openHost opens the agents and takes up what is left to do.
 func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
-		JobTimeout: cfg.agents.runTimeout, Patience: patience,
+		JobTimeout: cfg.agents.runTimeout, RetryTimeout: patience,
 	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
@@ -133,8 +133,8 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 }
 
 // traced follows runs with a tracer.
-func traced(tracer *trace.Tracer) func(context.Context, storage.Asking) (context.Context, func(*a2a.Task, error)) {
-	return func(ctx context.Context, asking storage.Asking) (context.Context, func(*a2a.Task, error)) {
+func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
+	return func(ctx context.Context, asking storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
 		ctx, end := tracer.Run(ctx, asking)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))

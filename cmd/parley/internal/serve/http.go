@@ -27,7 +27,7 @@ type handlerParts struct {
 	models   *llm.Models
 	data     *dataPlane
 	host     *a2aserver.Host
-	reads    *fair.Line
+	reads    *fair.Queue
 }
 
 // newHandler makes what answers requests.

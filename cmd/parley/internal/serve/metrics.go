@@ -20,7 +20,7 @@ func newRegistry() *prometheus.Registry {
 }
 
 // registerMetrics adds the metrics of what is asked when they are.
-func registerMetrics(b base, data *dataPlane, reads *fair.Line, handler *rest.Server) {
+func registerMetrics(b base, data *dataPlane, reads *fair.Queue, handler *rest.Server) {
 	registerCacheMetrics(b.registry, data.objects.cache)
 	b.registry.MustRegister(loadMetrics{b.store, b.log}, poolMetrics{data.pool}, queueMetricsOf(data, reads, handler))
 }

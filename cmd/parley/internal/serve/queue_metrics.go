@@ -12,10 +12,10 @@ type queueMetrics map[string]func() fair.Stats
 
 // queueMetricsOf returns the metrics of a server's queues; questions and queries have
 // their own.
-func queueMetricsOf(data *dataPlane, reads *fair.Line, handler *rest.Server) queueMetrics {
+func queueMetricsOf(data *dataPlane, reads *fair.Queue, handler *rest.Server) queueMetrics {
 	queues := queueMetrics{
-		"large_requests": func() fair.Stats { large, _ := handler.Turns(); return large },
-		"inferences":     func() fair.Stats { _, infer := handler.Turns(); return infer },
+		"large_requests": func() fair.Stats { large, _ := handler.QueueStats(); return large },
+		"inferences":     func() fair.Stats { _, infer := handler.QueueStats(); return infer },
 		"files":          data.datasets.Maker.Turns,
 		"answer_bytes":   reads.Stats,
 	}

@@ -137,8 +137,8 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 // user waiting: besides Places, each user may have one answer in memory.
 func largeAnswers() fair.Config {
 	return fair.Config{
-		What: "large answers", Places: 64 << 20, PlacesEach: 16 << 20, Waiting: 4096, WaitingEach: 256,
-		Uncounted: 64 << 10, FirstAtOnce: true,
+		What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 4096, MaxQueuedPerUser: 256,
+		FreeWeight: 64 << 10, FirstImmediately: true,
 	}
 }
 
