@@ -13,9 +13,8 @@ import (
 	"parley/storage"
 )
 
-// Ask has an agent answer a question that came in by another way than A2A; it is
-// a run like any other. A conversation that is named must exist. What the run
-// comes to, Follow tells.
+// Ask starts a run for a question that did not come over A2A. A conversation that it
+// names must exist. Follow gives the run's progress.
 func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
 	s, ok := h.services[question.Agent]
 	if !ok {
@@ -35,8 +34,8 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 	return r.request, r.waitCommitted(ctx)
 }
 
-// Stop ends a run of the caller's that is about to be deleted, if it goes on, so
-// that those who follow it hear of its end.
+// Stop cancels one of the caller's runs before it is deleted, so that its followers
+// receive a final event.
 func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
 	kept, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !kept.Open {
@@ -44,18 +43,17 @@ func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) er
 	}
 	s, ok := h.services[kept.Agent]
 	if !ok {
-		return nil // nobody works on it
+		return nil // no host executes it
 	}
 	_, err = s.CancelTask(auth.WithCaller(ctx, caller), &a2a.CancelTaskRequest{ID: a2a.TaskID(runID)})
 	if errors.Is(err, a2a.ErrTaskNotCancelable) || errors.Is(err, a2a.ErrTaskNotFound) {
-		return nil // it has ended just now
+		return nil // it ended in between
 	}
 	return err
 }
 
-// Follow tells what a run has come to, and what it comes to, until it ends. A
-// run that fails is told of as Progress, not as an error. A Progress without a
-// kind says only that the run goes on.
+// Follow gives the progress of a run from its start until it ends. A failed run is a
+// Progress, not an error. A Progress without a kind is a keep-alive.
 func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
 	return func(yield func(storage.Progress, error) bool) {
 		asked, err := h.cfg.Log.Run(ctx, caller, runID)
@@ -65,7 +63,7 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		}
 		s, ok := h.services[asked.Agent]
 		if !ok {
-			yield(storage.Progress{}, storage.Errorf(storage.ErrUnavailable, "the agent of this run is not here"))
+			yield(storage.Progress{}, storage.Errorf(storage.ErrUnavailable, "the agent of this run is not available"))
 			return
 		}
 		t := h.follow(caller, runID, 0)
@@ -81,7 +79,7 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 	}
 }
 
-// progress reads a tail as a reader of runs is told.
+// progress converts the events of a tail to progress.
 func progress(ctx context.Context, t tail, tick <-chan time.Time, tell func(a2a.Event) []storage.Progress) iter.Seq2[storage.Progress, error] {
 	return func(yield func(storage.Progress, error) bool) {
 		for {

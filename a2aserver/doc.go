@@ -1,8 +1,8 @@
-// Package a2aserver hosts agents: it runs them over the log of events, and gives
-// what they say to those who ask and follow, over A2A's JSON-RPC and streams or in
-// the process. A [Host] begins runs, keeps every event before anyone sees it,
-// takes over the runs of hosts that have died, and leaves its own when it stops.
+// Package a2aserver hosts agents: it executes them over the event log, and serves their
+// events over A2A's JSON-RPC and SSE streams and to callers in the process. A [Host] starts
+// runs, commits every event before it sends it, resumes the runs of hosts that died, and
+// releases its own when it stops.
 //
-// What an agent answers is the agent's, what its events mean to readers of runs is
-// the [Projection]'s that comes with it, and who may see what is the log's.
+// The agent decides what it answers, its [Projection] what readers of runs see, and the log
+// who may read what.
 package a2aserver

@@ -11,16 +11,15 @@ import (
 	"parley/storage"
 )
 
-// endRetryInterval is how long a host waits before it tries again to record the end of a
-// run.
+// endRetryInterval is the pause between attempts to record the end of a run.
 const endRetryInterval = time.Second
 
-// fail records that a run broke off. The log may be what is broken: it is tried
-// until it works, or the host stops and another one finds the run.
+// fail records that a run failed. It retries while the log is unavailable, until the
+// host stops; then another host finds the run.
 func (r *run) fail(cause error, status storage.RunStatus) {
-	said := func(task *a2a.Task) a2a.Event { return failedEvent(task, cause) }
+	lastEvent := func(task *a2a.Task) a2a.Event { return failedEvent(task, cause) }
 	for r.host.ctx.Err() == nil {
-		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: said})
+		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: lastEvent})
 		if err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			return
 		}
@@ -31,8 +30,8 @@ func (r *run) fail(cause error, status storage.RunStatus) {
 	}
 }
 
-// failedEvent is the last event of a run that broke off. What went wrong is for the
-// log, not for the reader.
+// failedEvent is the final event of a failed run. The cause is logged and not sent to
+// the client.
 func failedEvent(task *a2a.Task, cause error) a2a.Event {
 	code, reason := "INTERNAL", "Something went wrong while this question was being answered. Please ask again."
 	switch {
@@ -41,23 +40,22 @@ func failedEvent(task *a2a.Task, cause error) a2a.Event {
 	case errors.Is(cause, errAbandoned):
 		code, reason = "INTERNAL", "The service stopped several times while this question was being answered. Please ask again."
 	case errors.Is(cause, errExpired):
-		code, reason = "EXPIRED", "The service was away for too long to go on with this question. Please ask again."
+		code, reason = "EXPIRED", "The service was unavailable for too long to continue this question. Please ask again."
 	}
 	data, _ := json.Marshal(map[string]string{"code": code}) // of texts alone
 	message := a2a.NewMessageForTask(a2a.MessageRoleAgent, task, a2a.NewTextPart(reason), a2a.NewDataPart(json.RawMessage(data)))
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateFailed, message)
 }
 
-// runEnding is how a run is to end: with an event that last makes for what it has
-// come to. holder is the host that ends what it works on itself, and only as long
-// as it does; "" ends a run whoever works on it.
+// runEnding says how to end a run: last makes its final event. holder is set when a host
+// ends its own run, which fails once another host owns it; "" ends a run of any host.
 type runEnding struct {
 	holder string
 	status storage.RunStatus
 	last   func(task *a2a.Task) a2a.Event
 }
 
-// endRun ends a run. ErrConflict when it has ended already, or is somebody else's.
+// endRun ends a run. ErrConflict when it has ended already, or another host owns it.
 func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnding) (*a2a.Task, error) {
 	for tried := int64(-1); ; {
 		kept, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
@@ -71,16 +69,16 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 		if !errors.Is(err, storage.ErrConflict) {
 			return task, err
 		}
-		// The agent said something just now.
+		// The agent wrote an event in between.
 		tried = kept.LastEvent
 	}
 }
 
-// endRunAt is end for a run that is as kept says. ErrConflict when it is not.
+// endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
 func (h *Host) endRunAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnding) (*a2a.Task, error) {
 	task, err := toTask(kept)
 	if err != nil {
-		h.cfg.Logger.Error("a task cannot be read and is ended without its past", "run", kept.RunID, "error", err)
+		h.cfg.Logger.Error("unreadable task ended without its history", "run", kept.RunID, "error", err)
 		task = &a2a.Task{ID: a2a.TaskID(kept.RunID), ContextID: kept.ConversationID}
 	}
 	event := end.last(task)
@@ -113,7 +111,7 @@ func (h *Host) endRunAt(ctx context.Context, agent *Agent, kept storage.Task, en
 	}
 }
 
-// publishEnd tells those here who work on a run or follow it that it is over.
+// publishEnd passes the final event to the run and the tails of this host.
 func (h *Host) publishEnd(runID string, last storage.Event) {
 	f := h.feeds.find(runID)
 	if f == nil {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxBatch is how many requests one body may hold.
+	// maxBatch limits the requests of a batch.
 	maxBatch = 32
-	// maxID is the most bytes of a request's id, which every event repeats.
+	// maxID limits a request's id, which every event repeats, in bytes.
 	maxID = 4 << 10
-	// maxShortened is how much of what a client sent an answer or the log repeats.
+	// maxShortened limits what an answer or a log line repeats of a client's text.
 	maxShortened = 64
 )
 
@@ -21,7 +21,7 @@ var nullID = json.RawMessage("null")
 
 // rpcRequest is one JSON-RPC request.
 type rpcRequest struct {
-	// id is as it was written; nil says that no answer is wanted.
+	// id is the raw JSON; nil for a notification.
 	id     json.RawMessage
 	method string
 	// params is an object or an array; nil when there are none.
@@ -34,7 +34,7 @@ func invalidRequest(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf(format, args...))
 }
 
-// readEnvelope gives the requests that a body holds, yet unread.
+// readEnvelope splits a body into raw requests.
 func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error) {
 	if err := checkBody(body); err != nil {
 		return nil, false, err
@@ -55,8 +55,8 @@ func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error
 	return entries, true, nil
 }
 
-// readRequest reads one request. One that is wrong is answered, under its id
-// where that can be read, even if it wants no answer: it cannot be known to.
+// readRequest reads one request. An invalid one is always answered, with its id if that
+// can be read: it cannot be known to be a notification.
 func readRequest(entry json.RawMessage) (rpcRequest, error) {
 	request := rpcRequest{id: nullID}
 	if entry[0] != '{' {
@@ -86,8 +86,7 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 	return request, nil
 }
 
-// members are those of a request, as they were written; nil for those that it
-// has not.
+// members are the raw members of a request; nil for absent ones.
 type members struct{ jsonrpc, id, method, params json.RawMessage }
 
 func readMembers(entry json.RawMessage) members {
@@ -133,14 +132,14 @@ func resultResponse(id json.RawMessage, result []byte) []byte {
 func errorResponse(id json.RawMessage, failure *rpcError) []byte {
 	text, err := encodeJSON(failure)
 	if err != nil {
-		// Made of strings and a number, it can be written.
+		// Strings and a number always encode.
 		panic(fmt.Errorf("write error: %w", err))
 	}
 	buf := append(appendHead(nil, id), `,"error":`...)
 	return append(append(buf, text...), '}')
 }
 
-// shorten is what an answer or the log repeats of a client's text.
+// shorten limits a client's text for an answer or a log line.
 func shorten(text string) string {
 	if len(text) <= maxShortened {
 		return text

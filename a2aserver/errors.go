@@ -19,9 +19,8 @@ const codeInternal = -32603
 // maxFields is how many wrong fields one error lists.
 const maxFields = 100
 
-// rpcAnswers says how each kind of error is answered. The first that fits
-// counts; what is not here is a fault of ours. The protocol's kinds come first:
-// what they wrap is a cause, not an answer.
+// rpcAnswers maps errors to JSON-RPC errors. The first match counts; all others are
+// internal errors. The protocol's own errors come first: what they wrap is a cause.
 var rpcAnswers = []struct {
 	kind    error
 	code    int
@@ -57,13 +56,11 @@ var rpcAnswers = []struct {
 
 const internalMessage = "something went wrong here; it has been logged under this request's id"
 
-// retryAfter is how many seconds later a request that was turned away is worth
-// another try.
+// retryAfter is the Retry-After header of refused requests, in seconds.
 const retryAfter = "2"
 
-// httpStatus is that of the answer to an error. What the protocol has words for
-// is said in them alone; that there is too much to do is said in HTTP's, too, so
-// that whatever stands in between hears it.
+// httpStatus gives the HTTP status of an error. It is 200 for errors of the protocol;
+// overload is reported in HTTP too, for proxies and load balancers.
 func httpStatus(err error) int {
 	switch {
 	case errors.Is(err, storage.ErrTooMany):
@@ -112,8 +109,8 @@ func newRPCError(code int, reason, message string, metadata map[string]string) *
 	}}}
 }
 
-// clientMessage gives the words of an error that are meant for the client, and what else
-// it is told; "" when there are none.
+// clientMessage gives the part of an error that is meant for the client, and its
+// metadata; "" when there is none.
 func clientMessage(err error) (string, map[string]string) {
 	var protocol *a2a.Error
 	if errors.As(err, &protocol) {
@@ -133,8 +130,8 @@ func clientMessage(err error) (string, map[string]string) {
 	return stored.Message, metadata
 }
 
-// infoMetadata reads what Error.ErrorInfo would add to the error, which others
-// may be reading too.
+// infoMetadata reads the metadata without Error.ErrorInfo, which would modify a shared
+// error.
 func infoMetadata(err *a2a.Error) map[string]string {
 	for _, detail := range err.TypedDetails {
 		if detail.TypeURL == errordetails.ErrorInfoType {
@@ -145,7 +142,7 @@ func infoMetadata(err *a2a.Error) map[string]string {
 	return nil
 }
 
-// fail gives the answer to an error, and logs it when it is not the client's.
+// fail gives the JSON-RPC error, and logs internal errors.
 func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpcError {
 	if cause := context.Cause(ctx); errors.Is(cause, storage.ErrUnauthorized) {
 		err = cause // the token ended during the request
@@ -173,7 +170,7 @@ func isTemporary(err error) bool {
 
 func clientGone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
-// recoverError makes an error of a panic of whoever defers it.
+// recoverError turns a panic into an error; defer it.
 func recoverError(err *error) {
 	switch cause := recover(); cause {
 	case nil:

@@ -6,17 +6,17 @@ import (
 	"parley/storage"
 )
 
-// recentBytes is how much of a run's latest events is kept in memory for those who
-// follow it; what is older they read from the log.
+// recentBytes bounds the latest events of a run that are kept in memory for its tails;
+// older ones are read from the log.
 const recentBytes = 256 << 10
 
-// feeds are the runs that somebody here works on or follows.
+// feeds has a feed for each run that this host executes or a client here follows.
 type feeds struct {
 	mu   sync.Mutex
 	live map[string]*feed
 }
 
-// acquire gives the feed of a run, to be left again.
+// acquire gives the feed of a run; release it after use.
 func (f *feeds) acquire(runID string) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,7 +29,7 @@ func (f *feeds) acquire(runID string) *feed {
 	return found
 }
 
-// reacquire joins a feed that may have been left by all others.
+// reacquire is acquire for a known feed that all others may have released.
 func (f *feeds) reacquire(left *feed) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,7 +48,7 @@ func (f *feeds) release(left *feed) {
 	}
 }
 
-// find gives the feed of a run if it has one.
+// find gives the feed of a run, or nil.
 func (f *feeds) find(runID string) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,14 +65,14 @@ func (f *feeds) all() []*feed {
 	return all
 }
 
-// feed wakes those who follow a run. Where the run is worked on here, it also
-// has its latest events, committed ones only; nobody waits for anybody.
+// feed notifies the tails of a run. When this host executes the run, it also has the
+// latest committed events. Publishing never blocks.
 type feed struct {
 	runID string
 	users int // under feeds.mu
 
 	mu sync.Mutex
-	// run is what works on the run here; nil when nobody does.
+	// run executes here; nil when it does not.
 	run *run
 	// fromMemory are the latest events, the last of them number last.
 	recent []storage.Event
@@ -80,20 +80,19 @@ type feed struct {
 	last   int64
 	ended  bool
 	tails  map[*feedTail]struct{}
-	// polled is the number of the run's last event when the log was last looked at
-	// for all.
+	// polled is the number of the run's last event at the last poll of the log.
 	polled int64
 }
 
-// attach makes a run the one that publishes.
+// attach sets the run that publishes.
 func (f *feed) attach(r *run, last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run, f.last, f.recent, f.bytes = r, last, nil, 0
 }
 
-// detach says that the run is no longer worked on here. Unless it has ended,
-// its tails read on from the log.
+// detach unsets the run when it no longer executes here. Unless it has ended, its
+// tails continue from the log.
 func (f *feed) detach() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,9 +100,9 @@ func (f *feed) detach() {
 	f.notifyLocked()
 }
 
-// publish shows an event that is committed. One that does not follow the last
-// one is all there is in memory: those before it are in the log. Where nobody
-// follows, nothing is kept.
+// publish adds a committed event. If it does not directly follow the last one, older
+// events are dropped from memory; tails read them from the log. Without tails nothing
+// is kept.
 func (f *feed) publish(event storage.Event, final bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,14 +126,14 @@ func (f *feed) publish(event storage.Event, final bool) {
 	f.notifyLocked()
 }
 
-// notify has the tails look at the log.
+// notify makes the tails read the log.
 func (f *feed) notify() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.notifyLocked()
 }
 
-// notifyLocked is called with the mutex held.
+// notifyLocked is notify with the mutex held.
 func (f *feed) notifyLocked() {
 	for t := range f.tails {
 		select {
@@ -144,15 +143,15 @@ func (f *feed) notifyLocked() {
 	}
 }
 
-// remoteFollowed reports whether somebody here follows a run that nobody here works on.
+// remoteFollowed reports whether the run has tails here and executes elsewhere.
 func (f *feed) remoteFollowed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.tails) > 0 && f.run == nil && !f.ended
 }
 
-// setPolled is told the number of the last event in the log; -1 when the run is not
-// there.
+// setPolled sets the number of the last event in the log; -1 when the run does not
+// exist.
 func (f *feed) setPolled(last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +161,7 @@ func (f *feed) setPolled(last int64) {
 	}
 }
 
-// worker gives what works on the run here.
+// worker gives the run if it executes here.
 func (f *feed) worker() *run {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"parley/storage"
 )
 
-// Log is where runs are kept.
+// Log stores runs and their events.
 type Log interface {
 	storage.Tasks
 	storage.Hosts
@@ -27,28 +27,28 @@ type Log interface {
 
 // Agent is an agent to be hosted.
 type Agent struct {
-	// Name is how it is called in paths and records.
+	// Name identifies the agent in paths and records.
 	Name     string
 	Executor a2asrv.AgentExecutor
-	// Card describes the agent as reached below a base URL; ExtendedCard does so
+	// Card describes the agent as served below a base URL; ExtendedCard is the card
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard
 	ExtendedCard func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error)
-	// Check refuses a question that the agent cannot take, as ErrInvalid. It may
-	// be nil.
+	// Check refuses a question that the agent cannot answer, with ErrInvalid. It
+	// may be nil.
 	Check func(question storage.Question) error
 	Projection
 }
 
-// Projection says what the events of an agent mean to those who read runs.
+// Projection turns an agent's events into what readers of runs see.
 type Projection struct {
 	// Result renders a completed task, as a JSON document.
 	Result func(task *a2a.Task) (json.RawMessage, error)
 	// Failure says why a task failed or was canceled.
 	Failure func(task *a2a.Task) string
-	// LastNode names the step that an event reached; "" when it says nothing new.
+	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
-	// Progress gives what tells readers of a run of its events, one by one.
+	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
 }
 
@@ -61,64 +61,62 @@ type Config struct {
 	// Catalog gives what GET /a2a answers, to be written as JSON.
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger
-	// Reads is where large answers are counted while they are in memory.
+	// Reads limits the memory of large answers.
 	Reads *fair.Queue
-	// Trace follows a run; the end is told what became of it, and why it broke
-	// off where it did. It may be nil.
+	// Trace starts the trace of a run. The function that it returns ends the trace
+	// with the final task and the error, if any. It may be nil.
 	Trace func(ctx context.Context, asking storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
-	// RunTimeout is how long a run may take. RequestTimeout is how long a request
-	// may take that does not wait for one, or to begin one; 0 is for ever.
+	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
+	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
-	// MaxRuns is how many runs one host has at a time, of which MaxWorking are
-	// worked on and the others wait. UserRuns is how many of one user are worked
-	// on, and some times as many may wait.
+	// MaxRuns is how many runs one host has at a time; MaxWorking of them execute
+	// and the others are queued. UserRuns is how many of one user execute; a
+	// multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
-	// WriteTimeout is how long a reader of a stream may take to read an event.
+	// WriteTimeout is how long a client may take to read an event of a stream.
 	WriteTimeout time.Duration
-	// KeepAlive is how often a stream without events shows that it lives.
+	// KeepAlive is the interval of keep-alive comments in a stream without events.
 	KeepAlive time.Duration
-	// Lease is how long a host that gave no sign of life holds its runs.
+	// Lease is how long a host owns its runs after its last renewal.
 	Lease time.Duration
 }
 
-// releaseTimeout is how long a host that stops may take to leave its runs to
-// others.
+// releaseTimeout limits the release of runs when the host stops.
 const releaseTimeout = 5 * time.Second
 
-// Host runs agents. Everything that they say is in the log before anyone hears
-// of it.
+// Host runs agents. An event is committed to the log before any client receives it.
 type Host struct {
 	cfg      Config
 	id       string
 	services map[string]*agentService
 	feeds    feeds
-	// ctx ends when the host stops; what it stops says so.
+	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
 	stop context.CancelCauseFunc
-	// startMu keeps new runs from beginning while the host stops.
+	// startMu prevents new runs from starting while the host stops.
 	startMu  sync.Mutex
 	runs     sync.WaitGroup
 	work     sync.WaitGroup
 	draining atomic.Bool
-	// queue is where runs wait to be worked on; left is told that others left
-	// runs.
+	// queue limits the runs that execute at a time. wakeTakeover signals that other
+	// hosts released runs.
 	queue        *fair.Queue
 	wakeTakeover chan struct{}
 }
 
-// queuedPerSlot is how many runs of a user may wait for each that is worked on.
+// queuedPerSlot is how many runs of a user may be queued for each that may execute.
 const queuedPerSlot = 4
 
-// What ends the work on a run besides its own end.
+// Causes that end the execution of a run.
 var (
-	errCanceled       = errors.New("the run was ended by somebody else")
+	errCanceled       = errors.New("the run was canceled or deleted")
 	errStopping       = errors.New("the host is stopping")
-	errTooLong        = errors.New("the run took too long")
-	errLogUnavailable = errors.New("an event could not be kept for now")
-	errNotCommitted   = errors.New("the run did not begin in time")
+	errTooLong        = errors.New("run timeout")
+	errLogUnavailable = errors.New("the event log is unavailable")
+	errNotCommitted   = errors.New("the run was not committed in time")
 )
 
-// New makes a Host. It takes up what others left when Start is called.
+// New makes a Host. Start lets it claim the runs of hosts that died.
 func New(cfg Config) *Host {
 	h := &Host{
 		cfg:      cfg,
@@ -146,11 +144,10 @@ func (h *Host) service(name string) (service, bool) {
 	return s, ok
 }
 
-// Start makes the host known to others and takes up the runs that nobody works
-// on, from now on.
+// Start registers the host, and claims runs without a live host from now on.
 func (h *Host) Start(ctx context.Context) error {
 	if err := h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease); err != nil {
-		return fmt.Errorf("make the host known: %w", err)
+		return fmt.Errorf("register the host: %w", err)
 	}
 	h.work.Go(h.renewLease)
 	h.work.Go(h.listen)
@@ -158,8 +155,8 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// addRun counts a new run among those that Close waits for. It reports false when
-// the host stops: whoever begins one then would leave it to nobody.
+// addRun adds a run to those that Close waits for. It reports false when the host is
+// stopping.
 func (h *Host) addRun() bool {
 	h.startMu.Lock()
 	defer h.startMu.Unlock()
@@ -170,12 +167,12 @@ func (h *Host) addRun() bool {
 	return true
 }
 
-// Drain has the host take over no more runs: it is about to stop.
+// Drain stops the host from claiming runs, before it is closed.
 func (h *Host) Drain() { h.draining.Store(true) }
 
-// Close stops the work on all runs and leaves them to other hosts. Streams end
-// without an end. Work that does not stop while ctx lasts is left all the same:
-// what it still says is refused. It may be called twice.
+// Close stops executing runs and releases them for other hosts. Streams end without a
+// final event. Runs that have not stopped when ctx ends are released as well: the log
+// refuses what they still write. It may be called twice.
 func (h *Host) Close(ctx context.Context) error {
 	h.startMu.Lock()
 	h.stop(errStopping)
@@ -189,12 +186,12 @@ func (h *Host) Close(ctx context.Context) error {
 	select {
 	case <-stopped:
 	case <-ctx.Done():
-		h.cfg.Logger.Warn("some runs did not stop in time")
+		h.cfg.Logger.Warn("runs still executing at shutdown deadline")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := h.cfg.Log.ReleaseRuns(ctx, h.id); err != nil {
-		return fmt.Errorf("leave runs to others: %w", err)
+		return fmt.Errorf("release runs: %w", err)
 	}
 	return nil
 }

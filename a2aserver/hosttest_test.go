@@ -173,12 +173,12 @@ func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body stri
 	return response
 }
 
-// sse is one event of a stream.
-type sse struct{ id, data string }
+// sseEvent is one event of a stream.
+type sseEvent struct{ id, data string }
 
 // read gives the next event of a stream, io.EOF at its end.
-func read(lines *bufio.Reader) (sse, error) {
-	var event sse
+func read(lines *bufio.Reader) (sseEvent, error) {
+	var event sseEvent
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -186,7 +186,7 @@ func read(lines *bufio.Reader) (sse, error) {
 		}
 		line = strings.TrimSuffix(line, "\n")
 		switch {
-		case line == "" && event != (sse{}):
+		case line == "" && event != (sseEvent{}):
 			return event, nil
 		case strings.HasPrefix(line, "id: "):
 			event.id = line[len("id: "):]
@@ -197,7 +197,7 @@ func read(lines *bufio.Reader) (sse, error) {
 }
 
 // ids joins the ids of events.
-func ids(events []sse) string {
+func ids(events []sseEvent) string {
 	var all []string
 	for _, event := range events {
 		all = append(all, event.id)

@@ -13,12 +13,12 @@ import (
 	"parley/storage"
 )
 
-// Call answers a JSON-RPC request, or a batch of them, to an agent. The caller
-// is authenticated and the body read. It writes all answers but one: an agent
-// that does not exist is ErrNotFound.
+// Call answers a JSON-RPC request, or a batch, for an agent. The caller is authenticated
+// and the body read. It writes every answer except for an unknown agent, which is
+// ErrNotFound.
 //
-// It leaves a write deadline on the connection, as long as Config.WriteTimeout,
-// which a server with a WriteTimeout of its own replaces for the next request.
+// It leaves a write deadline of Config.WriteTimeout on the connection, which a server
+// with a WriteTimeout replaces for the next request.
 func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
 	found, ok := h.service(agent)
 	if !ok {
@@ -29,7 +29,7 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 	return nil
 }
 
-// ServeCatalog answers with the list of agents.
+// ServeCatalog serves the list of agents.
 func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	text, err := encodeJSON(h.cfg.Catalog(baseurl.From(r.Context())))
 	if err != nil {
@@ -39,8 +39,7 @@ func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ServeCard answers with the card of an agent. One that does not exist is
-// ErrNotFound.
+// ServeCard serves the card of an agent. An unknown one is ErrNotFound.
 func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
 	for _, a := range h.cfg.Agents {
 		if a.Name != agent {
@@ -60,9 +59,8 @@ func noAgent(name string) error {
 	return storage.Errorf(storage.ErrNotFound, "there is no agent %q", shorten(name))
 }
 
-// servePublic answers with a JSON document that everybody may see and keep for
-// a while. A client that has it is told so. Its addresses may be made of what the
-// client said of them: then no cache may give it to others.
+// servePublic serves a public JSON document with an ETag and a cache lifetime. Its URLs
+// may come from the request's headers: then shared caches must not store it.
 func servePublic(w http.ResponseWriter, r *http.Request, text []byte) {
 	text = append(text[:len(text):len(text)], '\n')
 	sum := sha256.Sum256(text)

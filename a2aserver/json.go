@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// encodeJSON writes a value as compact JSON in which <, > and & stand for
-// themselves. The SDK's own types escape them all the same: see encoder.
+// encodeJSON encodes a value as compact JSON without escaping <, > and &. The SDK's own
+// types escape them all the same: see encoder.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxPageSize is the most tasks that a page may be asked to hold.
+// maxPageSize is the largest page of tasks.
 const maxPageSize = 100
 
 func invalidParams(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
 }
 
-// readParams reads params as proto3-JSON. None are read as an empty object.
+// readParams reads params as proto3-JSON. Absent params are an empty object.
 func readParams(method string, params json.RawMessage, into proto.Message) error {
 	if len(params) == 0 {
 		return nil
@@ -33,8 +33,8 @@ func readParams(method string, params json.RawMessage, into proto.Message) error
 	return nil
 }
 
-// misfits are the ways in which protojson says what does not fit, and ours to
-// say so. The rest of its words are about itself.
+// misfits maps the errors of protojson to messages for clients. Other errors of it are
+// about its internals.
 var misfits = []struct {
 	theirs *regexp.Regexp
 	ours   string
@@ -80,7 +80,7 @@ func readSendMessage(method string, params json.RawMessage) (*a2a.SendMessageReq
 		return nil, fmt.Errorf("%w: convert params: %w", a2a.ErrInvalidParams, err)
 	}
 	for i, part := range in.GetMessage().GetParts() {
-		// The conversion takes all data for objects.
+		// The conversion accepts objects only.
 		if data, ok := part.GetContent().(*a2apb.Part_Data); ok {
 			request.Message.Parts[i].Content = a2a.Data{Value: data.Data.AsInterface()}
 		}
@@ -139,7 +139,7 @@ func readSubscribe(method string, params json.RawMessage) (*a2a.SubscribeToTaskR
 	return pbconv.FromProtoSubscribeToTaskRequest(&in)
 }
 
-// readTaskParams reads the params of a method that is about one task.
+// readTaskParams reads the params of a method for one task.
 func readTaskParams(method string, params json.RawMessage, into interface {
 	proto.Message
 	GetId() string
@@ -170,13 +170,13 @@ func readListTasks(method string, params json.RawMessage) (*a2a.ListTasksRequest
 	return pbconv.FromProtoListTasksRequest(&in)
 }
 
-// knownState reports whether the status among params is one that there is, or
-// left out. Unread, it would be taken for left out, and everything listed.
+// knownState reports whether the status in params exists or is absent. protojson would
+// treat an unknown one as absent and list everything.
 func knownState(state a2apb.TaskState, params json.RawMessage) bool {
 	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED || len(params) == 0 {
 		return a2apb.TaskState_name[int32(state)] != ""
 	}
-	// Names that there are not are skipped like fields that there are not.
+	// Unknown names are skipped like unknown fields.
 	var members map[string]json.RawMessage
 	if json.Unmarshal(params, &members) != nil {
 		return false

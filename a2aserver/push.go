@@ -6,7 +6,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Nothing is pushed: whoever wants to know subscribes.
+// Push notifications are not supported; clients subscribe.
 
 var errNoPush = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported; subscribe to the task")
 

@@ -11,7 +11,7 @@ import (
 	"parley/storage"
 )
 
-// The keys of a message's metadata that say what is asked of whom.
+// Keys of the message metadata.
 const (
 	namespaceKey    = "namespace"
 	usernameKey     = "username"
@@ -20,14 +20,14 @@ const (
 	helperPromptKey = "helperPrompt"
 )
 
-// maxSetting is the longest name of a model or provider, and maxPrompt the
-// longest guidance, in bytes.
+// maxSetting limits the name of a model or provider, and maxPrompt the helper prompt,
+// in bytes.
 const (
 	maxSetting = 200
 	maxPrompt  = 40 << 10
 )
 
-// toQuestion reads the question that a message asks.
+// toQuestion reads the question of a message.
 func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, error) {
 	var q storage.Question
 	if len(message.Parts) == 0 {
@@ -50,11 +50,11 @@ func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, 
 	return q, err
 }
 
-// readID gives a uuid in its one spelling.
+// readID gives a UUID in canonical form.
 func readID(text string) (string, error) {
 	id, err := uuid.Parse(text)
 	if err == nil && len(text) != len(id.String()) {
-		err = storage.ErrInvalid // braces and the like
+		err = storage.ErrInvalid // such as braces
 	}
 	return id.String(), err
 }
@@ -104,8 +104,8 @@ func readSettings(q *storage.Question, message *a2a.Message) {
 	q.HelperPrompt, _ = message.Metadata[helperPromptKey].(string)
 }
 
-// toNamespace reads the namespace that is asked: "name", "owner/name", or a name
-// and its owner beside it.
+// toNamespace reads the namespace: "name", "owner/name", or a name with the owner in
+// metadata.username.
 func toNamespace(caller storage.Caller, metadata map[string]any) (storage.NamespaceRef, error) {
 	text, _ := metadata[namespaceKey].(string)
 	if text == "" {
@@ -144,7 +144,7 @@ func actor(caller storage.Caller, name string) string {
 	return name
 }
 
-// checkConfig checks how the answer is wanted.
+// checkConfig checks the output modes that the client accepts.
 func checkConfig(cfg *a2a.SendMessageConfig) error {
 	if cfg == nil {
 		return nil

@@ -8,13 +8,12 @@ import (
 	"parley/storage"
 )
 
-// readTimeout is how long a request waits until its user has few enough large answers
-// in memory.
+// readTimeout is how long a request waits for memory that its user's other requests
+// hold.
 const readTimeout = 20 * time.Second
 
-// reservation is what one request, or one stream, has in memory of what it read.
-// It holds one amount at a time, so that nobody waits while others wait for them.
-// A nil one holds nothing and never waits.
+// reservation is the memory reserved by one request or stream for what it read. It holds
+// one amount at a time, so that there is no deadlock. A nil one reserves nothing.
 type reservation struct {
 	queue *fair.Queue
 	slot  *fair.Slot
@@ -22,7 +21,7 @@ type reservation struct {
 
 type reservationKey struct{}
 
-// withReservation gives a context in which a request reserves what it reads.
+// withReservation adds a reservation to the context of a request.
 func (h *Config) withReservation(ctx context.Context) (context.Context, *reservation) {
 	r := &reservation{queue: h.Reads}
 	return context.WithValue(ctx, reservationKey{}, r), r
@@ -33,22 +32,22 @@ func reservationFrom(ctx context.Context) *reservation {
 	return r
 }
 
-// take reserves an amount in place of the one before. The error is a
-// storage.ErrTooMany where the user has too much in memory.
+// take replaces the reserved amount. The error is storage.ErrTooMany when the user has
+// too much in memory.
 func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	r.release()
 	if r == nil {
 		return nil
 	}
-	place, err := r.queue.AcquireN(user, bytes)
+	slot, err := r.queue.AcquireN(user, bytes)
 	if err != nil {
 		return err
 	}
-	r.slot = place
-	return place.WaitTimeout(ctx, readTimeout)
+	r.slot = slot
+	return slot.WaitTimeout(ctx, readTimeout)
 }
 
-// release says that what was read is no longer in memory.
+// release frees the reserved amount.
 func (r *reservation) release() {
 	if r != nil && r.slot != nil {
 		r.slot.Release()
@@ -56,7 +55,7 @@ func (r *reservation) release() {
 	}
 }
 
-// reserveTask reserves what reading a task with its artifacts takes.
+// reserveTask reserves memory for a task with its artifacts.
 func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) error {
 	if r == nil {
 		return nil

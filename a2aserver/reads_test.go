@@ -64,7 +64,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 		waiting.Release()
 		running.Release()
 
-		var events []sse
+		var events []sseEvent
 		lines := bufio.NewReader(replay.Body)
 		for {
 			event, err := read(lines)

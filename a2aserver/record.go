@@ -12,7 +12,7 @@ import (
 	"parley/storage"
 )
 
-// encode gives an event as it is kept and sent.
+// encode encodes an event as it is stored and sent.
 func encode(number int64, event a2a.Event) (storage.Event, error) {
 	body, err := appendEvent(make([]byte, 0, 512), event)
 	if err != nil {
@@ -34,8 +34,7 @@ func kindOf(event a2a.Event) storage.EventKind {
 	}
 }
 
-// decode reads an event that was kept. The data in artifacts stays as it was
-// written: a json.RawMessage.
+// decode reads a stored event. The data of artifacts stays a json.RawMessage.
 func decode(kept storage.Event) (a2a.Event, error) {
 	if kept.Kind == storage.EventArtifact {
 		return decodeArtifact(kept.Body)
@@ -72,7 +71,7 @@ type partJSON struct {
 	part *a2a.Part
 }
 
-// UnmarshalJSON reads a part; its data is only looked at, not taken apart.
+// UnmarshalJSON reads a part without decoding its data.
 func (p *partJSON) UnmarshalJSON(text []byte) error {
 	var data struct {
 		Data json.RawMessage `json:"data"`
@@ -115,7 +114,7 @@ func decodeArtifact(body []byte) (a2a.Event, error) {
 	}, nil
 }
 
-// snapshot writes a task without its artifacts.
+// snapshot encodes a task without its artifacts.
 func snapshot(task *a2a.Task) (json.RawMessage, error) {
 	bare := *task
 	bare.Artifacts = nil
@@ -126,7 +125,7 @@ func snapshot(task *a2a.Task) (json.RawMessage, error) {
 	return text, nil
 }
 
-// toTask reads a task that was kept.
+// toTask decodes a stored task.
 func toTask(kept storage.Task) (*a2a.Task, error) {
 	var task a2a.Task
 	if err := json.Unmarshal(kept.Snapshot, &task); err != nil {
@@ -142,8 +141,8 @@ func toTask(kept storage.Task) (*a2a.Task, error) {
 	return &task, nil
 }
 
-// fold makes an event part of a task. What the task held before is not written
-// to: others may be reading it.
+// fold applies an event to a task. It does not modify what the task held before, which
+// other goroutines may read.
 func fold(task *a2a.Task, event a2a.Event) {
 	switch e := event.(type) {
 	case *a2a.Task:
@@ -181,7 +180,7 @@ func foldArtifact(task *a2a.Task, update *a2a.TaskArtifactUpdateEvent) {
 	task.Artifacts[at] = &folded
 }
 
-// withHistory gives a task with the last messages of its history alone.
+// withHistory gives a task with at most the last messages of its history.
 func withHistory(task *a2a.Task, length *int) *a2a.Task {
 	if length == nil || *length >= len(task.History) {
 		return task
@@ -191,8 +190,7 @@ func withHistory(task *a2a.Task, length *int) *a2a.Task {
 	return &cut
 }
 
-// stamp gives an event the ids of its run and a time that all readers read
-// alike.
+// stamp sets the ids of the run and the time, in milliseconds, of an event.
 func stamp(event a2a.Event, info a2a.TaskInfo, now time.Time) {
 	now = now.UTC().Truncate(time.Millisecond)
 	switch e := event.(type) {

@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// protocolVersion is the version of A2A that is spoken here.
+// protocolVersion is the supported version of A2A.
 const protocolVersion = "1.0"
 
 // transport answers the JSON-RPC requests to one agent.
@@ -22,8 +22,8 @@ type transport struct {
 	agent service
 }
 
-// rpcMethod is a method of the protocol: one that is answered, or one that opens
-// a stream.
+// rpcMethod is a method of the protocol: answer is set for a unary method, open for a
+// streaming one.
 type rpcMethod struct {
 	answer func(t transport, ctx context.Context, request rpcRequest) (any, error)
 	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
@@ -44,10 +44,9 @@ var rpcMethods = map[string]rpcMethod{
 	"DeleteTaskPushNotificationConfig": {answer: transport.noPush},
 }
 
-// serve answers a whole body.
+// serve answers a request body: one request or a batch.
 func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
-	// The body is here. What is left of the time to read it would end the
-	// request, however long it may take to answer.
+	// The body was read: the read deadline must not end the answer.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	entries, batch, err := readEnvelope(body)
 	switch {
@@ -83,7 +82,7 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	}
 }
 
-// route reads a request and finds its method.
+// route reads a request and gives its method.
 func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
 	request, err := readRequest(entry)
 	if err != nil {
@@ -99,8 +98,8 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rp
 	return request, method, nil
 }
 
-// checkVersion refuses other versions of the protocol. Which one a client that
-// names none speaks shows in its methods.
+// checkVersion refuses other versions of the protocol. A client that names none is
+// recognised by its method names.
 func checkVersion(r *http.Request) error {
 	version := r.Header.Get(a2a.SvcParamVersion)
 	if version == "" && r.URL.RawQuery != "" {
@@ -114,8 +113,8 @@ func checkVersion(r *http.Request) error {
 	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
 }
 
-// answerBatch carries requests out one after another, and writes each response
-// before the next request: together they may be more than fits in memory.
+// answerBatch handles requests one after another, and writes each response before the
+// next request, so that one response at a time is in memory.
 func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
 	answered := false
 	for _, entry := range entries {
@@ -145,13 +144,13 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 		w.Header().Set("Content-Type", "application/json")
 		separator = "["
 	}
-	// Whoever does not read it to the end has gone.
+	// A write error means that the client is gone.
 	_, _ = io.WriteString(w, separator)
 	_, _ = w.Write(response)
 }
 
-// answerOne carries out a request, unless err says that it cannot be, and gives
-// the response, nil when none is wanted, and what was wrong.
+// answerOne handles a request, or answers err if it is set. It gives the response, nil
+// for a notification, and the error.
 func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
 	if err == nil {
@@ -191,7 +190,7 @@ func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMet
 	return method.open(t, r, request)
 }
 
-// respond writes a response, or says that there is none.
+// respond writes a response, or an empty one for a notification.
 func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 	if status != http.StatusOK {
 		w.Header().Set("Retry-After", retryAfter)
@@ -200,13 +199,13 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 		w.WriteHeader(max(status, http.StatusNoContent))
 		return
 	}
-	// The answer may have taken longer than the server lets one take.
+	// The handler may have taken longer than the server's write deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
 	w.Header().Set("Content-Type", "application/json")
 	response = append(response, '\n')
 	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
 	w.WriteHeader(status)
-	// Whoever does not read it to the end has gone.
+	// A write error means that the client is gone.
 	_, _ = w.Write(response)
 }
 
@@ -294,8 +293,7 @@ func (t transport) openTask(r *http.Request, request rpcRequest) (tail, error) {
 	return t.agent.subscribe(r.Context(), params, after)
 }
 
-// lastEvent gives the number of the last event that the client has, -1 when it
-// has none.
+// lastEvent reads Last-Event-ID; -1 when there is none.
 func lastEvent(r *http.Request) (int64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {

@@ -15,39 +15,40 @@ import (
 	"parley/storage"
 )
 
-// pendingEvents is how many events of a run may be on their way into the log
-// while its agent goes on.
+// pendingEvents is how many events of a run may be uncommitted while its agent
+// continues.
 const pendingEvents = 32
 
-// run is a run that this host works on. One goroutine does; its events are
-// published by the log's writer once they are committed.
+// run is a run that this host executes, in one goroutine. The log's writer publishes its
+// events once they are committed.
 type run struct {
 	host    *Host
 	agent   *Agent
 	request storage.RunRequest
 	message *a2a.Message
 	feed    *feed
-	// storedTask is what another host left of it; nil for a new one.
+	// storedTask is the task that another host left; nil for a new run.
 	storedTask *a2a.Task
-	// task and number are what it has come to, pending events included.
+	// task and number are the current task and the number of its last event, pending
+	// events included.
 	task   *a2a.Task
 	number int64
-	// slot is its place in line for the host's work.
+	// slot allows it to execute.
 	slot *fair.Slot
-	// pending has a place for each pending event.
+	// pending has an entry for each uncommitted event.
 	pending chan struct{}
-	// stop ends the work; started is closed when the run is in the log, or
-	// cannot be, and ended when the work is over.
+	// stop ends the execution. committed is closed when the run is in the log, or
+	// could not be written; ended when the execution is over.
 	ctx       context.Context
 	stop      context.CancelCauseFunc
 	committed chan struct{}
-	commitErr error // once started is closed
+	commitErr error // set before committed is closed
 	ended     chan struct{}
-	// final says that its last event is in the log.
+	// final says that its final event is committed.
 	final bool
 }
 
-// newRun prepares the work on a run.
+// newRun prepares the execution of a run.
 func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Message, turn *fair.Slot) *run {
 	r := &run{
 		host: h, agent: agent, request: asking, message: message, slot: turn,
@@ -58,8 +59,7 @@ func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Mess
 	return r
 }
 
-// start begins a new run: the log learns of it, and the agent sets to work. The
-// two go on side by side.
+// start starts a new run: it is written to the log while the agent executes.
 func (h *Host) start(agent *Agent, asking storage.RunRequest, place storage.RunTarget, message *a2a.Message) (*run, error) {
 	turn, err := h.queue.Acquire(asking.Caller.Username)
 	if err != nil {
@@ -99,20 +99,20 @@ func (h *Host) start(agent *Agent, asking storage.RunRequest, place storage.RunT
 	return r, nil
 }
 
-// waitCommitted waits until a new run is in the log, and says why it is not.
+// waitCommitted waits until a new run is in the log, and gives the error if it is not.
 func (r *run) waitCommitted(ctx context.Context) error {
 	select {
 	case <-r.committed:
 		return r.commitErr
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r.stop(errNotCommitted) // whoever asked is told to ask again
+			r.stop(errNotCommitted) // the client is told to ask again
 		}
 		return ctx.Err()
 	}
 }
 
-// withRequestTimeout bounds what does not wait for a run.
+// withRequestTimeout bounds an operation that does not wait for a run.
 func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if h.cfg.RequestTimeout <= 0 {
 		return context.WithCancel(ctx)
@@ -120,7 +120,7 @@ func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context
 	return context.WithTimeout(ctx, h.cfg.RequestTimeout)
 }
 
-// release gives back what a run took.
+// release frees the resources of a run.
 func (h *Host) release(r *run) {
 	r.stop(nil)
 	r.feed.detach()
@@ -132,7 +132,7 @@ func (r *run) info() a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID}
 }
 
-// work has the agent answer, to the end, when it is the run's turn.
+// work waits for the run's slot and executes the agent to the end.
 func (r *run) work() {
 	defer close(r.ended)
 	defer r.host.release(r)
@@ -146,27 +146,26 @@ func (r *run) work() {
 	err := r.execute(traced)
 	r.waitPending()
 	if err == nil && !r.final {
-		err = context.Cause(ctx) // its last event could not be kept
+		err = context.Cause(ctx) // its final event was not committed
 	}
 	done(r.task, err)
 	r.endUnanswered(err)
 }
 
-// endUnanswered ends a run that was not answered to the end, unless it goes on
-// elsewhere.
+// endUnanswered fails a run whose execution ended early, unless another host resumes it.
 func (r *run) endUnanswered(err error) {
 	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
 	<-r.committed
 	if r.commitErr == nil && errors.Is(err, errLogUnavailable) {
-		// It goes on from what the log has, when it answers again: see releaseOrphans.
-		r.host.cfg.Logger.Warn("a run waits for the log", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
+		// It resumes from the log when that is available again: see releaseOrphans.
+		r.host.cfg.Logger.Warn("run suspended: event log unavailable", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
 		return
 	}
-	// Also where the log refused the run itself: it may have been kept, and only
-	// the answer lost.
-	r.host.cfg.Logger.Warn("a run broke off", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
+	// Also when the log refused the run itself: it may be committed and only the
+	// answer lost.
+	r.host.cfg.Logger.Warn("run failed", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, storage.RunFailed)
 }
 
@@ -177,9 +176,9 @@ func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, 
 	return r.host.cfg.Trace(ctx, r.request)
 }
 
-// execute has the agent work until it says that it is done. Events that it
-// yields after its context has ended are not recorded: whoever ended it has
-// said what became of the run. A panic is an error like others.
+// execute runs the agent until a terminal event. Events that it yields after its
+// context has ended are dropped: whoever ended it writes the final event. A panic
+// becomes an error.
 func (r *run) execute(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -203,10 +202,10 @@ func (r *run) execute(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.New("the agent ended without saying so")
+	return errors.New("the agent ended without a terminal event")
 }
 
-// events are the agent's.
+// events gives the agent's events.
 func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 	request := &a2asrv.ExecutorContext{
 		Message:    r.message,
@@ -218,8 +217,7 @@ func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 	return r.agent.Executor.Execute(ctx, request)
 }
 
-// append puts an event on its way into the log, and waits only where too many
-// are on theirs.
+// append hands an event to the log. It blocks only while too many are uncommitted.
 func (r *run) append(ctx context.Context, event a2a.Event) error {
 	change, err := r.change(event)
 	if err != nil {
@@ -243,7 +241,7 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 	return nil
 }
 
-// appendError is why work on a run ends whose event is not in the log.
+// appendError gives the cause that ends a run whose event was not committed.
 func appendError(err error) error {
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errCanceled, err)
@@ -251,14 +249,14 @@ func appendError(err error) error {
 	if errors.Is(err, storage.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", errLogUnavailable, err)
 	}
-	return fmt.Errorf("keep an event: %w", err)
+	return fmt.Errorf("append event: %w", err)
 }
 
-// change folds an event into the run.
+// change applies an event to the run and gives the change to write.
 func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
-	if said, ok := event.(*a2a.Message); ok {
-		// The agent answered at once: a run has a task all the same.
-		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, said)
+	if message, ok := event.(*a2a.Message); ok {
+		// The agent answered with a message alone: a run has a task all the same.
+		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
 	}
 	stamp(event, r.info(), time.Now())
 	kept, err := encode(r.number+1, event)
@@ -284,7 +282,7 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 	return change, nil
 }
 
-// outcome says how a run ended whose task has come to this; nil when it has not.
+// outcome gives the outcome of a run from its task; nil when it has not ended.
 func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:
@@ -299,7 +297,7 @@ func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
 	return nil, nil
 }
 
-// waitPending waits until nothing of the run is on its way into the log.
+// waitPending waits until no event of the run is uncommitted.
 func (r *run) waitPending() {
 	<-r.committed
 	for range pendingEvents {

@@ -8,19 +8,17 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// maxDepth is how deep a request may nest.
+// maxDepth limits the nesting of a request.
 const maxDepth = 64
 
-// manyKeys is from how many members on an object's keys are looked up rather
-// than gone through.
+// manyKeys is from how many members on an object's keys are in a map instead of a list.
 const manyKeys = 16
 
-// blanks are what may stand between what a document is made of.
+// blanks are JSON's whitespace characters.
 const blanks = " \t\r\n"
 
-// checkBody refuses what is not one JSON document in UTF-8, is nested too deep,
-// or has an object with two members of one name: readers differ in which of the
-// two they take.
+// checkBody refuses a body that is not one JSON document in UTF-8, is nested too deep, or
+// has an object with a duplicate member name: parsers differ in which one they take.
 func checkBody(body []byte) error {
 	if !utf8.Valid(body) {
 		return a2a.NewError(a2a.ErrParseError, "the request is not UTF-8")
@@ -31,7 +29,7 @@ func checkBody(body []byte) error {
 	return checkShape(body)
 }
 
-// checkShape goes through a document that is known to be JSON.
+// checkShape checks nesting and duplicate names of a document that is valid JSON.
 func checkShape(body []byte) error {
 	doc := shape{keys: make([][]byte, 0, manyKeys)}
 	for i := 0; i < len(body); i++ {
@@ -56,7 +54,7 @@ func checkShape(body []byte) error {
 	return nil
 }
 
-// stringEnd says where the string that begins at a place is over.
+// stringEnd gives the end of the string that begins at an offset.
 func stringEnd(body []byte, start int) int {
 	for i := start + 1; ; i++ {
 		switch body[i] {
@@ -68,7 +66,7 @@ func stringEnd(body []byte, start int) int {
 	}
 }
 
-// eachMember gives the members of an object that is known to be JSON.
+// eachMember calls a function for each member of an object that is valid JSON.
 func eachMember(object []byte, give func(key, value []byte)) {
 	depth, start := 0, 0
 	var key []byte
@@ -98,22 +96,22 @@ func eachMember(object []byte, give func(key, value []byte)) {
 	}
 }
 
-// shape is where in a document one is.
+// shape is the state of the scan.
 type shape struct {
-	// atKey says that a string to come is a key.
+	// atKey says that the next string is a key.
 	atKey  bool
 	depth  int
 	levels [maxDepth]level
-	// keys are those of the objects that are open, the innermost's last.
+	// keys are those of the open objects, the innermost's last.
 	keys [][]byte
 }
 
-// level is an object or an array that is open.
+// level is an open object or array.
 type level struct {
 	object bool
-	// first is where its keys begin.
+	// first is the index of its first key.
 	first int
-	// many are its keys again, once there are many.
+	// many has its keys as a set, once there are many.
 	many map[string]bool
 }
 
@@ -131,7 +129,7 @@ func (s *shape) leave() {
 
 func (s *shape) next() { s.atKey = s.levels[s.depth-1].object }
 
-// add takes note of a key, a JSON string, and reports whether it is new.
+// add records a key, a JSON string, and reports whether it is new.
 func (s *shape) add(key []byte) bool {
 	s.atKey = false
 	key = unquote(key)
@@ -158,7 +156,7 @@ func (s *shape) add(key []byte) bool {
 	return true
 }
 
-// unquote gives what a JSON string says.
+// unquote decodes a JSON string.
 func unquote(key []byte) []byte {
 	if bytes.IndexByte(key, '\\') < 0 {
 		return key[1 : len(key)-1]

@@ -17,23 +17,23 @@ import (
 	"parley/storage"
 )
 
-// newTail reads the events of one run, those to come too.
+// tail reads the events of one run, including future ones.
 type tail interface {
 	// next waits for the next event. io.EOF says that the run has ended and all
-	// was read, errNoEvent that tick has come first.
+	// events were read, errNoEvent that tick fired first.
 	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
 	close()
 }
 
-// service is one agent as a transport calls it; the caller is in the context.
-// Its streams are those of a2asrv.RequestHandler, with numbers and as bytes, and
-// what is wrong with a request is known before the first event. What can be wrong
-// with the form of a request was checked when it was read: see params.go.
+// service is one agent as a transport calls it; the caller is in the context. Its
+// streams are those of a2asrv.RequestHandler with event numbers and encoded events, and
+// they report request errors before the first event. params.go has already checked the
+// form of the request.
 type service interface {
 	a2asrv.RequestHandler
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
-	// subscribe tails a task. after is the last event that the client has; with
-	// -1 it gets the task first, numbered by the last event that is in it.
+	// subscribe tails a task. after is the last event that the client has; with -1
+	// the task comes first, with the number of its last event.
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
 }
 
@@ -53,7 +53,7 @@ func caller(ctx context.Context) (storage.Caller, error) {
 	return who, nil
 }
 
-// send starts the run that a message asks for.
+// send starts a run for a message.
 func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	case err != nil:
 		return nil, err
 	case mustExist && !begins && !place.ConversationExists:
-		// In the words in which the log says so of one that is not the caller's.
+		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
 	asking := storage.RunRequest{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
@@ -103,7 +103,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	return s.host.start(s.agent, asking, place, &asked)
 }
 
-// refuseFollowUp says why a message to a task that exists is not taken.
+// refuseFollowUp gives the error for a message to an existing task.
 func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
 	kept, err := s.storedTask(ctx, who, message.TaskID, false)
 	switch {
@@ -117,7 +117,7 @@ func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, m
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
 }
 
-// storedTask reads a task of the caller's.
+// storedTask reads one of the caller's tasks.
 func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
 	if id == "" {
 		return storage.Task{}, invalidParams("the id of the task is required")
@@ -164,7 +164,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
 }
 
-// sendCommitted is send that returns when the run is in the log.
+// sendCommitted is send that waits until the run is committed.
 func (s *agentService) sendCommitted(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -175,7 +175,7 @@ func (s *agentService) sendCommitted(ctx context.Context, request *a2a.SendMessa
 	return r, r.waitCommitted(ctx)
 }
 
-// waitRemote waits for the end of a run that this host no longer works on.
+// waitRemote waits for the end of a run that this host no longer executes.
 func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 	t := s.host.follow(r.request.Caller, r.request.RunID, 0)
 	defer t.close()
@@ -196,7 +196,7 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	if err != nil {
 		return nil, err
 	}
-	// From before it begins: what it says first is then at hand.
+	// Opened before the first event, so that it is in memory.
 	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), 0)
 	t.contextID = r.request.ConversationID
 	if err := r.waitCommitted(ctx); err != nil {
@@ -209,7 +209,7 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	return t, nil
 }
 
-// historyTail is a tail whose tasks have the last messages of their history alone.
+// historyTail is a tail that limits the history of tasks.
 type historyTail struct {
 	tail
 	history *int
@@ -260,7 +260,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	t := s.host.follow(who, kept.RunID, kept.LastEvent)
 	t.head, t.contextID = &head, kept.ConversationID
 	if held := reservationFrom(ctx); held != nil {
-		t.reserved = held // the head's, for now
+		t.reserved = held // for the head
 	}
 	return t, nil
 }
@@ -347,7 +347,7 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	return task, err
 }
 
-// canceledEvent is the last event of a canceled task, as the agent says it.
+// canceledEvent gives the final event of a canceled task from the agent.
 func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,

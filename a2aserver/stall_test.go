@@ -114,7 +114,7 @@ func TestStalledReader(t *testing.T) {
 						begin.open()
 					}
 				}
-				all := []sse{first}
+				all := []sseEvent{first}
 				for {
 					event, err := read(begun)
 					if err == io.EOF {

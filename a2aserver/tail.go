@@ -12,44 +12,44 @@ import (
 	"parley/storage"
 )
 
-// errNoEvent says that a tail's reader asked to be woken before an event came.
-var errNoEvent = errors.New("nothing yet")
+// errNoEvent says that there is no event yet.
+var errNoEvent = errors.New("no event yet")
 
-// feedTail reads a run's events for one reader, at the reader's pace.
+// feedTail reads the events of a run for one client, at the client's pace.
 type feedTail struct {
 	host   *Host
 	caller storage.Caller
 	feed   *feed
-	// head comes before the events of the log, where there is one, and in place
-	// of a task among them.
+	// head, if any, comes before the events of the log and replaces task events
+	// among them.
 	head      *storage.Event
 	skipTasks bool
-	// at is the number of the last event that was read, and last is that event,
-	// without an artifact, if it was read here.
+	// at is the number of the last event read; last is that event, without an
+	// artifact's body.
 	at   int64
 	last storage.Event
 	page []storage.Event
 	wake chan struct{}
-	// contextID is that of the run's task; "" for those who need not be told that
-	// the run was deleted.
+	// contextID is that of the task; "" for readers that need no event when the run
+	// is deleted.
 	contextID string
-	// reserved is what is in memory of what was read from the log.
+	// reserved is the memory reserved for events read from the log.
 	reserved *reservation
-	// unavailableSince is since when the log cannot be read; zero while it can.
+	// unavailableSince is when the log became unavailable; zero while it is available.
 	unavailableSince time.Time
 }
 
 var _ tail = (*feedTail)(nil)
 
-// follow tails a run from after an event on.
+// follow opens a tail of a run that starts after an event.
 func (h *Host) follow(caller storage.Caller, runID string, after int64) *feedTail {
 	return h.newTail(caller, h.feeds.acquire(runID), after)
 }
 
-// newTail is follow for a feed that was joined.
-func (h *Host) newTail(caller storage.Caller, joined *feed, after int64) *feedTail {
+// newTail is follow for an acquired feed.
+func (h *Host) newTail(caller storage.Caller, f *feed, after int64) *feedTail {
 	t := &feedTail{
-		host: h, caller: caller, feed: joined, at: after, wake: make(chan struct{}, 1),
+		host: h, caller: caller, feed: f, at: after, wake: make(chan struct{}, 1),
 		reserved: &reservation{queue: h.cfg.Reads},
 	}
 	t.feed.mu.Lock()
@@ -77,7 +77,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		return head, nil
 	}
 	if len(t.page) == 0 {
-		t.reserved.release() // whatever was read has been sent
+		t.reserved.release() // all that was read has been sent
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -99,7 +99,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 }
 
-// tryNext gives the next event; errNoEvent when there is none yet.
+// tryNext gives the next event, or errNoEvent.
 func (t *feedTail) tryNext(ctx context.Context) (storage.Event, error) {
 	event, state := t.fromMemory()
 	switch state {
@@ -114,12 +114,12 @@ func (t *feedTail) tryNext(ctx context.Context) (storage.Event, error) {
 	return storage.Event{}, errNoEvent
 }
 
-// logTimeout is how long a look at the log may take: less than readers go without a
-// sign of life.
+// logTimeout limits a read of the log. It is shorter than the interval of keep-alive
+// comments that clients expect.
 const logTimeout = 10 * time.Second
 
-// fromLogWithTimeout is logged for a log that may be away, or a user who reads too much at once:
-// then there is nothing yet, until a run would have ended.
+// fromLogWithTimeout is fromLog with a timeout. While the log is unavailable, or the
+// user reads too much at once, it gives errNoEvent, for at most the run timeout.
 func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error) {
 	look, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error
 	return storage.Event{}, errNoEvent
 }
 
-// Where a tail's next event is.
+// eventSource says where the next event of a tail is.
 type eventSource int
 
 const (
@@ -147,7 +147,7 @@ const (
 	inLog
 )
 
-// fromMemory looks for the next event among those in memory.
+// fromMemory gives the next event if it is in memory.
 func (t *feedTail) fromMemory() (storage.Event, eventSource) {
 	f := t.feed
 	f.mu.Lock()
@@ -164,8 +164,7 @@ func (t *feedTail) fromMemory() (storage.Event, eventSource) {
 	return storage.Event{}, notYetWritten
 }
 
-// fromLog looks for the next event in the log; errNoEvent when there is none yet. A
-// run that is deleted has ended.
+// fromLog gives the next event from the log, or errNoEvent. A deleted run has ended.
 func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
 	if len(t.page) == 0 {
 		if err := t.readPage(ctx); err != nil {
@@ -178,7 +177,7 @@ func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
 			return t.wholeTask(ctx)
 		}
 		if t.page = t.page[1:]; len(t.page) == 0 {
-			t.page = nil // and with it what was read
+			t.page = nil // free its memory
 		}
 		t.at = event.Number
 		return event, nil
@@ -190,12 +189,12 @@ func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
 	case !task.Open && task.LastEvent <= t.at:
 		return storage.Event{}, io.EOF
 	case task.LastEvent > t.at:
-		return t.fromLog(ctx) // it came just now
+		return t.fromLog(ctx) // written since
 	}
 	return storage.Event{}, errNoEvent
 }
 
-// readPage reads some events from the log, where there are any.
+// readPage reads the next events from the log, if any.
 func (t *feedTail) readPage(ctx context.Context) error {
 	bytes, err := t.host.cfg.Log.EventBytes(ctx, t.caller, t.feed.runID, t.at)
 	if err != nil || bytes == 0 {
@@ -208,8 +207,8 @@ func (t *feedTail) readPage(ctx context.Context) error {
 	return err
 }
 
-// wholeTask gives the task in place of events that are no longer kept. It is what
-// the run came to: nothing follows.
+// wholeTask gives the task in place of events that were removed by retention. Nothing
+// follows it.
 func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	t.page = nil
 	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.feed.runID); err != nil {
@@ -227,8 +226,8 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	return encode(kept.LastEvent, task)
 }
 
-// endIfDeleted is the end where the run is no longer there. Deleting a run cancels
-// it, which is told to whoever has seen no end.
+// endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
+// that has seen no final event gets one first.
 func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	if !errors.Is(err, storage.ErrNotFound) {
 		return storage.Event{}, fmt.Errorf("follow a run: %w", err)
@@ -241,7 +240,7 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	return encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
 }
 
-// isFinalEvent reports whether an event is the last one of its task.
+// isFinalEvent reports whether an event has a terminal state.
 func isFinalEvent(event storage.Event) bool {
 	if len(event.Body) == 0 {
 		return false
@@ -255,7 +254,7 @@ func isFinalEvent(event storage.Event) bool {
 	return false
 }
 
-// wait returns when there may be something new.
+// wait returns when there may be a new event.
 func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time) error {
 	var due <-chan time.Time
 	if !t.unavailableSince.IsZero() {

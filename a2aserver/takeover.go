@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// maxTakeovers is how many hosts may die at work on a run before it fails: it
-	// may be what they die of.
+	// maxTakeovers is how many hosts may die while they execute a run before it fails:
+	// the run may be the cause.
 	maxTakeovers = 3
-	// maxAge is how old a run may be to be taken up again.
+	// maxAge is how old a run may be to be resumed.
 	maxAge = 24 * time.Hour
-	// claimBatch is how many runs a host takes over in one go.
+	// claimBatch is how many runs a host claims at once.
 	claimBatch = 16
 )
 
 var (
-	errAbandoned = errors.New("too many hosts died at work on it")
-	errExpired   = errors.New("too old to be taken up")
+	errAbandoned = errors.New("too many hosts died while executing the run")
+	errExpired   = errors.New("too old to resume")
 )
 
-// renewLease shows that the host lives, and takes up what others left.
+// renewLease renews the host's lease, and claims runs without a live host.
 func (h *Host) renewLease() {
 	ticker := time.NewTicker(h.cfg.Lease / 3)
 	defer ticker.Stop()
@@ -38,15 +38,15 @@ func (h *Host) renewLease() {
 			return
 		case <-h.wakeTakeover:
 		case <-ticker.C:
-			h.withTimeout("the host could not show that it lives", func(ctx context.Context) error {
+			h.withTimeout("host lease renewal failed", func(ctx context.Context) error {
 				return h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease)
 			})
-			h.withTimeout("runs could not be looked for", h.releaseOrphans)
+			h.withTimeout("release of orphaned runs failed", h.releaseOrphans)
 		}
 	}
 }
 
-// withTimeout does something that must not keep the host from showing that it lives.
+// withTimeout calls do with a timeout that leaves time for the next lease renewal.
 func (h *Host) withTimeout(failure string, do func(ctx context.Context) error) {
 	ctx, cancel := context.WithTimeout(h.ctx, h.cfg.Lease/3)
 	defer cancel()
@@ -55,9 +55,8 @@ func (h *Host) withTimeout(failure string, do func(ctx context.Context) error) {
 	}
 }
 
-// releaseOrphans lets go of runs that are this host's by the log, and that nobody
-// here works on: the log's word that they were taken, or that an event was kept,
-// was lost. They are taken up again like others.
+// releaseOrphans releases runs that this host owns in the log but does not execute:
+// the answer of a claim or of an append was lost. They are claimed again like others.
 func (h *Host) releaseOrphans(ctx context.Context) error {
 	held, err := h.cfg.Log.HostRuns(ctx, h.id)
 	if err != nil {
@@ -67,7 +66,7 @@ func (h *Host) releaseOrphans(ctx context.Context) error {
 		if f := h.feeds.find(runID); f != nil && f.worker() != nil {
 			continue
 		}
-		h.cfg.Logger.Warn("a run that nobody works on is left to others", "run", runID)
+		h.cfg.Logger.Warn("orphaned run released", "run", runID)
 		if err := h.cfg.Log.ReleaseRun(ctx, h.id, runID); err != nil {
 			return err
 		}
@@ -75,14 +74,14 @@ func (h *Host) releaseOrphans(ctx context.Context) error {
 	return nil
 }
 
-// listen hears of what other processes do to runs.
+// listen receives notifications of changes by other processes.
 func (h *Host) listen() {
 	for h.ctx.Err() == nil {
 		err := h.cfg.Log.Listen(h.ctx, h.onNotify)
 		if h.ctx.Err() != nil {
 			return
 		}
-		h.cfg.Logger.Error("other processes cannot be heard", "error", err)
+		h.cfg.Logger.Error("listen connection lost", "error", err)
 		select {
 		case <-time.After(time.Second):
 		case <-h.ctx.Done():
@@ -90,11 +89,11 @@ func (h *Host) listen() {
 	}
 }
 
-// pollInterval is how often the log is looked at for runs that are followed here and
-// worked on elsewhere, should they not be heard of.
+// pollInterval is how often the log is polled for runs that are followed here and
+// execute elsewhere, in case a notification is lost.
 const pollInterval = time.Second
 
-// poll looks for what was not heard.
+// poll finds changes whose notification was lost.
 func (h *Host) poll() {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -123,7 +122,7 @@ func (h *Host) pollOnce() {
 	defer cancel()
 	last, err := h.cfg.Log.LastEvents(ctx, ids)
 	if err != nil {
-		return // there is nothing to hear; renewLease says so
+		return // renewLease logs it
 	}
 	for _, f := range followed {
 		number, ok := last[f.runID]
@@ -134,7 +133,7 @@ func (h *Host) pollOnce() {
 	}
 }
 
-// onNotify is told that another process has changed a run; "" for any.
+// onNotify handles a notification that another process changed a run; "" is any run.
 func (h *Host) onNotify(runID string) {
 	if runID == "" {
 		for _, f := range h.feeds.all() {
@@ -159,8 +158,8 @@ func (h *Host) onNotify(runID string) {
 	f.notify()
 }
 
-// stopIfEnded stops the work on a run that somebody else has ended or deleted. It
-// may also have been changed by the host before, which is heard of only now.
+// stopIfEnded stops a run that was ended or deleted elsewhere. The notification may
+// also be a late one of a change by the previous host.
 func (h *Host) stopIfEnded(worker *run) {
 	kept, err := h.cfg.Log.Task(h.ctx, worker.request.Caller, "", worker.request.RunID, false)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && !kept.Open {
@@ -168,32 +167,32 @@ func (h *Host) stopIfEnded(worker *run) {
 	}
 }
 
-// claimRuns takes up runs that no living host works on.
+// claimRuns claims and resumes runs without a live host.
 func (h *Host) claimRuns() {
 	for h.ctx.Err() == nil && !h.draining.Load() {
-		line := h.queue.Stats()
-		places := min(claimBatch, h.cfg.MaxRuns-line.Running-line.Waiting)
-		if places <= 0 {
+		stats := h.queue.Stats()
+		free := min(claimBatch, h.cfg.MaxRuns-stats.Running-stats.Waiting)
+		if free <= 0 {
 			return
 		}
-		var taken []storage.ClaimedRun
-		h.withTimeout("runs could not be taken over", func(ctx context.Context) (err error) {
-			taken, err = h.cfg.Log.ClaimRuns(ctx, h.id, h.agentNames(), places)
+		var claimed []storage.ClaimedRun
+		h.withTimeout("run takeover failed", func(ctx context.Context) (err error) {
+			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, h.agentNames(), free)
 			return err
 		})
-		for _, held := range taken {
+		for _, held := range claimed {
 			h.resume(held)
 		}
-		if len(taken) < places {
+		if len(claimed) < free {
 			return
 		}
 	}
 }
 
-// agentNames are those of the agents here.
+// agentNames gives the names of the agents of this host.
 func (h *Host) agentNames() []string { return slices.Collect(maps.Keys(h.services)) }
 
-// resume goes on with a run that another host left.
+// resume continues a run of another host.
 func (h *Host) resume(held storage.ClaimedRun) {
 	s := h.services[held.Task.Agent]
 	task, unreadable := toTask(held.Task)
@@ -209,7 +208,7 @@ func (h *Host) resume(held storage.ClaimedRun) {
 	}
 	close(r.committed)
 	r.feed.attach(r, r.number)
-	h.cfg.Logger.Info("a run is taken up", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
+	h.cfg.Logger.Info("run resumed", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
 	h.runs.Go(func() {
 		switch {
 		case unreadable != nil:
@@ -224,14 +223,14 @@ func (h *Host) resume(held storage.ClaimedRun) {
 	})
 }
 
-// failUnstarted ends a run that is not worked on again.
+// failUnstarted fails a run without executing it.
 func (r *run) failUnstarted(cause error, status storage.RunStatus) {
 	defer close(r.ended)
 	defer r.host.release(r)
 	r.fail(cause, status)
 }
 
-// questionMessage is the message that a task began with.
+// questionMessage gives the first user message of a task.
 func questionMessage(task *a2a.Task) *a2a.Message {
 	for _, message := range task.History {
 		if message.Role == a2a.MessageRoleUser {

@@ -69,7 +69,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 }
 
 // reservePage gives how many of the tasks, with their artifacts, fit on a page, and
-// reserves what reading them takes. A task that is larger than a page is one of its own.
+// reserves memory for them. A task larger than a page has a page of its own.
 func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (count int, err error) {
 	bytes := 0
 	for _, task := range tasks {
@@ -85,7 +85,7 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
-// listedTask gives a task as a list shows it, and how large it is.
+// listedTask gives a task as an item of a list, and its size.
 func (s *agentService) listedTask(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
 	if request.IncludeArtifacts {
 		var err error
@@ -126,7 +126,7 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 	return filter, nil
 }
 
-// toToken names the place after a task.
+// toToken encodes the position after a task as a page token.
 func toToken(task storage.Task) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", task.UpdatedAt.UnixMilli(), task.RunID))
 }

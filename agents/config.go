@@ -9,21 +9,21 @@ import (
 	"parley/storage"
 )
 
-// Lake reads the datasets of a namespace, as far as a caller may.
+// Lake reads the datasets of a namespace that the caller may read.
 type Lake interface {
-	// Datasets gives those that the caller may read. ErrNotFound when the caller
-	// may not see the namespace.
+	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
+	// visible to the caller.
 	Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error)
-	// Query runs one SELECT. What is wrong with it is ErrInvalid.
+	// Query runs one SELECT. An invalid one is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// QueryOver is Query over what Datasets gave the caller shortly before.
 	QueryOver(ctx context.Context, caller storage.Caller, datasets []storage.DatasetData, sql string) (storage.QueryResult, error)
-	// Search gives the passages of a dataset that match some words best. What is
-	// wrong with the request is ErrInvalid.
+	// Search gives the passages of a dataset that match some words best. An invalid request
+	// is ErrInvalid.
 	Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error)
 }
 
-// Memory gives what was asked before in a conversation.
+// Memory reads the earlier turns of a conversation.
 type Memory interface {
 	// RecentTurns gives the last completed turns, at most limit, latest first, without
 	// results that are larger than storage.InlineResult.
@@ -33,33 +33,31 @@ type Memory interface {
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 }
 
-// Models gives who does the jobs of language; "" and "" for the default.
+// Models gives the model that does the jobs; "" and "" for the default.
 type Models interface {
 	Jobs(provider, model string) (llm.Jobs, error)
 }
 
-// Tracer is told what an agent has others do. What it returns is called once,
-// when that is done.
+// Tracer traces the calls of an agent. The function that it returns ends the span.
 type Tracer interface {
 	Model(ctx context.Context, job string) (context.Context, func(llm.Usage, error))
 	Tool(ctx context.Context, name string) (context.Context, func(error))
 }
 
-// Config is what an agent needs. Log, Tracer, Now and JobTimeout may be left
-// out.
+// Config has the dependencies of an agent. Log, Tracer, Now and JobTimeout are optional.
 type Config struct {
 	Lake   Lake
 	Memory Memory
 	Models Models
-	// Log gets what a reader of a run is not told.
+	// Log gets the causes of failures, which readers of a run do not see.
 	Log    *slog.Logger
 	Tracer Tracer
 	Now    func() time.Time
-	// JobTimeout is how long a model may take for one job; two minutes by
-	// default. Queries have the lake's own limit.
+	// JobTimeout limits one job of a model; two minutes by default. Queries have the lake's
+	// own limit.
 	JobTimeout time.Duration
-	// RetryTimeout is how long the data may be away before a run fails for it; not at
-	// all by default.
+	// RetryTimeout is how long reads of the data are retried while it is unavailable; not
+	// at all by default.
 	RetryTimeout time.Duration
 }
 

@@ -14,9 +14,9 @@ import (
 // sharedFor is how long the queries of jobs go by datasets that were read for one of them.
 const sharedFor = time.Second
 
-// data lets jobs read what the asker may: to learn what there is, and to try queries out.
+// data lets jobs read what the caller may: to learn what there is, and to try queries out.
 // These queries can be many. They have no spans of their own, and share what was read of
-// the datasets for a moment. The rows of a step are read by [Work.query].
+// the datasets for a moment. The rows of a step are read by [Run.query].
 type data struct {
 	*Run
 	mu       sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"parley/storage"
 )
 
-// maxExamples is how many questions a card shows.
+// maxExamples limits the example questions of a card.
 const maxExamples = 5
 
 // DatasetList lists the datasets that a caller may read.
@@ -15,8 +15,7 @@ type DatasetList interface {
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 }
 
-// Examples gives questions that a caller could ask, about datasets that the
-// caller may read.
+// Examples gives example questions about datasets that the caller may read.
 func Examples(ctx context.Context, list DatasetList, caller storage.Caller) ([]string, error) {
 	datasets, err := list.Datasets(ctx, caller)
 	if err != nil {

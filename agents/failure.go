@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// What kind of failure ended a run.
+// Codes of failures that end a run.
 const (
 	codeQuery       = "QUERY_FAILED"
 	codeModel       = "MODEL_UNAVAILABLE"
@@ -23,15 +23,15 @@ const (
 	codeInternal    = "INTERNAL"
 )
 
-// modelError is a failure of whoever does a job.
+// modelError is a failure of a model.
 type modelError struct{ err error }
 
 func (e *modelError) Error() string { return "language model: " + e.err.Error() }
 func (e *modelError) Unwrap() error { return e.err }
 
-// queryError is a failure to look something up.
+// queryError is a failure of a query.
 type queryError struct {
-	// query is what was made for it; "" for none.
+	// query is its SQL; "" for none.
 	query string
 	err   error
 }
@@ -39,7 +39,7 @@ type queryError struct {
 func (e *queryError) Error() string { return e.err.Error() }
 func (e *queryError) Unwrap() error { return e.err }
 
-// stepError is a failure of one step of several.
+// stepError is a failure of one step.
 type stepError struct {
 	index       int
 	instruction string
@@ -49,13 +49,12 @@ type stepError struct {
 func (e *stepError) Error() string { return fmt.Sprintf("step %d: %v", e.index+1, e.err) }
 func (e *stepError) Unwrap() error { return e.err }
 
-// StepFailed says in which step, counted from 0, an error came up.
+// StepFailed wraps the error of a step, counted from 0.
 func StepFailed(index int, instruction string, err error) error {
 	return &stepError{index: index, instruction: instruction, err: err}
 }
 
-// explain gives the code of a failure, and a reason without anything of our own
-// insides.
+// explain gives the code of a failure, and a reason without internal details.
 func explain(err error) (code, reason string) {
 	var model *modelError
 	var query *queryError
@@ -79,7 +78,7 @@ func explain(err error) (code, reason string) {
 	return codeInternal, "something went wrong on our side"
 }
 
-// wordsOf gives the words of an error that are meant for the caller, or others.
+// wordsOf gives the message of an error that is meant for the caller, or a default.
 func wordsOf(err error, others string) string {
 	var known *storage.Error
 	if errors.As(err, &known) && known.Message != "" {
@@ -88,7 +87,7 @@ func wordsOf(err error, others string) string {
 	return others
 }
 
-// fail ends the run, and tells the log what the reader is not told.
+// fail ends the run and logs the cause.
 func (w *Run) fail(ctx context.Context, err error) {
 	code, reason := explain(err)
 	switch code {
@@ -106,14 +105,14 @@ func (w *Run) fail(ctx context.Context, err error) {
 	if errors.As(err, &query) && query.query != "" {
 		data["query"] = query.query
 	}
-	// The reason may repeat names from a query, which a model wrote. There is
-	// nobody left to tell when this does not get through either.
+	// The reason may repeat names from a query that a model wrote. An error here is
+	// ignored: the run is being stopped.
 	_ = w.EmitStatus(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
 }
 
 func (w *Run) log(ctx context.Context, level slog.Level, message string, err error) {
 	args := []any{"run", w.execution.TaskID, "error", err}
-	// A model's failure has words for the reader and others for the log.
+	// A model's failure has one message for the reader and another for the log.
 	var cause slog.LogValuer
 	if errors.As(err, &cause) {
 		args = append(args, "cause", cause)

@@ -9,10 +9,10 @@ import (
 	"parley/llm"
 )
 
-// errJobTimeout says that a job's time was up.
+// errJobTimeout is the cause of a job that timed out.
 var errJobTimeout = errors.New("the job's time is up")
 
-// do has a job done, within its time and traced.
+// do runs a job with a timeout and a span.
 func do[T any](ctx context.Context, w *Run, name string, job func(context.Context) (T, error), usage func(T) llm.Usage) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.config.JobTimeout, errJobTimeout)
 	defer cancel()
@@ -31,11 +31,11 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 	return result, &modelError{fmt.Errorf("%s: %w", name, err)}
 }
 
-// Plan gives the steps in which the question is to be answered. There is always
-// one: where a model finds none, the question itself.
+// Plan gives the steps of the answer. There is at least one: the question itself if the
+// model gives none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
-	// Without data there is nothing to plan, and the one step will say so.
+	// Without data there is nothing to plan; the one step will report it.
 	if len(w.task.Datasets) > 0 {
 		var err error
 		plan, err = do(ctx, w, "plan", func(ctx context.Context) (llm.Plan, error) { return w.jobs.Plan(ctx, w.task) },
@@ -50,7 +50,7 @@ func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	return w.clip(plan), nil
 }
 
-// clip gives a plan that is within bounds.
+// clip limits the number and length of the steps of a plan.
 func (w *Run) clip(plan llm.Plan) llm.Plan {
 	clipped := llm.Plan{Reasoning: clean(plan.Reasoning, maxReasoning)}
 	for _, step := range plan.Steps {
@@ -70,8 +70,8 @@ func (w *Run) clip(plan llm.Plan) llm.Plan {
 	return clipped
 }
 
-// Answer puts what steps gave into words. Where none could be looked up, they
-// say so and what data there is.
+// Answer writes the answer from the results of the steps. When no step succeeded it says
+// so, and what data there is.
 func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	reasons, found := []string{}, false
 	for _, step := range steps {
@@ -101,7 +101,7 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	return text, nil
 }
 
-// Unanswered says why there is no answer, and what the data holds.
+// Unanswered says why there is no answer, and what data there is.
 func (w *Run) Unanswered(reason string) string {
 	return strings.TrimSpace(sentence(clean(reason, maxReasoning)) + " " + DatasetsText(w.task.Datasets))
 }

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// tries is how many queries are written for a step, a repair among them.
+	// tries is how many queries are written for a step, including one repair.
 	tries = 2
-	// noQuery begins what is shown in place of a query that cannot be written.
+	// noQuery starts the text shown in place of a query that could not be written.
 	noQuery = "-- no query: "
-	// noPassages says that a search has found nothing.
+	// noPassages is the reason when a search finds nothing.
 	noPassages = "Nothing in the documents matches that."
 
 	defaultPassages = 10
 	maxPassages     = 100
 )
 
-// Found is how a step was looked up and what it gave.
+// Found is a step with its query or search and its result.
 type Found struct {
 	llm.Step
 	// Confidence is from 0 to 1.
@@ -33,9 +33,8 @@ type Found struct {
 	Search *llm.Search
 }
 
-// LookUp has a query written for a step and runs it. One that is refused or
-// fails is written anew once, with the reason. A step that the data cannot answer
-// comes back with its Failure set.
+// LookUp writes a query for a step and runs it. One that is refused or fails is rewritten
+// once, with the reason. A step that the data cannot answer has its Failure set.
 func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
 		return notFound(instruction, "There is no data here that you may read."), nil
@@ -62,7 +61,7 @@ func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step)
 	}
 }
 
-// write has a query written, and gives it within bounds.
+// write writes a query, with its texts limited.
 func (w *Run) write(ctx context.Context, job llm.QueryTask) (Found, error) {
 	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
 		func(q llm.Query) llm.Usage { return q.Usage })
@@ -73,7 +72,7 @@ func (w *Run) write(ctx context.Context, job llm.QueryTask) (Found, error) {
 	}, err
 }
 
-// run fills in what a query or a search gives.
+// run runs the query or search and sets the rows.
 func (w *Run) run(ctx context.Context, found *Found) error {
 	var result storage.QueryResult
 	var err error
@@ -97,7 +96,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	return nil
 }
 
-// notFound is a step that the data cannot answer.
+// notFound makes a step that the data cannot answer.
 func notFound(instruction, reason string) Found {
 	reason = oneLine(reason, maxReason)
 	if reason == "" {
@@ -106,7 +105,7 @@ func notFound(instruction, reason string) Found {
 	return Found{Step: llm.Step{Instruction: instruction, Query: noQuery + reason, Reasoning: reason, Failure: reason}}
 }
 
-// Metadata is what an artifact says of how a step was looked up.
+// Metadata gives the metadata of the step's artifact.
 func (f Found) Metadata() map[string]any {
 	metadata := map[string]any{"reasoning": f.Reasoning}
 	if f.Failure != "" {
@@ -115,8 +114,8 @@ func (f Found) Metadata() map[string]any {
 	return metadata
 }
 
-// LookUpAgain runs the query of an artifact that was emitted before, or the
-// search in its metadata. It writes none.
+// LookUpAgain runs the query of an artifact that was emitted before, or the search in its
+// metadata.
 func (w *Run) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(made)}
 	if found.Failure != "" {
@@ -135,7 +134,7 @@ func (w *Run) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error
 	return found, nil
 }
 
-// ReadStep gives the step that an artifact is of.
+// ReadStep reads the step of an artifact.
 func ReadStep(made *a2a.Artifact) llm.Step {
 	step := llm.Step{Query: readText(made.Parts), Rows: readRows(made.Parts)}
 	step.Instruction, _ = made.Metadata["instruction"].(string)
@@ -146,7 +145,7 @@ func ReadStep(made *a2a.Artifact) llm.Step {
 	return step
 }
 
-// searchOf gives a search within bounds.
+// searchOf gives a search with its limits applied.
 func searchOf(search *llm.Search) *llm.Search {
 	if search == nil {
 		return nil
@@ -162,7 +161,7 @@ func searchOf(search *llm.Search) *llm.Search {
 	}
 }
 
-// share gives a number from 0 to 1.
+// share limits a number to 0 to 1.
 func share(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"parley/storage"
 )
 
-// The bounds of what an agent remembers of a conversation.
+// Limits of the earlier turns that jobs are given.
 const (
 	maxTurns  = 5
 	maxMemory = 8 << 10
-	// maxRead is how many turns are read to find maxTurns that were answered.
+	// maxRead is how many turns are read to find maxTurns answered ones.
 	maxRead = 4 * maxTurns
-	// maxRemembered is for one text.
+	// maxRemembered limits one text.
 	maxRemembered = 2 << 10
 	// maxResult is how large a result may be to be read for its queries and answer.
 	maxResult = 2 << 20
 )
 
-// Recall gives the jobs that follow what was asked before in the conversation.
+// Recall adds the earlier turns of the conversation to the jobs' input.
 func (w *Run) Recall(ctx context.Context) error {
 	turns, err := retryWhileUnavailable(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
 	if err != nil {
@@ -34,10 +34,9 @@ func (w *Run) Recall(ctx context.Context) error {
 	return nil
 }
 
-// remember gives the turns that were answered, within the bounds. The latest come
-// first where not all fit, and of a turn its question and queries, which say more
-// than its answer about what comes next. What was not answered is as if it had not
-// been asked: nobody goes on from it.
+// remember gives the answered turns, within the limits. When not all fit, later turns have
+// priority, and of a turn its question and queries, which matter more to a follow-up than
+// its answer. Unanswered turns are left out.
 func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	turns, err := w.config.Memory.RecentTurns(ctx, w.request.Caller, w.request.ConversationID, maxRead)
 	if err != nil {
@@ -62,8 +61,8 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	return kept, nil
 }
 
-// answerOf gives the result of a turn, and whether it answers anything. One that is
-// larger than maxResult is an answer, and is not read.
+// answerOf gives the result of a turn, and whether it is an answer. A result larger than
+// maxResult counts as one and is not read.
 func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
@@ -83,7 +82,7 @@ func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok
 	return found, ok, nil
 }
 
-// shorten gives what is remembered of a turn, of what is left for all.
+// shorten limits a text to what is left of the total.
 func shorten(question string, found result, left *int) llm.Turn {
 	take := func(text string) string {
 		text = clean(text, max(min(*left, maxRemembered), len("…")))
@@ -100,8 +99,7 @@ func shorten(question string, found result, left *int) llm.Turn {
 	return turn
 }
 
-// answered reports whether a step found something out; no rows of a query are an
-// answer.
+// answered reports whether a step has a result; an empty result of a query is one.
 func (s resultStep) answered() bool {
 	return !strings.HasPrefix(s.Query, noQuery) && s.Reasoning != noPassages
 }

@@ -9,18 +9,19 @@ import (
 	"parley/storage"
 )
 
-// NewProgress gives what tells readers of a run, of either agent, of its events.
-// It takes all of them, once, in order; or the task that they came to.
+// NewProgress gives a function that converts the events of a run of either agent to
+// progress. It takes all events once, in order; or the task that they result in.
 func NewProgress(question string) func(event a2a.Event) []storage.Progress {
 	p := progress{question: question}
 	return p.tell
 }
 
-// progress is what was told of a run.
+// progress is the state of the conversion.
 type progress struct {
 	question string
 	planning bool
-	// steps is how many the plan has, begun and done how many of them are.
+	// steps is the number of steps of the plan, begun and done how many have started and
+	// ended.
 	steps, begun, done int
 	query              *a2a.Artifact
 }
@@ -62,7 +63,7 @@ func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
 	return p.begin(readText(status.Message.Parts))
 }
 
-// begin tells of the next step.
+// begin reports the next step.
 func (p *progress) begin(instruction string) []storage.Progress {
 	index, step := p.begun, storage.Step{Instruction: instruction}
 	p.begun++
@@ -88,7 +89,7 @@ func (p *progress) artifact(made *a2a.Artifact) []storage.Progress {
 	return nil
 }
 
-// end tells that a step is done and, after the last, that the answer is next.
+// end reports that a step is done and, after the last, that the answer is next.
 func (p *progress) end(step llm.Step) []storage.Progress {
 	told := []storage.Progress{{
 		Kind:  storage.StepDone,
@@ -101,8 +102,7 @@ func (p *progress) end(step llm.Step) []storage.Progress {
 	return told
 }
 
-// LastNode names what a run has reached by an event; "" when that is nothing
-// new.
+// LastNode names the step that a run reached with an event; "" for no new one.
 func LastNode(event a2a.Event) string {
 	switch event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:

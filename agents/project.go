@@ -23,7 +23,7 @@ const (
 // StepName names the artifact of a step, counted from 0.
 func StepName(index int) string { return fmt.Sprint(stepPrefix, index) }
 
-// result is a completed run as it is rendered.
+// result is the rendered result of a completed run.
 type result struct {
 	Response string       `json:"response"`
 	Steps    []resultStep `json:"steps"`
@@ -63,7 +63,7 @@ func (r *result) add(step llm.Step) {
 	r.Steps = append(r.Steps, resultStep{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows)})
 }
 
-// Response gives what a task of either agent has answered; "" when it has not.
+// Response gives the answer of a task of either agent; "" when there is none.
 func Response(task *a2a.Task) string {
 	for _, name := range []string{ResultData, AnswerText} {
 		if made := artifact(task, name); made != nil {
@@ -73,7 +73,7 @@ func Response(task *a2a.Task) string {
 	return ""
 }
 
-// listed gives rows that are written as a list when there are none, too.
+// listed makes nil rows encode as [].
 func listed(rows []json.RawMessage) []json.RawMessage {
 	if rows == nil {
 		return []json.RawMessage{}
@@ -81,7 +81,7 @@ func listed(rows []json.RawMessage) []json.RawMessage {
 	return rows
 }
 
-// queryStep gives the one step of nl2ql, whose query and rows are apart.
+// queryStep gives the one step of nl2ql, whose query and rows are separate artifacts.
 func queryStep(query, data *a2a.Artifact, question string) llm.Step {
 	var step llm.Step
 	if query != nil {
@@ -91,7 +91,7 @@ func queryStep(query, data *a2a.Artifact, question string) llm.Step {
 	return step
 }
 
-// Failure says why a task has ended without an answer; "" when it has not.
+// Failure says why a task ended without an answer; "" when it did not.
 func Failure(task *a2a.Task) string { return failureOf(task.Status) }
 
 func failureOf(status a2a.TaskStatus) string {
@@ -134,7 +134,7 @@ func statusMessages(task *a2a.Task) []*a2a.Message {
 	return messages
 }
 
-// question gives the text of the message that a task began with.
+// question gives the text of a task's first message.
 func question(task *a2a.Task) string {
 	if len(task.History) == 0 {
 		return ""
@@ -147,8 +147,7 @@ func NewPlan(plan llm.Plan) []*a2a.Part {
 	return []*a2a.Part{a2a.NewTextPart(plan.Reasoning), newData(map[string][]string{"steps": plan.Steps})}
 }
 
-// ReadPlan reads the plan that a message holds. It reports false when it holds
-// none.
+// ReadPlan reads the plan of a message. It reports false when there is none.
 func ReadPlan(message *a2a.Message) (llm.Plan, bool) {
 	var data struct {
 		Steps []string `json:"steps"`

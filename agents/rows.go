@@ -12,8 +12,7 @@ import (
 	"parley/storage"
 )
 
-// The bounds of what a job is given of the rows of one step. An answer rests on
-// more than a query does.
+// Limits of the rows of one step that a job is given. Answers get more than queries.
 const (
 	maxRowsBefore  = 50
 	maxBytesBefore = 16 << 10
@@ -21,8 +20,8 @@ const (
 	maxBytesAnswer = 64 << 10
 )
 
-// NewRows makes the part that holds rows. They are written as they are, so that
-// columns keep their order.
+// NewRows makes a data part of rows. They are copied unchanged, so that columns keep their
+// order.
 func NewRows(rows llm.Rows) *a2a.Part {
 	var b bytes.Buffer
 	b.WriteString(`{"rows":[`)
@@ -40,8 +39,8 @@ func NewRows(rows llm.Rows) *a2a.Part {
 	return a2a.NewDataPart(json.RawMessage(b.Bytes()))
 }
 
-// readData reads the first data part into a value. It reports false when there
-// is none that fits.
+// readData reads the first data part into a value. It reports false when there is none of
+// this form.
 func readData(parts a2a.ContentParts, into any) bool {
 	for _, part := range parts {
 		if data, ok := part.Content.(a2a.Data); ok {
@@ -51,7 +50,7 @@ func readData(parts a2a.ContentParts, into any) bool {
 	return false
 }
 
-// decode turns a value that stands for JSON into another.
+// decode converts a JSON value to another type.
 func decode(value, into any) error {
 	text, ok := value.(json.RawMessage)
 	if !ok {
@@ -75,7 +74,7 @@ func readRows(parts a2a.ContentParts) llm.Rows {
 	return llm.Rows{Columns: columnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
 }
 
-// columnsOf gives the keys of a row in their order, without internal ones.
+// columnsOf gives the keys of a row in order, without internal ones.
 func columnsOf(row json.RawMessage) []string {
 	var columns []string
 	reader := json.NewDecoder(bytes.NewReader(row))
@@ -98,7 +97,7 @@ func columnsOf(row json.RawMessage) []string {
 	return columns
 }
 
-// rowsOf gives a query's result as a job sees it.
+// rowsOf converts a query result for jobs.
 func rowsOf(result storage.QueryResult) llm.Rows {
 	rows := llm.Rows{Rows: result.Rows, Truncated: result.Truncated}
 	for _, column := range result.Columns {
@@ -107,7 +106,7 @@ func rowsOf(result storage.QueryResult) llm.Rows {
 	return rows
 }
 
-// bounded gives steps with no more than that many of their rows.
+// bounded limits the rows of steps.
 func bounded(steps []llm.Step, maxRows, maxBytes int) []llm.Step {
 	few := make([]llm.Step, len(steps))
 	for i, step := range steps {
@@ -123,7 +122,7 @@ func bounded(steps []llm.Step, maxRows, maxBytes int) []llm.Step {
 	return few
 }
 
-// CountRows says in a line how many rows there are.
+// CountRows describes the number of rows.
 func CountRows(rows llm.Rows) string {
 	count := strconv.Itoa(len(rows.Rows)) + " rows"
 	if len(rows.Rows) == 1 {

@@ -8,14 +8,13 @@ import (
 	"parley/storage"
 )
 
-// The bounds of what is said about the data when it does not answer a question.
+// Limits of the text about the data when there is no answer.
 const (
 	maxDatasetsText = 2 << 10
 	maxColumnNames  = 8
 )
 
-// describe gives datasets as a job sees them, with what their owners say of
-// them.
+// describe converts datasets, with their descriptions, for jobs.
 func describe(all []storage.DatasetData) []llm.Dataset {
 	datasets := make([]llm.Dataset, len(all))
 	for i, data := range all {
@@ -36,8 +35,7 @@ func describe(all []storage.DatasetData) []llm.Dataset {
 	return datasets
 }
 
-// fieldText gives what a definition says of a column, whose name SQL compares
-// without regard to case.
+// fieldText gives the description of a column; column names are case-insensitive.
 func fieldText(schema map[string]string, column string) string {
 	if text, ok := schema[column]; ok {
 		return text
@@ -50,7 +48,7 @@ func fieldText(schema map[string]string, column string) string {
 	return ""
 }
 
-// DatasetsText says in a sentence what data there is; "" for none.
+// DatasetsText describes in a sentence what data there is; "" for none.
 func DatasetsText(datasets []llm.Dataset) string {
 	if len(datasets) == 0 {
 		return ""
@@ -67,6 +65,6 @@ func DatasetsText(datasets []llm.Dataset) string {
 		}
 		held[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
 	}
-	// Columns may have any name, that of an image too.
+	// Column names are untrusted: they may contain Markdown.
 	return sentence(clean(llm.Plain("The data holds: "+strings.Join(held, "; ")), maxDatasetsText))
 }

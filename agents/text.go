@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The most bytes of what a model wrote that are passed on.
+// Limits of texts of a model, in bytes.
 const (
 	maxInstruction = 2 << 10
 	maxReasoning   = 8 << 10
@@ -14,11 +14,10 @@ const (
 	maxReason      = 2 << 10
 )
 
-// clean gives what may be passed on of a text that somebody else wrote: at most
-// limit bytes of UTF-8, without NUL, which not every store takes.
+// clean makes an untrusted text storable: at most limit bytes of valid UTF-8, without NUL.
 func clean(text string, limit int) string {
 	text = strings.TrimSpace(text)
-	// What is past the limit need not be looked at.
+	// Only the part within the limit is scanned.
 	long := len(text) > limit
 	if long {
 		text = text[:limit]
@@ -41,12 +40,12 @@ func cut(text string, limit int) string {
 	return text[:max(limit, 0)]
 }
 
-// oneLine is clean for a text that must not break a line.
+// oneLine is clean for a text of one line.
 func oneLine(text string, limit int) string {
 	return clean(strings.Join(strings.Fields(clean(text, limit)), " "), limit)
 }
 
-// sentence ends a text that is to be followed by another.
+// sentence ends a text with a full stop if it has none.
 func sentence(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "…") {
 		return text

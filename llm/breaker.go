@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// errBreakerOpen says that a model failed too often of late to be asked.
+// errBreakerOpen says that the circuit breaker is open: the model failed several times in a
+// row.
 var errBreakerOpen = errors.New("the model failed several times in a row and is left alone for a while")
 
 const (
-	// openAfter is how many failures in a row it takes.
+	// openAfter is how many consecutive failures open the breaker.
 	openAfter = 6
-	// openFor is for how long a model is left alone then.
+	// openFor is how long it stays open.
 	openFor = 30 * time.Second
 )
 
-// outcome is what a call says about whether a model can be reached.
+// outcome is the result of a call, as far as it tells whether the model is available.
 type outcome int
 
 const (
@@ -26,18 +27,17 @@ const (
 	callCanceled
 )
 
-// breaker keeps callers from waiting for a model that does not answer: after
-// some failures in a row nobody is let through for a while, then one at a time,
-// until one succeeds.
+// breaker is a circuit breaker: after several consecutive failures it refuses calls for a
+// while, then allows one at a time until one succeeds.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
-	// openUntil is when the rest ends; zero while there is none.
+	// openUntil is when a probe is allowed; zero while the breaker is closed.
 	openUntil time.Time
 	probing   bool
 }
 
-// allow asks to be let through. Whoever is, says in the end how it went.
+// allow permits a call, whose result the caller records, or gives errBreakerOpen.
 func (b *breaker) allow() (record func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,8 +51,8 @@ func (b *breaker) allow() (record func(outcome), err error) {
 	return func(result outcome) { b.record(result, true) }, nil
 }
 
-// record is told how a call went, and whether it was the one that is let through
-// after a rest: others may have begun long before.
+// record counts the result of a call. probe says that it was the one allowed call of an
+// open breaker; others may have started long before.
 func (b *breaker) record(result outcome, probe bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

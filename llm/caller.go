@@ -14,13 +14,12 @@ import (
 
 const (
 	initialBackoff = 500 * time.Millisecond
-	// maxBackoff bounds a pause, also one that the provider asks for: whoever
-	// asked the question waits.
+	// maxBackoff limits a pause, also one that the provider asks for, since a user waits.
 	maxBackoff = 20 * time.Second
 )
 
-// caller calls a model: a few at a time, each with a deadline, again where that
-// may help, and not at all for a while after it failed often.
+// caller calls a model with a limit of concurrent calls, a timeout, retries and a circuit
+// breaker.
 type caller struct {
 	model   *Model
 	timeout time.Duration
@@ -31,7 +30,7 @@ type caller struct {
 	sleep func(context.Context, time.Duration) error
 }
 
-// reply is what a model wrote.
+// reply is the text of a model.
 type reply struct {
 	text string
 	// truncated says that the model was not done.
@@ -39,8 +38,8 @@ type reply struct {
 	usage     Usage
 }
 
-// call asks until there is an answer, an error that will not pass, or no try
-// left. Its error wraps ctx's when that has ended.
+// call retries until there is an answer, a permanent error, or no try left. Its error wraps
+// that of ctx when ctx has ended.
 func (c *caller) call(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
 	for try := 1; ; try++ {
 		answer, err := c.attempt(ctx, want, messages)
@@ -88,14 +87,14 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 	return reply{}, err
 }
 
-// isRetryable reports whether asking again may help. Whoever waited for as long as a
-// call may take is not kept waiting for another.
+// isRetryable reports whether to call again. After a timeout it does not: the user has
+// waited long enough.
 func isRetryable(err error) bool {
 	return isTemporary(err) && !errors.Is(err, errBreakerOpen) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// isTemporary reports whether an error says that the model could not be reached for
-// now, rather than that it did not like the question.
+// isTemporary reports whether the model was unavailable, rather than that it refused the
+// request.
 func isTemporary(err error) bool {
 	var status *StatusError
 	switch {
@@ -107,9 +106,8 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// backoff gives the time to wait after a failed try: what the provider asks
-// for, else twice as long each time, shaken so that callers do not come back
-// together.
+// backoff gives the pause after a failed try: that of Retry-After, else exponential with
+// jitter.
 func backoff(try int, err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) && status.RetryAfter > 0 {
@@ -119,7 +117,7 @@ func backoff(try int, err error) time.Duration {
 	return longest/2 + rand.N(longest/2)
 }
 
-// sleepContext waits, as long as ctx lasts.
+// sleepContext waits for d or until ctx ends.
 func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -161,7 +159,7 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 	return r
 }
 
-// stripReasoning drops what a model that thinks aloud writes before its answer.
+// stripReasoning removes the reasoning that some models write before their answer.
 func stripReasoning(text string) string {
 	if rest := strings.TrimSpace(text); strings.HasPrefix(rest, "<think>") {
 		if _, after, found := strings.Cut(rest, "</think>"); found {

@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// The most characters of what may be said besides a question.
+// Limits of the fields beside a question, in characters.
 const (
 	maxHelperPrompt = 10_000
 	maxModelName    = 200
@@ -31,7 +31,7 @@ type goneRun struct {
 	Result   json.RawMessage `json:"result"`
 }
 
-// question reads a question, of which the text is in the named field.
+// question reads a question whose text is in the named field.
 func (s *Server) question(f fields, caller storage.Caller, text string) storage.Question {
 	question := storage.Question{
 		Namespace: storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)},
@@ -51,7 +51,7 @@ func checkQuestion(text string) string {
 	return storage.CheckText(text, storage.MaxQuestion)
 }
 
-// agent reads the name of an agent; the assistant's when there is none.
+// agent reads the name of an agent; the default is the assistant.
 func (f fields) agent(name string) string {
 	if !f.has(name) {
 		return agentAssistant
@@ -78,15 +78,14 @@ func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Qu
 	return question, f.err()
 }
 
-// startRun has a question answered. The run is not the request's: it goes on
-// without it.
+// startRun starts a run, which continues when the request ends.
 func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 	defer cancel()
 	return s.cfg.Agents.Ask(ctx, caller, question)
 }
 
-// ask answers a question with all that its run comes to.
+// ask starts a run and streams its progress.
 func (s *Server) ask(c *gin.Context, caller storage.Caller) error {
 	question, err := s.readQuestion(c, caller)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *Server) ask(c *gin.Context, caller storage.Caller) error {
 	return s.sendProgress(c, caller, runStarted{RunID: asking.RunID, ConversationID: asking.ConversationID})
 }
 
-// askAndWait answers a question with what came of its run.
+// askAndWait starts a run and answers with its result.
 func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
 	question, err := s.readQuestion(c, caller)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// resumeRun tells what a run that is going on has come to, and what it comes to.
+// resumeRun streams the progress of a run from its start.
 func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
 	id, err := pathID(c, "runId")
 	if err != nil {
@@ -142,8 +141,7 @@ func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
 	return s.sendProgress(c, caller, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
 }
 
-// runToEnd has a question answered, tells of the progress, and gives the run when
-// it is completed.
+// runToEnd starts a run, passes its progress to tell, and gives the completed run.
 func (s *Server) runToEnd(c *gin.Context, caller storage.Caller, question storage.Question, tell func(storage.Progress)) (storage.Run, error) {
 	asking, err := s.startRun(c, caller, question)
 	if err != nil {
@@ -172,7 +170,7 @@ func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id strin
 	return run, err
 }
 
-// failure says why a run has no result.
+// failure gives the error of a run without a result.
 func failure(run storage.Run) error {
 	switch {
 	case !run.Status.Final():

@@ -29,9 +29,8 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 	return proxies, nil
 }
 
-// setBaseURL lets what handles a request know the address that it came in on. A
-// request that names none is refused, unless it comes from a health check: those of
-// HTTP/1.0 send no Host.
+// setBaseURL stores the public URL of a request in its context. A request without a host is
+// refused, except for health checks: those of HTTP/1.0 send no Host.
 func (s *Server) setBaseURL(c *gin.Context) {
 	if c.Request.Host == "" && !isProbe(c.FullPath()) {
 		err := storage.Errorf(errBadRequest, "the Host header is empty")
@@ -43,9 +42,8 @@ func (s *Server) setBaseURL(c *gin.Context) {
 	c.Next()
 }
 
-// baseURL is the public address of the interface: the one that is set, else the
-// one that a request came in on. Only a trusted proxy is believed when it says
-// that this was another.
+// baseURL gives the public URL: the configured one, else that of the request. X-Forwarded
+// headers count only from trusted proxies.
 func (s *Server) baseURL(r *http.Request) string {
 	if s.cfg.BaseURL != "" {
 		return strings.TrimRight(s.cfg.BaseURL, "/")

@@ -18,7 +18,7 @@ import (
 	"parley/storage"
 )
 
-// readBody reads a whole body of text: see readBytes.
+// readBody reads a text body: see readBytes.
 func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
 	body, err := readBytes(c, limit, wanted, accept)
 	if err == nil && !utf8.Valid(body) {
@@ -27,9 +27,8 @@ func readBody(c *gin.Context, limit int64, wanted string, accept func(mediaType 
 	return body, err
 }
 
-// readBytes reads a whole body, of limit bytes at most and of one of the media
-// types that accept names. A body that names none is taken for what it should
-// be.
+// readBytes reads a body of at most limit bytes with an accepted media type. A body without
+// a media type is accepted.
 func readBytes(c *gin.Context, limit int64, wanted string, accept func(mediaType string) bool) ([]byte, error) {
 	if header := c.GetHeader("Content-Type"); header != "" {
 		mediaType, params, err := mime.ParseMediaType(header)
@@ -62,17 +61,16 @@ func isJSON(mediaType string) bool {
 
 func isPlainText(mediaType string) bool { return mediaType == "text/plain" }
 
-// fields is a JSON object of which each member is read by name. What is wrong
-// is collected, so that a client hears of all of it at once.
+// fields is a JSON object whose members are read by name. It collects all errors, so that
+// the client gets them in one response.
 type fields struct {
-	// at is where the object stands in the body: "" or a prefix such as
-	// "items[0].".
+	// at is the path of the object in the body: "" or a prefix such as "items[0].".
 	at      string
 	members map[string]json.RawMessage
 	wrong   *[]storage.FieldError
 }
 
-// readFields reads a body that is to be a JSON object.
+// readFields reads a body that must be a JSON object.
 func (s *Server) readFields(c *gin.Context) (fields, error) { return readFields(c, s.cfg.MaxBody) }
 
 func readFields(c *gin.Context, limit int64) (fields, error) {
@@ -90,7 +88,7 @@ func readFields(c *gin.Context, limit int64) (fields, error) {
 	return f, nil
 }
 
-// readOptionalFields is readFields for an operation whose body may be missing.
+// readOptionalFields is readFields for an optional body.
 func (s *Server) readOptionalFields(c *gin.Context) (fields, error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(c.Request.Body, first); errors.Is(err, io.EOF) {
@@ -103,7 +101,7 @@ func (s *Server) readOptionalFields(c *gin.Context) (fields, error) {
 	return s.readFields(c)
 }
 
-// jsonProblem says why a text is not JSON, and where.
+// jsonProblem describes where and why a text is not JSON.
 func jsonProblem(body []byte) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "it is empty"
@@ -116,7 +114,7 @@ func jsonProblem(body []byte) string {
 	return "it cannot be read"
 }
 
-// err is what was wrong with the fields that were read.
+// err gives the collected errors.
 func (f fields) err() error {
 	if len(*f.wrong) == 0 {
 		return nil
@@ -130,7 +128,7 @@ func (f fields) refuse(name, problem string) {
 	}
 }
 
-// cut keeps a client from having its own long names sent back.
+// cut limits a client's name that is sent back.
 func cut(name string) string {
 	if len(name) <= maxFieldPath {
 		return name
@@ -138,13 +136,13 @@ func cut(name string) string {
 	return strings.ToValidUTF8(name[:maxFieldPath], "") + "…"
 }
 
-// has reports whether a member is there, and not null.
+// has reports whether a member exists and is not null.
 func (f fields) has(name string) bool {
 	raw, ok := f.members[name]
 	return ok && string(raw) != "null"
 }
 
-// text reads a string; "" when there is none.
+// text reads an optional string; "" when there is none.
 func (f fields) text(name string) string {
 	var text string
 	if f.has(name) && json.Unmarshal(f.members[name], &text) != nil {
@@ -153,7 +151,7 @@ func (f fields) text(name string) string {
 	return text
 }
 
-// checkedText reads a string that must be there and pass check.
+// checkedText reads a required string that must pass check.
 func (f fields) checkedText(name string, check func(string) string) string {
 	before := len(*f.wrong)
 	text := f.text(name)
@@ -177,7 +175,7 @@ func (f fields) optionalText(name string, limit int) string {
 	return f.checkedText(name, func(text string) string { return storage.CheckText(text, limit) })
 }
 
-// username reads a username that must be there; self is the caller's.
+// username reads a required username; storage.Self is the caller's.
 func (f fields) username(name string, caller storage.Caller) string {
 	var username string
 	f.checkedText(name, func(text string) string {

@@ -55,8 +55,8 @@ func (s *Server) getConversations(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// getConversation writes the turns as they are read, because all the rows of a
-// long conversation need not fit in memory.
+// getConversation writes the turns as they are read, since a long conversation may not fit
+// in memory.
 func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	id, err := pathID(c, "conversationId")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 		}
 		text = append(text[:0], ',')
 	}
-	if !c.Writer.Written() { // there are no turns before the first
+	if !c.Writer.Written() { // no turns on this page
 		if _, err := c.Writer.Write(text); err != nil {
 			return fmt.Errorf("send conversation: %w", err)
 		}
@@ -94,11 +94,11 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 	return err
 }
 
-// errRunDeleted says that a run was deleted while its conversation was read.
+// errRunDeleted says that a run was deleted while its conversation was being read.
 var errRunDeleted = errors.New("the run is gone")
 
-// sendTurn writes a turn, after what is before it. A large result is read now, when
-// the caller may have it in memory, and goes out as it was read.
+// sendTurn writes a turn. A large result is read at this point, once memory is reserved for
+// it, and written unchanged.
 func (s *Server) sendTurn(c *gin.Context, caller storage.Caller, text []byte, turn storage.Turn) error {
 	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, toJSON(turn.Question), turn.Status)
 	switch {
@@ -132,10 +132,10 @@ func sendPieces(c *gin.Context, pieces ...[]byte) error {
 	return nil
 }
 
-// maxTurns is the most turns of a page.
+// maxTurns is the largest page of turns.
 const maxTurns = 100
 
-// readTurnPage reads which turns are wanted: all where nothing is said.
+// readTurnPage reads the page parameters; the default is all turns.
 func readTurnPage(c *gin.Context) (page storage.TurnPage, err error) {
 	p := &path{Context: c}
 	if text, ok := c.GetQuery("limit"); ok {
@@ -153,7 +153,7 @@ func readTurnPage(c *gin.Context) (page storage.TurnPage, err error) {
 	return page, p.err()
 }
 
-// toJSON gives a text as JSON.
+// toJSON encodes a text.
 func toJSON(text string) []byte {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -162,9 +162,8 @@ func toJSON(text string) []byte {
 	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
 }
 
-// stopRuns ends what goes on in a conversation that is about to be deleted. A
-// restricted token may not be the one to delete it: there, what goes on ends with
-// the deletion.
+// stopRuns cancels the open runs of a conversation before it is deleted. A restricted token
+// may not be allowed to delete it: then the runs end with the deletion.
 func (s *Server) stopRuns(ctx context.Context, caller storage.Caller, id string) error {
 	if caller.Restricted() {
 		return nil

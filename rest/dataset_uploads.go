@@ -9,8 +9,8 @@ import (
 	"parley/storage"
 )
 
-// A file can be uploaded straight into a dataset: an upload session of one file,
-// which the client knows by its key, and whose end starts the ingestion.
+// A file can be uploaded directly into a dataset: an upload session of one file, which the
+// client identifies by its key; finishing it starts the ingestion.
 
 type preparedDatasetUpload struct {
 	UploadID      string           `json:"uploadId"`
@@ -53,8 +53,8 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	return nil
 }
 
-// mayIngest tells a caller before the upload what the ingestion would say after
-// it. The caller's own dataset may be still to make.
+// mayIngest checks before an upload whether its ingestion would be allowed. A dataset of
+// the caller's own need not exist yet.
 func (s *Server) mayIngest(c *gin.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	data, err := s.cfg.Store.DatasetData(c.Request.Context(), caller, ref)
 	switch {
@@ -104,7 +104,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	return err
 }
 
-// uploadFor finds an upload that was prepared for a dataset, by its key.
+// uploadFor finds an upload for a dataset by its key.
 func (s *Server) uploadFor(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
 	file, err := s.cfg.Store.UploadByKey(c.Request.Context(), caller, key)
 	if err == nil && key != storage.UploadKey(file.FileID, ref) {

@@ -8,8 +8,7 @@ import (
 	"parley/storage"
 )
 
-// private is how visible every dataset is: to its owner and those it is shared
-// with.
+// private is the visibility of every dataset: its owner and those it is shared with.
 const private = "Private"
 
 type datasetJSON struct {
@@ -143,7 +142,7 @@ func (s *Server) renameDataset(c *gin.Context, caller storage.Caller) error {
 	return s.cfg.Store.RenameDataset(c.Request.Context(), caller, ref, name)
 }
 
-// deleteDataset answers success with the status of the path that was used.
+// deleteDataset answers with the status that belongs to the path.
 func (s *Server) deleteDataset(success int) func(*gin.Context, storage.Caller) error {
 	return func(c *gin.Context, caller storage.Caller) error {
 		ref, err := datasetRef(c, caller)

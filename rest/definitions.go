@@ -8,8 +8,8 @@ import (
 	"parley/storage"
 )
 
-// definition reads the fields of an inference definition. One that is left out
-// keeps its value, null clears it.
+// definition reads the fields of an inference definition. An absent field keeps its value,
+// null clears it.
 func (f fields) definition() (storage.DefinitionPatch, error) {
 	var patch storage.DefinitionPatch
 	_, patch.SetDescription = f.members["dataDescription"]

@@ -13,8 +13,8 @@ import (
 	"parley/rest/openapi"
 )
 
-// docsPolicy lets the page of the interface have its style sheet and nothing
-// else.
+// docsPolicy is the content security policy of the documentation page: its style sheet
+// only.
 const docsPolicy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *Server) getOpenAPI(c *gin.Context) error {
@@ -42,8 +42,7 @@ func (s *Server) addresses(c *gin.Context) openapi.Addresses {
 	return openapi.Addresses{BaseURL: baseurl.From(c.Request.Context()), AuthURL: s.cfg.Page.AuthURL}
 }
 
-// serveCached answers with a text that a client may keep, and asks about next
-// time.
+// serveCached serves a text with an ETag, to be revalidated.
 func serveCached(c *gin.Context, mediaType string, text []byte) {
 	sum := sha256.Sum256(text)
 	c.Header("Content-Type", mediaType)

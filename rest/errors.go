@@ -16,7 +16,7 @@ import (
 	"parley/storage"
 )
 
-// What goes wrong with a request before it means anything.
+// Errors of a request that cannot be read or routed.
 var (
 	errBadRequest       = errors.New("bad request")
 	errNoRoute          = errors.New("no such route")
@@ -26,18 +26,17 @@ var (
 	errClientGone       = errors.New("the client went away")
 )
 
-// statusClientGone is what the log and the metrics say of a request whose
-// client did not wait for the answer.
+// statusClientGone is the status, in logs and metrics only, of a request whose client
+// disconnected.
 const statusClientGone = 499
 
-// maxSubErrors is how many wrong fields one answer lists.
+// maxSubErrors limits the invalid fields of one response.
 const maxSubErrors = 100
 
-// maxFieldPath is how many bytes of a field's name it shows.
+// maxFieldPath limits the name of a field in a response, in bytes.
 const maxFieldPath = 64
 
-// answers says how each kind of error is answered. The first that fits counts;
-// what is not here is a fault of ours.
+// answers maps errors to responses. The first match counts; all others are internal errors.
 var answers = []struct {
 	kind    error
 	status  int
@@ -83,7 +82,7 @@ type subError struct {
 	Message string `json:"message"`
 }
 
-// answer turns an operation that returns an error into one that answers it.
+// answer wraps an operation and writes a response for its error.
 func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx := c.Request.Context()
@@ -92,12 +91,13 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 			err = fmt.Errorf("%w: %w", errClientGone, err)
 		}
 		if c.Request.ContentLength != 0 {
-			// A body that was not needed is waited for no longer, so that the
-			// connection can be used again. Not every one can; then the server's own limit has to do.
+			// Wait no longer for a body that was not needed, so that the connection can be
+			// reused. Not every connection supports it; then the server's own limit
+			// applies.
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(drainReadTimeout))
 		}
 		if err != nil {
-			// The access log has it, with all its words; see observe.
+			// The access log has the whole error; see observe.
 			_ = c.Error(err)
 			writeError(c, err)
 		}
@@ -106,8 +106,7 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 
 func writeError(c *gin.Context, err error) {
 	if c.Writer.Written() {
-		// Too late for words: breaking off tells the client that it has not
-		// got everything.
+		// The response has started: aborting tells the client that it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	status, body := toErrorResponse(err)
@@ -124,8 +123,8 @@ func writeError(c *gin.Context, err error) {
 	if err := encoder.Encode(body); err != nil {
 		panic(err) // strings can be encoded
 	}
-	// The client knows where the answer ends before the connection is done with;
-	// see drainBody.
+	// With a length, the client has the whole response before the connection closes; see
+	// drainBody.
 	c.Header("Content-Length", strconv.Itoa(text.Len()))
 	c.Data(status, "application/json; charset=utf-8", text.Bytes())
 }

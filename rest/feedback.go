@@ -10,8 +10,8 @@ import (
 	"parley/storage"
 )
 
-// Feedback takes ratings of completed runs: storage.ErrRunNotCompleted for
-// others, storage.ErrTracing when the tracing store does not take it.
+// Feedback stores ratings of completed runs: storage.ErrRunNotCompleted for others,
+// storage.ErrTracing when the tracing service refuses it.
 type Feedback interface {
 	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
 }
@@ -38,7 +38,7 @@ func (s *Server) rateRun(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// requiredBool reads a boolean that must be there.
+// requiredBool reads a required boolean.
 func (f fields) requiredBool(name string) bool {
 	var is bool
 	switch {

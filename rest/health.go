@@ -11,11 +11,11 @@ import (
 	"parley/storage"
 )
 
-// readyTimeout is how long the store may take to show that it is there.
+// readyTimeout limits the checks of /readyz.
 const readyTimeout = 2 * time.Second
 
-// Drain makes the server answer that it is not ready, so that no more requests
-// are sent to it, while it goes on to serve those that are.
+// Drain makes /readyz report not ready, so that load balancers stop sending requests; the
+// server still handles those that come.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (s *Server) getHealth(c *gin.Context) error {

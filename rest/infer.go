@@ -12,17 +12,16 @@ import (
 	"parley/storage"
 )
 
-// maxSample is how many rows are described, or shown as they would be stored.
+// maxSample limits the rows of a sample or a preview.
 const maxSample = 1000
 
-// Describer says what rows are.
+// Describer describes datasets from sample rows.
 type Describer interface {
-	// Describe gives a description of a dataset of which some rows are known,
-	// and one for each of its fields, carrying on from the current ones. A model
-	// that cannot be asked is ErrUnavailable.
+	// Describe describes a dataset and its fields from sample rows, starting from the
+	// current descriptions. ErrUnavailable when the model is.
 	Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error)
-	// CheckModel returns what is wrong with the fields provider and model of a
-	// request, which may be "": that they name no model that is set.
+	// CheckModel returns the errors of the fields provider and model, which may be "": they
+	// name no configured model.
 	CheckModel(provider, model string) []storage.FieldError
 }
 
@@ -59,7 +58,7 @@ func (s *Server) inferSchema(c *gin.Context, _ storage.Caller) error {
 	return nil
 }
 
-// describe has the sample in the body described.
+// describe describes the sample in the body.
 func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
 	f, err := s.readFields(c)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
 	return s.cfg.Describer.Describe(c.Request.Context(), sample, current, provider, model)
 }
 
-// model reads which model is to be asked: the default where neither is named.
+// model reads the provider and model; "" is the default.
 func (s *Server) model(f fields) (provider, model string) {
 	before := len(*f.wrong)
 	provider, model = f.optionalText("provider", maxModelName), f.optionalText("model", maxModelName)
@@ -87,7 +86,7 @@ func (s *Server) model(f fields) (provider, model string) {
 	return provider, model
 }
 
-// sample reads rows, not too many, that must be there.
+// sample reads the required sample rows.
 func (f fields) sample(name string) []json.RawMessage {
 	rows := f.rows(name)
 	if len(rows) > maxSample {
@@ -96,7 +95,7 @@ func (f fields) sample(name string) []json.RawMessage {
 	return rows
 }
 
-// currentValue reads what a dataset and its fields are described as now.
+// currentValue reads the current descriptions of a dataset and its fields.
 func (f fields) currentValue() storage.Definition {
 	inner := fields{at: f.at + "currentValue.", wrong: f.wrong}
 	if f.has("currentValue") && json.Unmarshal(f.members["currentValue"], &inner.members) != nil {
@@ -118,7 +117,7 @@ func (f fields) currentValue() storage.Definition {
 	return current
 }
 
-// preview shows what an ingestion would store, and stores nothing.
+// preview answers with what an ingestion would store, and stores nothing.
 func (s *Server) preview(c *gin.Context, caller storage.Caller) error {
 	f, err := s.readFields(c)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// Pages of ingestions, and files of one.
+// Limits of pages of ingestions, and of the files of one.
 const (
 	defaultAttempts = 25
 	maxAttempts     = 100
@@ -67,8 +67,8 @@ func toAttempt(i storage.Ingestion) attemptJSON {
 	}
 }
 
-// appendRows adds the rows in the body to one of the caller's own datasets,
-// which is made when there is none.
+// appendRows adds the rows in the body to one of the caller's own datasets, and creates it
+// if necessary.
 func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 	p := &path{Context: c, caller: caller}
 	ref := storage.DatasetRef{Owner: caller.Username, Namespace: p.name("namespace"), Name: p.name("datasetName")}
@@ -97,14 +97,14 @@ func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// appendRowsToNew is appendRows for what comes by rowsForNew.
+// appendRowsToNew is appendRows for the route rowsForNew.
 func (s *Server) appendRowsToNew(c *gin.Context, caller storage.Caller) error {
 	c.Params = gin.Params{{Key: "namespace", Value: "new"}, {Key: "datasetName", Value: c.Param("namespace")}}
 	return s.appendRows(c, caller)
 }
 
-// ensureDataset makes one of the caller's own datasets when there is none, and
-// sets what of its definition is given.
+// ensureDataset creates one of the caller's own datasets if necessary, and sets the given
+// parts of its definition.
 func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
 	ctx := c.Request.Context()
 	_, err := s.cfg.Store.Dataset(ctx, caller, ref)
@@ -114,7 +114,7 @@ func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storag
 			return nil
 		}
 		if errors.Is(err, storage.ErrConflict) {
-			err = nil // made by somebody else just now
+			err = nil // created by another request in between
 		}
 	}
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 	return s.beginIngestion(c, caller, ref, ingestion, http.StatusAccepted)
 }
 
-// beginIngestion starts an ingestion, once: asked for again, it has begun.
+// beginIngestion starts an ingestion; it is idempotent.
 func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion, status int) error {
 	if err := s.cfg.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
 		return err
@@ -167,8 +167,7 @@ func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref stora
 	return nil
 }
 
-// derivedID is the id of what follows from the thing with an id, once: asked for
-// again, it is the same, and so is not done twice.
+// derivedID derives an id from another, so that a repeated request creates nothing twice.
 func derivedID(id, what string) string {
 	return uuid.NewSHA1(uuid.MustParse(id), []byte(what)).String()
 }
@@ -193,7 +192,7 @@ func (f fields) ingestFiles() []storage.IngestFile {
 	return files
 }
 
-// id reads a UUID that must be there.
+// id reads a required UUID.
 func (f fields) id(name string) string {
 	var id string
 	f.checkedText(name, func(text string) string {

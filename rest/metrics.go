@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts requests by route, never by path: routes are few.
+// metrics counts requests by route, never by path, since routes are few.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -36,8 +36,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	}
 }
 
-// answered counts an answer. How long a stream took says how long its client
-// stayed, and is left out.
+// answered counts a response. The duration of a stream is not observed: it depends on the
+// client.
 func (m *metrics) answered(method, route string, status int, took time.Duration, stream bool) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	if stream {

@@ -14,22 +14,21 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/slogctx"
+	"parley/internal/sse"
 	"parley/storage"
 )
 
 const (
 	requestIDHeader = "X-Request-Id"
-	// userKey is where an authenticated request keeps its user for the log.
+	// userKey is the gin key of the authenticated user, for the access log.
 	userKey = "user"
-	// maxHeaders is the most bytes of a request's headers together.
+	// maxHeaders limits the headers of a request together, in bytes.
 	maxHeaders = 64 << 10
-	// eventStream is the media type of an answer of events.
-	eventStream = "text/event-stream"
 )
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
-// requestID gives every request an id, its own where it brings a decent one.
+// requestID sets the id of a request: that of its header if it is valid, else a new one.
 func requestID(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
 	if !requestIDPattern.MatchString(id) {
@@ -40,8 +39,8 @@ func requestID(c *gin.Context) {
 	c.Next()
 }
 
-// observe counts a request and logs it, once, when it has been answered: the
-// error with all its words, which the client was not told.
+// observe counts a request and writes its line of the access log, with the whole error,
+// which the client does not see.
 func (s *Server) observe(m *metrics) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx, start := c.Request.Context(), time.Now()
@@ -55,7 +54,7 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			m.answered(knownMethod(c.Request.Method), route, status, took, isStream(c.Writer.Header()))
 			level := logLevel(route, status)
 			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) && !errors.Is(err, storage.ErrUnauthorized) {
-				level = slog.LevelError // an answer that we broke off
+				level = slog.LevelError // an aborted response
 			}
 			if !s.cfg.Log.Enabled(ctx, level) {
 				return
@@ -80,12 +79,12 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 	}
 }
 
-// isStream reports whether an answer was one of events.
+// isStream reports whether a response is an event stream.
 func isStream(answer http.Header) bool {
-	return strings.HasPrefix(answer.Get("Content-Type"), eventStream)
+	return strings.HasPrefix(answer.Get("Content-Type"), sse.MediaType)
 }
 
-// knownMethod keeps a client from making up labels.
+// knownMethod limits the values of the method label.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
@@ -104,12 +103,12 @@ func logLevel(route string, status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// isProbe reports whether a route is for those who watch over the server.
+// isProbe reports whether a route is for monitoring.
 func isProbe(route string) bool {
 	return route == "/healthz" || route == "/readyz" || route == "/metrics"
 }
 
-// recoverPanic answers a panic as a fault of ours.
+// recoverPanic answers a panic as an internal error.
 func (s *Server) recoverPanic(c *gin.Context) {
 	defer func() {
 		switch cause := recover(); cause {
@@ -125,8 +124,8 @@ func (s *Server) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// limitHeaders refuses headers that are too large in words of ours; far larger
-// ones the HTTP server refuses by itself.
+// limitHeaders refuses large headers with an error in our format; the HTTP server itself
+// refuses much larger ones.
 func limitHeaders(c *gin.Context) {
 	size := 0
 	for name, values := range c.Request.Header {
@@ -143,8 +142,7 @@ func limitHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// setHeaders keeps answers out of caches, and from being taken for what they
-// are not.
+// setHeaders forbids caching and content sniffing of responses.
 func setHeaders(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	c.Header("X-Content-Type-Options", "nosniff")

@@ -49,7 +49,7 @@ func (s *Server) renameNamespace(c *gin.Context, caller storage.Caller) error {
 	return s.cfg.Store.RenameNamespace(c.Request.Context(), caller, ref, name)
 }
 
-// readNewName reads the plain text that is a thing's new name.
+// readNewName reads the new name, a plain text.
 func (s *Server) readNewName(c *gin.Context) (string, error) {
 	body, err := readBody(c, s.cfg.MaxBody, "text/plain", isPlainText)
 	if err != nil {

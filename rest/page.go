@@ -6,8 +6,7 @@ import (
 	"parley/rest/page"
 )
 
-// servePage routes the page for people, which is public: its files are the same
-// for everybody.
+// servePage routes the web page, which is public: its files are the same for everybody.
 func (s *Server) servePage() error {
 	files, err := page.New(s.cfg.Page)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"parley/storage"
 )
 
-// actingUser gives a username its normal form, with self standing for the
-// caller.
+// actingUser normalizes a username and resolves storage.Self to the caller.
 func actingUser(name string, caller storage.Caller) string {
 	if name = storage.NormalizeUsername(name); name == storage.Self {
 		return caller.Username
@@ -18,7 +17,7 @@ func actingUser(name string, caller storage.Caller) string {
 	return name
 }
 
-// pathValue gives a path parameter as the client meant it.
+// pathValue gives an unescaped path parameter.
 func pathValue(c *gin.Context, name string) string {
 	value, err := url.PathUnescape(c.Param(name))
 	if err != nil {
@@ -27,7 +26,7 @@ func pathValue(c *gin.Context, name string) string {
 	return value
 }
 
-// path reads the names in a request's path and collects what is wrong.
+// path reads the names in a request's path and collects errors.
 type path struct {
 	*gin.Context
 	caller storage.Caller
@@ -59,22 +58,21 @@ func (p *path) err() error {
 	return storage.Invalid(p.wrong...)
 }
 
-// namespaceRef reads the namespace that a path addresses.
+// namespaceRef reads the namespace of a path.
 func namespaceRef(c *gin.Context, caller storage.Caller) (storage.NamespaceRef, error) {
 	p := &path{Context: c, caller: caller}
 	ref := storage.NamespaceRef{Owner: p.username("username"), Name: p.name("namespace")}
 	return ref, p.err()
 }
 
-// datasetRef reads the dataset that a path addresses.
+// datasetRef reads the dataset of a path.
 func datasetRef(c *gin.Context, caller storage.Caller) (storage.DatasetRef, error) {
 	p := &path{Context: c, caller: caller}
 	ref := storage.DatasetRef{Owner: p.username("username"), Namespace: p.name("namespace"), Name: p.name("datasetName")}
 	return ref, p.err()
 }
 
-// pathID reads the id of a thing that a path addresses. What is not an id is
-// nothing's.
+// pathID reads an id of a path. An invalid id is ErrNotFound.
 func pathID(c *gin.Context, name string) (string, error) {
 	text := pathValue(c, name)
 	id, err := uuid.Parse(text)

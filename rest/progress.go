@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/sse"
 	"parley/storage"
 )
 
@@ -45,8 +46,7 @@ type errorEvent struct {
 	Message string `json:"message"`
 }
 
-// toEvent gives what an event says of some progress; its kind is the event's
-// name.
+// toEvent gives the data of a progress event; its kind is the event's name.
 func toEvent(p storage.Progress) any {
 	switch p.Kind {
 	case storage.Planned:
@@ -71,7 +71,7 @@ func toEvent(p storage.Progress) any {
 	return struct{}{}
 }
 
-// orEmpty gives a list that is [] in JSON when it has no entries.
+// orEmpty makes a nil list encode as [].
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -79,13 +79,16 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// sendProgress answers with a stream of events, from the run's start to its
-// end. A stream that cannot go on is broken off: it says that a run has failed
-// only when it has.
+// sendProgress streams the progress of a run from its start to its end. The stream is
+// aborted when it cannot continue: it reports a failed run only when the run failed.
 func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started runStarted) error {
-	c.Header("Content-Type", eventStream)
-	c.Header("X-Accel-Buffering", "no") // proxies that gather answers would hold events back
-	if err := sendEvent(c, "run-started", started); err != nil {
+	out := sse.NewWriter(c.Writer, s.cfg.WriteTimeout)
+	defer out.Close()
+	err := out.Start()
+	if err == nil {
+		err = sendEvent(out, "run-started", started)
+	}
+	if err != nil {
 		return err
 	}
 	for progress, err := range s.cfg.Agents.Follow(c.Request.Context(), caller, started.RunID) {
@@ -93,9 +96,11 @@ func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started run
 		case err != nil:
 			return fmt.Errorf("follow run: %w", err)
 		case progress.Kind == "":
-			err = send(c, []byte(": keep-alive\n\n"))
+			if err = out.KeepAlive(); err == nil {
+				err = out.Flush()
+			}
 		default:
-			err = sendEvent(c, string(progress.Kind), toEvent(progress))
+			err = sendEvent(out, string(progress.Kind), toEvent(progress))
 		}
 		if err != nil {
 			return err
@@ -104,22 +109,15 @@ func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started run
 	return nil
 }
 
-func sendEvent(c *gin.Context, name string, data any) error {
+func sendEvent(out *sse.Writer, name string, data any) error {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "event: %s\ndata: ", name)
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil { // on one line, with its end
+	if err := encoder.Encode(data); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	text.WriteByte('\n')
-	return send(c, text.Bytes())
-}
-
-func send(c *gin.Context, text []byte) error {
-	if _, err := c.Writer.Write(text); err != nil {
-		return fmt.Errorf("send event: %w", err)
+	if err := out.Event(sse.NoID, name, bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+		return err
 	}
-	c.Writer.Flush()
-	return nil
+	return out.Flush()
 }

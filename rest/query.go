@@ -12,15 +12,15 @@ import (
 
 // Lake reads and writes the rows of datasets.
 type Lake interface {
-	// Query runs a statement over the datasets of a namespace that the caller
-	// may read. What is wrong with it is ErrInvalid.
+	// Query runs a statement over the datasets of a namespace that the caller may read. An
+	// invalid statement is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
 	// Preview gives the rows that an ingestion of rows would store in a new
 	// dataset with this definition, and stores nothing.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
-	// Wake has ingestions that were started be taken up.
+	// Wake makes the ingestion workers look for new jobs.
 	Wake()
 }
 
@@ -38,7 +38,7 @@ type queryMetadata struct {
 	FinalDataset    *string `json:"finalDataset"`
 }
 
-// postQuery answers a query, or a question that an agent makes a query of.
+// postQuery runs a query, or has an agent write one for a question.
 func (s *Server) postQuery(c *gin.Context, caller storage.Caller) error {
 	f, err := s.readFields(c)
 	if err != nil {
@@ -66,8 +66,7 @@ func (s *Server) postQuery(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// answerInQueries has the agent that writes queries answer a question: with the
-// rows of its query.
+// answerInQueries answers a question with the rows of the query that nl2ql writes.
 func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields) error {
 	if f.has("query") {
 		f.refuse("query", "and naturalLanguageQuery cannot both be given")
@@ -98,7 +97,7 @@ func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields
 	return nil
 }
 
-// dataset reads the dataset that a query starts from; "" when there is none.
+// dataset reads the optional dataset that a query starts from.
 func (f fields) dataset() string {
 	if !f.has("dataset") {
 		return ""
@@ -106,7 +105,7 @@ func (f fields) dataset() string {
 	return f.checkedText("dataset", storage.CheckName)
 }
 
-// findDataset fails when a dataset is named and not there for the caller.
+// findDataset fails when the named dataset does not exist for the caller.
 func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, name string) error {
 	if name == "" {
 		return nil

@@ -1,9 +1,9 @@
-// Package rest is Parley's REST interface: its routes, the JSON of its requests
-// and answers, and what every request passes through on its way, the A2A ones
-// too: identity, limits, logs, metrics.
+// Package rest is Parley's REST interface: its routes, the JSON of its requests and
+// responses, and the middleware of every request, those of A2A included: authentication,
+// limits, logs, metrics.
 //
-// It decides nothing about data. Who may do what is the store's word; this
-// package says it in HTTP.
+// It makes no decision about data. The store decides who may do what; this package
+// translates it to HTTP.
 package rest
 
 import (
@@ -24,20 +24,20 @@ import (
 	"parley/storage"
 )
 
-// Authenticator says whom a token speaks for, and makes users' own tokens.
+// Authenticator verifies tokens and issues users' own.
 type Authenticator interface {
 	Session(ctx context.Context, token string) (auth.Session, error)
-	// EndRequests ends the requests of a token that was revoked.
+	// EndRequests ends the requests of a revoked token.
 	EndRequests(tokenID string)
 	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
 }
 
-// Pinger can say whether it can be reached.
+// Pinger reports whether a dependency is available.
 type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
-// Config is what the interface needs.
+// Config has the dependencies and settings of a Server.
 type Config struct {
 	Store    storage.Store
 	Auth     Authenticator
@@ -45,51 +45,46 @@ type Config struct {
 	Lake     Lake
 	Agents   Agents
 	Feedback Feedback
-	// Describer says what rows are.
+	// Describer describes datasets from sample rows.
 	Describer Describer
-	// Objects is the object store. It and Store must answer for the server to be
-	// ready.
+	// Objects is the object store. The server is ready when it and Store are available.
 	Objects Pinger
-	// Parts takes a part of an upload, where they come here; nil where they go
-	// elsewhere.
+	// Parts receives upload parts; nil when clients send them to a bucket.
 	Parts func(w http.ResponseWriter, r *http.Request) error
 	Log   *slog.Logger
-	// Metrics is where the interface counts, and what /metrics shows.
+	// Metrics is the registry that /metrics serves.
 	Metrics *prometheus.Registry
-	// BaseURL is the public address of the interface; "" for the one that a
-	// request came in on.
+	// BaseURL is the public URL of the interface; "" to take it from each request.
 	BaseURL string
-	// MaxBody is the most bytes of a JSON body.
+	// MaxBody limits a JSON body, in bytes.
 	MaxBody int64
-	// MaxRowsBody is the most bytes of a body that holds rows.
+	// MaxRowsBody limits a body with rows, in bytes.
 	MaxRowsBody int64
-	// RequestTimeout is how long an answer may take to be found.
+	// RequestTimeout limits the handling of a request.
 	RequestTimeout time.Duration
-	// Reads is where large answers are counted while they are in memory.
+	// Reads limits the memory of large responses.
 	Reads *fair.Queue
-	// QueueTimeout is how long a request that takes much waits for its user's turn; 20
-	// seconds when 0.
+	// QueueTimeout is how long a large request waits for a slot; 20 seconds when 0.
 	QueueTimeout time.Duration
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
-	// WriteTimeout is how long a client may take to read a piece of an answer
-	// that comes in pieces, or late.
+	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
+	// response.
 	WriteTimeout time.Duration
-	// TrustedProxies are the addresses and networks whose X-Forwarded headers
-	// are believed.
+	// TrustedProxies are the addresses and networks whose X-Forwarded headers are used.
 	TrustedProxies []string
-	// Page is what the page for people is told.
+	// Page configures the web page.
 	Page page.Config
 	// CORSOrigins are the origins whose pages may call the interface, "*" for
 	// all.
 	CORSOrigins []string
 }
 
-// GCPercent is how much garbage the server collects at once, against what it
-// holds: that is little, and most of a request is garbage.
+// GCPercent is the server's garbage collection target. It is high because the live heap is
+// small and most memory of a request is short-lived.
 const GCPercent = 400
 
-// Server answers requests.
+// Server handles requests.
 type Server struct {
 	cfg      Config
 	handler  http.Handler

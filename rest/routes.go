@@ -14,21 +14,21 @@ import (
 	"parley/storage"
 )
 
-// Root is the path under which the interface lives.
+// Root is the path prefix of the interface.
 const Root = baseurl.Root
 
-// PartPath is where, below Root, the parts of uploads go, by addresses that are
-// signed: no token is needed.
+// PartPath is the path, below Root, of upload parts. Their URLs are signed: no token is
+// needed.
 const PartPath = "/objects/parts"
 
-// The paths of a namespace and of a dataset, as most routes write them.
+// Paths of a namespace and of a dataset.
 const (
 	inNamespace = "/:username/:namespace"
 	inDataset   = inNamespace + "/:datasetName"
 )
 
-// rowsForNew is where rows go whose namespace is called new: the router takes that
-// for the beginning of another path, and the dataset for its namespace.
+// rowsForNew is the route of rows for a namespace called "new": the router matches it with
+// another path, and takes the dataset for the namespace.
 const rowsForNew = "/ingest/new/:namespace"
 
 func (s *Server) routes() {
@@ -111,9 +111,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/user/tokens/:tokenId/permissions", s.getTokenPermissions)
 }
 
-// handle routes an operation of the interface. This and stream are the ways to
-// do so, and an operation is not reached without the caller that a token speaks
-// for.
+// handle routes an operation for authenticated callers. Every operation is routed by this
+// or by stream.
 func (s *Server) handle(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
 	s.stream(method, path, func(c *gin.Context, caller storage.Caller) error {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
@@ -123,17 +122,16 @@ func (s *Server) handle(method, path string, operation func(c *gin.Context, call
 	})
 }
 
-// stream is handle for an operation that may take as long as its client takes to
-// read what it sends, or a run to end.
+// stream is handle without a timeout, for responses that take as long as a run or a client.
 func (s *Server) stream(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
 	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error { return s.authenticated(c, operation) }))
 }
 
-// longTimeout is how long an object may take to be made of its parts, or a
-// model to say what some rows are.
+// longTimeout limits the assembly of an object from its parts, and the description of rows
+// by a model.
 const longTimeout = 10 * time.Minute
 
-// withLongTimeout gives an operation the time that a large file takes, or a model.
+// withLongTimeout gives an operation the time that a large file or a model needs.
 func (s *Server) withLongTimeout(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
 	return func(c *gin.Context, caller storage.Caller) error {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), longTimeout)
@@ -169,7 +167,7 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 	return err
 }
 
-// public routes what needs no token.
+// public routes an operation that needs no token.
 func (s *Server) public(method, path string, operation func(c *gin.Context) error) {
 	s.engine.Handle(method, path, s.answer(operation))
 }

@@ -10,10 +10,10 @@ import (
 	"parley/storage"
 )
 
-// maxWrongKeys is how many keys that cannot be columns one answer lists.
+// maxWrongKeys limits the invalid keys of one response.
 const maxWrongKeys = 20
 
-// rows reads a list of rows that must be there.
+// rows reads a required list of rows.
 func (f fields) rows(name string) []json.RawMessage {
 	var rows []json.RawMessage
 	switch {
@@ -30,8 +30,7 @@ func (f fields) rows(name string) []json.RawMessage {
 	return rows
 }
 
-// checkKeys refuses the keys of rows that cannot be columns: of each, where it
-// first stands.
+// checkKeys reports the keys of rows that cannot be column names, each with its first row.
 func (f fields) checkKeys(name string, rows []json.RawMessage) {
 	k := rowKeys{known: map[string]int{}, folded: map[string]string{}, refused: map[string]bool{}}
 	for i, row := range rows {
@@ -45,7 +44,7 @@ func (f fields) checkKeys(name string, rows []json.RawMessage) {
 			case key == "":
 				f.refuse(at, "must not have an empty key")
 			default:
-				// A name shows what NUL would hide.
+				// Quoted, so that NUL is visible.
 				f.refuse(at+"."+strings.ReplaceAll(key, "\x00", `\0`), problem)
 			}
 			if len(k.refused) == maxWrongKeys {
@@ -62,15 +61,14 @@ func (f fields) checkKeys(name string, rows []json.RawMessage) {
 	}
 }
 
-// rowKeys are the keys that some rows have.
+// rowKeys are the keys of rows.
 type rowKeys struct {
 	known   map[string]int    // the row, from 1, that had a key last
 	folded  map[string]string // as columns are compared
 	refused map[string]bool
 }
 
-// check returns what is wrong with a key of a row, "" when it is right or has been
-// refused before.
+// check returns the error of a key, "" when it is valid or was refused before.
 func (k rowKeys) check(key string, row int) string {
 	problem := ""
 	switch last, known := k.known[key]; {
@@ -95,7 +93,7 @@ func (k rowKeys) check(key string, row int) string {
 	return ""
 }
 
-// foldASCII is the form in which the names of columns are compared.
+// foldASCII gives the form in which column names are compared.
 func foldASCII(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -105,7 +103,7 @@ func foldASCII(name string) string {
 	}, name)
 }
 
-// keysOf gives the keys of an object, which is valid JSON, in their order.
+// keysOf gives the keys of an object, which is valid JSON, in order.
 func keysOf(object []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		depth, wanted := 0, false
@@ -129,7 +127,7 @@ func keysOf(object []byte) iter.Seq[string] {
 	}
 }
 
-// endOfString gives where the string that starts somewhere is over.
+// endOfString gives the end of the string that begins at an offset.
 func endOfString(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -153,7 +151,7 @@ func unquoted(text []byte) string {
 	return string(text[1 : len(text)-1])
 }
 
-// wrongRows says of which field it is that the lake refuses rows.
+// wrongRows attributes the lake's error to the field of the rows.
 func wrongRows(name string, err error) error {
 	var said *storage.Error
 	if !errors.As(err, &said) || !errors.Is(said, storage.ErrInvalid) || len(said.Fields) > 0 {

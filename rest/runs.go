@@ -33,7 +33,7 @@ func toRun(r storage.Run) runJSON {
 	}
 }
 
-// orNull gives null for an empty text.
+// orNull makes an empty text encode as null.
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -60,7 +60,7 @@ func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	// Before the run is stopped: a token that may not delete it must not end it.
+	// Checked before the run is stopped: a token that may not delete it must not cancel it.
 	if err := s.cfg.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func toGrants(grants []storage.Grant) []grantJSON {
 	return list
 }
 
-// readGrant reads the body that names a grant.
+// readGrant reads a grant.
 func (s *Server) readGrant(c *gin.Context, caller storage.Caller) (storage.Grant, error) {
 	f, err := s.readFields(c)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) readGrant(c *gin.Context, caller storage.Caller) (storage.Grant
 	return storage.Grant{Username: username, Role: storage.Role(role)}, f.err()
 }
 
-// readNewGrant is readGrant for a grant that is to be made.
+// readNewGrant reads a grant to create.
 func (s *Server) readNewGrant(c *gin.Context, caller storage.Caller) (storage.Grant, error) {
 	grant, err := s.readGrant(c, caller)
 	if err == nil && grant.Username == caller.Username {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// defaultTokenLife is how long a token holds for which no end is asked.
+	// defaultTokenLife is the lifetime of a token without an expiry.
 	defaultTokenLife = 90 * 24 * time.Hour
 	maxTokenName     = 128
 	maxTokenScopes   = 100
@@ -79,7 +79,7 @@ func (s *Server) createToken(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// future reads a time to come; otherwise when there is none.
+// future reads an optional time in the future.
 func (f fields) future(name string, otherwise time.Time) time.Time {
 	if !f.has(name) {
 		return otherwise
@@ -98,8 +98,8 @@ func (f fields) future(name string, otherwise time.Time) time.Time {
 	return at
 }
 
-// access reads what a token may be used for. A restricted one reads unless it is
-// to write; one that is not restricted does all that its user may.
+// access reads the access of a token. The default of a restricted one is read-only; an
+// unrestricted one may do all that its user may.
 func (f fields) access(name string, restricted bool) storage.TokenAccess {
 	if !f.has(name) {
 		if restricted {
@@ -118,8 +118,8 @@ func (f fields) access(name string, restricted bool) storage.TokenAccess {
 	}))
 }
 
-// scopes reads what a token is to be restricted to. An empty list is refused: it
-// may mean nothing or everything.
+// scopes reads the scopes of a token. An empty list is refused, since it could mean nothing
+// or everything.
 func (f fields) scopes(name string, caller storage.Caller) []storage.Scope {
 	if !f.has(name) {
 		return nil

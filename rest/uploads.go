@@ -10,8 +10,7 @@ import (
 	"parley/storage"
 )
 
-// maxKey is the most characters of a key, or of what else an object store calls
-// things.
+// maxKey limits keys, upload ids and ETags, in characters.
 const maxKey = 1024
 
 // Uploads runs upload sessions.
@@ -21,7 +20,7 @@ type Uploads interface {
 	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
 	Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error)
 	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
-	// Bucket names where the bytes are, ObjectName what a key is called there.
+	// Bucket is the name of the bucket, ObjectName the name of a key in it.
 	Bucket() string
 	ObjectName(key string) string
 }
@@ -72,8 +71,7 @@ type fileParts struct {
 	Parts      []filePart           `json:"parts"`
 }
 
-// filePart has the ETag of a part that has come in, or the address of one that is
-// missing.
+// filePart has the ETag of a stored part, or the URL of a missing one.
 type filePart struct {
 	PartNumber int    `json:"partNumber"`
 	PartSize   int64  `json:"partSize"`
@@ -151,7 +149,7 @@ func (s *Server) prepareUpload(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// integer reads a whole number that must be there.
+// integer reads a required integer.
 func (f fields) integer(name string) int64 {
 	var number int64
 	switch {
@@ -163,7 +161,7 @@ func (f fields) integer(name string) int64 {
 	return number
 }
 
-// size reads a number of bytes that must be there.
+// size reads a required number of bytes.
 func (f fields) size(name string) int64 {
 	before := len(*f.wrong)
 	size := f.integer(name)
@@ -173,7 +171,7 @@ func (f fields) size(name string) int64 {
 	return size
 }
 
-// upload reads what names an upload.
+// upload reads the key and id of an upload.
 func (f fields) upload() storage.UploadFile {
 	return storage.UploadFile{UploadID: f.checkedText("uploadId", notEmpty), Key: f.checkedText("key", notEmpty)}
 }
@@ -185,7 +183,7 @@ func notEmpty(text string) string {
 	return storage.CheckText(text, maxKey)
 }
 
-// sentParts reads which parts a client says it has sent.
+// sentParts reads the parts that a client has sent.
 func (f fields) sentParts() []storage.SentPart {
 	if !f.has("parts") {
 		f.refuse("parts", "is required")
@@ -224,8 +222,8 @@ func (s *Server) finishUpload(c *gin.Context, caller storage.Caller) error {
 	return nil
 }
 
-// bodyIDs reads the ids in the path of an operation that takes a body: there,
-// what is not an id is a mistake.
+// bodyIDs reads the ids in the path of an operation with a body, where an invalid id is
+// ErrInvalid.
 func bodyIDs(c *gin.Context, names ...string) ([]string, error) {
 	p := &path{Context: c}
 	ids := make([]string, len(names))

@@ -1,5 +1,5 @@
-// Package assistant is the agent that answers a question in prose: it plans what
-// to look up, looks up each step, and answers from what it found.
+// Package assistant is the agent that answers a question in prose: it plans steps, queries
+// the data for each, and writes the answer.
 package assistant
 
 import (
@@ -14,7 +14,7 @@ import (
 // New makes the agent.
 func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
-// answer emits what is not there yet of a run's events.
+// answer emits the events of a run that are missing.
 func answer(ctx context.Context, w *agents.Run) error {
 	if w.State() == a2a.TaskStateUnspecified {
 		if err := w.EmitSubmitted(ctx); err != nil {
@@ -61,7 +61,7 @@ func find(ctx context.Context, w *agents.Run) error {
 	return w.EmitArtifact(ctx, agents.AnswerText, nil, a2a.NewTextPart(text))
 }
 
-// plan gives the steps of the plan that was said, or says one.
+// plan gives the steps of the plan that was emitted, or emits one.
 func plan(ctx context.Context, w *agents.Run) ([]string, error) {
 	if said := w.StatusMessages(); len(said) > 0 {
 		if plan, ok := agents.ReadPlan(said[0]); ok {
@@ -75,13 +75,13 @@ func plan(ctx context.Context, w *agents.Run) ([]string, error) {
 	return plan.Steps, w.EmitStatus(ctx, a2a.TaskStateWorking, agents.NewPlan(plan)...)
 }
 
-// lookUp gives a step that was made, or makes it.
+// lookUp gives a step that was emitted, or emits it.
 func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, before []llm.Step) (llm.Step, error) {
 	id := agents.StepName(index)
 	if made := w.Artifact(id); made != nil {
 		return agents.ReadStep(made), nil
 	}
-	// The plan was said first, then one instruction for each step.
+	// The first status message is the plan, then there is one for each step.
 	if len(w.StatusMessages()) < index+2 {
 		if err := w.EmitStatus(ctx, a2a.TaskStateWorking, a2a.NewTextPart(instruction)); err != nil {
 			return llm.Step{}, err

@@ -1,5 +1,4 @@
-// Package nl2ql is the agent that answers a question with one query and its
-// rows.
+// Package nl2ql is the agent that answers a question with one query and its rows.
 package nl2ql
 
 import (
@@ -13,8 +12,8 @@ import (
 // New makes the agent.
 func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
-// answer emits four events, less those that are there. The query is shown once
-// it has run, as only then is it known to be the one.
+// answer emits the four events of a run that are missing. The query is emitted after it
+// ran, since a failed one is rewritten.
 func answer(ctx context.Context, w *agents.Run) error {
 	if w.State() != a2a.TaskStateWorking {
 		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
@@ -29,7 +28,7 @@ func answer(ctx context.Context, w *agents.Run) error {
 	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
 }
 
-// find emits the query and what it gives.
+// find emits the query and its rows.
 func find(ctx context.Context, w *agents.Run) error {
 	if err := w.Open(ctx); err != nil {
 		return err
@@ -49,7 +48,7 @@ func find(ctx context.Context, w *agents.Run) error {
 		}
 		metadata := found.Metadata()
 		metadata["confidence"] = found.Confidence
-		// A search is shown as SQL that only the engine may run.
+		// A search is shown as SQL that only the engine can run.
 		if search := found.Search; search != nil {
 			metadata["search"] = map[string]any{"dataset": search.Dataset, "words": search.Words, "limit": search.Limit}
 		}

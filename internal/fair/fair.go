@@ -23,9 +23,9 @@ type Config struct {
 	MaxQueued, MaxQueuedPerUser int
 	// FreeWeight is the largest request that takes no places and never waits.
 	FreeWeight int
-	// FirstImmediately gives a user who has no place what they ask for at once, even where
-	// too few are free. Then nobody waits longer than the same user's others take,
-	// and all users have at most Places and one request each.
+	// FirstImmediately grants the request of a user who holds no slot at once, even when
+	// too few are free. A user then waits for their own requests only, and all users
+	// together hold at most Slots and one request each.
 	FirstImmediately bool
 }
 
@@ -52,7 +52,7 @@ type user struct {
 	waiting []*Slot
 }
 
-// New makes a Line.
+// New makes a Queue.
 func New(cfg Config) *Queue { return &Queue{cfg: cfg, users: map[string]*user{}} }
 
 // Slot is a place, or that which waits for one.
@@ -70,8 +70,8 @@ type Slot struct {
 // all users, a storage.ErrUnavailable.
 func (l *Queue) Acquire(name string) (*Slot, error) { return l.AcquireN(name, 1) }
 
-// AcquireN is Join for something that takes several places at once: all that a
-// user may have where it would take more.
+// AcquireN is Acquire for a request that takes several slots at once, but no more than
+// one user may hold.
 func (l *Queue) AcquireN(name string, weight int) (*Slot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *Queue) refuse(kind error) error {
 	return storage.Errorf(kind, "too many %s are waiting; try again shortly", l.cfg.What)
 }
 
-// AcquireUnbounded is Join for somebody who was let in before, and is not refused.
+// AcquireUnbounded is Acquire for a request that was accepted before: it is never refused.
 func (l *Queue) AcquireUnbounded(name string) *Slot { return l.AcquireUnboundedN(name, 1) }
 
 // AcquireUnboundedN is AcquireN for somebody who was let in before, and is not refused.

@@ -80,7 +80,7 @@ func TestClocksDiffer(t *testing.T) {
 		if !<-ends[i] || streams[i].Shape() != e2etest.WholeStream || streams[i].Cuts > 0 {
 			t.Errorf("server %d: %s, cut %d times", i, streams[i].Shape(), streams[i].Cuts)
 		}
-		if strings.Contains(c.Log.String(), "a run is taken up") {
+		if strings.Contains(c.Log.String(), "run resumed") {
 			t.Errorf("server %d took a run", i)
 		}
 		if status := c.Ask("POST", "/ingest/shop/orders", rows, nil); status != http.StatusOK {
@@ -121,7 +121,7 @@ func TestClockJumps(t *testing.T) {
 			}
 			addFile(c, "shop/files", 10)
 		}
-		if strings.Contains(p.Log.String(), "a run is taken up") {
+		if strings.Contains(p.Log.String(), "run resumed") {
 			t.Error("a run was taken from the living")
 		}
 		if got := c.Count("shop/files"); got != 20 {

@@ -59,7 +59,7 @@ func TestFrozenReplica(t *testing.T) {
 	if got, want := whole.Shape(), "task WORKING WORKING WORKING step-0 answer COMPLETED"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if !strings.Contains(second.Log.String(), "a run is taken up") {
+	if !strings.Contains(second.Log.String(), "run resumed") {
 		t.Error("nobody took the run up")
 	}
 	// And it works as before.

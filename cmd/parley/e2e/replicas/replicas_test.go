@@ -161,7 +161,7 @@ func checkTakeovers(r *e2etest.Fleet) int {
 	seen := map[string]bool{}
 	for _, log := range r.Logs {
 		for line := range strings.Lines(log.String()) {
-			_, after, found := strings.Cut(line, `msg="a run is taken up" `)
+			_, after, found := strings.Cut(line, `msg="run resumed" `)
 			if !found {
 				continue
 			}

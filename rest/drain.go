@@ -8,8 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// What is taken of a body that nobody reads: so many bytes, in so much time
-// together, and no longer for a piece of it.
+// Limits of reading a request body to discard it: its bytes, the time in all, and the time
+// for a chunk.
 const (
 	maxDrain         = 64 << 20
 	drainTimeout     = 30 * time.Second
@@ -17,16 +17,16 @@ const (
 	drainReadTimeout = 2 * time.Second
 )
 
-// drainBody takes what a client still sends of a request that was refused, and
-// throws it away. Many clients look for no answer before they have sent everything:
-// they would see the connection break, and never why.
+// drainBody reads and discards the rest of the body of a refused request. Many clients read
+// no response before they have sent everything: they would see a broken connection instead
+// of the error.
 func drainBody(c *gin.Context) {
 	body := c.Request.Body
 	c.Next()
 	if c.Writer.Status() < http.StatusBadRequest || !canDrain(c.Request) {
 		return
 	}
-	// The answer goes first, for clients that do look, which need not send the rest.
+	// The response goes first, for clients that stop sending when they see it.
 	control := http.NewResponseController(c.Writer)
 	if control.EnableFullDuplex() != nil || control.Flush() != nil {
 		return
@@ -41,14 +41,13 @@ func drainBody(c *gin.Context) {
 			return
 		}
 		if _, err := io.CopyN(io.Discard, body, drainChunk); err != nil {
-			return // it is over, or has broken off
+			return // the end of the body, or a lost connection
 		}
 	}
 }
 
-// canDrain reports whether there may be body left that would be in the way of
-// the answer, and can be taken. Over HTTP/2 it is not in the way; a client that has
-// asked whether to go on waits for the answer.
+// canDrain reports whether the rest of the body must and can be drained. With HTTP/2 it
+// need not be; a client that sent Expect: 100-continue waits for the response.
 func canDrain(r *http.Request) bool {
 	return r.ContentLength != 0 && r.ContentLength <= maxDrain && r.ProtoMajor == 1 && r.Header.Get("Expect") == ""
 }

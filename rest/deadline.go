@@ -9,13 +9,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// extendDeadlines lets an operation that has read its body take longer than the
-// server's timeouts allow: from here on, each write has a time of its own. What
-// extendDeadlines gives is to be called in the end, for what the server has left to
-// write.
+// extendDeadlines replaces the server's timeouts for an operation that has read its body:
+// from here on, each write has its own deadline. Call end when the operation is done: it
+// sets the deadline for what the server has left to write.
 func (s *Server) extendDeadlines(c *gin.Context) (end func()) {
-	// While there is body left, the server does not see the client leave, and has
-	// a deadline for reading it.
+	// While the body is not read to its end, the server does not notice that the client
+	// disconnects, and its read deadline stays.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody))
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
 	w := deadlineWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
@@ -24,28 +23,28 @@ func (s *Server) extendDeadlines(c *gin.Context) (end func()) {
 }
 
 const (
-	// writeChunk is how many bytes a client has the time of one write for.
+	// writeChunk is how many bytes are written under one deadline.
 	writeChunk = 64 << 10
-	// maxWriteTimeouts is how many times as long a client has for what is written at
-	// once, however large: it is in memory until then.
+	// maxWriteTimeouts limits the time of one call of Write, however large, as a multiple
+	// of the timeout: its bytes are in memory until then.
 	maxWriteTimeouts = 20
 )
 
-// deadlineWriter cuts off a client that does not take what is written.
+// deadlineWriter disconnects a client that does not read.
 type deadlineWriter struct {
 	gin.ResponseWriter
 	timeout time.Duration
 }
 
-// extendDeadline gives the client its time from now on.
+// extendDeadline restarts the client's deadline.
 func (w deadlineWriter) extendDeadline() { w.setDeadline(time.Now().Add(w.timeout)) }
 
 func (w deadlineWriter) setDeadline(deadline time.Time) {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
-// Write gives the client its time for each piece: a slow one that reads on gets
-// all of it, unless it is too slow for the whole.
+// Write has a deadline for each chunk, so that a slow client can receive all of it, and one
+// for the whole.
 func (w deadlineWriter) Write(text []byte) (written int, err error) {
 	end := time.Now().Add(maxWriteTimeouts * w.timeout)
 	for piece := range slices.Chunk(text, writeChunk) {

@@ -15,8 +15,8 @@ import (
 	"parley/storage"
 )
 
-// Run is one run, as the agent that answers it sees it: the question, what the
-// run has emitted before it was taken over, and the means to go on.
+// Run is one run as its agent sees it: the question, what was emitted before a takeover,
+// and methods to query and to emit events.
 type Run struct {
 	config    Config
 	execution *a2asrv.ExecutorContext
@@ -26,15 +26,14 @@ type Run struct {
 	// Open fills these.
 	jobs llm.Jobs
 	task llm.Task
-	// usage is what models have taken since the run was begun or taken over.
+	// usage counts the tokens of models since the run started or was resumed.
 	usage llm.Usage
 }
 
-// errStopped says that nobody wants further events.
+// errStopped says that the run was stopped and its events are no longer read.
 var errStopped = errors.New("the run was stopped")
 
-// Executor answers questions in an agent's own way. It is safe for concurrent
-// use.
+// Executor executes runs of an agent. It is safe for concurrent use.
 type Executor struct {
 	config Config
 	answer func(context.Context, *Run) error
@@ -42,14 +41,14 @@ type Executor struct {
 
 var _ a2asrv.AgentExecutor = (*Executor)(nil)
 
-// NewExecutor makes an Executor whose way of answering is answer.
+// NewExecutor makes an Executor that calls answer for each run.
 func NewExecutor(config Config, answer func(context.Context, *Run) error) *Executor {
 	return &Executor{config: config.withDefaults(), answer: answer}
 }
 
-// Execute gives the events of the answer to the question in ctx. An error of the
-// agent's ends the run as failed; the end of ctx ends it without a word, which is
-// the host's to say. A run that has ended gives nothing.
+// Execute gives the events of the run whose request is in ctx. An error ends the run as
+// failed; when ctx ends, no final event is emitted: the host writes it. A run that has
+// ended gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		w := &Run{config: e.config, execution: exec, yield: yield}
@@ -69,7 +68,7 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 	}
 }
 
-// Cancel gives the event that ends a run that was canceled.
+// Cancel gives the final event of a canceled run.
 func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		event := a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil)
@@ -78,7 +77,7 @@ func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.
 	}
 }
 
-// stamp gives a time as it goes over the wire.
+// stamp gives a time in UTC and milliseconds.
 func stamp(now time.Time) *time.Time {
 	now = now.UTC().Truncate(time.Millisecond)
 	return &now
@@ -87,10 +86,10 @@ func stamp(now time.Time) *time.Time {
 // Question is the text of the question.
 func (w *Run) Question() string { return w.request.Text }
 
-// Datasets are those that the asker may read, once the work is open.
+// Datasets are those that the caller may read, once the run is open.
 func (w *Run) Datasets() []llm.Dataset { return w.task.Datasets }
 
-// State is what the run has come to before; "" for a new one.
+// State is the state of the stored task; unspecified for a new run.
 func (w *Run) State() a2a.TaskState {
 	if w.execution.StoredTask == nil {
 		return a2a.TaskStateUnspecified
@@ -98,7 +97,7 @@ func (w *Run) State() a2a.TaskState {
 	return w.execution.StoredTask.Status.State
 }
 
-// Artifact gives an artifact that was emitted before; nil for none.
+// Artifact gives an artifact of the stored task; nil for none.
 func (w *Run) Artifact(id string) *a2a.Artifact {
 	if w.execution.StoredTask == nil {
 		return nil
@@ -106,7 +105,7 @@ func (w *Run) Artifact(id string) *a2a.Artifact {
 	return artifact(w.execution.StoredTask, id)
 }
 
-// StatusMessages gives the messages that came with the run's status before, oldest first.
+// StatusMessages gives the status messages of the stored task, oldest first.
 func (w *Run) StatusMessages() []*a2a.Message {
 	if w.execution.StoredTask == nil {
 		return nil
@@ -114,15 +113,15 @@ func (w *Run) StatusMessages() []*a2a.Message {
 	return statusMessages(w.execution.StoredTask)
 }
 
-// EmitSubmitted emits the task, with the message that asks in its history.
+// EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
 	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
 	task.Status.Timestamp = stamp(w.config.Now())
 	return w.emit(ctx, task)
 }
 
-// EmitStatus emits a status, with what the agent says about it, if anything. The last
-// one also tells what a model took.
+// EmitStatus emits a status with an optional message. A terminal one has the usage of
+// models as metadata.
 func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
 	var message *a2a.Message
 	if len(parts) > 0 {
@@ -138,14 +137,14 @@ func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a
 	return w.emit(ctx, event)
 }
 
-// EmitArtifact emits a whole artifact.
+// EmitArtifact emits a complete artifact.
 func (w *Run) EmitArtifact(ctx context.Context, id string, metadata map[string]any, parts ...*a2a.Part) error {
 	event := a2a.NewArtifactEvent(w.execution, parts...)
 	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
 	return w.emit(ctx, event)
 }
 
-// emit hands an event over, unless the run is to stop.
+// emit yields an event unless the run was stopped.
 func (w *Run) emit(ctx context.Context, event a2a.Event) error {
 	if ctx.Err() != nil || !w.yield(event, nil) {
 		return errStopped
@@ -153,7 +152,7 @@ func (w *Run) emit(ctx context.Context, event a2a.Event) error {
 	return nil
 }
 
-// Open finds who does the jobs, and what data there is to ask.
+// Open selects the model and reads the list of datasets.
 func (w *Run) Open(ctx context.Context) error {
 	var err error
 	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
@@ -195,8 +194,8 @@ func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResul
 	return result, err
 }
 
-// retryWhileUnavailable asks for data again while it is away, or busy with others or with the
-// same user's other runs, as long as the agents' patience lasts from then on.
+// retryWhileUnavailable retries with exponential backoff while the data is unavailable or
+// busy, for at most Config.RetryTimeout.
 func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, error)) (T, error) {
 	var deadline time.Time
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -218,7 +217,7 @@ func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, er
 	}
 }
 
-// newData makes a part of a value that can be written as JSON.
+// newData makes a data part of a value that encodes as JSON.
 func newData(value any) *a2a.Part {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,0 +1,93 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"parley/internal/fair"
+	"parley/storage"
+)
+
+var (
+	// largeQueue is for requests with a body of up to MaxRowsBody, or a response of that
+	// size: 16 MiB each, several times that while they are processed.
+	largeQueue = fair.Config{What: "large requests", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
+	// inferQueue is for requests that wait for a model, or preview rows.
+	inferQueue = fair.Config{What: "questions about data", Slots: 32, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
+	// loadQueue is for reads of large results from the database. Each takes a processor,
+	// and one of the 8 connections of the embedded database: one user has one at a time.
+	// None is refused.
+	loadQueue = fair.Config{What: "large answers", Slots: 4, SlotsPerUser: 1}
+)
+
+const (
+	defaultQueueTimeout = 20 * time.Second
+	// queuedReadTimeout is how long the body may take to arrive once the request has its
+	// slot.
+	queuedReadTimeout = time.Minute
+)
+
+// queued makes an operation wait for a slot. Its body is not read before, so that waiting
+// requests take little memory.
+func (s *Server) queued(queue *fair.Queue, operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
+	return func(c *gin.Context, caller storage.Caller) error {
+		slot, err := queue.Acquire(caller.Username)
+		if err != nil {
+			return err
+		}
+		if err := slot.WaitTimeout(c.Request.Context(), s.cfg.QueueTimeout); err != nil {
+			return err
+		}
+		defer slot.Release()
+		// Not every connection supports it; then the server's own limit applies.
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
+		return operation(c, caller)
+	}
+}
+
+// reserve waits until the caller's large responses leave room for one of this size. A
+// response that has started is not refused: it waits as long as its client.
+func (s *Server) reserve(c *gin.Context, caller storage.Caller, bytes int) (release func(), err error) {
+	ctx := c.Request.Context()
+	if c.Writer.Written() {
+		slot := s.cfg.Reads.AcquireUnboundedN(caller.Username, bytes)
+		return slot.Release, slot.Wait(ctx)
+	}
+	slot, err := s.cfg.Reads.AcquireN(caller.Username, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return slot.Release, slot.WaitTimeout(ctx, s.cfg.QueueTimeout)
+}
+
+// readRun reads a run and reserves memory for its result until release.
+func (s *Server) readRun(c *gin.Context, caller storage.Caller, id string) (run storage.Run, release func(), err error) {
+	bytes, err := s.cfg.Store.ResultBytes(c.Request.Context(), caller, id)
+	if err != nil {
+		return run, nil, err
+	}
+	if release, err = s.reserve(c, caller, bytes); err != nil {
+		return run, nil, err
+	}
+	if run, err = s.load(c, caller, id, bytes); err != nil {
+		release()
+	}
+	return run, release, err
+}
+
+// load reads a run with a result of a known size, large ones one at a time for each user.
+func (s *Server) load(c *gin.Context, caller storage.Caller, id string, bytes int) (storage.Run, error) {
+	if bytes > storage.InlineResult {
+		slot := s.loads.AcquireUnbounded(caller.Username)
+		if err := slot.Wait(c.Request.Context()); err != nil {
+			return storage.Run{}, err
+		}
+		defer slot.Release()
+	}
+	return s.cfg.Store.Run(c.Request.Context(), caller, id)
+}
+
+// QueueStats gives the counts of the queues of large requests and of inference.
+func (s *Server) QueueStats() (large, infer fair.Stats) { return s.large.Stats(), s.infer.Stats() }
