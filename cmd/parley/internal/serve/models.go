@@ -106,7 +106,7 @@ func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone))
 		return nil, err
 	}
 	models, builtIn := &llm.Models{}, reader.New()
-	cfg.chat.Observe, cfg.chat.Catalog = observe, builtIn.Catalog()
+	cfg.chat.Catalog, cfg.chat.Observe = builtIn.Catalog(), observe
 	for _, model := range cfg.models {
 		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {
 			return nil, err
