@@ -29,11 +29,11 @@ const (
 	maxRuns, maxWorking = 16_384, 2048
 	// streamWrite is how long a reader of a stream may take to read an event.
 	streamWrite = 15 * time.Second
-	// renewLease is how often a stream without events shows that it lives.
+	// keepAlive is how often a stream without events shows that it lives.
 	keepAlive = 15 * time.Second
-	// patience is how long the data may be away before a run fails for it: a
+	// retryTimeout is how long the data may be unavailable before a run fails for it: a
 	// restart of the database takes less.
-	patience = 30 * time.Second
+	retryTimeout = 30 * time.Second
 	// stopTimeout is how long agents may take to stop their work when the process
 	// stops.
 	stopTimeout = 10 * time.Second
@@ -72,7 +72,7 @@ type hostParts struct {
 func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
-		JobTimeout: cfg.agents.runTimeout, RetryTimeout: patience,
+		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
