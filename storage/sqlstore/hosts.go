@@ -20,7 +20,7 @@ const keepEnded = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
 
-// KeepHost implements storage.Hosts. It looks at the server's clock, as it is
+// RenewHost implements storage.Hosts. It looks at the server's clock, as it is
 // called now and then. A host that is new here tidies away the leases of those
 // that have long gone.
 func (s *Store) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
@@ -55,7 +55,7 @@ type claimedRow struct {
 	CreatedAt      int64          `db:"created_at"`
 }
 
-// TakeRuns implements storage.Hosts.
+// ClaimRuns implements storage.Hosts.
 func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
 	args := []any{s.millis(), holder}
 	var theirs []string
@@ -146,7 +146,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 	}
 }
 
-// RunsOf implements storage.Hosts.
+// HostRuns implements storage.Hosts.
 func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.bounded(ctx)
 	defer done()
@@ -180,7 +180,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 	return found, nil
 }
 
-// LeaveRun implements storage.Hosts.
+// ReleaseRun implements storage.Hosts.
 func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 	return s.inLeaseTx(ctx, "leave run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
@@ -188,7 +188,7 @@ func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 	})
 }
 
-// LeaveRuns implements storage.Hosts.
+// ReleaseRuns implements storage.Hosts.
 func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
 	return s.inLeaseTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)

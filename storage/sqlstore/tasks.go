@@ -17,7 +17,7 @@ const (
 	eventPageBytes = 1 << 20
 )
 
-// AskIn implements storage.Tasks.
+// ResolveRun implements storage.Tasks.
 func (s *Store) ResolveRun(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, conversationID string) (storage.RunTarget, error) {
 	const query = `
 SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + `
