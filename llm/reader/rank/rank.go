@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"parley/llm/reader/catalog"
@@ -139,7 +140,7 @@ func degenerate(q *ir.Query) bool {
 			}
 		}
 	}
-	if repeats(q.Where) || slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
+	if repeats(q.Where) || subsumes(q.Where) || slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
 		return true
 	}
 	if q.Right == nil {
@@ -157,6 +158,46 @@ func repeats(conds []ir.Cond) bool {
 		if slices.ContainsFunc(conds[:i], func(before ir.Cond) bool { before.Or = false; return reflect.DeepEqual(before, c) }) {
 			return true
 		}
+	}
+	return false
+}
+
+// subsumes reports whether one of two alternatives includes the other: from 2001 on, or in
+// 2003.
+func subsumes(conds []ir.Cond) bool {
+	for i, c := range conds {
+		if i == 0 || !c.Or || !sameExpr(conds[i-1].Left, c.Left) {
+			continue
+		}
+		if includes(conds[i-1], c) || includes(c, conds[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// includes reports whether all numbers that equal the value of b are in the range of a.
+func includes(a, b ir.Cond) bool {
+	if b.Op != "=" || len(a.Values) != 1 || len(b.Values) != 1 {
+		return false
+	}
+	limit, err := strconv.ParseFloat(a.Values[0].Text, 64)
+	if err != nil {
+		return false
+	}
+	x, err := strconv.ParseFloat(b.Values[0].Text, 64)
+	if err != nil {
+		return false
+	}
+	switch a.Op {
+	case ">":
+		return x > limit
+	case ">=":
+		return x >= limit
+	case "<":
+		return x < limit
+	case "<=":
+		return x <= limit
 	}
 	return false
 }

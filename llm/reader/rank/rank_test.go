@@ -73,7 +73,6 @@ func TestUnread(t *testing.T) {
 		{"cities that bring at least 3 orders", "select customers.city from orders group customers.city having count * >= k3", ""},
 		{"how many delivered orders are unopened", "select count * from orders where orders.status = 'Delivered'", "unopened"},
 		{"how many delivered orders are unopened", "select count * from orders where orders.status != 'Delivered'", ""},
-		{"orders with an amount above 80 %", "select orders.order_id where orders.amount > '80'", ""},
 		{"the busiest channel", "select orders.channel group orders.channel order count * desc limit k1", ""},
 		{"how many customers take the magazine", "select count * from customers where customers.newsletter = true", "magazine"}, // a flag stands for its own word
 		{"how many clients are there", "select count * from customers where customers.newsletter = true", "clients"},
@@ -158,12 +157,14 @@ func TestContradictions(t *testing.T) {
 		"select count * from customers where customers.city = 'Hamburg' or customers.city = 'Berlin'":  1,
 		"select count * from orders where orders.ordered_at = '2024' and orders.ordered_at = '2025'":   0,
 		"select count * from customers where customers.city = 'Berlin' or customers.city = 'Berlin'":   0,
+		"select count * from orders where orders.amount >= '10' or orders.amount = '30'":               0,
+		"select count * from orders where orders.amount = '10' or orders.amount > '30'":                1,
 		"select sum orders.customer_id":                                    0,
 		"select count distinct customers.newsletter":                       0,
 		"select customers.name order avg order_items.order_id desc":        0,
 		"select orders.status order orders.amount over orders.amount desc": 0,
 	} {
-		q := ask("how many customers in Hamburg and Berlin, or orders in 2024 and 2025")
+		q := ask("how many customers in Hamburg and Berlin, or orders in 2024 and 2025, over 10 or 30")
 		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, query, 0.9)}, func(sql string) (rank.Result, bool, error) {
 			return rank.Result{Key: sql, Rows: 1}, true, nil
 		})
