@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"llm":               {},
 	"cards":             {},
 	"storage":           {},
-	"storage/lake":      {"storage", "internal/fair"},
+	"storage/lake":      {"storage", "internal/fair", "internal/near"},
 	"storage/objects":   {"storage", "internal/baseurl", "internal/fair"},
 	"storage/retention": {"storage"},
 	"storage/sqlstore":  {"storage"},

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"parley/storage/lake/match"
 )
 
 // Functions of ours that SQL calls. They run in the worker, on DuckDB's threads.
@@ -80,10 +82,10 @@ func valid(mask unsafe.Pointer, row uint64) bool {
 func parleyMatch(_, input, output unsafe.Pointer) {
 	scores := duck.Vector{Ptr: output}
 	data := duck.VectorGetData(scores)
-	var last matcher
+	var last match.Matcher
 	eachPair(input, scores, func(row uint64, text, words string) {
-		last.aim(words)
-		*cell[float64](data, row) = last.score(text)
+		last.Aim(words)
+		*cell[float64](data, row) = last.Score(text)
 	})
 }
 
@@ -91,11 +93,11 @@ func parleyMatch(_, input, output unsafe.Pointer) {
 func parleyTerms(_, input, output unsafe.Pointer) {
 	list := duck.Vector{Ptr: output}
 	data := duck.VectorGetData(list)
-	var last matcher
+	var last match.Matcher
 	var all []float64
 	eachPair(input, list, func(row uint64, text, words string) {
-		last.aim(words)
-		counts := last.count(text)
+		last.Aim(words)
+		counts := last.Count(text)
 		*cell[listEntry](data, row) = listEntry{uint64(len(all)), uint64(len(counts))}
 		all = append(all, counts...)
 	})

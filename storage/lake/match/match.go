@@ -1,4 +1,7 @@
-package lake
+// Package match compares texts by words, tolerant of case, accents, plurals and
+// typing errors. It is done here and not by DuckDB's text functions: one pass over
+// a text serves all words, and the rules can be tested on their own.
+package match
 
 import (
 	"math/bits"
@@ -8,11 +11,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-)
 
-// Text search by words, tolerant of case, accents, plurals and typing errors.
-// It is done here and not by DuckDB's text functions: one pass over a text
-// serves all words, and the rules can be tested on their own.
+	"parley/internal/near"
+)
 
 // A word that is close to one asked for counts as much as its likeness; what is
 // less alike than this is another word.
@@ -21,11 +22,8 @@ const minLikeness = 0.7
 // maxWords is how many different words of a search count.
 const maxWords = 32
 
-// maxWord is the longest word, in characters, whose likeness is measured.
-const maxWord = 32
-
-// matcher scores texts against some words. The zero value is aimed at nothing.
-type matcher struct {
+// Matcher scores texts against some words. The zero value is aimed at nothing.
+type Matcher struct {
 	source string
 	words  []word
 	set    bool
@@ -48,12 +46,12 @@ func newWord(buf []rune, text string) word {
 	return w
 }
 
-// aim makes the matcher look for the words of a text.
-func (m *matcher) aim(words string) {
+// Aim makes the Matcher look for the words of a text.
+func (m *Matcher) Aim(words string) {
 	if m.set && m.source == words {
 		return
 	}
-	*m = matcher{source: strings.Clone(words), set: true}
+	*m = Matcher{source: strings.Clone(words), set: true}
 	seen := map[string]bool{}
 	eachWord(m.source, func(text string) bool {
 		if !seen[text] {
@@ -64,9 +62,12 @@ func (m *matcher) aim(words string) {
 	})
 }
 
-// score says how well a text matches: 1 when it has all the words, 0 when it
+// Words gives how many different words the matcher is aimed at.
+func (m *Matcher) Words() int { return len(m.words) }
+
+// Score says how well a text matches: 1 when it has all the words, 0 when it
 // has fewer than half of them.
-func (m *matcher) score(text string) float64 {
+func (m *Matcher) Score(text string) float64 {
 	if len(m.words) == 0 {
 		return 0
 	}
@@ -97,9 +98,9 @@ func (m *matcher) score(text string) float64 {
 	return 0
 }
 
-// count gives how many words a text has, then how often it has each word that
-// the matcher is aimed at; one that is only alike counts less.
-func (m *matcher) count(text string) []float64 {
+// Count gives how many words a text has, then how often it has each word that
+// the Matcher is aimed at; one that is only alike counts less.
+func (m *Matcher) Count(text string) []float64 {
 	counts := make([]float64, 1+len(m.words))
 	eachWord(text, func(text string) bool {
 		counts[0]++
@@ -124,7 +125,7 @@ func likeness(wantedWord, foundWord word) float64 {
 	if wantedWord.bits == foundWord.bits && slices.Equal(wanted, word) {
 		return 1
 	}
-	if len(word) > maxWord || len(wanted) > maxWord {
+	if len(word) > near.MaxRunes || len(wanted) > near.MaxRunes {
 		return 0
 	}
 	allowed := 0
@@ -145,7 +146,7 @@ func likeness(wantedWord, foundWord word) float64 {
 	if bits.OnesCount64(wantedWord.bits^foundWord.bits) > 2*allowed {
 		return 0
 	}
-	distance := editDistance(wanted, word)
+	distance := near.Distance(wanted, word)
 	if distance > allowed {
 		return 0
 	}
@@ -153,33 +154,6 @@ func likeness(wantedWord, foundWord word) float64 {
 		return l
 	}
 	return 0
-}
-
-// editDistance is the least number of characters to add, drop, change or swap
-// with their neighbour to turn one word into the other. Words are at most
-// maxWord long.
-func editDistance(a, b []rune) int {
-	var rows [3][maxWord + 1]int
-	before, last, row := &rows[0], &rows[1], &rows[2]
-	for j := range len(b) + 1 {
-		last[j] = j
-	}
-	for i := range a {
-		row[0] = i + 1
-		for j := range b {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			d := min(last[j+1]+1, row[j]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d = min(d, before[j-1]+1)
-			}
-			row[j+1] = d
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }
 
 // eachWord calls f with the words of a text in the form in which they are
