@@ -15,6 +15,7 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/lake"
+	"parley/storage/lake/engine"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )
@@ -25,9 +26,9 @@ const asWorker = "RUN_AS_WORKER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asWorker) {
 	case "query":
-		os.Exit(lake.WorkerMain())
-	case "make":
-		os.Exit(lake.MakerMain())
+		os.Exit(engine.QueryMain())
+	case "ingest":
+		os.Exit(engine.IngestMain())
 	}
 	os.Exit(m.Run())
 }
@@ -84,7 +85,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		t.Fatal(err)
 	}
 	cfg := lake.DatasetsConfig{
-		Records: store, Objects: folderObjects{folder}, Pool: pool, Maker: lake.NewMaker(lake.MakerConfig{Command: worker("make")}),
+		Records: store, Objects: folderObjects{folder}, Pool: pool, Ingester: lake.NewIngester(lake.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}
 	for _, apply := range change {

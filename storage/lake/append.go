@@ -101,7 +101,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 	if !a.replace {
 		job.Have = data.Columns
 	}
-	result, err := d.Maker.Ingest(ctx, Turn{User: a.caller.Username, Patient: a.ingestion != nil}, job)
+	result, err := d.Ingester.Ingest(ctx, Admission{User: a.caller.Username, Unbounded: a.ingestion != nil}, job)
 	if err != nil {
 		return err
 	}

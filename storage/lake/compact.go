@@ -68,7 +68,7 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 		return err
 	}
 	defer release()
-	file, err := d.Maker.Compact(ctx, Turn{User: owner.Username}, paths, data.Columns, dir)
+	file, err := d.Ingester.Compact(ctx, Admission{User: owner.Username}, paths, data.Columns, dir)
 	if err != nil {
 		return err
 	}

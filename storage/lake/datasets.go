@@ -46,10 +46,10 @@ type Objects interface {
 
 // DatasetsConfig is what Datasets needs.
 type DatasetsConfig struct {
-	Records Records
-	Objects Objects
-	Pool    *Pool
-	Maker   *Maker
+	Records  Records
+	Objects  Objects
+	Pool     *Pool
+	Ingester *Ingester
 	// Dir is for files that are being made.
 	Dir string
 	Log *slog.Logger

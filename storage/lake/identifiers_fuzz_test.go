@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"parley/internal/sqltext"
 )
 
 // sentences writes random SELECT statements with some names in them.
@@ -15,7 +17,7 @@ type sentences struct {
 
 func (s *sentences) pick(of ...string) string { return of[s.IntN(len(of))] }
 
-func (s *sentences) name() string { return quoteName(s.pick(s.names...)) }
+func (s *sentences) name() string { return sqltext.Name(s.pick(s.names...)) }
 
 // fill replaces the marks of a pattern: {n} a name, {s} a text, {e} an
 // expression, {q} a query, {f} what a query reads from, {w} a comment or blank.
@@ -31,7 +33,7 @@ func (s *sentences) fill(pattern string) string {
 		case 'n':
 			out.WriteString(s.name())
 		case 's':
-			out.WriteString(quoteText(s.pick(s.names...)))
+			out.WriteString(sqltext.Text(s.pick(s.names...)))
 		case 'e':
 			out.WriteString(s.expression())
 		case 'q':

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/sqltext"
 	"parley/storage"
+	"parley/storage/lake/engine"
+	"parley/storage/lake/laketest"
+	"parley/storage/lake/match"
 )
 
 // hostileNames are identifiers that become SQL where something writes them
@@ -122,7 +126,7 @@ SELECT text -- {s}{newline} FROM notes WHERE match(text, 'fox')
 
 // place puts a name into a statement.
 func place(statement, name string) string {
-	return strings.NewReplacer("{n}", quoteName(name), "{s}", quoteText(name), "{newline}", "\n").Replace(statement)
+	return strings.NewReplacer("{n}", sqltext.Name(name), "{s}", sqltext.Text(name), "{newline}", "\n").Replace(statement)
 }
 
 // checkExecuted reports an error unless the text that is run for a checked
@@ -130,14 +134,14 @@ func place(statement, name string) string {
 // a score, and is otherwise the same; and holds nothing that is not allowed.
 func (p *treeParser) checkExecuted(t *testing.T, sql, executed string, tables []Table) {
 	t.Helper()
-	checkNames(t, executed, p.tree(t, executed), tables)
+	checkNames(t, executed, string(p.Tree(t, executed)), tables)
 	if executed == sql {
 		return
 	}
 	given, run := p.query(t, sql), p.query(t, executed)
 	items, _ := run["select_list"].([]any)
 	last, _ := items[len(items)-1].(map[string]any)
-	if name := functionIn(last); last["alias"] != scoreColumn || name != "match" && name != "greatest" {
+	if name := functionIn(last); last["alias"] != match.ScoreColumn || name != "match" && name != "greatest" {
 		t.Errorf("%s\nruns as %s", sql, executed)
 	}
 	run["select_list"] = items[:len(items)-1]
@@ -153,24 +157,13 @@ func (p *treeParser) checkExecuted(t *testing.T, sql, executed string, tables []
 	}
 }
 
-func (p *treeParser) tree(t *testing.T, sql string) string {
-	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	tree, err := p.parse(sql)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return string(tree)
-}
-
 // query gives the query in a statement's tree.
 func (p *treeParser) query(t *testing.T, sql string) node {
 	t.Helper()
 	var tree struct {
 		Statements []struct{ Node map[string]any }
 	}
-	if err := json.Unmarshal([]byte(p.tree(t, sql)), &tree); err != nil || len(tree.Statements) != 1 {
+	if err := json.Unmarshal(p.Tree(t, sql), &tree); err != nil || len(tree.Statements) != 1 {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return tree.Statements[0].Node
@@ -269,16 +262,16 @@ func TestHostileNamesInFiles(t *testing.T) {
 	for i, name := range hostileNames() {
 		if key := strings.ToLower(name); !seen[key] && storage.CheckColumnName(name) == "" {
 			seen[key], last = true, name
-			items = append(items, fmt.Sprintf("{%s: [%d]} AS %s", quoteName(name), i, quoteName(name)))
-			want = append(want, fmt.Sprintf("%s:{%s:[%d]}", appendText(nil, name), appendText(nil, name), i))
+			items = append(items, fmt.Sprintf("{%s: [%d]} AS %s", sqltext.Name(name), i, sqltext.Name(name)))
+			want = append(want, fmt.Sprintf("%s:{%s:[%d]}", jsonText(name), jsonText(name), i))
 		}
 	}
-	table := parquet(t, s.dir, "names", "SELECT "+strings.Join(items, ", "))
-	for _, rows := range []int64{1, nativeRows + 1} {
+	table := laketest.Parquet(t, s.dir, "names", "SELECT "+strings.Join(items, ", "))
+	for _, rows := range []int64{1, engine.MaxNativeRows + 1} {
 		for _, name := range []string{"1 AS x, * FROM duckdb_settings() --", `a"; DROP TABLE x; --`, last} {
 			table.Name, table.RowCount = name, rows
 			s.tables = []Table{table}
-			if got := s.rows(t, "SELECT * FROM "+quoteName(name)); got != "{"+strings.Join(want, ",")+`,"__metadata":{"score":1.0}}` {
+			if got := s.rows(t, "SELECT * FROM "+sqltext.Name(name)); got != "{"+strings.Join(want, ",")+`,"__metadata":{"score":1.0}}` {
 				t.Errorf("%s has %.500s", name, got)
 			}
 		}

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/sqltext"
 	"parley/storage/lake/match"
 )
-
-// termsOfText is the name of the function that counts a search's words in a text.
-const termsOfText = "match_terms"
 
 // The constants of BM25 that everyone uses: how soon more of a word stops to
 // count, and how much long passages are held back.
@@ -36,7 +34,7 @@ func passagesSQL(table Table, words string, limit int) string {
 			i, i+2, bm25Saturation+1, i+2, bm25Saturation, 1-bm25Length, bm25Length))
 	}
 	if m.Words() == 0 {
-		return "SELECT document, passage, text, 0.0 AS __score FROM " + quoteName(table.Name) + " WHERE false"
+		return "SELECT document, passage, text, 0.0 AS __score FROM " + sqltext.Name(table.Name) + " WHERE false"
 	}
 	return fmt.Sprintf(`WITH counted AS NOT MATERIALIZED (
   SELECT document, passage, text, %s(text, %s) AS terms
@@ -53,7 +51,7 @@ FROM counted, weights
 WHERE __score > 0
 ORDER BY __score DESC, document, passage
 LIMIT %d`,
-		termsOfText, quoteText(words), quoteName(table.Name),
+		match.TermsFunction, sqltext.Text(words), sqltext.Name(table.Name),
 		strings.Join(found, ", "), strings.Join(idf, ", "),
 		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "), limit+1)
 }

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/fair"
 	"parley/storage"
+	"parley/storage/lake/worker"
 )
 
 // Config is how a pool works. The zero value of a field stands for its default.
@@ -32,14 +33,15 @@ type Config struct {
 	Threads int
 	// Idle is how long a worker is kept warm without work; a minute by default.
 	Idle time.Duration
-	// Command says how to run WorkerMain in another process: by default this
+	// Command says how to run engine.QueryMain in another process: by default this
 	// executable with the argument "worker" and no environment.
 	Command func() (path string, args, env []string)
 	// Log gets what an operator should know; nil is for nothing.
 	Log *slog.Logger
 
-	// Walls that tests take down to see that the others hold.
-	unchecked, exposed, open bool
+	// Isolation layers that tests leave out to see that the others hold: the check of
+	// SQL, DuckDB's settings, the process's sandbox.
+	unchecked, exposed, unconfined bool
 }
 
 // Pool runs queries in worker processes. It is safe for concurrent use.
@@ -54,8 +56,8 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*parked
 	stats Stats
-	// lettingGo counts the calls of LetGo.
-	lettingGo int64
+	// releases counts the calls of ReleaseFiles.
+	releases int64
 }
 
 // demand is what a worker should have the files of: as far as they are at hand,
@@ -67,7 +69,7 @@ type demand struct {
 
 // parked is a worker that waits for its next query.
 type parked struct {
-	*process
+	*queryWorker
 	timer *time.Timer
 }
 
@@ -110,7 +112,7 @@ func NewPool(config Config) (*Pool, error) {
 		config.Idle = time.Minute
 	}
 	if config.Command == nil {
-		config.Command = func() (string, []string, []string) { return executable(), []string{"worker"}, nil }
+		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -188,16 +190,16 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// LetGo ends the workers that hold a Source's files: those that wait for work
+// ReleaseFiles ends the workers that hold a Source's files: those that wait for work
 // at once, the others after their present query.
-func (p *Pool) LetGo() {
+func (p *Pool) ReleaseFiles() {
 	if !p.enter() {
 		return
 	}
 	defer p.work.Done()
 	p.mu.Lock()
-	p.lettingGo++
-	var holding []*process
+	p.releases++
+	var holding []*queryWorker
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if p.idle[i].release != nil {
 			holding = append(holding, p.take(i))
@@ -212,7 +214,7 @@ func (p *Pool) LetGo() {
 // lease runs f with a worker for a query's tables. f says whether the worker is
 // as good as before. The context that f gets ends when the query's time is up and
 // when the pool closes; waiting for a worker takes no time of the query's.
-func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *process) (keep bool, err error)) error {
+func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *queryWorker) (keep bool, err error)) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	defer context.AfterFunc(p.closed, func() { cancelCause(errClosed) })()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/engine"
+	"parley/storage/lake/laketest"
 )
 
 // endless is a query that runs until it is stopped.
@@ -180,7 +182,7 @@ func TestDeadIdleWorkerIsReplaced(t *testing.T) {
 	for range 5 {
 		s.rows(t, "SELECT 1")
 		s.pool.mu.Lock()
-		pid := s.pool.idle[0].pid
+		pid := s.pool.idle[0].PID
 		s.pool.mu.Unlock()
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -196,7 +198,7 @@ func TestClose(t *testing.T) {
 	s := newSetup(t, nil)
 	s.rows(t, "SELECT 1")
 	s.pool.mu.Lock()
-	idle := s.pool.idle[0].process
+	idle := s.pool.idle[0].queryWorker
 	s.pool.mu.Unlock()
 	done := s.begin(t, t.Context(), 1)
 	s.pool.Close()
@@ -207,7 +209,7 @@ func TestClose(t *testing.T) {
 	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("a new query: %v", err)
 	}
-	if idle.alive() {
+	if idle.Alive() {
 		t.Error("a worker is left")
 	}
 }
@@ -245,7 +247,7 @@ func TestLargeTables(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	orders := &s.tables[0]
-	orders.RowCount = nativeRows + 1
+	orders.RowCount = engine.MaxNativeRows + 1
 	if got := s.rows(t, "SELECT count(*) AS n, sum(id) AS ids FROM orders"); got != `{"n":1000,"ids":499500,"__metadata":{"score":1.0}}` {
 		t.Error(got)
 	}
@@ -295,9 +297,9 @@ func TestEmptyTables(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	one, two := parquet(t, s.dir, "one", "SELECT 1 AS a"), parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
+	one, two := laketest.Parquet(t, s.dir, "one", "SELECT 1 AS a"), laketest.Parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
 	both := Table{Name: "mixed", Columns: two.Columns, Files: append(one.Files, two.Files...), RowCount: 2}
-	for _, rows := range []int64{2, nativeRows + 1} {
+	for _, rows := range []int64{2, engine.MaxNativeRows + 1} {
 		both.RowCount = rows
 		s.tables = []Table{both}
 		if got := s.rows(t, "SELECT * FROM mixed ORDER BY a"); got != `{"a":1,"b":null,"__metadata":{"score":1.0}}`+"\n"+`{"a":2.5,"b":"x","__metadata":{"score":1.0}}` {

@@ -46,7 +46,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	if err := writeRows(path, rows); err != nil {
 		return nil, err
 	}
-	made, err := d.Maker.Ingest(ctx, Turn{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
+	made, err := d.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
 	if err != nil {
 		return nil, err
 	}

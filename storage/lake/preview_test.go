@@ -24,7 +24,7 @@ func newPreview(t *testing.T, extract Extract) *Datasets {
 	}
 	t.Cleanup(pool.Close)
 	d, err := NewDatasets(DatasetsConfig{
-		Pool: pool, Maker: NewMaker(MakerConfig{}), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Extract: extract,
+		Pool: pool, Ingester: NewIngester(IngesterConfig{}), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Extract: extract,
 	})
 	if err != nil {
 		t.Fatal(err)

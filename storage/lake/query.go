@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/lake/worker"
 )
 
 // MaxSQL is the longest statement, in bytes, that is looked at.
@@ -75,7 +74,7 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 // try runs a statement in a worker for the demand, after checking it there,
 // unless it has been checked.
 func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (result Result, err error) {
-	err = p.again(ctx, q, need, func(ctx context.Context, w *process) (keep bool, err error) {
+	err = p.again(ctx, q, need, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		var checked Checked
 		switch {
 		case known != nil:
@@ -93,7 +92,7 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 		if !w.hasAll(checked.Tables) {
 			return true, &lackingError{checked}
 		}
-		req := request{Op: opRun, SQL: checked.sql, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
+		req := worker.Request{Op: worker.OpRun, SQL: checked.sql, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
 		return keep, err
 	})
@@ -107,7 +106,7 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 		return Checked{}, err
 	}
 	var checked Checked
-	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *process) (keep bool, err error) {
+	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
 	})
@@ -142,12 +141,8 @@ func hasColumn(t Table, name string) bool {
 	return false
 }
 
-// errWorkerGone says that a warm worker ended before it had anything to do with
-// the query.
-var errWorkerGone = errors.New("worker ended while idle")
-
 // again is lease, with another worker when a warm one turns out to be dead.
-func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.Context, *process) (bool, error)) error {
+func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.Context, *queryWorker) (bool, error)) error {
 	err := p.lease(ctx, q, need, f)
 	if errors.Is(err, errWorkerGone) {
 		err = p.lease(ctx, q, need, f)
@@ -156,7 +151,7 @@ func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.C
 }
 
 // check has a statement parsed in the worker and checks its tree here.
-func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
+func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
 	keep = true
 	checked, err = check(ctx, sql, tables, func(sql string) (tree []byte, err error) {
 		tree, keep, err = w.parse(ctx, sql)
@@ -184,8 +179,7 @@ func check(ctx context.Context, sql string, tables []Table, parse func(sql strin
 	if scored == "" {
 		return checked, nil
 	}
-	var f *fault
-	if tree, err = parse(scored); err != nil && !(errors.As(err, &f) && f.Kind == faultQuery) {
+	if tree, err = parse(scored); err != nil && !errors.Is(err, storage.ErrInvalid) {
 		return Checked{}, err
 	}
 	if err == nil && sameTree(tree, want) {
@@ -195,34 +189,28 @@ func check(ctx context.Context, sql string, tables []Table, parse func(sql strin
 }
 
 // parse gives a statement's tree.
-func (w *process) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
-	head, _, err := w.ask(ctx, request{Op: opParse, SQL: sql})
+func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
+	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: maxTree})
 	if err != nil {
 		return nil, false, err
 	}
 	if head.Fault != nil {
-		return nil, head.Fault.Kind == faultQuery, head.Fault
+		return nil, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
 	return []byte(head.Tree), true, nil
 }
 
 // run has a checked statement run in the worker.
-func (w *process) run(ctx context.Context, req request, timeout time.Duration, threads int) (result Result, keep bool, err error) {
+func (w *queryWorker) run(ctx context.Context, req worker.Request, timeout time.Duration, threads int) (result Result, keep bool, err error) {
 	req.CPU = timeout * time.Duration(threads)
 	head, rows, err := w.ask(ctx, req)
 	if err != nil {
 		return result, false, err
 	}
 	if head.Fault != nil {
-		return result, head.Fault.Kind == faultQuery, head.Fault
+		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
 	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: req.SQL}, true, nil
-}
-
-// gone reports whether an error means that the worker is no more.
-func gone(err error) bool {
-	// Its end of the pipes may be closed before what it last said is read.
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
 
 // checkRequest refuses what need not trouble a worker.
@@ -249,7 +237,7 @@ func checkRequest(sql string, tables []Table) error {
 // explain turns what went wrong with a query into words for whoever asked it.
 // What is no fault of theirs stays an error of ours.
 func explain(err error, timeout time.Duration) error {
-	var f *fault
+	var f *worker.Fault
 	switch {
 	case err == nil:
 		return nil
@@ -257,13 +245,13 @@ func explain(err error, timeout time.Duration) error {
 		return storage.Errorf(storage.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
 	case errors.As(err, &f):
 		switch f.Kind {
-		case faultMemory:
+		case worker.FaultMemory:
 			return storage.Errorf(storage.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
-		case faultTables:
+		case worker.FaultTables:
 			return fmt.Errorf("query: %w", f)
 		}
 		return storage.Errorf(storage.ErrInvalid, "%s", reason(f.Message))
-	case gone(err):
+	case worker.Gone(err):
 		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):
 		return errClosed

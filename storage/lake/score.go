@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/storage/lake/match"
 )
 
 // addScore gives the rows of a query that matches text their score, where the
@@ -44,13 +46,13 @@ func addScore(sql string, root, query node) (text string, tree any) {
 		score, scoreText = call("greatest", matches), "greatest("+strings.Join(calls, ", ")+")"
 	}
 	named := maps.Clone(score.(map[string]any))
-	named["alias"] = scoreColumn
+	named["alias"] = match.ScoreColumn
 	scored := maps.Clone(query)
 	scored["select_list"] = append(slices.Clip(items), named)
 	statement := map[string]any{"node": map[string]any(scored), "named_param_map": []any{}}
 	want := maps.Clone(root)
 	want["statements"] = []any{statement}
-	return addItem(sql, tokens, scoreText+" AS "+scoreColumn), unlocated(map[string]any(want))
+	return addItem(sql, tokens, scoreText+" AS "+match.ScoreColumn), unlocated(map[string]any(want))
 }
 
 // scorable reports whether a query's rows can have a score added: each is one of
@@ -65,7 +67,7 @@ func scorable(query node) bool {
 	items, _ := query["select_list"].([]any)
 	for _, v := range items {
 		item, _ := v.(map[string]any)
-		if alias, _ := item["alias"].(string); alias == scoreColumn || aggregated(item) {
+		if alias, _ := item["alias"].(string); alias == match.ScoreColumn || aggregated(item) {
 			return false
 		}
 	}

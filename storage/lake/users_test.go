@@ -86,7 +86,7 @@ func (s *setup) as(t *testing.T, user, sql string, timeout time.Duration) string
 	s.pool.mu.Lock()
 	for _, idle := range s.pool.idle {
 		if idle.key == s.pool.key(other(user), s.tables) {
-			sql = strings.ReplaceAll(sql, "{pid}", strconv.Itoa(idle.pid))
+			sql = strings.ReplaceAll(sql, "{pid}", strconv.Itoa(idle.PID))
 		}
 	}
 	s.pool.mu.Unlock()

@@ -39,13 +39,13 @@ func BenchmarkValidateWide(b *testing.B) {
 	for _, columns := range []int{10, 1_000, 10_000} {
 		for _, relations := range []int{1, 10, 100, 500} {
 			b.Run(fmt.Sprintf("columns=%d/relations=%d", columns, relations), func(b *testing.B) {
-				tree, err := p.e.parse(wideQuery(columns, relations))
+				tree, err := p.Parse(wideQuery(columns, relations))
 				if err != nil {
 					b.Fatal(err)
 				}
 				tables := []Table{wideTable(columns)}
 				for b.Loop() {
-					if _, err := Validate(b.Context(), []byte(tree), tables); err != nil {
+					if _, err := Validate(b.Context(), tree, tables); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -106,7 +106,7 @@ func TestCanceledCheckEnds(t *testing.T) {
 	t.Parallel()
 	p := newTreeParser(t)
 	tables := []Table{wideTable(100)}
-	tree := []byte(p.tree(t, wideQuery(100, 200)))
+	tree := p.Tree(t, wideQuery(100, 200))
 	whole := &expiring{t.Context(), 1 << 30}
 	if _, err := Validate(whole, tree, tables); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestCanceledCheckFreesTheSlot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *process) (bool, error) {
+			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (bool, error) {
 				_, err := check(ctx, "SELECT id FROM orders", s.tables, func(sql string) ([]byte, error) {
 					tree, _, err := w.parse(ctx, sql)
 					if c.cancel {

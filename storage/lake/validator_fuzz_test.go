@@ -42,11 +42,11 @@ func FuzzStatement(f *testing.F) {
 func FuzzTree(f *testing.F) {
 	p := newTreeParser(f)
 	for _, sql := range questions {
-		tree, err := p.e.parse(sql)
+		tree, err := p.Parse(sql)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add([]byte(tree))
+		f.Add(tree)
 	}
 	f.Add([]byte(honestTree))
 	f.Add([]byte(`{"error":false,"statements":[{"node":null}]}`))

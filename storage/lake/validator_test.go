@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/storage"
+	"parley/storage/lake/laketest"
 )
 
 // questions are statements that people's questions become; all are allowed.
@@ -176,25 +177,19 @@ func TestReasonIsClean(t *testing.T) {
 // was checked against; and the worst are not on it.
 func TestFunctionList(t *testing.T) {
 	t.Parallel()
-	e, err := openEngine(openRequest{Memory: 256 << 20, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
+	e := laketest.NewParser(t).Engine
+	out := laketest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions()", 1e4)
+	named := laketest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions() WHERE list_contains(parameters, 'function_name')", 1e4)
+	if len(named.Rows) != len(byName) {
+		t.Errorf("functions that take the name of another are %s", named.Rows)
 	}
-	out, err := e.run(request{SQL: "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions()", MaxRows: 1e4, MaxBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	named, err := e.run(request{SQL: "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions() WHERE list_contains(parameters, 'function_name')", MaxRows: 1e4, MaxBytes: 1 << 20})
-	if err != nil || len(named.rows) != len(byName) {
-		t.Errorf("functions that take the name of another are %s, %v", named.rows, err)
-	}
-	for _, row := range named.rows {
+	for _, row := range named.Rows {
 		if name := strings.Split(string(row), `"`)[3]; scalars[name] && !byName[name] {
 			t.Errorf("%s takes the name of a function", name)
 		}
 	}
 	known := map[string]bool{"->": true, "grouping": true, "grouping_id": true, "unnest": true}
-	for _, row := range out.rows {
+	for _, row := range out.Rows {
 		known[strings.TrimSuffix(strings.TrimPrefix(string(row), `{"n":"`), `","__metadata":{"score":1.0}}`)] = true
 	}
 	for _, list := range []map[string]bool{operators, scalars, aggregates, tableFunctions} {

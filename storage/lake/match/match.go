@@ -15,6 +15,14 @@ import (
 	"parley/internal/near"
 )
 
+// The names under which SQL knows the package.
+const (
+	// TermsFunction counts a search's words in a text.
+	TermsFunction = "match_terms"
+	// ScoreColumn is the name under which a query gives a row's score.
+	ScoreColumn = "__score"
+)
+
 // A word that is close to one asked for counts as much as its likeness; what is
 // less alike than this is another word.
 const minLikeness = 0.7

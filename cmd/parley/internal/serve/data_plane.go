@@ -82,7 +82,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, cfg, b, pool.LetGo)
+	files, err := openObjects(ctx, cfg, b, pool.ReleaseFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, models *llm.Models) (*lake.Datasets, error) {
 	rows := cfg.lake.datasets
 	rows.Records, rows.Objects, rows.Pool, rows.Log = b.store, files, pool, b.log
-	rows.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
+	rows.Ingester = lake.NewIngester(lake.IngesterConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
 	rows.Dir = filepath.Join(cfg.data, datadir.WorkDir)
 	rows.Extract = extractor(models)
 	datasets, err := lake.NewDatasets(rows)
