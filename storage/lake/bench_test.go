@@ -99,21 +99,6 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// BenchmarkValidate is the check of a statement's tree alone.
-func BenchmarkValidate(b *testing.B) {
-	p := newTreeParser(b)
-	tree, err := p.Parse(questions[7])
-	if err != nil {
-		b.Fatal(err)
-	}
-	tables := plainTables()
-	for b.Loop() {
-		if _, err := Validate(b.Context(), tree, tables); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkPassages ranks 20,000 passages.
 func BenchmarkPassages(b *testing.B) {
 	s := newSetup(b, nil)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/laketest"
 )
 
 const treasure = "hidden-treasure"
@@ -42,25 +43,8 @@ func snapshot(t *testing.T, dir string) string {
 
 func TestHostileListIsLongEnough(t *testing.T) {
 	t.Parallel()
-	if n := len(trespasses) + len(bombs) + len(giants()); n < 250 {
+	if n := len(laketest.Trespasses) + len(laketest.Bombs) + len(laketest.Giants()); n < 250 {
 		t.Errorf("the hostile list has shrunk to %d statements", n)
-	}
-}
-
-// The validator alone refuses every trespass, with words that show nothing.
-func TestValidatorHolds(t *testing.T) {
-	t.Parallel()
-	p := newTreeParser(t)
-	tables := plainTables()
-	for _, sql := range trespasses {
-		_, err := p.check(sql, tables)
-		if !errors.Is(err, storage.ErrInvalid) {
-			t.Errorf("%s: not refused: %v", sql, err)
-			continue
-		}
-		if message := err.Error(); message == "" || len(message) > 1_000 || strings.Contains(message, "Error:") {
-			t.Errorf("%s: refused with %q", sql, message)
-		}
 	}
 }
 
@@ -137,33 +121,33 @@ func anything(string, Result, error) {}
 func TestAllWalls(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.hostile(t, trespasses, 10*time.Second, refused(t))
+	s.hostile(t, laketest.Trespasses, 10*time.Second, refused(t))
 }
 
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.hostile(t, bombs, time.Second, refused(t))
+	s.hostile(t, laketest.Bombs, time.Second, refused(t))
 }
 
 func TestGiants(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.hostile(t, giants(), 10*time.Second, refused(t))
+	s.hostile(t, laketest.Giants(), 10*time.Second, refused(t))
 }
 
 // Without the validator the worker holds.
 func TestWorkerHolds(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked = true })
-	s.hostile(t, trespasses, time.Second, anything)
+	s.hostile(t, laketest.Trespasses, time.Second, anything)
 }
 
 // Without DuckDB's settings the validator holds.
 func TestValidatorHoldsWithoutSettings(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.exposed = true })
-	s.hostile(t, trespasses, 10*time.Second, refused(t))
+	s.hostile(t, laketest.Trespasses, 10*time.Second, refused(t))
 }
 
 // Without validator and worker's own walls DuckDB's settings hold.
@@ -171,7 +155,7 @@ func TestSettingsHold(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked, c.unconfined = true, true })
 	var statements []string
-	for _, sql := range trespasses {
+	for _, sql := range laketest.Trespasses {
 		// A table's own file may be written, as far as DuckDB's settings go:
 		// that is what the worker's walls are for.
 		if !strings.Contains(sql, "TO '{file}'") {
@@ -186,7 +170,7 @@ func TestSettingsHold(t *testing.T) {
 func TestProcessHolds(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed = true, true })
-	s.hostile(t, trespasses, time.Second, anything)
+	s.hostile(t, laketest.Trespasses, time.Second, anything)
 }
 
 // With all walls down the list does what it is for: the tests above can fail.

@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
@@ -136,33 +134,4 @@ func (s *setup) rows(t testing.TB, sql string) string {
 		lines = append(lines, string(row))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// treeParser parses and checks statements in this process, for tests of the
-// validator alone.
-type treeParser struct{ *laketest.Parser }
-
-func newTreeParser(t testing.TB) *treeParser { return &treeParser{laketest.NewParser(t)} }
-
-func (p *treeParser) check(sql string, tables []Table) (Checked, error) {
-	if err := checkRequest(sql, tables); err != nil {
-		return Checked{}, err
-	}
-	return check(context.Background(), sql, tables, p.Parse)
-}
-
-// plainTables are tables for the validator, which needs no files.
-func plainTables() []Table {
-	columns := func(names ...string) (all []storage.Column) {
-		for _, name := range names {
-			all = append(all, storage.Column{Name: name, Type: "VARCHAR"})
-		}
-		return all
-	}
-	return []Table{
-		{Name: "orders", Columns: columns("id", "customer", "total", "day")},
-		{Name: "order-items.v2", Columns: columns("order_id", "quantity")},
-		{Name: "notes", Columns: columns("document", "passage", "text")},
-		{Name: "new"},
-	}
 }

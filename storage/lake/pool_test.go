@@ -14,6 +14,7 @@ import (
 	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
+	"parley/storage/lake/sqlcheck"
 )
 
 // endless is a query that runs until it is stopped.
@@ -319,5 +320,57 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 	t.Cleanup(pool.Close)
 	if _, err := pool.Query(t.Context(), Query{SQL: "SELECT 1"}); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A canceled check gives its worker and its slot back.
+func TestCanceledCheckFreesTheSlot(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.rows(t, "SELECT 1")
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		cancel  bool
+		want    error
+	}{
+		"the client is gone": {time.Minute, true, context.Canceled},
+		"the time is up":     {100 * time.Millisecond, false, errDeadline},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (bool, error) {
+				_, err := sqlcheck.Check(ctx, "SELECT id FROM orders", columnsOf(s.tables), func(sql string) ([]byte, error) {
+					tree, _, err := w.parse(ctx, sql)
+					if c.cancel {
+						cancel()
+					}
+					<-ctx.Done()
+					return tree, err
+				})
+				return true, err
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if stats := s.pool.Stats(); stats.Running != 0 || stats.Idle != 1 || stats.Ended != 0 {
+				t.Errorf("%+v", stats)
+			}
+			s.rows(t, "SELECT id FROM orders LIMIT 1")
+		})
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 {
+		t.Errorf("%d workers were started", stats.Started)
+	}
+}
+
+// They are not only let through: they run.
+func TestQuestionsRun(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for _, sql := range laketest.Questions {
+		if _, err := s.query(t, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
 	}
 }

@@ -10,11 +10,9 @@ import (
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/lake/sqlcheck"
 	"parley/storage/lake/worker"
 )
-
-// MaxSQL is the longest statement, in bytes, that is looked at.
-const MaxSQL = 64 << 10
 
 // Query checks a statement and runs it. What is wrong with the statement, the
 // time or memory that it took among it, comes as a storage.ErrInvalid whose
@@ -23,7 +21,7 @@ const MaxSQL = 64 << 10
 // of ctx as its error, at once.
 func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	q = q.withDefaults()
-	if err := checkRequest(q.SQL, q.Tables); err != nil {
+	if err := sqlcheck.CheckRequest(q.SQL, columnsOf(q.Tables)); err != nil {
 		return Result{}, err
 	}
 	result, err := p.try(ctx, q, demand{tables: q.guess()}, nil)
@@ -36,13 +34,13 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 
 // lackingError says that a statement, as it was checked, reads tables whose
 // files no worker has yet.
-type lackingError struct{ checked Checked }
+type lackingError struct{ checked sqlcheck.Checked }
 
 func (*lackingError) Error() string { return "the worker does not have the tables' files" }
 
 // tryWith is try when the files of the tables that a statement reads have been
 // fetched. No worker waits for them.
-func (p *Pool) tryWith(ctx context.Context, q Query, checked Checked) (Result, error) {
+func (p *Pool) tryWith(ctx context.Context, q Query, checked sqlcheck.Checked) (Result, error) {
 	release, err := p.fetch(ctx, q, checked.Tables)
 	if err != nil {
 		return Result{}, err
@@ -73,14 +71,14 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 
 // try runs a statement in a worker for the demand, after checking it there,
 // unless it has been checked.
-func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (result Result, err error) {
+func (p *Pool) try(ctx context.Context, q Query, need demand, known *sqlcheck.Checked) (result Result, err error) {
 	err = p.again(ctx, q, need, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
-		var checked Checked
+		var checked sqlcheck.Checked
 		switch {
 		case known != nil:
 			checked = *known
 		case p.config.unchecked:
-			checked.sql = q.SQL
+			checked.SQL = q.SQL
 			for _, t := range q.Tables {
 				checked.Tables = append(checked.Tables, t.Name)
 			}
@@ -92,7 +90,7 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 		if !w.hasAll(checked.Tables) {
 			return true, &lackingError{checked}
 		}
-		req := worker.Request{Op: worker.OpRun, SQL: checked.sql, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
+		req := worker.Request{Op: worker.OpRun, SQL: checked.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
 		return keep, err
 	})
@@ -101,11 +99,11 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 
 // Check says whether a statement would be run over the tables, and what it
 // would use, without running it. Errors are those of Query.
-func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, error) {
-	if err := checkRequest(sql, tables); err != nil {
-		return Checked{}, err
+func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (sqlcheck.Checked, error) {
+	if err := sqlcheck.CheckRequest(sql, columnsOf(tables)); err != nil {
+		return sqlcheck.Checked{}, err
 	}
-	var checked Checked
+	var checked sqlcheck.Checked
 	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
@@ -119,8 +117,8 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 // Query.
 func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (Result, error) {
 	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
-	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > MaxSQL {
-		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", MaxSQL)
+	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > sqlcheck.MaxSQL {
+		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
 		if !hasColumn(table, name) {
@@ -128,7 +126,7 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
-	result, err := p.tryWith(ctx, q, Checked{Tables: []string{table.Name}, sql: q.SQL})
+	result, err := p.tryWith(ctx, q, sqlcheck.Checked{Tables: []string{table.Name}, SQL: q.SQL})
 	return result, explain(err, q.Timeout)
 }
 
@@ -150,47 +148,28 @@ func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.C
 	return err
 }
 
+// columnsOf gives tables as far as statements are checked against them.
+func columnsOf(tables []Table) []sqlcheck.Table {
+	all := make([]sqlcheck.Table, len(tables))
+	for i, t := range tables {
+		all[i] = sqlcheck.Table{Name: t.Name, Columns: t.Columns}
+	}
+	return all
+}
+
 // check has a statement parsed in the worker and checks its tree here.
-func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
+func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (checked sqlcheck.Checked, keep bool, err error) {
 	keep = true
-	checked, err = check(ctx, sql, tables, func(sql string) (tree []byte, err error) {
+	checked, err = sqlcheck.Check(ctx, sql, columnsOf(tables), func(sql string) (tree []byte, err error) {
 		tree, keep, err = w.parse(ctx, sql)
 		return tree, err
 	})
 	return checked, keep, err
 }
 
-// check checks a statement's tree. Where a score is added, DuckDB parses the new
-// text too, and only when its tree is the checked one with the score in it does
-// that text run, else the statement as it is. So only a statement that has been
-// checked runs.
-func check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
-	tree, err := parse(sql)
-	if err != nil {
-		return Checked{}, err
-	}
-	checked, err := Validate(ctx, tree, tables)
-	if err != nil {
-		return Checked{}, err
-	}
-	checked.sql = sql
-	scored, want := addScore(sql, checked.root, checked.query)
-	checked.root, checked.query = nil, nil
-	if scored == "" {
-		return checked, nil
-	}
-	if tree, err = parse(scored); err != nil && !errors.Is(err, storage.ErrInvalid) {
-		return Checked{}, err
-	}
-	if err == nil && sameTree(tree, want) {
-		checked.sql = scored
-	}
-	return checked, nil
-}
-
 // parse gives a statement's tree.
 func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
-	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: maxTree})
+	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree})
 	if err != nil {
 		return nil, false, err
 	}
@@ -213,27 +192,6 @@ func (w *queryWorker) run(ctx context.Context, req worker.Request, timeout time.
 	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: req.SQL}, true, nil
 }
 
-// checkRequest refuses what need not trouble a worker.
-func checkRequest(sql string, tables []Table) error {
-	switch {
-	case strings.TrimSpace(sql) == "":
-		return storage.Errorf(storage.ErrInvalid, "the query is empty")
-	case len(sql) > MaxSQL:
-		return storage.Errorf(storage.ErrInvalid, "the query is %d bytes long; at most %d are allowed", len(sql), MaxSQL)
-	case !utf8.ValidString(sql) || strings.ContainsRune(sql, 0):
-		return storage.Errorf(storage.ErrInvalid, "the query must be UTF-8 text without NUL")
-	}
-	seen := map[string]bool{}
-	for _, t := range tables {
-		key := strings.ToLower(t.Name)
-		if seen[key] {
-			return fmt.Errorf("two tables are called %q", t.Name)
-		}
-		seen[key] = true
-	}
-	return nil
-}
-
 // explain turns what went wrong with a query into words for whoever asked it.
 // What is no fault of theirs stays an error of ours.
 func explain(err error, timeout time.Duration) error {
@@ -250,7 +208,7 @@ func explain(err error, timeout time.Duration) error {
 		case worker.FaultTables:
 			return fmt.Errorf("query: %w", f)
 		}
-		return storage.Errorf(storage.ErrInvalid, "%s", reason(f.Message))
+		return storage.Errorf(storage.ErrInvalid, "%s", sqlcheck.Reason(f.Message))
 	case worker.Gone(err):
 		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
 
@@ -43,10 +44,6 @@ var lies = map[string]func(io.Writer){
 	},
 }
 
-// honestTree is that of SELECT 1, in as few words as the validator needs.
-const honestTree = `{"error":false,"statements":[{"node":{"type":"SELECT_NODE","cte_map":{"map":[]},"select_list":[],
-	"from_table":{"type":"EMPTY"}},"named_param_map":[]}]}`
-
 // liar is a worker that answers the first requests well, and then lies.
 func liar(kind string, honest int) {
 	server := worker.Connect()
@@ -57,7 +54,7 @@ func liar(kind string, honest int) {
 			return
 		}
 		if n < honest {
-			payload, _ := worker.EncodeReply(worker.ReplyHead{Tree: honestTree}, nil)
+			payload, _ := worker.EncodeReply(worker.ReplyHead{Tree: laketest.SmallTree}, nil)
 			_ = worker.WriteFrame(server, payload)
 			continue
 		}

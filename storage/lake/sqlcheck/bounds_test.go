@@ -1,4 +1,4 @@
-package lake
+package sqlcheck
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func nestedQuery(table string, levels, relations, references int) string {
 // are multiplied by.
 func TestWideQueriesAreChecked(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	p := newParser(t)
 	wide := []Table{wideTable(storage.MaxColumns)}
 	allButLast := strings.Repeat("c0,", 9_000)
 	columns := make([]string, 1_900)
@@ -70,7 +70,7 @@ func TestWideQueriesAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
-				_, err := s.pool.Check(t.Context(), c.sql, wide)
+				_, err := p.check(c.sql, wide)
 				done <- err
 			}()
 			select {
@@ -104,7 +104,7 @@ func (c *expiring) Err() error {
 // A check ends where it is when nobody waits for it any more.
 func TestCanceledCheckEnds(t *testing.T) {
 	t.Parallel()
-	p := newTreeParser(t)
+	p := newParser(t)
 	tables := []Table{wideTable(100)}
 	tree := p.Tree(t, wideQuery(100, 200))
 	whole := &expiring{t.Context(), 1 << 30}
@@ -124,46 +124,5 @@ func TestCanceledCheckEnds(t *testing.T) {
 		if ctx.left < -2 {
 			t.Errorf("canceled after %d nodes, it went on for %d", after, -ctx.left)
 		}
-	}
-}
-
-// A canceled check gives its worker and its slot back.
-func TestCanceledCheckFreesTheSlot(t *testing.T) {
-	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
-	s.rows(t, "SELECT 1")
-	for name, c := range map[string]struct {
-		timeout time.Duration
-		cancel  bool
-		want    error
-	}{
-		"the client is gone": {time.Minute, true, context.Canceled},
-		"the time is up":     {100 * time.Millisecond, false, errDeadline},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (bool, error) {
-				_, err := check(ctx, "SELECT id FROM orders", s.tables, func(sql string) ([]byte, error) {
-					tree, _, err := w.parse(ctx, sql)
-					if c.cancel {
-						cancel()
-					}
-					<-ctx.Done()
-					return tree, err
-				})
-				return true, err
-			})
-			if !errors.Is(err, c.want) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
-			if stats := s.pool.Stats(); stats.Running != 0 || stats.Idle != 1 || stats.Ended != 0 {
-				t.Errorf("%+v", stats)
-			}
-			s.rows(t, "SELECT id FROM orders LIMIT 1")
-		})
-	}
-	if stats := s.pool.Stats(); stats.Started != 1 {
-		t.Errorf("%d workers were started", stats.Started)
 	}
 }

@@ -1,4 +1,4 @@
-package lake
+package laketest
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 // would write. {dir} is a folder with files that are not for them, {secret} a
 // file in it, {file} a table's own file.
 
-// trespasses are refused by the validator, whatever else stands.
-var trespasses = strings.Split(strings.TrimSpace(`
+// Trespasses are refused by the validator, whatever else is left out.
+var Trespasses = strings.Split(strings.TrimSpace(`
 SELECT * FROM '{secret}'
 SELECT * FROM "{secret}"
 SELECT * FROM '{dir}/secrets.parquet'
@@ -301,9 +301,9 @@ SELECT customer.read_text() FROM orders
 SELECT '{secret}'.read_text()
 `), "\n")
 
-// bombs are statements that may be allowed, and want more time or memory than
+// Bombs are statements that may be allowed, and want more time or memory than
 // there is.
-var bombs = strings.Split(strings.TrimSpace(`
+var Bombs = strings.Split(strings.TrimSpace(`
 SELECT len(range(1000000000))
 SELECT len(generate_series(1, 10000000000))
 SELECT length(repeat('x', 4000000000))
@@ -339,8 +339,8 @@ SELECT 9::BIGNUM * repeat('9', 100000000)::BIGNUM
 SELECT unnest(generate_series(1, 100000000)) AS a, md5(a::VARCHAR) AS b ORDER BY b
 `), "\n")
 
-// giants are statements that are too much by themselves.
-func giants() []string {
+// Giants are statements that are too much by themselves.
+func Giants() []string {
 	doubling, narrow := "WITH c0 AS (SELECT 1 AS x)", "WITH c0 AS (SELECT 1 AS x)"
 	for i := 1; i < 60; i++ {
 		doubling += fmt.Sprintf(", c%d AS (SELECT * FROM c%d a, c%d b)", i, i-1, i-1)

@@ -1,4 +1,4 @@
-package lake
+package sqlcheck
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/storage"
+	"parley/storage/lake/laketest"
 )
 
 // wideTable is a table with many columns, for the validator alone.
@@ -35,7 +36,7 @@ func wideQuery(columns, relations int) string {
 // BenchmarkValidateWide is the check of statements over wide tables and many
 // relations: the time should grow with their sum, not with their product.
 func BenchmarkValidateWide(b *testing.B) {
-	p := newTreeParser(b)
+	p := newParser(b)
 	for _, columns := range []int{10, 1_000, 10_000} {
 		for _, relations := range []int{1, 10, 100, 500} {
 			b.Run(fmt.Sprintf("columns=%d/relations=%d", columns, relations), func(b *testing.B) {
@@ -50,6 +51,21 @@ func BenchmarkValidateWide(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkValidate is the check of a statement's tree alone.
+func BenchmarkValidate(b *testing.B) {
+	p := newParser(b)
+	tree, err := p.Parse(laketest.Questions[7])
+	if err != nil {
+		b.Fatal(err)
+	}
+	tables := plainTables()
+	for b.Loop() {
+		if _, err := Validate(b.Context(), tree, tables); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

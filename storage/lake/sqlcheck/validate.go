@@ -1,4 +1,4 @@
-package lake
+package sqlcheck
 
 import (
 	"bytes"
@@ -12,13 +12,20 @@ import (
 	"parley/storage"
 )
 
+// Table is a table as far as statements are checked against it.
+type Table struct {
+	// Name is found without regard to case.
+	Name    string
+	Columns []storage.Column
+}
+
 // Checked is a statement that may run.
 type Checked struct {
 	// Tables are those of the given tables that the statement reads.
 	Tables []string
-	// sql is the text that may run: DuckDB has parsed this very text, and its
-	// tree has been checked.
-	sql string
+	// SQL is the text that may run: DuckDB has parsed this very text, and its
+	// tree has been checked. Check sets it.
+	SQL string
 	// root is the statement's tree, query the query in it.
 	root, query node
 }
@@ -34,7 +41,8 @@ const (
 	// maxRelations is the most tables, queries and names from WITH that a query
 	// reads from, each counted as often as it is written.
 	maxRelations = 1_000
-	maxTree      = 8 << 20
+	// MaxTree is the longest tree, in bytes.
+	MaxTree = 8 << 20
 )
 
 // Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
@@ -44,7 +52,7 @@ const (
 // run.
 func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked, err error) {
 	// A tree takes ten times its length once it is read.
-	if len(tree) > maxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
+	if len(tree) > MaxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
 		return checked, refusal("the query is too long")
 	}
 	root, err := decodeTree(tree)
@@ -225,7 +233,7 @@ func parseReason(root node) string {
 	case message == "":
 		return "the query cannot be read"
 	}
-	text := reason(message)
+	text := Reason(message)
 	if at, ok := root["position"].(string); ok {
 		text += " (at character " + at + ")"
 	}

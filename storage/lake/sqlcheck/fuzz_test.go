@@ -1,9 +1,12 @@
-package lake
+package sqlcheck
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"parley/storage/lake/laketest"
 )
 
 var (
@@ -15,16 +18,16 @@ var (
 // FuzzStatement looks at the text of a tree for what the validator should have
 // seen in its shape: with all functions and tables that are anywhere in it.
 func FuzzStatement(f *testing.F) {
-	for _, sql := range append(append(append([]string{}, trespasses...), questions...), bombs...) {
+	for _, sql := range slices.Concat(laketest.Trespasses, laketest.Questions, laketest.Bombs) {
 		f.Add(sql)
 	}
-	p := newTreeParser(f)
+	p := newParser(f)
 	tables := plainTables()
 	f.Fuzz(func(t *testing.T, sql string) {
 		if len(sql) > 4<<10 {
 			return
 		}
-		if checkRequest(sql, tables) != nil {
+		if CheckRequest(sql, tables) != nil {
 			return
 		}
 		checked, err := p.check(sql, tables)
@@ -34,21 +37,21 @@ func FuzzStatement(f *testing.F) {
 		if len(checked.Tables) > len(tables) {
 			t.Errorf("uses %v", checked.Tables)
 		}
-		p.checkExecuted(t, sql, checked.sql, tables)
+		p.checkExecuted(t, sql, checked.SQL, tables)
 	})
 }
 
 // FuzzTree gives the validator trees that no parser made.
 func FuzzTree(f *testing.F) {
-	p := newTreeParser(f)
-	for _, sql := range questions {
+	p := newParser(f)
+	for _, sql := range laketest.Questions {
 		tree, err := p.Parse(sql)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(tree)
 	}
-	f.Add([]byte(honestTree))
+	f.Add([]byte(laketest.SmallTree))
 	f.Add([]byte(`{"error":false,"statements":[{"node":null}]}`))
 	f.Add([]byte(strings.Repeat(`{"a":[`, 6000)))
 	tables := plainTables()

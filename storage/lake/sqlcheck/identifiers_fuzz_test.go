@@ -1,4 +1,4 @@
-package lake
+package sqlcheck
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/internal/sqltext"
+	"parley/storage/lake/laketest"
 )
 
 // sentences writes random SELECT statements with some names in them.
@@ -94,11 +95,11 @@ func (s *sentences) query() string {
 // FuzzIdentifiers writes statements with hostile names in them: whatever is run
 // for one is the checked statement.
 func FuzzIdentifiers(f *testing.F) {
-	names := hostileNames()
+	names := laketest.HostileNames()
 	for i, name := range names {
 		f.Add(uint64(i), name)
 	}
-	p := newTreeParser(f)
+	p := newParser(f)
 	tables := plainTables()
 	f.Fuzz(func(t *testing.T, seed uint64, name string) {
 		if len(name) > 256 {
@@ -108,7 +109,7 @@ func FuzzIdentifiers(f *testing.F) {
 		sql := s.query() + s.pick("", ";", "; -- done", " /* done")
 		checked, err := p.check(sql, tables)
 		if err == nil {
-			p.checkExecuted(t, sql, checked.sql, tables)
+			p.checkExecuted(t, sql, checked.SQL, tables)
 		}
 	})
 }

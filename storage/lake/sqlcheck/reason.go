@@ -1,4 +1,4 @@
-package lake
+package sqlcheck
 
 import (
 	"regexp"
@@ -24,9 +24,9 @@ const (
 // maxReason is the most bytes of a message that is shown.
 const maxReason = 500
 
-// reason makes a sentence for a person of a message of DuckDB's: what is wrong,
+// Reason makes a sentence for a person of a message of DuckDB's: what is wrong,
 // without paths, settings or anything else from inside.
-func reason(message string) string {
+func Reason(message string) string {
 	if strings.HasPrefix(message, "INTERNAL Error") || strings.HasPrefix(message, "FATAL Error") {
 		return "the query engine cannot run this query"
 	}
