@@ -18,6 +18,7 @@ import (
 	"parley/storage/lake/engine"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
+	"parley/storage/uploads"
 )
 
 // asWorker makes the test binary a worker.
@@ -67,7 +68,7 @@ func (folderObjects) Ready([]storage.DataFile) ([]string, func(), bool) { return
 // dataPlane is what uploads, ingests and queries, for real.
 type dataPlane struct {
 	folder   *objects.Folder
-	uploads  *objects.Uploads
+	uploads  *uploads.Sessions
 	parts    func(http.ResponseWriter, *http.Request) error
 	datasets *lake.Datasets
 }
@@ -109,7 +110,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 			t.Error(err)
 		}
 	})
-	uploads := objects.NewUploads(objects.UploadsConfig{
+	sessions := uploads.New(uploads.Config{
 		Records: store, Objects: folder, Log: log,
 		PartSize: 8 << 20, MaxFiles: 100, MaxSize: 5 << 30, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
@@ -117,7 +118,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		folder.Handler(func(_ http.ResponseWriter, _ *http.Request, failure error) { err = failure }).ServeHTTP(w, r)
 		return err
 	}
-	return dataPlane{folder, uploads, parts, datasets}
+	return dataPlane{folder, sessions, parts, datasets}
 }
 
 const ordersCSV = "id,item,price,count\n1,apple,1.5,4\n2,pear,2,1\n3,apple,1.5,2\n"
@@ -228,7 +229,7 @@ func (s *service) ingested(user, dataset, id string) attempt {
 }
 
 var (
-	_ rest.Uploads = (*objects.Uploads)(nil)
+	_ rest.Uploads = (*uploads.Sessions)(nil)
 	_ rest.Lake    = (*lake.Datasets)(nil)
 )
 

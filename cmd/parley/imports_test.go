@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"storage/retention": {"storage"},
 	"storage/sqlstore":  {"storage"},
 	"storage/trace":     {"storage"},
+	"storage/uploads":   {"storage"},
 	"internal":          {"storage"},
 }
 

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -184,7 +182,7 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 	change.Add = make([]storage.DataFile, len(files))
 	keys := make([]string, len(files))
 	for i, file := range files {
-		id := uuid.Must(uuid.NewV7()).String()
+		id := storage.NewID()
 		keys[i] = "datasets/" + change.DatasetID + "/" + id + ".parquet"
 		if len(change.Drop) > 0 && i == 0 {
 			id = change.Drop[0].ID

@@ -17,6 +17,7 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/objects"
+	"parley/storage/uploads"
 )
 
 // objectSettings say where uploaded bytes and datasets' files are.
@@ -31,11 +32,11 @@ type objectSettings struct {
 type objectConfig struct {
 	bucket    *objects.S3Config
 	cacheSize int64
-	uploads   objects.UploadsConfig
+	uploads   uploads.Config
 }
 
 func (s objectSettings) read(c *command.Checker) objectConfig {
-	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: objects.UploadsConfig{
+	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: uploads.Config{
 		PartSize: 8 << 20,
 		MaxFiles: 100,
 		MaxSize:  c.Bytes("max-upload", s.MaxUpload),

@@ -1,14 +1,19 @@
-package objects_test
+package uploads_test
 
 import (
+	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"parley/storage"
 	"parley/storage/objects"
+	"parley/storage/uploads"
 )
 
 // nothingStale is for records in which every session is young.
@@ -16,6 +21,30 @@ type nothingStale struct{ storage.Uploads }
 
 func (nothingStale) AbortStaleUploads(context.Context, time.Duration, int) ([]storage.UploadSession, error) {
 	return nil, nil
+}
+
+// sendPart opens a folder of objects, and sends it one part of an upload.
+func sendPart(t *testing.T, dir string) *objects.Folder {
+	t.Helper()
+	folder, err := objects.OpenFolder(objects.FolderConfig{
+		Dir: dir, Secret: bytes.Repeat([]byte("s"), 32), BaseURL: func(context.Context) string { return "http://test" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folder.Close() })
+	upload, err := folder.Begin(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := folder.PartURL(t.Context(), "alice", upload, 1, 4, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(objects.PartPath, folder.Handler(func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }))
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, address, strings.NewReader("part")))
+	return folder
 }
 
 // What is old by one clock alone stays, for the machine's may have been set.
@@ -37,18 +66,21 @@ func TestSweepByClocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			folder, _ := newFolder(t, objects.FolderConfig{Dir: dir})
-			sendPart(t, folder, begin(t, folder, "a"), 1, []byte("part"))
-			stage, then := stageOf(t, dir), time.Now().Add(-test.age)
+			folder := sendPart(t, dir)
+			stages, err := filepath.Glob(filepath.Join(dir, "staging", "up-*"))
+			if err != nil || len(stages) != 1 {
+				t.Fatalf("uploads %v, %v", stages, err)
+			}
+			stage, then := stages[0], time.Now().Add(-test.age)
 			for _, path := range []string{filepath.Join(stage, "00001"), stage} {
 				if err := os.Chtimes(path, then, then); err != nil {
 					t.Fatal(err)
 				}
 			}
-			uploads := objects.NewUploads(objects.UploadsConfig{
+			sessions := uploads.New(uploads.Config{
 				Records: nothingStale{}, Objects: folder, Stale: day, Now: func() time.Time { return time.Now().Add(test.records) },
 			})
-			if err := uploads.AbortStale(t.Context()); err != nil {
+			if err := sessions.AbortStale(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Lstat(stage); (err == nil) != test.stays {
