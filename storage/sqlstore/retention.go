@@ -13,6 +13,55 @@ import (
 	"parley/storage"
 )
 
+// What is old, oldest first, whoever's: for retention. Each ends in LIMIT.
+const (
+	// runsToTrim is the runs that ended before $1 and have all their events.
+	runsToTrim = `
+SELECT t.run_id
+FROM tasks t
+WHERE NOT t.open
+	AND NOT t.trimmed
+	AND t.updated_at < $1
+ORDER BY t.updated_at
+LIMIT `
+	// oldRuns is the runs r that have ended and were asked before $2, at which
+	// time the first id is $1: ids count up.
+	oldRuns = `
+SELECT r.id, r.owner, r.conversation_id
+FROM runs r
+WHERE r.id < $1
+	AND r.created_at < $2
+	AND r.status <> 'running'
+ORDER BY r.id
+LIMIT `
+	// oldUploads is the sessions with status $2 that were last changed before $1
+	// and that no ingestion is to read.
+	oldUploads = `
+SELECT u.id
+FROM upload_sessions u
+WHERE u.status = $2
+	AND u.created_at < $1
+	AND u.updated_at < $1
+	AND NOT EXISTS (
+		SELECT 1
+		FROM upload_files f
+		JOIN ingestion_files g ON g.upload_file_id = f.id
+		JOIN ingestions i ON i.id = g.ingestion_id
+		WHERE f.session_id = u.id
+			AND (i.status IN ('pending', 'processing') OR i.updated_at >= $1))
+ORDER BY u.created_at
+LIMIT `
+	// oldIngestions is those with status $2 that ended before $1.
+	oldIngestions = `
+SELECT i.id
+FROM ingestions i
+WHERE i.status = $2
+	AND i.created_at < $1
+	AND i.updated_at < $1
+ORDER BY i.created_at
+LIMIT `
+)
+
 // RetentionBatch is the most that is removed in one transaction: as much as the
 // database is done with before somebody who waits for it would notice.
 const RetentionBatch = 100
