@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/fsync"
 	"parley/storage"
 )
 
@@ -277,15 +277,7 @@ func (f *Folder) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncNames(dir), dir.Close())
-}
-
-func syncNames(dir *os.File) error {
-	err := dir.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // a file system that has no need of it
-	}
-	return err
+	return fsync.Close(dir)
 }
 
 func (f *Folder) exists(name string) bool {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/internal/fsync"
 	"parley/internal/sqltext"
 	"parley/storage"
 )
@@ -259,17 +260,8 @@ func publish(files []File, outDir string) (published []File, err error) {
 		f.Path = target
 		published = append(published, f)
 	}
-	return published, syncDir(outDir)
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync output folder: %w", err)
+	if err := fsync.Dir(outDir); err != nil {
+		return published, fmt.Errorf("sync output folder: %w", err)
 	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("sync output folder: %w", err)
-	}
-	return nil
+	return published, nil
 }
