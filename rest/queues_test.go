@@ -209,7 +209,7 @@ func TestIngestionsTakeTurns(t *testing.T) {
 			t.Errorf("%s's rows meanwhile: %d", user, status)
 		}
 	}
-	if now := plane.datasets.Ingester.Stats(); now.Running != 2 || now.Waiting != 0 {
+	if now := plane.datasets.IngestStats(); now.Running != 2 || now.Waiting != 0 {
 		t.Errorf("alice has %+v", now)
 	}
 	close(gate)

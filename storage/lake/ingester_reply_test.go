@@ -160,7 +160,7 @@ func TestWickedCompaction(t *testing.T) {
 func TestWickedPreview(t *testing.T) {
 	t.Parallel()
 	d := newPreview(t, nil)
-	d.Ingester = wickedIngester("elsewhere")
+	d.config.Ingester = wickedIngester("elsewhere")
 	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, worker.ErrBadReply) {
 		t.Errorf("believed: %s, %v", rows, err)
 	}

@@ -83,7 +83,7 @@ func TestPreview(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() {
-		if left, err := os.ReadDir(d.Dir); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(d.config.Dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 	})
@@ -104,7 +104,7 @@ func (o oneDataset) DatasetDataByID(context.Context, storage.Caller, string) (st
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	var pieces []Piece
-	d := &Datasets{DatasetsConfig: DatasetsConfig{
+	d := &Datasets{config: DatasetsConfig{
 		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
 			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
 		}}},

@@ -242,7 +242,7 @@ func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID 
 	if errors.Is(err, storage.ErrInvalid) {
 		// It was aborted meanwhile, before there was an object to remove.
 		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
-			s.config.Log.WarnContext(ctx, "an aborted upload was not removed", "error", err)
+			s.config.Log.WarnContext(ctx, "aborted upload not removed", "error", err)
 		}
 	}
 	return session, err
@@ -310,7 +310,7 @@ func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSessio
 func (s *Sessions) abandon(ctx context.Context, files []storage.UploadFile) {
 	for _, file := range files {
 		if err := s.config.Objects.Abort(context.WithoutCancel(ctx), uploadOf(file)); err != nil {
-			s.config.Log.WarnContext(ctx, "an upload was not undone", "error", err)
+			s.config.Log.WarnContext(ctx, "upload not aborted", "error", err)
 		}
 	}
 }
