@@ -52,8 +52,8 @@ func (r flakyRecords) DatasetDataByID(ctx context.Context, caller storage.Caller
 	return data, err
 }
 
-func (r flakyRecords) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return r.call("list files", func() error { return r.Records.AddLooseObjects(ctx, keys, lasts) })
+func (r flakyRecords) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return r.call("list files", func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
 func (r flakyRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {

@@ -180,7 +180,7 @@ func lost(err error) error {
 }
 
 // commit makes files that were just written part of a dataset, after those that
-// it has, or in place of the first that it drops. Each is listed as loose before
+// it has, or in place of the first that it drops. Each is listed as orphaned before
 // it is kept, so that one whose commit never comes goes.
 func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
 	change.Add = make([]storage.DataFile, len(files))
@@ -193,7 +193,7 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 		}
 		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
 	}
-	if err := d.config.Records.AddLooseObjects(ctx, keys, commitTime); err != nil {
+	if err := d.config.Records.AddOrphanedObjects(ctx, keys, commitTime); err != nil {
 		return err
 	}
 	for i, file := range files {
@@ -207,12 +207,12 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 // commitTime is how long keeping files and committing them may take.
 const commitTime = time.Hour
 
-// RemoveLoose removes the files that belong to no dataset any more. One that
+// RemoveOrphans removes the files that belong to no dataset any more. One that
 // cannot be removed keeps none of the others.
-func (d *Datasets) RemoveLoose(ctx context.Context) error {
+func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	const batch = 1000
 	for {
-		keys, err := d.config.Records.LooseObjects(ctx, 0, batch)
+		keys, err := d.config.Records.OrphanedObjects(ctx, 0, batch)
 		if err != nil {
 			return err
 		}
@@ -220,12 +220,12 @@ func (d *Datasets) RemoveLoose(ctx context.Context) error {
 		for _, key := range keys {
 			err := d.config.Objects.Delete(ctx, key)
 			if err == nil {
-				err = d.config.Records.ForgetLooseObject(ctx, key)
+				err = d.config.Records.ForgetOrphanedObject(ctx, key)
 			}
 			failed = errors.Join(failed, err)
 		}
 		if failed != nil {
-			return fmt.Errorf("remove loose files: %w", failed)
+			return fmt.Errorf("remove orphaned files: %w", failed)
 		}
 		if len(keys) < batch {
 			return nil

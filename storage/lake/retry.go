@@ -70,8 +70,8 @@ func (r retryingRecords) DatasetDataByID(ctx context.Context, caller storage.Cal
 	return data, err
 }
 
-func (r retryingRecords) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.AddLooseObjects(ctx, keys, lasts) })
+func (r retryingRecords) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
 func (r retryingRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {

@@ -130,7 +130,7 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int
 }
 
 // DeleteOldUploads forgets some upload sessions that were last changed, and read
-// by an ingestion, that long ago, and makes their objects loose. An ingestion that
+// by an ingestion, that long ago, and makes their objects orphaned. An ingestion that
 // failed and read them cannot be retried any more. It gives how many sessions
 // that were.
 func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count int, err error) {
@@ -142,7 +142,7 @@ func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count 
 		}
 		these, args := in(ids)
 		files := `(SELECT id FROM upload_files WHERE session_id ` + these + `)`
-		due := strconv.FormatInt(s.now().Add(looseFor).UnixMilli(), 10)
+		due := strconv.FormatInt(s.now().Add(orphanTTL).UnixMilli(), 10)
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, ` + due + `

@@ -125,7 +125,7 @@ func partial(file string) (dir string, done func() error, err error) {
 // keepFiles keeps files that a server drops meanwhile from being removed, until
 // it is stopped.
 func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err error) {
-	if err := store.KeepLoose(ctx, holdFor); err != nil {
+	if err := store.KeepOrphans(ctx, holdFor); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,7 +140,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 				return
 			case <-ticker.C:
 				// Where it fails, a file that goes is missed and all begins anew.
-				_ = store.KeepLoose(ctx, holdFor)
+				_ = store.KeepOrphans(ctx, holdFor)
 			}
 		}
 	}()
