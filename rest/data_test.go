@@ -77,7 +77,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 	t.Helper()
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	folder, err := objects.OpenFolder(objects.FolderConfig{
-		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From, TurnWait: time.Hour})
+		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From, QueueTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestPartsTakeTurns(t *testing.T) {
 		})
 	}
 	s.until("turns", func() bool {
-		now := plane.folder.Turns()
+		now := plane.folder.QueueStats()
 		return now.Running == atOnce && now.Waiting == waiting
 	})
 	s.refusedForNow("one part too many", s.put(alices, "12345"))
@@ -170,7 +170,7 @@ func TestPartsTakeTurns(t *testing.T) {
 	}
 	stop()
 	done.Wait()
-	s.until("nothing is left", func() bool { now := plane.folder.Turns(); return now.Running+now.Waiting == 0 })
+	s.until("nothing is left", func() bool { now := plane.folder.QueueStats(); return now.Running+now.Waiting == 0 })
 }
 
 // TestIngestionsTakeTurns has alice's first ingestions take for ever, and many more

@@ -47,7 +47,7 @@ type Config struct {
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	line   *fair.Queue
+	queue  *fair.Queue
 	cancel context.CancelFunc
 	closed context.Context
 	work   sync.WaitGroup
@@ -77,7 +77,7 @@ type parked struct {
 type Stats struct {
 	Running, Waiting, Idle int
 	// Started counts worker processes, Ended those that were killed or died in
-	// a query, Refused the queries that found no place in the queue.
+	// a query, Refused the queries that found the queue full.
 	Started, Ended, Refused int64
 }
 
@@ -117,7 +117,7 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{config: config, line: fair.New(fair.Config{
+	p := &Pool{config: config, queue: fair.New(fair.Config{
 		What:  "queries",
 		Slots: config.Workers, SlotsPerUser: config.UserWorkers,
 		MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
@@ -145,8 +145,8 @@ func (p *Pool) Close() {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats, line := p.stats, p.line.Stats()
-	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), line.Waiting, line.Refused
+	stats, queue := p.stats, p.queue.Stats()
+	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), queue.Waiting, queue.Refused
 	return stats
 }
 
@@ -156,26 +156,26 @@ var errDeadline = errors.New("the query's time is up")
 // errClosed is why a query's context ends when the pool closes.
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
 
-// admit waits for a user's place among the running queries.
+// admit waits for a user's slot among the running queries.
 func (p *Pool) admit(ctx context.Context, user string) (*fair.Slot, error) {
-	place, err := p.line.Acquire(user)
+	slot, err := p.queue.Acquire(user)
 	if err != nil {
 		return nil, err
 	}
-	if err := place.Wait(ctx); err != nil {
+	if err := slot.Wait(ctx); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Running++
-	return place, nil
+	return slot, nil
 }
 
-func (p *Pool) release(place *fair.Slot) {
+func (p *Pool) release(slot *fair.Slot) {
 	p.mu.Lock()
 	p.stats.Running--
 	p.mu.Unlock()
-	place.Release()
+	slot.Release()
 }
 
 // enter counts a task that Close waits for. It reports false when the pool is
@@ -222,7 +222,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 		return errClosed
 	}
 	defer p.work.Done()
-	place, err := p.admit(ctx, q.User)
+	slot, err := p.admit(ctx, q.User)
 	if err != nil {
 		return err
 	}
@@ -230,13 +230,13 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	defer cancel()
 	w, err := p.acquire(ctx, q, need)
 	if err != nil {
-		p.release(place)
+		p.release(slot)
 		return err
 	}
 	keep, err := f(ctx, w)
 	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
-		place.Release()
+		slot.Release()
 		return err
 	}
 	// The caller need not wait until the kernel has taken the worker down; the
@@ -245,7 +245,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	go func() {
 		defer p.work.Done()
 		p.retire(w)
-		p.release(place)
+		p.release(slot)
 	}()
 	return err
 }

@@ -90,7 +90,7 @@ func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*obje
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.Turns, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
 func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {

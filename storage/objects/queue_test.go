@@ -42,7 +42,7 @@ type sender struct {
 }
 
 func newSender(t *testing.T, turns fair.Config, wait time.Duration) *sender {
-	folder, _ := newFolder(t, objects.FolderConfig{Turns: turns, TurnWait: wait})
+	folder, _ := newFolder(t, objects.FolderConfig{Queue: turns, QueueTimeout: wait})
 	return &sender{T: t, folder: folder, handler: folder.Handler(writeError), gate: make(chan struct{})}
 }
 
@@ -75,7 +75,7 @@ func (s *sender) flood(user string, parts int) {
 func (s *sender) until(running, waiting int) {
 	s.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		now := s.folder.Turns()
+		now := s.folder.QueueStats()
 		if now.Running == running && now.Waiting == waiting && int(s.begun.Load()) == running {
 			return
 		}
@@ -107,7 +107,7 @@ func TestPartsTakeTurns(t *testing.T) {
 	}
 	close(s.gate)
 	s.done.Wait()
-	if now := s.folder.Turns(); now != (fair.Stats{Refused: 1}) {
+	if now := s.folder.QueueStats(); now != (fair.Stats{Refused: 1}) {
 		t.Errorf("left behind: %+v", now)
 	}
 }
