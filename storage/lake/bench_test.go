@@ -81,7 +81,7 @@ func benchmarkClients(b *testing.B, clients int, cold bool) {
 	b.ReportMetric(float64(memory)/(1<<20), "pool-MiB")
 }
 
-// BenchmarkOneClient is a query alone: what the walls cost when nobody waits.
+// BenchmarkOneClient is a query alone: what isolation costs when nobody waits.
 func BenchmarkOneClient(b *testing.B) {
 	s := newSetup(b, nil)
 	s.rows(b, "SELECT id FROM orders WHERE id = 1")

@@ -150,14 +150,14 @@ func TestValidatorHoldsWithoutSettings(t *testing.T) {
 	s.hostile(t, laketest.Trespasses, 10*time.Second, refused(t))
 }
 
-// Without validator and worker's own walls DuckDB's settings hold.
+// Without validator and the worker's sandbox DuckDB's settings hold.
 func TestSettingsHold(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked, c.unconfined = true, true })
 	var statements []string
 	for _, sql := range laketest.Trespasses {
 		// A table's own file may be written, as far as DuckDB's settings go:
-		// that is what the worker's walls are for.
+		// that is what the sandbox is for.
 		if !strings.Contains(sql, "TO '{file}'") {
 			statements = append(statements, sql)
 		}
@@ -173,7 +173,7 @@ func TestProcessHolds(t *testing.T) {
 	s.hostile(t, laketest.Trespasses, time.Second, anything)
 }
 
-// With all walls down the list does what it is for: the tests above can fail.
+// Without any isolation the list does what it is for: the tests above can fail.
 func TestHostileListBites(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed, c.unconfined = true, true, true })
