@@ -12,7 +12,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"github.com/google/uuid"
 
 	"parley/internal/fair"
 	"parley/storage"
@@ -120,7 +119,7 @@ var (
 func New(cfg Config) *Host {
 	h := &Host{
 		cfg:      cfg,
-		id:       uuid.Must(uuid.NewV7()).String(),
+		id:       storage.NewID(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
 		queue: fair.New(fair.Config{

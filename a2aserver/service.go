@@ -10,7 +10,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"github.com/google/uuid"
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
@@ -87,7 +86,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	begins := question.ConversationID == ""
 	place, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
 	if begins {
-		question.ConversationID = uuid.Must(uuid.NewV7()).String()
+		question.ConversationID = storage.NewID()
 		place.ConversationID = question.ConversationID
 	}
 	switch {
@@ -97,7 +96,7 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asking := storage.RunRequest{RunID: uuid.Must(uuid.NewV7()).String(), Caller: who, Question: question}
+	asking := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
 	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
 	return s.host.start(s.agent, asking, place, &asked)

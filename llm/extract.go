@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+
+	"parley/internal/sqltext"
 )
 
 // Extractor makes rows of free text.
@@ -127,7 +129,7 @@ func (c *Chat) extractWhole(ctx context.Context, task ExtractTask, part string) 
 func fieldsText(fields []Field) string {
 	var out strings.Builder
 	for _, f := range fields {
-		fmt.Fprintf(&out, "%s: %s\n", quoteName(f.Name), shorten(oneLine(f.Description), 500))
+		fmt.Fprintf(&out, "%s: %s\n", sqltext.Name(f.Name), shorten(oneLine(f.Description), 500))
 	}
 	return out.String()
 }
@@ -180,7 +182,7 @@ func orderedRow(fields []Field, row map[string]json.RawMessage) (text json.RawMe
 	for i, f := range fields {
 		value, err := plainValue(row[f.Name])
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", quoteName(f.Name), err)
+			return nil, false, fmt.Errorf("%s: %w", sqltext.Name(f.Name), err)
 		}
 		empty = empty && value == "null"
 		out.WriteByte("{,"[min(i, 1)])

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"parley/internal/sqltext"
 )
 
 // Catalog says what datasets hold, beyond the names and types of their columns.
@@ -70,7 +72,7 @@ func columnFacts(c Column, f ColumnFacts) string {
 		quoted := make([]string, len(f.Values))
 		for i, v := range f.Values {
 			if quoted[i] = cellText(v); strings.HasPrefix(c.Type, "VARCHAR") {
-				quoted[i] = quoteText(quoted[i])
+				quoted[i] = sqltext.Text(quoted[i])
 			}
 		}
 		how := "such as "
@@ -109,4 +111,4 @@ func referencesText(references []Reference, told map[string]bool) string {
 }
 
 // String gives the name as SQL has it.
-func (n ColumnName) String() string { return quoteName(n.Dataset) + "." + quoteName(n.Column) }
+func (n ColumnName) String() string { return sqltext.Name(n.Dataset) + "." + sqltext.Name(n.Column) }

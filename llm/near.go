@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/sqltext"
 )
 
 const (
@@ -46,7 +48,7 @@ func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 		if d, found := datasetNamed(datasets, name); found {
 			out.WriteString(columnsText(d))
 		} else if options := nearTo(name, datasets); !known[lower] && len(options) > 0 {
-			fmt.Fprintf(&out, "%s is not there; there is: %s\n", quoteName(name), strings.Join(options, ", "))
+			fmt.Fprintf(&out, "%s is not there; there is: %s\n", sqltext.Name(name), strings.Join(options, ", "))
 		}
 	}
 	return out.String()
@@ -88,9 +90,9 @@ func datasetNamed(datasets []Dataset, name string) (Dataset, bool) {
 func columnsText(d Dataset) string {
 	names := make([]string, len(d.Columns))
 	for i, c := range d.Columns {
-		names[i] = quoteName(c.Name)
+		names[i] = sqltext.Name(c.Name)
 	}
-	return fmt.Sprintf("%s has the columns: %s\n", quoteName(d.Name), shorten(strings.Join(names, ", "), maxNearMissText))
+	return fmt.Sprintf("%s has the columns: %s\n", sqltext.Name(d.Name), shorten(strings.Join(names, ", "), maxNearMissText))
 }
 
 // nearTo gives the datasets and columns whose names are nearest to one that does
@@ -110,9 +112,9 @@ func nearTo(name string, datasets []Dataset) []string {
 		}
 	}
 	for _, d := range datasets {
-		consider(d.Name, "dataset "+quoteName(d.Name))
+		consider(d.Name, "dataset "+sqltext.Name(d.Name))
 		for _, c := range d.Columns {
-			consider(c.Name, fmt.Sprintf("%s in %s", quoteName(c.Name), quoteName(d.Name)))
+			consider(c.Name, fmt.Sprintf("%s in %s", sqltext.Name(c.Name), sqltext.Name(d.Name)))
 		}
 	}
 	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(a.distance, b.distance) })

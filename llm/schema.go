@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"parley/internal/sqltext"
 )
 
 const (
@@ -86,7 +88,7 @@ func restText(rest []ranking) string {
 			fmt.Fprintf(&out, " and %d more", len(rest)-i)
 			break
 		}
-		out.WriteString(" " + quoteName(r.dataset.Name))
+		out.WriteString(" " + sqltext.Name(r.dataset.Name))
 	}
 	return out.String() + "\n"
 }
@@ -95,7 +97,7 @@ func restText(rest []ranking) string {
 // far as there is room, and the names of the others.
 func datasetText(d Dataset, facts DatasetFacts) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "dataset %s, %d rows", quoteName(d.Name), d.Rows)
+	fmt.Fprintf(&out, "dataset %s, %d rows", sqltext.Name(d.Name), d.Rows)
 	if d.HoldsPassages() {
 		out.WriteString(", passages of text")
 	}
@@ -108,14 +110,14 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 	}
 	size, room := out.Len(), maxFacts
 	for i, c := range d.Columns {
-		line := fmt.Sprintf("  %s %s", quoteName(c.Name), c.Type)
+		line := fmt.Sprintf("  %s %s", sqltext.Name(c.Name), c.Type)
 		if c.Description != "" {
 			line += ": " + shorten(oneLine(c.Description), 200)
 		}
 		if size += len(line) + 1; size > maxDataset*3/4 {
 			names := make([]string, 0, len(d.Columns)-i)
 			for _, left := range d.Columns[i:] {
-				names = append(names, quoteName(left.Name))
+				names = append(names, sqltext.Name(left.Name))
 			}
 			out.WriteString("  also: " + shorten(strings.Join(names, ", "), maxDataset/4) + "\n")
 			break
@@ -133,8 +135,6 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 	}
 	return out.String()
 }
-
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 

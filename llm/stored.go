@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/sqltext"
 )
 
 // storedTime bounds the search for addresses in the data.
@@ -58,7 +60,7 @@ func storedQuery(d Dataset, addresses []string) string {
 	var texts, near, found []string
 	for _, c := range d.Columns {
 		if strings.Contains(c.Type, "VARCHAR") || strings.Contains(c.Type, "JSON") {
-			texts = append(texts, fmt.Sprintf("CAST(%s AS VARCHAR)", quoteName(c.Name)))
+			texts = append(texts, fmt.Sprintf("CAST(%s AS VARCHAR)", sqltext.Name(c.Name)))
 		}
 	}
 	if len(texts) == 0 {
@@ -66,11 +68,9 @@ func storedQuery(d Dataset, addresses []string) string {
 	}
 	for i, address := range addresses {
 		alone := `(^|[` + notInAddress + `(,;])` + regexp.QuoteMeta(address) + `[.,;:!?*_~)]*($|[` + notInAddress + `]|[,;]https?://)`
-		near = append(near, fmt.Sprintf("contains(texts, %s)", quoteText(address)))
-		found = append(found, fmt.Sprintf("bool_or(regexp_matches(texts, %s)) AS a%d", quoteText(alone), i))
+		near = append(near, fmt.Sprintf("contains(texts, %s)", sqltext.Text(address)))
+		found = append(found, fmt.Sprintf("bool_or(regexp_matches(texts, %s)) AS a%d", sqltext.Text(alone), i))
 	}
 	return fmt.Sprintf("SELECT %s FROM (SELECT concat_ws(' ', %s) AS texts FROM %s) WHERE %s",
-		strings.Join(found, ", "), strings.Join(texts, ", "), quoteName(d.Name), strings.Join(near, " OR "))
+		strings.Join(found, ", "), strings.Join(texts, ", "), sqltext.Name(d.Name), strings.Join(near, " OR "))
 }
-
-func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -15,8 +15,10 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/lake"
+	"parley/storage/lake/engine"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
+	"parley/storage/uploads"
 )
 
 // asWorker makes the test binary a worker.
@@ -25,9 +27,9 @@ const asWorker = "RUN_AS_WORKER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asWorker) {
 	case "query":
-		os.Exit(lake.WorkerMain())
-	case "make":
-		os.Exit(lake.MakerMain())
+		os.Exit(engine.QueryMain())
+	case "ingest":
+		os.Exit(engine.IngestMain())
 	}
 	os.Exit(m.Run())
 }
@@ -66,7 +68,7 @@ func (folderObjects) Ready([]storage.DataFile) ([]string, func(), bool) { return
 // dataPlane is what uploads, ingests and queries, for real.
 type dataPlane struct {
 	folder   *objects.Folder
-	uploads  *objects.Uploads
+	uploads  *uploads.Sessions
 	parts    func(http.ResponseWriter, *http.Request) error
 	datasets *lake.Datasets
 }
@@ -75,7 +77,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 	t.Helper()
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	folder, err := objects.OpenFolder(objects.FolderConfig{
-		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From, TurnWait: time.Hour})
+		Dir: filepath.Join(dir, "objects"), Secret: []byte(strings.Repeat("s", 32)), BaseURL: baseurl.From, QueueTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		t.Fatal(err)
 	}
 	cfg := lake.DatasetsConfig{
-		Records: store, Objects: folderObjects{folder}, Pool: pool, Maker: lake.NewMaker(lake.MakerConfig{Command: worker("make")}),
+		Records: store, Objects: folderObjects{folder}, Pool: pool, Ingester: lake.NewIngester(lake.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}
 	for _, apply := range change {
@@ -108,7 +110,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 			t.Error(err)
 		}
 	})
-	uploads := objects.NewUploads(objects.UploadsConfig{
+	sessions := uploads.New(uploads.Config{
 		Records: store, Objects: folder, Log: log,
 		PartSize: 8 << 20, MaxFiles: 100, MaxSize: 5 << 30, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
@@ -116,7 +118,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		folder.Handler(func(_ http.ResponseWriter, _ *http.Request, failure error) { err = failure }).ServeHTTP(w, r)
 		return err
 	}
-	return dataPlane{folder, uploads, parts, datasets}
+	return dataPlane{folder, sessions, parts, datasets}
 }
 
 const ordersCSV = "id,item,price,count\n1,apple,1.5,4\n2,pear,2,1\n3,apple,1.5,2\n"
@@ -227,7 +229,7 @@ func (s *service) ingested(user, dataset, id string) attempt {
 }
 
 var (
-	_ rest.Uploads = (*objects.Uploads)(nil)
+	_ rest.Uploads = (*uploads.Sessions)(nil)
 	_ rest.Lake    = (*lake.Datasets)(nil)
 )
 

@@ -52,8 +52,8 @@ func (r flakyRecords) DatasetDataByID(ctx context.Context, caller storage.Caller
 	return data, err
 }
 
-func (r flakyRecords) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return r.call("list files", func() error { return r.Records.AddLooseObjects(ctx, keys, lasts) })
+func (r flakyRecords) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return r.call("list files", func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
 func (r flakyRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
@@ -85,7 +85,7 @@ func (endHandler) Enabled(context.Context, slog.Level) bool { return true }
 func (h endHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 
 func (h endHandler) Handle(_ context.Context, record slog.Record) error {
-	if record.Message == "ingested" || record.Message == "ingestion failed" {
+	if record.Message == "ingestion completed" || record.Message == "ingestion failed" {
 		h.ended <- record.Message
 	}
 	return nil
@@ -136,7 +136,7 @@ func ingestWithOutages(t *testing.T, store *sqlstore.Store, faults *outages) {
 	// process knows.
 	select {
 	case how := <-ended:
-		if how != "ingested" {
+		if how != "ingestion completed" {
 			t.Errorf("the process says: %s", how)
 		}
 	case <-time.After(time.Minute):

@@ -135,7 +135,7 @@ func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
 	if err != nil {
 		return err
 	}
-	ingestion := storage.NewIngestion{ID: newID(), Mode: storage.IngestAppend, Files: f.ingestFiles()}
+	ingestion := storage.NewIngestion{ID: storage.NewID(), Mode: storage.IngestAppend, Files: f.ingestFiles()}
 	if f.has("id") {
 		ingestion.ID = f.id("id")
 	}
@@ -274,5 +274,3 @@ func (s *Server) markIngestionSeen(c *gin.Context, caller storage.Caller) error 
 	c.Status(http.StatusNoContent)
 	return nil
 }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }

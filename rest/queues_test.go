@@ -161,7 +161,7 @@ func TestPartsTakeTurns(t *testing.T) {
 		})
 	}
 	s.until("turns", func() bool {
-		now := plane.folder.Turns()
+		now := plane.folder.QueueStats()
 		return now.Running == atOnce && now.Waiting == waiting
 	})
 	s.refusedForNow("one part too many", s.put(alices, "12345"))
@@ -170,7 +170,7 @@ func TestPartsTakeTurns(t *testing.T) {
 	}
 	stop()
 	done.Wait()
-	s.until("nothing is left", func() bool { now := plane.folder.Turns(); return now.Running+now.Waiting == 0 })
+	s.until("nothing is left", func() bool { now := plane.folder.QueueStats(); return now.Running+now.Waiting == 0 })
 }
 
 // TestIngestionsTakeTurns has alice's first ingestions take for ever, and many more
@@ -181,11 +181,11 @@ func TestIngestionsTakeTurns(t *testing.T) {
 	var made atomic.Int32
 	plane := newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
 		cfg.Ingestions = 3
-		cfg.Maker = lake.NewMaker(lake.MakerConfig{Jobs: 5, Command: func() (string, []string, []string) {
+		cfg.Ingester = lake.NewIngester(lake.IngesterConfig{Jobs: 5, Command: func() (string, []string, []string) {
 			if made.Add(1) <= 2 { // alice's, of whose two are done at once
 				<-gate
 			}
-			return worker("make")()
+			return worker("ingest")()
 		}})
 	})
 	s := newServiceOn(t, store, plane)
@@ -209,7 +209,7 @@ func TestIngestionsTakeTurns(t *testing.T) {
 			t.Errorf("%s's rows meanwhile: %d", user, status)
 		}
 	}
-	if now := plane.datasets.Maker.Turns(); now.Running != 2 || now.Waiting != 0 {
+	if now := plane.datasets.IngestStats(); now.Running != 2 || now.Waiting != 0 {
 		t.Errorf("alice has %+v", now)
 	}
 	close(gate)

@@ -27,14 +27,14 @@ import (
 
 // service is the whole interface over a real store, reached by HTTP.
 type service struct {
-	t       testing.TB
-	store   *sqlstore.Store
-	rest    *rest.Server
-	uploads *objects.Uploads
-	agents  *scriptedAgents
-	server  *httptest.Server
-	auth    auth.Config
-	log     *bytes.Buffer
+	t      testing.TB
+	store  *sqlstore.Store
+	rest   *rest.Server
+	folder *objects.Folder
+	agents *scriptedAgents
+	server *httptest.Server
+	auth   auth.Config
+	log    *bytes.Buffer
 	// vars are the ids and tokens that a script names in braces.
 	vars map[string]string
 }
@@ -53,7 +53,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		t.Fatal(err)
 	}
 	t.Cleanup(authenticator.Close)
-	s.uploads = plane.uploads
+	s.folder = plane.folder
 	s.agents = &scriptedAgents{store: store, lines: map[string][]storage.Progress{}}
 	cfg := rest.Config{
 		Uploads:        plane.uploads,

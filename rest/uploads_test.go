@@ -18,6 +18,7 @@ import (
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
+	"parley/storage/uploads"
 )
 
 // TestPartAddresses sends parts to addresses that are not quite right.
@@ -253,20 +254,20 @@ func TestIngestionAskedForAgain(t *testing.T) {
 // was made whole and never recorded: nothing of it stays.
 func TestStaleUploadsGo(t *testing.T) {
 	t.Parallel()
-	s := newService(t, sqlstoretest.SQLite(t))
+	store := sqlstoretest.SQLite(t)
+	s := newService(t, store)
 	session := s.prepare("alice", "a.csv", 5)
 	file := session.Files[0]
 	etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
 	upload := objects.Upload{Key: file.Key, ID: file.UploadID}
-	if _, err := s.uploads.Objects.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
+	if _, err := s.folder.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
 		t.Fatal(err)
 	}
-	janitor := *s.uploads
-	janitor.Stale = -time.Hour
-	if err := janitor.AbortStale(t.Context()); err != nil {
+	stale := uploads.New(uploads.Config{Records: store, Objects: s.folder, Stale: -time.Hour})
+	if err := stale.AbortStale(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for object, err := range s.uploads.Objects.List(t.Context(), "uploads/") {
+	for object, err := range s.folder.List(t.Context(), "uploads/") {
 		t.Errorf("still there: %+v, %v", object, err)
 	}
 	s.vars["session"], s.vars["file"] = session.SessionID, file.FileID
@@ -289,7 +290,7 @@ func TestUploadMadeAndNotRecorded(t *testing.T) {
 		file := session.Files[0]
 		etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
 		upload := objects.Upload{Key: file.Key, ID: file.UploadID}
-		if _, err := s.uploads.Objects.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
+		if _, err := s.folder.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
 			t.Fatal(err)
 		}
 		at := "/file-upload/" + session.SessionID + "/files"

@@ -34,7 +34,7 @@ type VersionChange struct {
 	Have []Column
 	// Columns are those from now on.
 	Columns []Column
-	// Add are files that were listed as loose before they were written.
+	// Add are files that were listed as orphaned before they were written.
 	Add []DataFile
 	// Replace drops all files there are, Drop those named.
 	Replace bool
@@ -58,12 +58,12 @@ type Lake interface {
 
 	// UnnamedObjects gives those of some objects that no dataset names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
-	// AddLooseObjects lists objects that are to be written; they are removed
+	// AddOrphanedObjects lists objects that are to be written; they are removed
 	// when no version names them that long from now. Done again, that counts anew.
-	AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error
-	// LooseObjects lists at most limit that are to be removed within that long
+	AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error
+	// OrphanedObjects lists at most limit that are to be removed within that long
 	// from now; none while somebody copies objects.
-	LooseObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
-	// ForgetLooseObject says that one has been removed.
-	ForgetLooseObject(ctx context.Context, key string) error
+	OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
+	// ForgetOrphanedObject says that one has been removed.
+	ForgetOrphanedObject(ctx context.Context, key string) error
 }

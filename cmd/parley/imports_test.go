@@ -15,18 +15,23 @@ import (
 // it. "/..." stands for all below. The longest folder that fits a package counts. This
 // is the only list of who may import whom; CONVENTIONS.md says why.
 var mayImport = map[string][]string{
-	"cmd":               {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
+	"cmd": {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
+	// The server has no DuckDB: only a process that starts as a worker becomes
+	// storage/lake/engine.
+	"cmd/parley/internal": {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage", "storage/lake",
+		"storage/objects", "storage/retention", "storage/sqlstore", "storage/trace", "storage/uploads"},
 	"a2aserver":         {"storage", "internal/..."},
 	"rest":              {"storage", "internal/..."},
 	"agents":            {"storage", "llm"},
-	"llm":               {},
+	"llm":               {"internal/sqltext"},
 	"cards":             {},
 	"storage":           {},
-	"storage/lake":      {"storage", "internal/fair"},
-	"storage/objects":   {"storage", "internal/baseurl", "internal/fair"},
+	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/sqltext"},
+	"storage/objects":   {"storage", "internal/baseurl", "internal/fair", "internal/fsync"},
 	"storage/retention": {"storage"},
 	"storage/sqlstore":  {"storage"},
 	"storage/trace":     {"storage"},
+	"storage/uploads":   {"storage"},
 	"internal":          {"storage"},
 }
 
@@ -37,7 +42,7 @@ var homes = map[string][]string{
 	"github.com/MicahParks":               {"internal/auth"},
 	"github.com/a2aproject/a2a-go":        {"a2aserver", "agents", "cards", "cmd"},
 	"github.com/alecthomas/kong":          {"cmd"},
-	"github.com/duckdb":                   {"storage/lake", "llm/reader/train"},
+	"github.com/duckdb":                   {"storage/lake/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                {"rest"},
 	"github.com/golang-jwt":               {"internal/auth"},
 	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
@@ -54,6 +59,7 @@ var homes = map[string][]string{
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
 	"parley/cmd/parley/e2e/e2etest":       {},
 	"parley/internal/golden":              {},
+	"parley/storage/lake/engine":          {"cmd/parley"},
 }
 
 // TestImports holds the packages to one direction, and the libraries to their homes.

@@ -29,7 +29,7 @@ func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref st
 	if err := writeRows(path, rows); err != nil {
 		return err
 	}
-	data, err := d.Records.DatasetData(ctx, caller, ref)
+	data, err := d.config.Records.DatasetData(ctx, caller, ref)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ type addition struct {
 // commits them; again, when the columns have changed meanwhile.
 func (d *Datasets) add(ctx context.Context, a addition) error {
 	for try := 1; ; try++ {
-		data, err := d.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+		data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 	if !a.replace {
 		job.Have = data.Columns
 	}
-	result, err := d.Maker.Ingest(ctx, Turn{User: a.caller.Username, Patient: a.ingestion != nil}, job)
+	result, err := d.config.Ingester.Ingest(ctx, Admission{User: a.caller.Username, Unbounded: a.ingestion != nil}, job)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/benchtest"
+	"parley/storage/lake/laketest"
 )
 
 // BenchmarkClients is clients at once on one dataset of 100,000 rows: warm, with
@@ -24,7 +25,7 @@ func BenchmarkClients(b *testing.B) {
 
 func benchmarkClients(b *testing.B, clients int, cold bool) {
 	s := newSetup(b, func(c *Config) { c.Queue, c.Memory = clients, 1<<30 })
-	table := parquet(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
+	table := laketest.Parquet(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
 		DATE '2020-01-01' + CAST(i % 1500 AS INTEGER) AS day FROM range(100000) r(i)`)
 	queries := []string{
 		"SELECT * FROM sales WHERE id = %d",
@@ -72,7 +73,7 @@ func benchmarkClients(b *testing.B, clients int, cold bool) {
 	wg.Wait()
 	b.StopTimer()
 	for _, w := range s.pool.idle {
-		memory += benchtest.Memory(w.pid, "VmRSS")
+		memory += benchtest.Memory(w.PID, "VmRSS")
 	}
 	b.ReportMetric(benchtest.Millis(benchtest.Percentile(times, 50)), "p50-ms")
 	b.ReportMetric(benchtest.Millis(benchtest.Percentile(times, 99)), "p99-ms")
@@ -80,7 +81,7 @@ func benchmarkClients(b *testing.B, clients int, cold bool) {
 	b.ReportMetric(float64(memory)/(1<<20), "pool-MiB")
 }
 
-// BenchmarkOneClient is a query alone: what the walls cost when nobody waits.
+// BenchmarkOneClient is a query alone: what isolation costs when nobody waits.
 func BenchmarkOneClient(b *testing.B) {
 	s := newSetup(b, nil)
 	s.rows(b, "SELECT id FROM orders WHERE id = 1")
@@ -98,25 +99,10 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// BenchmarkValidate is the check of a statement's tree alone.
-func BenchmarkValidate(b *testing.B) {
-	p := newTreeParser(b)
-	tree, err := p.e.parse(questions[7])
-	if err != nil {
-		b.Fatal(err)
-	}
-	tables := plainTables()
-	for b.Loop() {
-		if _, err := Validate(b.Context(), []byte(tree), tables); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkPassages ranks 20,000 passages.
 func BenchmarkPassages(b *testing.B) {
 	s := newSetup(b, nil)
-	table := parquet(b, s.dir, "texts", `SELECT 'doc ' || i // 100 AS document, i % 100 AS passage,
+	table := laketest.Parquet(b, s.dir, "texts", `SELECT 'doc ' || i // 100 AS document, i % 100 AS passage,
 		'the quick brown fox number ' || i || ' jumps over ' || repeat('some lazy dog and ', 20) || i % 977 AS text FROM range(20000) r(i)`)
 	for b.Loop() {
 		result, err := s.pool.Passages(b.Context(), "", table, nil, "number 977 jumping", 10)

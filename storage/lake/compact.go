@@ -25,15 +25,15 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 		return
 	}
 	caller := storage.Caller{Username: owner}
-	data, err := d.Records.DatasetDataByID(ctx, caller, datasetID)
+	data, err := d.config.Records.DatasetDataByID(ctx, caller, datasetID)
 	if err == nil && len(smallFiles(data)) >= compactFrom {
-		err = storage.DoChore(ctx, d.Records, "compact/"+datasetID, d.holder, d.Lease, 0, func(ctx context.Context) error {
+		err = storage.DoChore(ctx, d.config.Records, "compact/"+datasetID, d.holder, d.config.Lease, 0, func(ctx context.Context) error {
 			return d.compact(ctx, caller, datasetID)
 		})
 	}
 	expected := errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTooMany)
 	if err != nil && !expected && ctx.Err() == nil {
-		d.Log.WarnContext(ctx, "compact a dataset", "error", err)
+		d.config.Log.WarnContext(ctx, "compaction failed", "error", err)
 	}
 }
 
@@ -50,7 +50,7 @@ func smallFiles(data storage.DatasetData) []storage.DataFile {
 // done so meanwhile. Rows keep their order, for the new file takes the first
 // one's place.
 func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID string) error {
-	data, err := d.Records.DatasetDataByID(ctx, owner, datasetID)
+	data, err := d.config.Records.DatasetDataByID(ctx, owner, datasetID)
 	if err != nil {
 		return err
 	}
@@ -63,12 +63,12 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 		return err
 	}
 	defer done()
-	paths, release, err := d.Objects.Hold(ctx, small)
+	paths, release, err := d.config.Objects.Hold(ctx, small)
 	if err != nil {
 		return err
 	}
 	defer release()
-	file, err := d.Maker.Compact(ctx, Turn{User: owner.Username}, paths, data.Columns, dir)
+	file, err := d.config.Ingester.Compact(ctx, Admission{User: owner.Username}, paths, data.Columns, dir)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"parley/internal/fair"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -46,10 +45,10 @@ type Objects interface {
 
 // DatasetsConfig is what Datasets needs.
 type DatasetsConfig struct {
-	Records Records
-	Objects Objects
-	Pool    *Pool
-	Maker   *Maker
+	Records  Records
+	Objects  Objects
+	Pool     *Pool
+	Ingester *Ingester
 	// Dir is for files that are being made.
 	Dir string
 	Log *slog.Logger
@@ -69,7 +68,7 @@ type DatasetsConfig struct {
 // Datasets queries datasets and adds to them. Rows are in immutable files; which
 // files make up a dataset is in the records, and changes there at once.
 type Datasets struct {
-	DatasetsConfig
+	config DatasetsConfig
 	wake   chan struct{}
 	claims claims
 	// holder names this process to others.
@@ -81,13 +80,13 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
-	return &Datasets{DatasetsConfig: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
+	return &Datasets{config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
 }
 
 // Query runs a statement over the datasets of a namespace that the caller may
 // read.
 func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
-	all, err := d.Records.NamespaceData(ctx, caller, in)
+	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -100,7 +99,7 @@ func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []s
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	result, err := d.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.MaxRows, MaxBytes: d.MaxBytes, Timeout: d.Timeout, User: caller.Username})
+	result, err := d.config.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.config.MaxRows, MaxBytes: d.config.MaxBytes, Timeout: d.config.Timeout, User: caller.Username})
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -109,14 +108,14 @@ func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []s
 
 // Datasets gives the datasets of a namespace that the caller may read.
 func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
-	return d.Records.NamespaceData(ctx, caller, in)
+	return d.config.Records.NamespaceData(ctx, caller, in)
 }
 
 // Search gives the passages of a dataset, of those in a namespace that the
 // caller may read, that match some words best. What is wrong with the request, a
 // dataset that is not there among it, is ErrInvalid.
 func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error) {
-	all, err := d.Records.NamespaceData(ctx, caller, in)
+	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -128,21 +127,24 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	if d.MaxRows > 0 {
-		limit = min(limit, d.MaxRows)
+	if d.config.MaxRows > 0 {
+		limit = min(limit, d.config.MaxRows)
 	}
-	result, err := d.Pool.Passages(ctx, caller.Username, tables[0], source, words, limit)
+	result, err := d.config.Pool.Passages(ctx, caller.Username, tables[0], source, words, limit)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
 	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
 }
 
+// IngestStats says how many jobs of the Ingester are done, and how many wait.
+func (d *Datasets) IngestStats() fair.Stats { return d.config.Ingester.Stats() }
+
 // tables gives datasets as the engine reads them: with their files where these
 // are here, else with a source of them.
 func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Table, Source, error) {
 	tables := make([]Table, len(all))
-	away := false
+	remote := false
 	for i, data := range all {
 		tables[i] = Table{
 			Name:     data.Name,
@@ -151,19 +153,19 @@ func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Tab
 			RowCount: data.RowCount,
 		}
 		for _, file := range data.Files {
-			path, here, err := d.Objects.Path(ctx, file.Key)
+			path, here, err := d.config.Objects.Path(ctx, file.Key)
 			if err != nil {
 				return nil, nil, fmt.Errorf("find a dataset's file: %w", lost(err))
 			}
 			if !here {
-				away = true
+				remote = true
 				break
 			}
 			tables[i].Files = append(tables[i].Files, path)
 		}
 	}
-	if away {
-		return tables, newSource(d.Objects, all), nil
+	if remote {
+		return tables, newSource(d.config.Objects, all), nil
 	}
 	return tables, nil, nil
 }
@@ -178,52 +180,52 @@ func lost(err error) error {
 }
 
 // commit makes files that were just written part of a dataset, after those that
-// it has, or in place of the first that it drops. Each is listed as loose before
+// it has, or in place of the first that it drops. Each is listed as orphaned before
 // it is kept, so that one whose commit never comes goes.
 func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
 	change.Add = make([]storage.DataFile, len(files))
 	keys := make([]string, len(files))
 	for i, file := range files {
-		id := uuid.Must(uuid.NewV7()).String()
+		id := storage.NewID()
 		keys[i] = "datasets/" + change.DatasetID + "/" + id + ".parquet"
 		if len(change.Drop) > 0 && i == 0 {
 			id = change.Drop[0].ID
 		}
 		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
 	}
-	if err := d.Records.AddLooseObjects(ctx, keys, commitTime); err != nil {
+	if err := d.config.Records.AddOrphanedObjects(ctx, keys, commitTime); err != nil {
 		return err
 	}
 	for i, file := range files {
-		if err := d.Objects.Put(ctx, keys[i], file.Path); err != nil {
+		if err := d.config.Objects.Put(ctx, keys[i], file.Path); err != nil {
 			return fmt.Errorf("keep a dataset's file: %w", err)
 		}
 	}
-	return d.Records.CommitVersion(ctx, change)
+	return d.config.Records.CommitVersion(ctx, change)
 }
 
 // commitTime is how long keeping files and committing them may take.
 const commitTime = time.Hour
 
-// RemoveLoose removes the files that belong to no dataset any more. One that
+// RemoveOrphans removes the files that belong to no dataset any more. One that
 // cannot be removed keeps none of the others.
-func (d *Datasets) RemoveLoose(ctx context.Context) error {
+func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	const batch = 1000
 	for {
-		keys, err := d.Records.LooseObjects(ctx, 0, batch)
+		keys, err := d.config.Records.OrphanedObjects(ctx, 0, batch)
 		if err != nil {
 			return err
 		}
 		var failed error
 		for _, key := range keys {
-			err := d.Objects.Delete(ctx, key)
+			err := d.config.Objects.Delete(ctx, key)
 			if err == nil {
-				err = d.Records.ForgetLooseObject(ctx, key)
+				err = d.config.Records.ForgetOrphanedObject(ctx, key)
 			}
 			failed = errors.Join(failed, err)
 		}
 		if failed != nil {
-			return fmt.Errorf("remove loose files: %w", failed)
+			return fmt.Errorf("remove orphaned files: %w", failed)
 		}
 		if len(keys) < batch {
 			return nil
@@ -234,10 +236,10 @@ func (d *Datasets) RemoveLoose(ctx context.Context) error {
 // workDir makes a folder for one piece of work; done removes it. It is
 // ErrUnavailable when the data folder is gone.
 func (d *Datasets) workDir() (dir string, done func(), err error) {
-	dir, err = os.MkdirTemp(d.Dir, "work-")
+	dir, err = os.MkdirTemp(d.config.Dir, "work-")
 	if errors.Is(err, fs.ErrNotExist) {
-		_ = os.Mkdir(d.Dir, 0o700) // and not what it is in
-		dir, err = os.MkdirTemp(d.Dir, "work-")
+		_ = os.Mkdir(d.config.Dir, 0o700) // and not what it is in
+		dir, err = os.MkdirTemp(d.config.Dir, "work-")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
@@ -247,7 +249,7 @@ func (d *Datasets) workDir() (dir string, done func(), err error) {
 	}
 	return dir, func() {
 		if err := os.RemoveAll(dir); err != nil {
-			d.Log.Warn("a work folder was not removed", "error", err)
+			d.config.Log.Warn("work folder not removed", "error", err)
 		}
 	}, nil
 }
@@ -255,7 +257,7 @@ func (d *Datasets) workDir() (dir string, done func(), err error) {
 // RemoveWork removes the work folders that an earlier process left behind. It
 // is for the start, when nothing is at work.
 func (d *Datasets) RemoveWork() error {
-	left, err := filepath.Glob(filepath.Join(d.Dir, "work-*"))
+	left, err := filepath.Glob(filepath.Join(d.config.Dir, "work-*"))
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

@@ -42,7 +42,7 @@ const (
 // extracts reports whether texts become rows with the fields of a definition,
 // rather than passages. A definition of the passages themselves is not meant so.
 func (d *Datasets) extracts(definition storage.Definition) bool {
-	if d.Extract == nil {
+	if d.config.Extract == nil {
 		return false
 	}
 	for name := range definition.Schema {
@@ -59,7 +59,7 @@ func (d *Datasets) extracts(definition storage.Definition) bool {
 // where the dataset's definition says what rows are. It reads them all before it
 // has anything extracted, so that nothing is in vain when one is refused.
 func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
-	data, err := d.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+	data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (d *Datasets) extractText(ctx context.Context, document, text string, defin
 	var rows []json.RawMessage
 	pieces := ingest.SplitProse(text, pieceBytes)
 	for i, piece := range pieces {
-		found, err := d.Extract(ctx, Piece{Document: document, Text: piece, Definition: definition})
+		found, err := d.config.Extract(ctx, Piece{Document: document, Text: piece, Definition: definition})
 		if err != nil {
 			return nil, inDocument(document, err)
 		}
@@ -154,9 +154,9 @@ func (d *Datasets) extractText(ctx context.Context, document, text string, defin
 
 // inDocument says of which text an error is that has words for its owner.
 func inDocument(document string, err error) error {
-	var said *storage.Error
-	if !errors.As(err, &said) {
+	var known *storage.Error
+	if !errors.As(err, &known) {
 		return fmt.Errorf("extract rows: %w", err)
 	}
-	return fmt.Errorf("%w: %w", storage.Errorf(said.Err, "no rows were extracted from %s: %s", document, said.Message), err)
+	return fmt.Errorf("%w: %w", storage.Errorf(known.Err, "no rows were extracted from %s: %s", document, known.Message), err)
 }

@@ -34,7 +34,7 @@ func (d *Datasets) Wake() {
 func (d *Datasets) RunIngestions(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	for i := range d.Ingestions {
+	for i := range d.config.Ingestions {
 		holder := fmt.Sprintf("%s/%d", newHolder(), i)
 		group.Go(func() {
 			for d.waitForWork(ctx) {
@@ -67,9 +67,9 @@ type claims struct {
 // claim takes up an ingestion, of a user for whom not too many are done here. done
 // is to be called in the end.
 func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
-	most := allButOne(d.Ingestions)
+	most := allButOne(d.config.Ingestions)
 	for {
-		job, err = d.Records.ClaimIngestion(ctx, holder, d.Lease, d.claims.served(most)...)
+		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.served(most)...)
 		if err != nil {
 			return job, nil, err
 		}
@@ -77,7 +77,7 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 			return job, func() { d.claims.done(user) }, nil
 		}
 		// Another of the user's was claimed here at the same time.
-		if err := d.Records.ReleaseIngestion(ctx, job); err != nil {
+		if err := d.config.Records.ReleaseIngestion(ctx, job); err != nil {
 			return job, nil, err
 		}
 	}
@@ -124,75 +124,38 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	case errors.Is(err, storage.ErrConflict):
 		return true
 	case err != nil:
-		d.Log.ErrorContext(ctx, "claim an ingestion", "error", err)
+		d.config.Log.ErrorContext(ctx, "ingestion not claimed", "error", err)
 		return false
 	}
 	defer done()
-	log := d.Log.With("ingestion", job.ID)
+	log := d.config.Log.With("ingestion", job.ID)
 	start := time.Now()
 	retrying := d.retrying(log)
 	err = retrying.ingest(ctx, job, log)
 	switch {
 	case err == nil:
-		log.InfoContext(ctx, "ingested", "took", time.Since(start))
+		log.InfoContext(ctx, "ingestion completed", "took", time.Since(start))
 		d.compactAfter(ctx, job)
 	case ctx.Err() != nil:
-		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		err := d.Records.ReleaseIngestion(brief, job)
+		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		err := d.config.Records.ReleaseIngestion(timeout, job)
 		cancel()
-		log.InfoContext(ctx, "ingestion stopped, to be taken up again", "released", err == nil)
+		log.InfoContext(ctx, "ingestion interrupted", "released", err == nil)
 	default:
 		log.WarnContext(ctx, "ingestion failed", "error", err, "took", time.Since(start))
-		if err := retrying.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
-			log.ErrorContext(ctx, "record a failed ingestion", "error", err)
+		if err := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
+			log.ErrorContext(ctx, "failed ingestion not recorded", "error", err)
 		}
 	}
 	return true
 }
 
-const (
-	// patience is how long an ingestion waits for records or objects that are away.
-	patience = 10 * time.Minute
-	// patienceEvery is how often it is tried meanwhile.
-	patienceEvery = time.Second
-	// patienceTimes is how often they may go away, each time for so long.
-	patienceTimes = 5
-)
-
-// patiently does one call again, now and then, while what it needs is away: that
-// counts from when it is first missed. A try that lasts longer than patience does
-// had what it needs before, and what it misses has gone away anew.
-func patiently(ctx context.Context, log *slog.Logger, do func() error) error {
-	var since time.Time
-	for times := 0; ; {
-		begun := time.Now()
-		err := do()
-		if !isAway(err) {
-			return err
-		}
-		if times == 0 || time.Since(begun) > patience {
-			since, times = time.Now(), times+1
-			log.WarnContext(ctx, "an ingestion waits for what is away", "error", err)
-		}
-		if time.Since(since) > patience || times > patienceTimes || !sleep(ctx, patienceEvery) {
-			return err
-		}
-	}
-}
-
-// isAway reports whether records or objects could not be reached. What has words
-// for the user is something else.
-func isAway(err error) bool {
-	var said *storage.Error
-	return errors.Is(err, storage.ErrUnavailable) && !errors.As(err, &said)
-}
-
 // reasonOf gives what a user is told.
 func reasonOf(err error) string {
-	var said *storage.Error
+	var known *storage.Error
 	switch {
-	case errors.As(err, &said):
-		return said.Message
+	case errors.As(err, &known):
+		return known.Message
 	case errors.Is(err, storage.ErrNotFound):
 		return "the dataset, or a file, is no longer there"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
@@ -207,7 +170,7 @@ func reasonOf(err error) string {
 func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *slog.Logger) error {
 	var dir string
 	var done func()
-	err := patiently(ctx, log, func() (err error) {
+	err := retryWhileUnavailable(ctx, log, func() (err error) {
 		dir, done, err = d.workDir()
 		return err
 	})
@@ -224,7 +187,7 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *sl
 
 // compactAfter makes one file of many small ones that ingestions have left.
 func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
-	data, err := d.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
+	data, err := d.config.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
 	if err == nil {
 		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files))
 	}
@@ -249,8 +212,8 @@ func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *ad
 	}
 	var renewal sync.WaitGroup
 	renewal.Go(func() {
-		for sleep(ctx, min(d.Lease/5, progressShown)) {
-			err := d.Records.RenewIngestion(ctx, job, d.Lease, bytes.Load(), rows.Load())
+		for sleep(ctx, min(d.config.Lease/5, progressShown)) {
+			err := d.config.Records.RenewIngestion(ctx, job, d.config.Lease, bytes.Load(), rows.Load())
 			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				cancel(err) // taken over, or gone with its dataset
 			}
@@ -264,7 +227,7 @@ func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *ad
 		if err := os.Mkdir(sub, 0o700); err != nil {
 			return fmt.Errorf("make a folder for a source: %w", err)
 		}
-		path, err := d.Objects.Source(ctx, file.Key, sub)
+		path, err := d.config.Objects.Source(ctx, file.Key, sub)
 		if err != nil {
 			return err
 		}

@@ -6,24 +6,11 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/worker"
 )
 
 // Table is a dataset as a query may see it.
-type Table struct {
-	// Name is the dataset's; queries find it without regard to case.
-	Name string
-	// Columns are those of the current version, in order. Type is DuckDB's name
-	// of it.
-	Columns []storage.Column
-	// Files are absolute paths of the Parquet files that hold the rows, none for
-	// an empty dataset. When the server runs as root the worker does not: then
-	// the files, not their folders, must be readable by others.
-	Files []string
-	// Version changes when the rows do.
-	Version string
-	// RowCount helps to decide how the rows are held; it need not be exact.
-	RowCount int64
-}
+type Table = worker.Table
 
 // Query is a statement and what it may see and use.
 type Query struct {

@@ -1,8 +1,6 @@
 package lake
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
-	"parley/storage"
+	"parley/storage/lake/engine"
+	"parley/storage/lake/laketest"
+	"parley/storage/lake/worker"
 )
 
 // The test binary run again is the worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "worker" && os.Args[2] == "make" {
-		os.Exit(MakerMain())
+	if len(os.Args) > 2 && os.Args[1] == "worker" && os.Args[2] == "ingest" {
+		os.Exit(engine.IngestMain())
 	}
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		os.Exit(WorkerMain())
+		os.Exit(engine.QueryMain())
 	}
 	if len(os.Args) == 4 && os.Args[1] == "liar" {
 		honest, _ := strconv.Atoi(os.Args[3])
@@ -47,13 +45,9 @@ func TestMain(m *testing.M) {
 // processes are what else the test binary is when it is run again, with an
 // argument.
 var processes = map[string]func(string){
-	"wicked":            wicked,
-	"orphan":            orphan,
-	"jailed":            jailed,
-	"jailed-maker":      jailedMaker,
-	"descriptors":       listDescriptors,
-	"descriptor-server": descriptorServer,
-	"crash":             crash,
+	"wicked": wicked,
+	"orphan": orphan,
+	"crash":  crash,
 }
 
 var plainDir string
@@ -61,8 +55,8 @@ var plainDir string
 // plainWorker gives how to run a worker without the race detector, which is
 // what has a limit of its address space.
 var plainWorker = sync.OnceValues(func() (string, error) {
-	if !raceEnabled {
-		return executable(), nil
+	if !worker.RaceEnabled {
+		return worker.Executable(), nil
 	}
 	dir, err := os.MkdirTemp("", "lake-worker")
 	if err != nil {
@@ -110,50 +104,17 @@ func newSetup(t testing.TB, change func(*Config)) *setup {
 		t.Fatal(err)
 	}
 	s.tables = []Table{
-		parquet(t, dir, "orders", `SELECT i AS id, 'customer ' || i % 100 AS customer, (i * 7 % 1000) / 10.0 AS total,
+		laketest.Parquet(t, dir, "orders", `SELECT i AS id, 'customer ' || i % 100 AS customer, (i * 7 % 1000) / 10.0 AS total,
 			DATE '2024-01-01' + CAST(i % 365 AS INTEGER) AS day FROM range(1000) r(i)`),
-		parquet(t, dir, "order-items.v2", `SELECT i AS order_id, i % 7 AS quantity FROM range(3000) r(i)`),
-		parquet(t, dir, "notes", `SELECT * FROM (VALUES
+		laketest.Parquet(t, dir, "order-items.v2", `SELECT i AS order_id, i % 7 AS quantity FROM range(3000) r(i)`),
+		laketest.Parquet(t, dir, "notes", `SELECT * FROM (VALUES
 			('a.md', 1, 'The quick brown fox jumps over the lazy dog'),
 			('a.md', 2, 'Foxes are cunning; a fox hunts by night'),
 			('b.md', 1, 'Crème brûlée is a dessert of custard and caramel'),
 			('b.md', 2, 'Nothing to see here, move along')) v(document, passage, text)`),
 	}
-	parquet(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
+	laketest.Parquet(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
 	return s
-}
-
-// parquet writes a query's rows to a file and gives the table that it makes.
-func parquet(t testing.TB, dir, name, query string) Table {
-	t.Helper()
-	file := filepath.Join(dir, name+".parquet")
-	e, err := openEngine(openRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer duck.Close(&e.db)
-	table := Table{Name: name, Files: []string{file}, Version: "1"}
-	err = e.with(func(conn duck.Connection) error {
-		return e.exec(conn, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet)", query, quoteText(file)))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := e.run(request{SQL: "SELECT * FROM read_parquet(" + quoteText(file) + ")", MaxRows: 1, MaxBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	table.Columns = out.head.Columns
-	out, err = e.run(request{SQL: "SELECT count(*) AS n FROM read_parquet(" + quoteText(file) + ")", MaxRows: 1, MaxBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var row struct{ N int64 }
-	if err := json.Unmarshal(out.rows[0], &row); err != nil {
-		t.Fatal(err)
-	}
-	table.RowCount = row.N
-	return table
 }
 
 func (s *setup) query(t testing.TB, sql string) (Result, error) {
@@ -173,62 +134,4 @@ func (s *setup) rows(t testing.TB, sql string) string {
 		lines = append(lines, string(row))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// tree parses a statement in this process, for tests of the validator alone.
-type treeParser struct {
-	mu sync.Mutex
-	e  *engine
-	// last are trees of the statements that were parsed last.
-	last map[string][]byte
-}
-
-func newTreeParser(t testing.TB) *treeParser {
-	t.Helper()
-	e, err := openEngine(openRequest{Memory: 256 << 20, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { duck.Close(&e.db) })
-	return &treeParser{e: e}
-}
-
-func (p *treeParser) check(sql string, tables []Table) (Checked, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := checkRequest(sql, tables); err != nil {
-		return Checked{}, err
-	}
-	return check(context.Background(), sql, tables, p.parse)
-}
-
-// parse gives a statement's tree. The caller holds the lock.
-func (p *treeParser) parse(sql string) ([]byte, error) {
-	if tree, ok := p.last[sql]; ok {
-		return tree, nil
-	}
-	tree, err := p.e.parse(sql)
-	if len(p.last) > 8 || p.last == nil {
-		p.last = map[string][]byte{}
-	}
-	if err == nil {
-		p.last[sql] = []byte(tree)
-	}
-	return []byte(tree), err
-}
-
-// plainTables are tables for the validator, which needs no files.
-func plainTables() []Table {
-	columns := func(names ...string) (all []storage.Column) {
-		for _, name := range names {
-			all = append(all, storage.Column{Name: name, Type: "VARCHAR"})
-		}
-		return all
-	}
-	return []Table{
-		{Name: "orders", Columns: columns("id", "customer", "total", "day")},
-		{Name: "order-items.v2", Columns: columns("order_id", "quantity")},
-		{Name: "notes", Columns: columns("document", "passage", "text")},
-		{Name: "new"},
-	}
 }

@@ -2,70 +2,10 @@ package lake
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func score(text, words string) float64 {
-	var m matcher
-	m.aim(words)
-	return m.score(text)
-}
-
-func TestMatcher(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text, words string
-		least, most float64
-	}{
-		{"The quick brown fox", "quick fox", 1, 1},
-		{"The QUICK brown FOX", "Quick, fox!", 1, 1},
-		{"Crème brûlée", "creme brulee", 1, 1},
-		{"creme brulee", "Crème BRÛLÉE", 1, 1},
-		{"Straße in Łódź", "strasse lodz", 1, 1},
-		{"many foxes and parties", "fox party", 1, 1},
-		{"one box, one class", "boxes classes", 1, 1},
-		{"restaurant", "restuarant", 0.8, 0.99},
-		{"accommodation", "acomodation", 0.7, 0.99},
-		{"international", "intern", 0.7, 0.9},
-		{"quick brown", "quick fox", 0.5, 0.5},
-		{"something else", "quick fox", 0, 0},
-		{"cat", "car", 0, 0},
-		{"日本語の本", "本", 1, 1},
-		{"", "x", 0, 0},
-		{"x", "", 0, 0},
-		{"x", "!?", 0, 0},
-		{strings.Repeat("x", 100), strings.Repeat("x", 100), 1, 1},
-	} {
-		if got := score(c.text, c.words); got < c.least || got > c.most {
-			t.Errorf("%q in %q: %v, want %v to %v", c.words, c.text, got, c.least, c.most)
-		}
-	}
-}
-
-func FuzzMatcher(f *testing.F) {
-	f.Add("The quick brown fox", "fox")
-	f.Add("Crème brûlée \xff", "\xfe é")
-	f.Add("日本語", "本")
-	f.Fuzz(func(t *testing.T, text, words string) {
-		s := score(text, words)
-		if math.IsNaN(s) || s < 0 || s > 1 {
-			t.Errorf("score %v", s)
-		}
-		var m matcher
-		m.aim(words)
-		for _, n := range m.count(text) {
-			if math.IsNaN(n) || n < 0 {
-				t.Errorf("count %v", n)
-			}
-		}
-		if len(m.words) > 0 && score(words, words) != 1 && len(m.words) < maxWords {
-			t.Errorf("%q does not match itself", words)
-		}
-	})
-}
 
 // scores gives the rows' scores.
 func scores(t *testing.T, result Result) []float64 {
@@ -114,43 +54,6 @@ func TestAddedScoreKeepsTheQuery(t *testing.T) {
 		`CASE WHEN passage = 1 THEN 'it''s' END AS c, INTERVAL 1 DAY AS i, text[1:3] AS t FROM notes WHERE match(text, 'brulee') LIMIT 1`)
 	if want := `{"big \"one\"":"9223372036854775807","d":"1.10","j":"1","l":[2,3],"c":"it's","i":"P1D","t":"Crè","__metadata":{"score":1.0}}`; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
-	}
-}
-
-// The score goes to the end of the outermost list, wherever that is, and what
-// runs is the statement's own text besides.
-func TestScoreIsAddedToTheText(t *testing.T) {
-	t.Parallel()
-	p := newTreeParser(t)
-	for sql, want := range map[string]string{
-		"SELECT a.text FROM notes a WHERE match(a.text, 'fox')":                      "SELECT a.text, match(a.text, 'fox') AS __score FROM notes a WHERE match(a.text, 'fox')",
-		"SELECT text, FROM notes WHERE match(text, 'fox')":                           "SELECT text, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox')",
-		"FROM notes WHERE match(text, 'fox')":                                        "SELECT *, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox')",
-		"FROM notes SELECT text WHERE match(text, 'fox')":                            "FROM notes SELECT text, match(text, 'fox') AS __score WHERE match(text, 'fox')",
-		"SELECT match('fox', 'fox') -- FROM\n;":                                      "SELECT match('fox', 'fox'), match('fox', 'fox') AS __score -- FROM\n;",
-		"SELECT match('fox', 'fox'); -- done":                                        "SELECT match('fox', 'fox'), match('fox', 'fox') AS __score; -- done",
-		"SELECT match('fox', 'fox') AS from ORDER BY 1":                              "SELECT match('fox', 'fox') AS from, match('fox', 'fox') AS __score ORDER BY 1",
-		"SELECT a IS DISTINCT FROM 1 FROM (SELECT 'x' AS a) b WHERE match(b.a, 'x')": "SELECT a IS DISTINCT FROM 1, match(b.a, 'x') AS __score FROM (SELECT 'x' AS a) b WHERE match(b.a, 'x')",
-		"WITH w AS (SELECT text FROM notes) SELECT text /* FROM */ FROM w WHERE \"match\"(text /* ) */, $x$)'$x$)": "WITH w AS (SELECT text FROM notes) SELECT text, " +
-			"\"match\"(text /* ) */, $x$)'$x$) AS __score /* FROM */ FROM w WHERE \"match\"(text /* ) */, $x$)'$x$)",
-		"SELECT text FROM notes WHERE match(text, E'it\\'s') AND match(text, 'it''s (') ORDER BY match( text,'it''s (' )": "SELECT text, " +
-			"greatest(match(text, E'it\\'s'), match(text, 'it''s (')) AS __score FROM notes WHERE match(text, E'it\\'s') AND match(text, 'it''s (') ORDER BY match( text,'it''s (' )",
-		"SELECT text FROM notes WHERE match(text, 'fox') OR match(document, 'a') LIMIT 1": "SELECT text, greatest(match(text, 'fox'), match(document, 'a')) AS __score " +
-			"FROM notes WHERE match(text, 'fox') OR match(document, 'a') LIMIT 1",
-		// A statement may be in parentheses, and have spaces that are not ASCII.
-		"(SELECT text FROM notes WHERE match(text, 'fox'))":                                "(SELECT text, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox'))",
-		"((SELECT match('fox', 'fox')));":                                                  "((SELECT match('fox', 'fox'), match('fox', 'fox') AS __score));",
-		"(FROM notes WHERE match(text, 'fox'))":                                            "(SELECT *, match(text, 'fox') AS __score FROM notes WHERE match(text, 'fox'))",
-		"SELECT\u00a0text\u3000FROM notes WHERE match(text, 'a\u00a0fox') -- \u00a0":       "SELECT text, match(text, 'a\u00a0fox') AS __score FROM notes WHERE match(text, 'a\u00a0fox') -- \u00a0",
-		"(WITH w AS (SELECT text FROM notes) SELECT text FROM w WHERE match(text, 'fox'))": "(WITH w AS (SELECT text FROM notes) SELECT text, match(text, 'fox') AS __score FROM w WHERE match(text, 'fox'))",
-		// Where there is no sure place, there is no score.
-		"(SELECT text FROM notes WHERE match(text, 'fox')) UNION SELECT 'x'": "(SELECT text FROM notes WHERE match(text, 'fox')) UNION SELECT 'x'",
-		"SELECT text FROM notes WHERE ('a' || text).match('fox')":            "SELECT text FROM notes WHERE ('a' || text).match('fox')",
-	} {
-		checked, err := p.check(sql, plainTables())
-		if err != nil || checked.sql != want {
-			t.Errorf("%s\nruns as %s, %v\nwant    %s", sql, checked.sql, err, want)
-		}
 	}
 }
 

@@ -3,10 +3,10 @@ package lake
 import (
 	"fmt"
 	"strings"
-)
 
-// termsOfText is the name of the function that counts a search's words in a text.
-const termsOfText = "match_terms"
+	"parley/internal/sqltext"
+	"parley/storage/lake/match"
+)
 
 // The constants of BM25 that everyone uses: how soon more of a word stops to
 // count, and how much long passages are held back.
@@ -22,10 +22,10 @@ const (
 // counted twice, which costs less than to hold every passage in memory. It is a
 // query that everybody may run.
 func passagesSQL(table Table, words string, limit int) string {
-	var m matcher
-	m.aim(words)
+	var m match.Matcher
+	m.Aim(words)
 	var found, idf, ideal, score []string
-	for i := range m.words {
+	for i := range m.Words() {
 		found = append(found, fmt.Sprintf("count(*) FILTER (terms[%d] > 0) AS found%d", i+2, i))
 		idf = append(idf, fmt.Sprintf("ln(1 + (n - found%d + 0.5) / (found%d + 0.5)) AS idf%d", i, i, i))
 		ideal = append(ideal, fmt.Sprintf("idf%d", i))
@@ -33,8 +33,8 @@ func passagesSQL(table Table, words string, limit int) string {
 			"idf%d * terms[%d] * %g / (terms[%d] + %g * (%g + %g * terms[1] / length))",
 			i, i+2, bm25Saturation+1, i+2, bm25Saturation, 1-bm25Length, bm25Length))
 	}
-	if len(m.words) == 0 {
-		return "SELECT document, passage, text, 0.0 AS __score FROM " + quoteName(table.Name) + " WHERE false"
+	if m.Words() == 0 {
+		return "SELECT document, passage, text, 0.0 AS __score FROM " + sqltext.Name(table.Name) + " WHERE false"
 	}
 	return fmt.Sprintf(`WITH counted AS NOT MATERIALIZED (
   SELECT document, passage, text, %s(text, %s) AS terms
@@ -51,7 +51,7 @@ FROM counted, weights
 WHERE __score > 0
 ORDER BY __score DESC, document, passage
 LIMIT %d`,
-		termsOfText, quoteText(words), quoteName(table.Name),
+		match.TermsFunction, sqltext.Text(words), sqltext.Name(table.Name),
 		strings.Join(found, ", "), strings.Join(idf, ", "),
 		strings.Join(score, " + "), bm25Saturation+1, strings.Join(ideal, " + "), limit+1)
 }

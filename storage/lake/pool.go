@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/fair"
 	"parley/storage"
+	"parley/storage/lake/worker"
 )
 
 // Config is how a pool works. The zero value of a field stands for its default.
@@ -32,20 +33,21 @@ type Config struct {
 	Threads int
 	// Idle is how long a worker is kept warm without work; a minute by default.
 	Idle time.Duration
-	// Command says how to run WorkerMain in another process: by default this
+	// Command says how to run engine.QueryMain in another process: by default this
 	// executable with the argument "worker" and no environment.
 	Command func() (path string, args, env []string)
 	// Log gets what an operator should know; nil is for nothing.
 	Log *slog.Logger
 
-	// Walls that tests take down to see that the others hold.
-	unchecked, exposed, open bool
+	// Isolation layers that tests leave out to see that the others hold: the check of
+	// SQL, DuckDB's settings, the process's sandbox.
+	unchecked, exposed, unconfined bool
 }
 
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	line   *fair.Queue
+	queue  *fair.Queue
 	cancel context.CancelFunc
 	closed context.Context
 	work   sync.WaitGroup
@@ -54,8 +56,8 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*parked
 	stats Stats
-	// lettingGo counts the calls of LetGo.
-	lettingGo int64
+	// releases counts the calls of ReleaseFiles.
+	releases int64
 }
 
 // demand is what a worker should have the files of: as far as they are at hand,
@@ -67,7 +69,7 @@ type demand struct {
 
 // parked is a worker that waits for its next query.
 type parked struct {
-	*process
+	*queryWorker
 	timer *time.Timer
 }
 
@@ -75,7 +77,7 @@ type parked struct {
 type Stats struct {
 	Running, Waiting, Idle int
 	// Started counts worker processes, Ended those that were killed or died in
-	// a query, Refused the queries that found no place in the queue.
+	// a query, Refused the queries that found the queue full.
 	Started, Ended, Refused int64
 }
 
@@ -110,12 +112,12 @@ func NewPool(config Config) (*Pool, error) {
 		config.Idle = time.Minute
 	}
 	if config.Command == nil {
-		config.Command = func() (string, []string, []string) { return executable(), []string{"worker"}, nil }
+		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{config: config, line: fair.New(fair.Config{
+	p := &Pool{config: config, queue: fair.New(fair.Config{
 		What:  "queries",
 		Slots: config.Workers, SlotsPerUser: config.UserWorkers,
 		MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
@@ -143,8 +145,8 @@ func (p *Pool) Close() {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats, line := p.stats, p.line.Stats()
-	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), line.Waiting, line.Refused
+	stats, queue := p.stats, p.queue.Stats()
+	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), queue.Waiting, queue.Refused
 	return stats
 }
 
@@ -154,26 +156,26 @@ var errDeadline = errors.New("the query's time is up")
 // errClosed is why a query's context ends when the pool closes.
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
 
-// admit waits for a user's place among the running queries.
+// admit waits for a user's slot among the running queries.
 func (p *Pool) admit(ctx context.Context, user string) (*fair.Slot, error) {
-	place, err := p.line.Acquire(user)
+	slot, err := p.queue.Acquire(user)
 	if err != nil {
 		return nil, err
 	}
-	if err := place.Wait(ctx); err != nil {
+	if err := slot.Wait(ctx); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Running++
-	return place, nil
+	return slot, nil
 }
 
-func (p *Pool) release(place *fair.Slot) {
+func (p *Pool) release(slot *fair.Slot) {
 	p.mu.Lock()
 	p.stats.Running--
 	p.mu.Unlock()
-	place.Release()
+	slot.Release()
 }
 
 // enter counts a task that Close waits for. It reports false when the pool is
@@ -188,16 +190,16 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// LetGo ends the workers that hold a Source's files: those that wait for work
+// ReleaseFiles ends the workers that hold a Source's files: those that wait for work
 // at once, the others after their present query.
-func (p *Pool) LetGo() {
+func (p *Pool) ReleaseFiles() {
 	if !p.enter() {
 		return
 	}
 	defer p.work.Done()
 	p.mu.Lock()
-	p.lettingGo++
-	var holding []*process
+	p.releases++
+	var holding []*queryWorker
 	for i := len(p.idle) - 1; i >= 0; i-- {
 		if p.idle[i].release != nil {
 			holding = append(holding, p.take(i))
@@ -212,7 +214,7 @@ func (p *Pool) LetGo() {
 // lease runs f with a worker for a query's tables. f says whether the worker is
 // as good as before. The context that f gets ends when the query's time is up and
 // when the pool closes; waiting for a worker takes no time of the query's.
-func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *process) (keep bool, err error)) error {
+func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *queryWorker) (keep bool, err error)) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	defer context.AfterFunc(p.closed, func() { cancelCause(errClosed) })()
@@ -220,7 +222,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 		return errClosed
 	}
 	defer p.work.Done()
-	place, err := p.admit(ctx, q.User)
+	slot, err := p.admit(ctx, q.User)
 	if err != nil {
 		return err
 	}
@@ -228,13 +230,13 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	defer cancel()
 	w, err := p.acquire(ctx, q, need)
 	if err != nil {
-		p.release(place)
+		p.release(slot)
 		return err
 	}
 	keep, err := f(ctx, w)
 	w.uses, w.replies = w.uses+1, 0
 	if keep && w.uses < maxUses && p.park(w) {
-		place.Release()
+		slot.Release()
 		return err
 	}
 	// The caller need not wait until the kernel has taken the worker down; the
@@ -243,7 +245,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	go func() {
 		defer p.work.Done()
 		p.retire(w)
-		p.release(place)
+		p.release(slot)
 	}()
 	return err
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/engine"
+	"parley/storage/lake/laketest"
+	"parley/storage/lake/sqlcheck"
 )
 
 // endless is a query that runs until it is stopped.
@@ -180,7 +183,7 @@ func TestDeadIdleWorkerIsReplaced(t *testing.T) {
 	for range 5 {
 		s.rows(t, "SELECT 1")
 		s.pool.mu.Lock()
-		pid := s.pool.idle[0].pid
+		pid := s.pool.idle[0].PID
 		s.pool.mu.Unlock()
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -196,7 +199,7 @@ func TestClose(t *testing.T) {
 	s := newSetup(t, nil)
 	s.rows(t, "SELECT 1")
 	s.pool.mu.Lock()
-	idle := s.pool.idle[0].process
+	idle := s.pool.idle[0].queryWorker
 	s.pool.mu.Unlock()
 	done := s.begin(t, t.Context(), 1)
 	s.pool.Close()
@@ -207,7 +210,7 @@ func TestClose(t *testing.T) {
 	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("a new query: %v", err)
 	}
-	if idle.alive() {
+	if idle.Alive() {
 		t.Error("a worker is left")
 	}
 }
@@ -245,7 +248,7 @@ func TestLargeTables(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	orders := &s.tables[0]
-	orders.RowCount = nativeRows + 1
+	orders.RowCount = engine.MaxNativeRows + 1
 	if got := s.rows(t, "SELECT count(*) AS n, sum(id) AS ids FROM orders"); got != `{"n":1000,"ids":499500,"__metadata":{"score":1.0}}` {
 		t.Error(got)
 	}
@@ -295,9 +298,9 @@ func TestEmptyTables(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	one, two := parquet(t, s.dir, "one", "SELECT 1 AS a"), parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
+	one, two := laketest.Parquet(t, s.dir, "one", "SELECT 1 AS a"), laketest.Parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
 	both := Table{Name: "mixed", Columns: two.Columns, Files: append(one.Files, two.Files...), RowCount: 2}
-	for _, rows := range []int64{2, nativeRows + 1} {
+	for _, rows := range []int64{2, engine.MaxNativeRows + 1} {
 		both.RowCount = rows
 		s.tables = []Table{both}
 		if got := s.rows(t, "SELECT * FROM mixed ORDER BY a"); got != `{"a":1,"b":null,"__metadata":{"score":1.0}}`+"\n"+`{"a":2.5,"b":"x","__metadata":{"score":1.0}}` {
@@ -317,5 +320,57 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 	t.Cleanup(pool.Close)
 	if _, err := pool.Query(t.Context(), Query{SQL: "SELECT 1"}); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A canceled check gives its worker and its slot back.
+func TestCanceledCheckFreesTheSlot(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.rows(t, "SELECT 1")
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		cancel  bool
+		want    error
+	}{
+		"the client is gone": {time.Minute, true, context.Canceled},
+		"the time is up":     {100 * time.Millisecond, false, errDeadline},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (bool, error) {
+				_, err := sqlcheck.Check(ctx, "SELECT id FROM orders", columnsOf(s.tables), func(sql string) ([]byte, error) {
+					tree, _, err := w.parse(ctx, sql)
+					if c.cancel {
+						cancel()
+					}
+					<-ctx.Done()
+					return tree, err
+				})
+				return true, err
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if stats := s.pool.Stats(); stats.Running != 0 || stats.Idle != 1 || stats.Ended != 0 {
+				t.Errorf("%+v", stats)
+			}
+			s.rows(t, "SELECT id FROM orders LIMIT 1")
+		})
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 {
+		t.Errorf("%d workers were started", stats.Started)
+	}
+}
+
+// They are not only let through: they run.
+func TestQuestionsRun(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for _, sql := range laketest.Questions {
+		if _, err := s.query(t, sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	if err := writeRows(path, rows); err != nil {
 		return nil, err
 	}
-	made, err := d.Maker.Ingest(ctx, Turn{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
+	made, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ing
 		}
 		table.Files = append(table.Files, file.Path)
 	}
-	result, err := d.Pool.Query(ctx, Query{
-		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxPreview, Timeout: d.Timeout, User: caller.Username,
+	result, err := d.config.Pool.Query(ctx, Query{
+		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxPreview, Timeout: d.config.Timeout, User: caller.Username,
 	})
 	switch {
 	case err != nil:

@@ -24,7 +24,7 @@ func newPreview(t *testing.T, extract Extract) *Datasets {
 	}
 	t.Cleanup(pool.Close)
 	d, err := NewDatasets(DatasetsConfig{
-		Pool: pool, Maker: NewMaker(MakerConfig{}), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Extract: extract,
+		Pool: pool, Ingester: NewIngester(IngesterConfig{}), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Extract: extract,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestPreview(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() {
-		if left, err := os.ReadDir(d.Dir); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(d.config.Dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 	})
@@ -104,7 +104,7 @@ func (o oneDataset) DatasetDataByID(context.Context, storage.Caller, string) (st
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	var pieces []Piece
-	d := &Datasets{DatasetsConfig: DatasetsConfig{
+	d := &Datasets{config: DatasetsConfig{
 		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
 			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
 		}}},

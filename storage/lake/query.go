@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/lake/sqlcheck"
+	"parley/storage/lake/worker"
 )
-
-// MaxSQL is the longest statement, in bytes, that is looked at.
-const MaxSQL = 64 << 10
 
 // Query checks a statement and runs it. What is wrong with the statement, the
 // time or memory that it took among it, comes as a storage.ErrInvalid whose
@@ -24,7 +21,7 @@ const MaxSQL = 64 << 10
 // of ctx as its error, at once.
 func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	q = q.withDefaults()
-	if err := checkRequest(q.SQL, q.Tables); err != nil {
+	if err := sqlcheck.CheckRequest(q.SQL, columnsOf(q.Tables)); err != nil {
 		return Result{}, err
 	}
 	result, err := p.try(ctx, q, demand{tables: q.guess()}, nil)
@@ -37,13 +34,13 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 
 // lackingError says that a statement, as it was checked, reads tables whose
 // files no worker has yet.
-type lackingError struct{ checked Checked }
+type lackingError struct{ checked sqlcheck.Checked }
 
 func (*lackingError) Error() string { return "the worker does not have the tables' files" }
 
 // tryWith is try when the files of the tables that a statement reads have been
 // fetched. No worker waits for them.
-func (p *Pool) tryWith(ctx context.Context, q Query, checked Checked) (Result, error) {
+func (p *Pool) tryWith(ctx context.Context, q Query, checked sqlcheck.Checked) (Result, error) {
 	release, err := p.fetch(ctx, q, checked.Tables)
 	if err != nil {
 		return Result{}, err
@@ -74,14 +71,14 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 
 // try runs a statement in a worker for the demand, after checking it there,
 // unless it has been checked.
-func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (result Result, err error) {
-	err = p.again(ctx, q, need, func(ctx context.Context, w *process) (keep bool, err error) {
-		var checked Checked
+func (p *Pool) try(ctx context.Context, q Query, need demand, known *sqlcheck.Checked) (result Result, err error) {
+	err = p.again(ctx, q, need, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
+		var checked sqlcheck.Checked
 		switch {
 		case known != nil:
 			checked = *known
 		case p.config.unchecked:
-			checked.sql = q.SQL
+			checked.SQL = q.SQL
 			for _, t := range q.Tables {
 				checked.Tables = append(checked.Tables, t.Name)
 			}
@@ -93,7 +90,7 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 		if !w.hasAll(checked.Tables) {
 			return true, &lackingError{checked}
 		}
-		req := request{Op: opRun, SQL: checked.sql, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
+		req := worker.Request{Op: worker.OpRun, SQL: checked.SQL, MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, Use: checked.Tables}
 		result, keep, err = w.run(ctx, req, q.Timeout, p.config.Threads)
 		return keep, err
 	})
@@ -102,12 +99,12 @@ func (p *Pool) try(ctx context.Context, q Query, need demand, known *Checked) (r
 
 // Check says whether a statement would be run over the tables, and what it
 // would use, without running it. Errors are those of Query.
-func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, error) {
-	if err := checkRequest(sql, tables); err != nil {
-		return Checked{}, err
+func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (sqlcheck.Checked, error) {
+	if err := sqlcheck.CheckRequest(sql, columnsOf(tables)); err != nil {
+		return sqlcheck.Checked{}, err
 	}
-	var checked Checked
-	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *process) (keep bool, err error) {
+	var checked sqlcheck.Checked
+	err := p.again(ctx, Query{Tables: tables}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
 	})
@@ -120,8 +117,8 @@ func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (Checked, 
 // Query.
 func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (Result, error) {
 	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
-	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > MaxSQL {
-		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", MaxSQL)
+	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > sqlcheck.MaxSQL {
+		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
 		if !hasColumn(table, name) {
@@ -129,7 +126,7 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
-	result, err := p.tryWith(ctx, q, Checked{Tables: []string{table.Name}, sql: q.SQL})
+	result, err := p.tryWith(ctx, q, sqlcheck.Checked{Tables: []string{table.Name}, SQL: q.SQL})
 	return result, explain(err, q.Timeout)
 }
 
@@ -142,12 +139,8 @@ func hasColumn(t Table, name string) bool {
 	return false
 }
 
-// errWorkerGone says that a warm worker ended before it had anything to do with
-// the query.
-var errWorkerGone = errors.New("worker ended while idle")
-
 // again is lease, with another worker when a warm one turns out to be dead.
-func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.Context, *process) (bool, error)) error {
+func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.Context, *queryWorker) (bool, error)) error {
 	err := p.lease(ctx, q, need, f)
 	if errors.Is(err, errWorkerGone) {
 		err = p.lease(ctx, q, need, f)
@@ -155,101 +148,54 @@ func (p *Pool) again(ctx context.Context, q Query, need demand, f func(context.C
 	return err
 }
 
+// columnsOf gives tables as far as statements are checked against them.
+func columnsOf(tables []Table) []sqlcheck.Table {
+	all := make([]sqlcheck.Table, len(tables))
+	for i, t := range tables {
+		all[i] = sqlcheck.Table{Name: t.Name, Columns: t.Columns}
+	}
+	return all
+}
+
 // check has a statement parsed in the worker and checks its tree here.
-func (w *process) check(ctx context.Context, sql string, tables []Table) (checked Checked, keep bool, err error) {
+func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (checked sqlcheck.Checked, keep bool, err error) {
 	keep = true
-	checked, err = check(ctx, sql, tables, func(sql string) (tree []byte, err error) {
+	checked, err = sqlcheck.Check(ctx, sql, columnsOf(tables), func(sql string) (tree []byte, err error) {
 		tree, keep, err = w.parse(ctx, sql)
 		return tree, err
 	})
 	return checked, keep, err
 }
 
-// check checks a statement's tree. Where a score is added, DuckDB parses the new
-// text too, and only when its tree is the checked one with the score in it does
-// that text run, else the statement as it is. So only a statement that has been
-// checked runs.
-func check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
-	tree, err := parse(sql)
-	if err != nil {
-		return Checked{}, err
-	}
-	checked, err := Validate(ctx, tree, tables)
-	if err != nil {
-		return Checked{}, err
-	}
-	checked.sql = sql
-	scored, want := addScore(sql, checked.root, checked.query)
-	checked.root, checked.query = nil, nil
-	if scored == "" {
-		return checked, nil
-	}
-	var f *fault
-	if tree, err = parse(scored); err != nil && !(errors.As(err, &f) && f.Kind == faultQuery) {
-		return Checked{}, err
-	}
-	if err == nil && sameTree(tree, want) {
-		checked.sql = scored
-	}
-	return checked, nil
-}
-
 // parse gives a statement's tree.
-func (w *process) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
-	head, _, err := w.ask(ctx, request{Op: opParse, SQL: sql})
+func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
+	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree})
 	if err != nil {
 		return nil, false, err
 	}
 	if head.Fault != nil {
-		return nil, head.Fault.Kind == faultQuery, head.Fault
+		return nil, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
 	return []byte(head.Tree), true, nil
 }
 
 // run has a checked statement run in the worker.
-func (w *process) run(ctx context.Context, req request, timeout time.Duration, threads int) (result Result, keep bool, err error) {
+func (w *queryWorker) run(ctx context.Context, req worker.Request, timeout time.Duration, threads int) (result Result, keep bool, err error) {
 	req.CPU = timeout * time.Duration(threads)
 	head, rows, err := w.ask(ctx, req)
 	if err != nil {
 		return result, false, err
 	}
 	if head.Fault != nil {
-		return result, head.Fault.Kind == faultQuery, head.Fault
+		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
 	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: req.SQL}, true, nil
-}
-
-// gone reports whether an error means that the worker is no more.
-func gone(err error) bool {
-	// Its end of the pipes may be closed before what it last said is read.
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
-}
-
-// checkRequest refuses what need not trouble a worker.
-func checkRequest(sql string, tables []Table) error {
-	switch {
-	case strings.TrimSpace(sql) == "":
-		return storage.Errorf(storage.ErrInvalid, "the query is empty")
-	case len(sql) > MaxSQL:
-		return storage.Errorf(storage.ErrInvalid, "the query is %d bytes long; at most %d are allowed", len(sql), MaxSQL)
-	case !utf8.ValidString(sql) || strings.ContainsRune(sql, 0):
-		return storage.Errorf(storage.ErrInvalid, "the query must be UTF-8 text without NUL")
-	}
-	seen := map[string]bool{}
-	for _, t := range tables {
-		key := strings.ToLower(t.Name)
-		if seen[key] {
-			return fmt.Errorf("two tables are called %q", t.Name)
-		}
-		seen[key] = true
-	}
-	return nil
 }
 
 // explain turns what went wrong with a query into words for whoever asked it.
 // What is no fault of theirs stays an error of ours.
 func explain(err error, timeout time.Duration) error {
-	var f *fault
+	var f *worker.Fault
 	switch {
 	case err == nil:
 		return nil
@@ -257,13 +203,13 @@ func explain(err error, timeout time.Duration) error {
 		return storage.Errorf(storage.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
 	case errors.As(err, &f):
 		switch f.Kind {
-		case faultMemory:
+		case worker.FaultMemory:
 			return storage.Errorf(storage.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
-		case faultTables:
+		case worker.FaultTables:
 			return fmt.Errorf("query: %w", f)
 		}
-		return storage.Errorf(storage.ErrInvalid, "%s", reason(f.Message))
-	case gone(err):
+		return storage.Errorf(storage.ErrInvalid, "%s", sqlcheck.Reason(f.Message))
+	case worker.Gone(err):
 		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):
 		return errClosed

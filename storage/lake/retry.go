@@ -9,13 +9,50 @@ import (
 	"parley/storage"
 )
 
+const (
+	// retryTimeout is how long an ingestion waits for records or objects that are
+	// unavailable, retryInterval how often it tries meanwhile.
+	retryTimeout  = 10 * time.Minute
+	retryInterval = time.Second
+	// maxOutages is how often they may be unavailable, each time for so long.
+	maxOutages = 5
+)
+
+// retryWhileUnavailable repeats a call while what it needs is unavailable. The time
+// counts from when that was first so. A call that takes longer than retryTimeout had
+// what it needs before, and what it lacks now is another outage.
+func retryWhileUnavailable(ctx context.Context, log *slog.Logger, call func() error) error {
+	var since time.Time
+	for outages := 0; ; {
+		start := time.Now()
+		err := call()
+		if !unavailable(err) {
+			return err
+		}
+		if outages == 0 || time.Since(start) > retryTimeout {
+			since, outages = time.Now(), outages+1
+			log.WarnContext(ctx, "ingestion retry scheduled", "error", err)
+		}
+		if time.Since(since) > retryTimeout || outages > maxOutages || !sleep(ctx, retryInterval) {
+			return err
+		}
+	}
+}
+
+// unavailable reports whether records or objects could not be reached. What has words
+// for the user is something else.
+func unavailable(err error) bool {
+	var known *storage.Error
+	return errors.Is(err, storage.ErrUnavailable) && !errors.As(err, &known)
+}
+
 // retrying is d for one ingestion: each call to the records or the objects that
 // finds them unavailable is repeated by itself. What was read, extracted or made
 // before stays.
 func (d *Datasets) retrying(log *slog.Logger) *Datasets {
-	cfg := d.DatasetsConfig
-	cfg.Records, cfg.Objects = retryingRecords{d.Records, log}, retryingObjects{d.Objects, log}
-	return &Datasets{DatasetsConfig: cfg}
+	cfg := d.config
+	cfg.Records, cfg.Objects = retryingRecords{d.config.Records, log}, retryingObjects{d.config.Objects, log}
+	return &Datasets{config: cfg}
 }
 
 // retryingRecords repeats what an ingestion needs. A call that was not answered may
@@ -26,25 +63,25 @@ type retryingRecords struct {
 }
 
 func (r retryingRecords) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (data storage.DatasetData, err error) {
-	err = patiently(ctx, r.log, func() error {
+	err = retryWhileUnavailable(ctx, r.log, func() error {
 		data, err = r.Records.DatasetDataByID(ctx, caller, id)
 		return err
 	})
 	return data, err
 }
 
-func (r retryingRecords) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return patiently(ctx, r.log, func() error { return r.Records.AddLooseObjects(ctx, keys, lasts) })
+func (r retryingRecords) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
 func (r retryingRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
 	unanswered := false
-	err := patiently(ctx, r.log, func() error {
+	err := retryWhileUnavailable(ctx, r.log, func() error {
 		err := r.Records.CommitVersion(ctx, change)
 		if unanswered && errors.Is(err, storage.ErrConflict) {
 			err = r.committed(ctx, change, err)
 		}
-		unanswered = unanswered || isAway(err)
+		unanswered = unanswered || unavailable(err)
 		return err
 	})
 	if unanswered && ctx.Err() != nil {
@@ -74,7 +111,7 @@ func (r retryingRecords) committed(ctx context.Context, change storage.VersionCh
 }
 
 func (r retryingRecords) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
-	return patiently(ctx, r.log, func() error { return r.Records.FailIngestion(ctx, job, message) })
+	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.FailIngestion(ctx, job, message) })
 }
 
 // retryingObjects repeats what an ingestion needs.
@@ -84,11 +121,11 @@ type retryingObjects struct {
 }
 
 func (o retryingObjects) Put(ctx context.Context, key, path string) error {
-	return patiently(ctx, o.log, func() error { return o.Objects.Put(ctx, key, path) })
+	return retryWhileUnavailable(ctx, o.log, func() error { return o.Objects.Put(ctx, key, path) })
 }
 
 func (o retryingObjects) Source(ctx context.Context, key, dir string) (path string, err error) {
-	err = patiently(ctx, o.log, func() error {
+	err = retryWhileUnavailable(ctx, o.log, func() error {
 		path, err = o.Objects.Source(ctx, key, dir)
 		return err
 	})

@@ -131,7 +131,7 @@ func TestFilesWhenNeeded(t *testing.T) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
-	s.pool.LetGo()
+	s.pool.ReleaseFiles()
 	if got := source.held(); !strings.HasPrefix(got, " of ") || s.pool.Stats().Idle != 0 {
 		t.Errorf("after letting go: %q", got)
 	}
@@ -168,7 +168,7 @@ func TestWorkerHasOnlyItsFiles(t *testing.T) {
 	}
 	var got []string
 	for _, w := range s.pool.idle {
-		links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.pid))
+		links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.PID))
 		if err != nil || len(links) == 0 {
 			t.Skip("the kernel does not say")
 		}
@@ -197,8 +197,8 @@ func TestLetGoAtWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := Query{Tables: s.tables, Source: source}.withDefaults()
-	err := s.pool.lease(t.Context(), q, demand{tables: []string{"orders"}, all: true}, func(context.Context, *process) (bool, error) {
-		s.pool.LetGo()
+	err := s.pool.lease(t.Context(), q, demand{tables: []string{"orders"}, all: true}, func(context.Context, *queryWorker) (bool, error) {
+		s.pool.ReleaseFiles()
 		if got := source.held(); got != "orders:1 of orders" {
 			t.Errorf("at work: %q", got)
 		}

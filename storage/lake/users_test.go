@@ -86,7 +86,7 @@ func (s *setup) as(t *testing.T, user, sql string, timeout time.Duration) string
 	s.pool.mu.Lock()
 	for _, idle := range s.pool.idle {
 		if idle.key == s.pool.key(other(user), s.tables) {
-			sql = strings.ReplaceAll(sql, "{pid}", strconv.Itoa(idle.pid))
+			sql = strings.ReplaceAll(sql, "{pid}", strconv.Itoa(idle.PID))
 		}
 	}
 	s.pool.mu.Unlock()
@@ -110,12 +110,12 @@ func (s *setup) probe(t *testing.T, user string) (answers []string) {
 }
 
 // Of two users who query the same tables, neither sees or disturbs the other,
-// whatever else holds: with all walls, and without the check of SQL and DuckDB's
+// whatever else holds: with all layers, and without the check of SQL and DuckDB's
 // settings.
 func TestUsersAreSeparate(t *testing.T) {
 	t.Parallel()
 	for mode, change := range map[string]func(*Config){
-		"all walls":      nil,
+		"all layers":     nil,
 		"processes only": func(c *Config) { c.unchecked, c.exposed = true, true },
 	} {
 		for _, attacker := range []string{"viewer", "owner"} {

@@ -5,15 +5,59 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"parley/storage/lake/worker"
 )
+
+// queryWorker is a worker process of a pool.
+type queryWorker struct {
+	*worker.Process
+	key string
+	// has are the tables whose files it has; nil is for all that its key names.
+	// release releases the files, and startEpoch is how often the pool had released
+	// files when it was started.
+	has        map[string]bool
+	release    func()
+	startEpoch int64
+	// uses counts the queries that it has answered, replies those to the present one.
+	uses, replies int
+}
+
+// errWorkerGone says that a warm worker ended before it had anything to do with
+// the query.
+var errWorkerGone = errors.New("worker ended while idle")
+
+// ask is Ask, which tells when the worker had ended before.
+func (w *queryWorker) ask(ctx context.Context, req worker.Request) (worker.ReplyHead, []json.RawMessage, error) {
+	head, rows, err := w.Ask(ctx, req)
+	if worker.Gone(err) && w.uses > 0 && w.replies == 0 {
+		err = errWorkerGone
+	}
+	w.replies++
+	return head, rows, err
+}
+
+// kill ends the worker, waits until it is gone, and releases its files.
+func (w *queryWorker) kill() {
+	w.Kill()
+	if w.release != nil {
+		w.release()
+	}
+}
+
+// hasAll reports whether it has the files of all tables.
+func (w *queryWorker) hasAll(tables []string) bool {
+	return w.has == nil || !slices.ContainsFunc(tables, func(name string) bool { return !w.has[name] })
+}
 
 // acquire gives a warm worker of the user for the tables, or starts one in the place of one
 // that has fewer of their files, or of the one that has been idle longest.
-func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*process, error) {
+func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*queryWorker, error) {
 	key := p.key(q.User, q.Tables)
 	for {
 		w, victim := p.pick(key, need)
@@ -28,7 +72,7 @@ func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*process, err
 		if w == nil {
 			return p.start(ctx, key, q, need.tables)
 		}
-		if w.alive() {
+		if w.Alive() {
 			return w, nil
 		}
 		w.kill()
@@ -38,7 +82,7 @@ func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*process, err
 // pick takes an idle worker: one with the key that meets the demand. Else, of
 // those that do not, or when there is no room for a new one the oldest, it takes
 // a victim.
-func (p *Pool) pick(key string, need demand) (w, victim *process) {
+func (p *Pool) pick(key string, need demand) (w, victim *queryWorker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := -1
@@ -65,25 +109,25 @@ func (p *Pool) pick(key string, need demand) (w, victim *process) {
 }
 
 // take removes an idle worker from the list. The caller holds the lock.
-func (p *Pool) take(i int) *process {
+func (p *Pool) take(i int) *queryWorker {
 	w := p.idle[i]
 	w.timer.Stop()
 	p.idle = slices.Delete(p.idle, i, i+1)
-	return w.process
+	return w.queryWorker
 }
 
 // park keeps a worker warm, whose query then no longer counts as running. It
-// reports false when the pool is closed, or is to let go of the worker's files.
-func (p *Pool) park(w *process) bool {
+// reports false when the pool is closed, or is to release the worker's files.
+func (p *Pool) park(w *queryWorker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed.Err() != nil || w.release != nil && w.born < p.lettingGo {
+	if p.closed.Err() != nil || w.release != nil && w.startEpoch < p.releases {
 		return false
 	}
-	rest := &parked{process: w}
-	rest.timer = time.AfterFunc(p.config.Idle, func() {
+	idle := &parked{queryWorker: w}
+	idle.timer = time.AfterFunc(p.config.Idle, func() {
 		p.mu.Lock()
-		at := slices.Index(p.idle, rest)
+		at := slices.Index(p.idle, idle)
 		if at >= 0 {
 			p.take(at)
 			p.work.Add(1)
@@ -94,52 +138,48 @@ func (p *Pool) park(w *process) bool {
 			w.kill()
 		}
 	})
-	p.idle = append(p.idle, rest)
+	p.idle = append(p.idle, idle)
 	p.stats.Running--
 	return true
 }
 
-func (p *Pool) retire(w *process) {
+func (p *Pool) retire(w *queryWorker) {
 	w.kill()
 	p.mu.Lock()
 	p.stats.Ended++
 	p.mu.Unlock()
-	p.config.Log.Debug("worker ended", "pid", w.pid, "uses", w.uses, "crash", w.said.String())
+	p.config.Log.Debug("worker ended", "pid", w.PID, "uses", w.uses, "crash", w.CrashReport())
 }
 
 // start starts a worker for a query's tables, with the files of those that are
 // named and at hand where the query has a Source.
-func (p *Pool) start(ctx context.Context, key string, q Query, named []string) (*process, error) {
+func (p *Pool) start(ctx context.Context, key string, q Query, named []string) (*queryWorker, error) {
 	p.mu.Lock()
-	born := p.lettingGo
+	epoch := p.releases
 	p.mu.Unlock()
 	tables, has, release := q.ready(named)
 	path, args, env := p.config.Command()
-	w, err := startProcess(ctx, launch{
-		path: path, args: args,
+	process, err := worker.StartQuery(ctx, worker.Spec{
+		Path: path, Args: args,
 		// The C library would give each thread an arena of its own, in address
 		// space that counts.
-		env:     append([]string{"MALLOC_ARENA_MAX=2"}, env...),
-		memory:  p.config.Memory,
-		threads: p.config.Threads,
-		tables:  tables,
-		exposed: p.config.exposed,
-		open:    p.config.open,
-	})
+		Env:        append([]string{"MALLOC_ARENA_MAX=2"}, env...),
+		Unconfined: p.config.unconfined,
+	}, worker.OpenRequest{Tables: tables, Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})
 	if err != nil {
 		if release != nil {
 			release()
 		}
 		return nil, err
 	}
-	w.key, w.has, w.release, w.born = key, has, release, born
+	w := &queryWorker{Process: process, key: key, has: has, release: release, startEpoch: epoch}
 	p.mu.Lock()
 	p.stats.Started++
 	p.mu.Unlock()
-	if len(w.lacks) > 0 {
+	if len(w.Lacks) > 0 {
 		p.warned.Do(func() {
 			p.config.Log.Warn("query workers run without some protections that this system does not allow",
-				"missing", strings.Join(w.lacks, ", "))
+				"missing", strings.Join(w.Lacks, ", "))
 		})
 	}
 	return w, nil

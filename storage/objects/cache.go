@@ -140,7 +140,7 @@ func (c *Cache) Hold(ctx context.Context, files []storage.DataFile) (paths []str
 	}
 	for _, t := range taken {
 		if err := t.wait(ctx); err != nil {
-			c.letGo(taken)
+			c.releaseAll(taken)
 			return nil, nil, err
 		}
 	}
@@ -202,7 +202,7 @@ func (c *Cache) given(all []taken) ([]string, func(), error) {
 	for i, t := range all {
 		paths[i] = c.path(t.key)
 	}
-	return paths, sync.OnceFunc(func() { c.letGo(all) }), nil
+	return paths, sync.OnceFunc(func() { c.releaseAll(all) }), nil
 }
 
 // take holds files when there is room for all of them.
@@ -352,7 +352,7 @@ func (c *Cache) unhold(f *cached) {
 	c.freed = make(chan struct{})
 }
 
-func (c *Cache) letGo(all []taken) {
+func (c *Cache) releaseAll(all []taken) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range all {

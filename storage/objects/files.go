@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"parley/internal/fsync"
 )
 
 // copyStep is how much is copied between two looks at the context.
@@ -63,7 +65,7 @@ func fetch(ctx context.Context, object Object, from io.Reader, name string) erro
 	}
 	if err = errors.Join(err, to.Close()); err == nil {
 		if err = os.Rename(tmp, name); err == nil {
-			err = syncPath(dir)
+			err = fsync.Dir(dir)
 		}
 	}
 	if err != nil {
@@ -71,12 +73,4 @@ func fetch(ctx context.Context, object Object, from io.Reader, name string) erro
 		return failed(ctx, err, "fetch object %q", object.Key)
 	}
 	return nil
-}
-
-func syncPath(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(syncNames(dir), dir.Close())
 }

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/fsync"
 	"parley/storage"
 )
 
@@ -35,12 +35,12 @@ const (
 	// defaultStall is how long 64 KiB may take to come in.
 	defaultStall = time.Minute
 	// defaultQueueTimeout is less than clients wait for a sign of life.
-	defaultTurnWait = 10 * time.Second
+	defaultQueueTimeout = 10 * time.Second
 )
 
-// defaultTurns lets a user send four files at once, as clients do it, and takes 16
+// defaultQueue lets a user send four files at once, as clients do it, and takes 16
 // MiB for the parts that all of them send.
-var defaultTurns = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64}
+var defaultQueue = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64}
 
 // FolderConfig says where a Folder is and how its parts reach it.
 type FolderConfig struct {
@@ -52,13 +52,13 @@ type FolderConfig struct {
 	// https://example.com/api/v1. Parts go to BaseURL + PartPath. It gets the
 	// context of PartURL.
 	BaseURL func(ctx context.Context) string
-	// Turns says how many parts come in at once, and how many may wait for that
+	// Queue says how many parts come in at once, and how many may wait for that
 	// without being read; 256, of one user 16, and 1,024, of one user 64, when it is
 	// the zero value.
-	Turns fair.Config
+	Queue fair.Config
 	// QueueTimeout is how long one waits before it is to be sent again later; ten seconds
 	// when 0.
-	TurnWait time.Duration
+	QueueTimeout time.Duration
 	// Stall is how long a client may take for 64 KiB before it is cut off; a minute
 	// when 0.
 	Stall time.Duration
@@ -75,7 +75,7 @@ type Folder struct {
 	opened atomic.Pointer[os.Root]
 	cfg    FolderConfig
 	locks  locks
-	line   *fair.Queue
+	queue  *fair.Queue
 }
 
 var _ Store = (*Folder)(nil)
@@ -94,11 +94,11 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultStall
 	}
-	if cfg.Turns == (fair.Config{}) {
-		cfg.Turns = defaultTurns
+	if cfg.Queue == (fair.Config{}) {
+		cfg.Queue = defaultQueue
 	}
-	if cfg.TurnWait <= 0 {
-		cfg.TurnWait = defaultTurnWait
+	if cfg.QueueTimeout <= 0 {
+		cfg.QueueTimeout = defaultQueueTimeout
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -110,7 +110,7 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the object folder: %w", err)
 	}
-	f := &Folder{cfg: cfg, line: fair.New(cfg.Turns)}
+	f := &Folder{cfg: cfg, queue: fair.New(cfg.Queue)}
 	f.opened.Store(root)
 	for _, tree := range []string{wholeTree, stageTree} {
 		if err := f.mkdir(".", tree); err != nil {
@@ -154,8 +154,8 @@ func (f *Folder) inPlace(ctx context.Context) error {
 // Close lets go of the folder. Nothing may be under way.
 func (f *Folder) Close() error { return f.root().Close() }
 
-// Turns says how many parts are coming in, and how many wait for that.
-func (f *Folder) Turns() fair.Stats { return f.line.Stats() }
+// QueueStats says how many parts are coming in, and how many wait for that.
+func (f *Folder) QueueStats() fair.Stats { return f.queue.Stats() }
 
 // Bucket implements Store.
 func (f *Folder) Bucket() string { return "local" }
@@ -277,15 +277,7 @@ func (f *Folder) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncNames(dir), dir.Close())
-}
-
-func syncNames(dir *os.File) error {
-	err := dir.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // a file system that has no need of it
-	}
-	return err
+	return fsync.Close(dir)
 }
 
 func (f *Folder) exists(name string) bool {

@@ -46,14 +46,14 @@ func (f *Folder) servePart(w http.ResponseWriter, r *http.Request) (string, erro
 		return "", wrongSize(g)
 	}
 	// Nothing of the body is read, and nothing kept for it, before its turn.
-	turn, err := f.line.Acquire(g.turn)
+	slot, err := f.queue.Acquire(g.turn)
 	if err != nil {
 		return "", err
 	}
-	if err := turn.WaitTimeout(r.Context(), f.cfg.TurnWait); err != nil {
+	if err := slot.WaitTimeout(r.Context(), f.cfg.QueueTimeout); err != nil {
 		return "", err
 	}
-	defer turn.Release()
+	defer slot.Release()
 	body := &timedBody{body: r.Body, control: http.NewResponseController(w), stall: f.cfg.Stall}
 	return f.receive(r.Context(), g, body)
 }

@@ -13,10 +13,12 @@ import (
 	"io"
 	"iter"
 	"time"
+
+	"parley/storage"
 )
 
 // MaxParts is the most parts that an upload can have.
-const MaxParts = 10_000
+const MaxParts = storage.MaxParts
 
 // Store keeps objects.
 //
@@ -71,53 +73,15 @@ type Store interface {
 	Name(key string) string
 }
 
-// Upload addresses an upload that was begun.
-type Upload struct {
-	Key string
-	ID  string
-}
-
-// Part names a part as its sender got it.
-type Part struct {
-	Number int
-	// ETag is what the part was answered with, with or without its quotes.
-	ETag string
-}
-
-// Object is an object without its bytes.
-type Object struct {
-	Key  string
-	Size int64
-	// ETag is the one that S3 gives, without quotes. Complete always gives it, a
+// What is kept, and how it is sent, in the words of storage.
+type (
+	// Upload addresses an upload that was begun.
+	Upload = storage.ObjectUpload
+	// Part names a part as its sender got it.
+	Part = storage.SentPart
+	// Object is an object without its bytes. Complete always gives the ETag, a
 	// Folder nobody else.
-	ETag     string
-	Modified time.Time
-}
-
-// Plan says how a file of Size bytes is cut: into parts of PartSize bytes, the last
-// one of what remains.
-type Plan struct {
-	Size     int64
-	PartSize int64
-}
-
-// Parts is how many parts there are, numbered from 1. A plan that makes no sense
-// has none.
-func (p Plan) Parts() int {
-	if p.Size <= 0 || p.PartSize <= 0 {
-		return 0
-	}
-	return int((p.Size-1)/p.PartSize) + 1
-}
-
-// Part is how many bytes a part has, 0 for a number that is no part's.
-func (p Plan) Part(number int) int64 {
-	switch count := p.Parts(); {
-	case number < 1 || number > count:
-		return 0
-	case number == count:
-		return p.Size - int64(count-1)*p.PartSize
-	default:
-		return p.PartSize
-	}
-}
+	Object = storage.Object
+	// Plan says how a file is cut into parts.
+	Plan = storage.PartPlan
+)

@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
 	"parley/storage"
 )
 
@@ -89,7 +87,7 @@ type Retention struct {
 
 // New makes a Retention. Run starts it.
 func New(cfg Config) *Retention {
-	return &Retention{cfg: cfg, holder: uuid.Must(uuid.NewV7()).String()}
+	return &Retention{cfg: cfg, holder: storage.NewID()}
 }
 
 // Run cleans up once a minute, until ctx ends.

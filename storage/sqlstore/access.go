@@ -10,7 +10,8 @@ import (
 // Every statement that reads on a caller's behalf is built from the fragments
 // in this file, and every one that writes goes by the id of a row that was found
 // through them in the same transaction: so no operation forgets whose it is, or
-// what the caller's token covers. A test lists what other files name. In all of
+// what the caller's token covers. What acts for nobody (hosts, workers, retention,
+// operators) is where it is used. A test lists what other files name. In all of
 // them $1 is the caller's username and $2 its restriction.
 
 // coversNamespace holds when the caller's token covers namespace n whole.
@@ -206,26 +207,13 @@ const coversConversation = `NOT EXISTS (
 	FROM runs r
 	WHERE r.owner = c.owner AND r.conversation_id = c.id AND NOT ` + ownRun + `)`
 
-// holdConversation keeps a conversation as it is until the transaction ends.
-const holdConversation = `
-UPDATE conversations
-SET updated_at = updated_at
-WHERE owner = $1
-	AND id = $2`
-
-// isEmptyConversation holds for conversations without a run.
-const isEmptyConversation = `NOT EXISTS (
-	SELECT 1
-	FROM runs r
-	WHERE r.owner = conversations.owner AND r.conversation_id = conversations.id)`
-
 // ownUpload holds for the caller's upload sessions u that were prepared with
 // the caller's token, or with any where the caller's is not restricted.
 const ownUpload = `(u.owner = $1 AND ($2 = '' OR u.restriction = $2))`
 
-// fromUploads is the files f of the upload sessions u that the caller may see.
-// openUploads is those that user $1 is uploading, by whatever token. fromAnyUpload
-// and staleUploads are for the janitor, which acts for nobody.
+// fromUploads is the files f of the upload sessions u that the caller may see,
+// openUploads those that user $1 is uploading, by whatever token, and fromAnyUpload
+// whoever's.
 const (
 	fromAnyUpload = `
 FROM upload_sessions u
@@ -236,12 +224,6 @@ WHERE`
 	u.owner = $1
 	AND u.status = 'preparing'
 	AND f.status = 'preparing'`
-	staleUploads = `
-	SELECT id
-	FROM upload_sessions
-	WHERE status = 'preparing'
-		AND created_at < $1
-	ORDER BY created_at`
 )
 
 // fromIngestions is the ingestions i into the datasets that the caller may read.
@@ -253,122 +235,6 @@ const openIngestions = `
 FROM ingestions i
 WHERE i.started_by = $1
 	AND i.status IN ('pending', 'processing')`
-
-// waitingIngestions is the ingestions i that nobody is at work on at the time $1,
-// whoever's. Of the users of these, byTurn is the order in which they have their
-// turn. Both are for those who do the work.
-const (
-	waitingIngestions = `
-FROM ingestions i
-LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
-WHERE i.status IN ('pending', 'processing')
-	AND (l.name IS NULL OR l.expires_at <= $1)`
-	byTurn = `
-	(SELECT COUNT(*)
-	FROM ingestions o
-	JOIN leases k ON k.name = 'ingestion/' || o.id
-	WHERE o.started_by = i.started_by
-		AND o.status = 'processing'
-		AND k.expires_at > $1),
-	(SELECT COALESCE(MAX(o.updated_at), 0)
-	FROM ingestions o
-	WHERE o.started_by = i.started_by
-		AND o.status IN ('completed', 'failed')),
-	MIN(i.created_at), i.started_by`
-)
-
-// leftRuns is the tasks t of the open runs that no living host holds at the
-// time $1, and host $2 does not hold either. heldRun is the run r with
-// id $1, its task t, and its namespace n while there is one. Both are whoever's:
-// for hosts.
-const (
-	leftRuns = `
-FROM tasks t
-LEFT JOIN leases l ON l.name = 'host/' || t.holder
-WHERE t.open
-	AND t.holder <> $2
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
-	heldRun = `
-FROM tasks t
-JOIN runs r ON r.id = t.run_id
-LEFT JOIN namespaces n ON n.id = r.namespace_id
-WHERE t.run_id = $1`
-)
-
-// runsOfHost is the ids of the open runs that host $1 holds.
-const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
-
-// What is old, oldest first, whoever's: for the janitor. Each ends in LIMIT.
-const (
-	// runsToTrim is the runs that ended before $1 and have all their events.
-	runsToTrim = `
-SELECT t.run_id
-FROM tasks t
-WHERE NOT t.open
-	AND NOT t.trimmed
-	AND t.updated_at < $1
-ORDER BY t.updated_at
-LIMIT `
-	// oldRuns is the runs r that have ended and were asked before $2, at which
-	// time the first id is $1: ids count up.
-	oldRuns = `
-SELECT r.id, r.owner, r.conversation_id
-FROM runs r
-WHERE r.id < $1
-	AND r.created_at < $2
-	AND r.status <> 'running'
-ORDER BY r.id
-LIMIT `
-	// oldUploads is the sessions with status $2 that were last changed before $1
-	// and that no ingestion is to read.
-	oldUploads = `
-SELECT u.id
-FROM upload_sessions u
-WHERE u.status = $2
-	AND u.created_at < $1
-	AND u.updated_at < $1
-	AND NOT EXISTS (
-		SELECT 1
-		FROM upload_files f
-		JOIN ingestion_files g ON g.upload_file_id = f.id
-		JOIN ingestions i ON i.id = g.ingestion_id
-		WHERE f.session_id = u.id
-			AND (i.status IN ('pending', 'processing') OR i.updated_at >= $1))
-ORDER BY u.created_at
-LIMIT `
-	// oldIngestions is those with status $2 that ended before $1.
-	oldIngestions = `
-SELECT i.id
-FROM ingestions i
-WHERE i.status = $2
-	AND i.created_at < $1
-	AND i.updated_at < $1
-ORDER BY i.created_at
-LIMIT `
-)
-
-// workToDo counts the open runs and the ingestions that have not ended,
-// whoever's: for operators.
-const workToDo = `
-SELECT 'run' AS kind, t.state AS state, COUNT(*) AS n
-FROM tasks t
-WHERE t.open
-GROUP BY t.state
-UNION ALL
-SELECT 'ingestion' AS kind, i.status AS state, COUNT(*) AS n
-FROM ingestions i
-WHERE i.status IN ('pending', 'processing')
-GROUP BY i.status`
-
-// artifactEvents is the events e of run $1 up to number $2 that make up its
-// artifacts. The run was found before: for its owner, or by a host.
-const artifactEvents = `
-SELECT e.number, e.kind, e.body
-FROM events e
-WHERE e.run_id = $1
-	AND e.number <= $2
-	AND e.kind = 'artifact'
-ORDER BY e.number`
 
 // namespaceRow is a namespace as a caller may see it.
 type namespaceRow struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// keepLooseLease is held by whoever copies objects.
-const keepLooseLease = "keep-loose"
+// keepOrphansLease is held by whoever copies objects.
+const keepOrphansLease = "keep-loose"
 
 // KeptObject is an object that the records name.
 type KeptObject struct {
@@ -86,13 +86,13 @@ ORDER BY object_key`
 	return nil
 }
 
-// KeepLoose has no process list loose objects, to remove them, for that long
+// KeepOrphans has no process list orphaned objects, to remove them, for that long
 // from now.
-func (s *Store) KeepLoose(ctx context.Context, lasts time.Duration) error {
-	return s.inTx(ctx, "keep loose objects", func(tx *sqlx.Tx) error {
+func (s *Store) KeepOrphans(ctx context.Context, lasts time.Duration) error {
+	return s.inTx(ctx, "keep orphaned objects", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `
 INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ('`+keepLooseLease+`', '', 1, $1)
+VALUES ('`+keepOrphansLease+`', '', 1, $1)
 ON CONFLICT (name) DO UPDATE
 SET expires_at = excluded.expires_at
 WHERE leases.expires_at < excluded.expires_at`, s.now().Add(lasts).UnixMilli())

@@ -18,18 +18,18 @@ func TestLooseObjectsAreKept(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
-		w.must(w.AddLooseObjects(t.Context(), []string{"a", "b"}, -time.Hour))
-		if got := w.loose(); len(got) != 2 {
-			t.Fatalf("loose: %v", got)
+		w.must(w.AddOrphanedObjects(t.Context(), []string{"a", "b"}, -time.Hour))
+		if got := w.orphans(); len(got) != 2 {
+			t.Fatalf("orphaned: %v", got)
 		}
-		w.must(w.KeepLoose(t.Context(), time.Hour))
-		w.must(w.KeepLoose(t.Context(), time.Minute)) // which does not take the hour back
-		if got := w.loose(); len(got) != 0 {
-			t.Errorf("loose while they are kept: %v", got)
+		w.must(w.KeepOrphans(t.Context(), time.Hour))
+		w.must(w.KeepOrphans(t.Context(), time.Minute)) // which does not take the hour back
+		if got := w.orphans(); len(got) != 0 {
+			t.Errorf("orphaned while they are kept: %v", got)
 		}
 		w.must(w.EndLeases(t.Context()))
-		if got := w.loose(); len(got) != 2 {
-			t.Errorf("loose in the end: %v", got)
+		if got := w.orphans(); len(got) != 2 {
+			t.Errorf("orphaned in the end: %v", got)
 		}
 	})
 }
@@ -45,7 +45,7 @@ func TestSnapshot(t *testing.T) {
 	go func() {
 		var err error
 		for i := range 20 {
-			err = errors.Join(err, w.AddLooseObjects(t.Context(), []string{fmt.Sprint(i)}, 0))
+			err = errors.Join(err, w.AddOrphanedObjects(t.Context(), []string{fmt.Sprint(i)}, 0))
 		}
 		written <- err
 	}()

@@ -13,6 +13,19 @@ import (
 	"parley/storage"
 )
 
+// holdConversation keeps a conversation as it is until the transaction ends.
+const holdConversation = `
+UPDATE conversations
+SET updated_at = updated_at
+WHERE owner = $1
+	AND id = $2`
+
+// isEmptyConversation holds for conversations without a run.
+const isEmptyConversation = `NOT EXISTS (
+	SELECT 1
+	FROM runs r
+	WHERE r.owner = conversations.owner AND r.conversation_id = conversations.id)`
+
 // turnPage is how many turns of a conversation are in memory at a time, and
 // turnPageText the same in SQL. inlineResult is storage.InlineResult in SQL.
 const (

@@ -80,11 +80,11 @@ func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.C
 INSERT INTO namespaces (id, owner, name, created_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (owner, lower(name)) DO UPDATE SET owner = excluded.owner
-RETURNING id`, newID(), caller.Username, namespace, s.millis())
+RETURNING id`, storage.NewID(), caller.Username, namespace, s.millis())
 	if err != nil {
 		return "", err
 	}
-	id = newID()
+	id = storage.NewID()
 	_, err = exec(ctx, tx, `
 INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,

@@ -15,6 +15,27 @@ import (
 	"parley/storage"
 )
 
+// leftRuns is the tasks t of the open runs that no living host holds at the
+// time $1, and host $2 does not hold either. heldRun is the run r with
+// id $1, its task t, and its namespace n while there is one. Both are whoever's:
+// for hosts.
+const (
+	leftRuns = `
+FROM tasks t
+LEFT JOIN leases l ON l.name = 'host/' || t.holder
+WHERE t.open
+	AND t.holder <> $2
+	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
+	heldRun = `
+FROM tasks t
+JOIN runs r ON r.id = t.run_id
+LEFT JOIN namespaces n ON n.id = r.namespace_id
+WHERE t.run_id = $1`
+)
+
+// runsOfHost is the ids of the open runs that host $1 holds.
+const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
+
 // keepEnded is how long it is kept of a host that it has died.
 const keepEnded = 24 * time.Hour
 

@@ -10,6 +10,29 @@ import (
 	"parley/storage"
 )
 
+// waitingIngestions is the ingestions i that nobody is at work on at the time $1,
+// whoever's. Of the users of these, byTurn is the order in which they have their
+// turn. Both are for those who do the work.
+const (
+	waitingIngestions = `
+FROM ingestions i
+LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
+WHERE i.status IN ('pending', 'processing')
+	AND (l.name IS NULL OR l.expires_at <= $1)`
+	byTurn = `
+	(SELECT COUNT(*)
+	FROM ingestions o
+	JOIN leases k ON k.name = 'ingestion/' || o.id
+	WHERE o.started_by = i.started_by
+		AND o.status = 'processing'
+		AND k.expires_at > $1),
+	(SELECT COALESCE(MAX(o.updated_at), 0)
+	FROM ingestions o
+	WHERE o.started_by = i.started_by
+		AND o.status IN ('completed', 'failed')),
+	MIN(i.created_at), i.started_by`
+)
+
 // jobRow is an ingestion that waits for somebody to do it.
 type jobRow struct {
 	ID          string             `db:"id"`

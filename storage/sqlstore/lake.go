@@ -16,9 +16,9 @@ import (
 	"parley/storage"
 )
 
-// looseFor is how long the files of a version that is no more stay: far longer
+// orphanTTL is how long the files of a version that is no more stay: far longer
 // than any query that may be reading them.
-const looseFor = 10 * time.Minute
+const orphanTTL = 10 * time.Minute
 
 // keptVersions is how many versions of a dataset are remembered.
 const keptVersions = 100
@@ -189,7 +189,7 @@ func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change storage.Ver
 		if err := orConflict(err); err != nil {
 			return fmt.Errorf("drop file: %w", err)
 		}
-		if err := s.addLoose(ctx, tx, file.Key, s.now().Add(looseFor)); err != nil {
+		if err := s.addOrphan(ctx, tx, file.Key, s.now().Add(orphanTTL)); err != nil {
 			return err
 		}
 	}
@@ -217,13 +217,13 @@ func orConflict(err error) error {
 	return err
 }
 
-// dropFiles makes a dataset's files loose.
+// dropFiles makes a dataset's files orphaned.
 func (s *Store) dropFiles(ctx context.Context, tx *sqlx.Tx, datasetID string) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, CAST($2 AS BIGINT)
 FROM dataset_files
-WHERE dataset_id = $1`, datasetID, s.now().Add(looseFor).UnixMilli())
+WHERE dataset_id = $1`, datasetID, s.now().Add(orphanTTL).UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -296,12 +296,12 @@ func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, er
 	return slices.Sorted(maps.Keys(unnamed)), nil
 }
 
-// AddLooseObjects implements storage.Lake.
-func (s *Store) AddLooseObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return s.inTx(ctx, "list loose objects", func(tx *sqlx.Tx) error {
+// AddOrphanedObjects implements storage.Lake.
+func (s *Store) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
+	return s.inTx(ctx, "list orphaned objects", func(tx *sqlx.Tx) error {
 		due := s.now().Add(lasts)
 		for _, key := range keys {
-			if err := s.addLoose(ctx, tx, key, due); err != nil {
+			if err := s.addOrphan(ctx, tx, key, due); err != nil {
 				return err
 			}
 		}
@@ -309,7 +309,7 @@ func (s *Store) AddLooseObjects(ctx context.Context, keys []string, lasts time.D
 	})
 }
 
-func (s *Store) addLoose(ctx context.Context, tx *sqlx.Tx, key string, due time.Time) error {
+func (s *Store) addOrphan(ctx context.Context, tx *sqlx.Tx, key string, due time.Time) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO loose_objects (object_key, due_at)
 VALUES ($1, $2)
@@ -318,26 +318,26 @@ SET due_at = excluded.due_at`, key, due.UnixMilli())
 	return err
 }
 
-// LooseObjects implements storage.Lake.
-func (s *Store) LooseObjects(ctx context.Context, within time.Duration, limit int) ([]string, error) {
+// OrphanedObjects implements storage.Lake.
+func (s *Store) OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error) {
 	now := s.now()
 	var keys []string
 	err := s.SelectContext(ctx, &keys, `
 SELECT object_key
 FROM loose_objects
 WHERE due_at <= $1
-	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepLooseLease+`' AND expires_at > $3)
+	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepOrphansLease+`' AND expires_at > $3)
 ORDER BY due_at
 LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
 	if err != nil {
-		return nil, fmt.Errorf("read loose objects: %w", classify(err))
+		return nil, fmt.Errorf("read orphaned objects: %w", classify(err))
 	}
 	return keys, nil
 }
 
-// ForgetLooseObject implements storage.Lake.
-func (s *Store) ForgetLooseObject(ctx context.Context, key string) error {
-	return s.inTx(ctx, "forget loose object", func(tx *sqlx.Tx) error {
+// ForgetOrphanedObject implements storage.Lake.
+func (s *Store) ForgetOrphanedObject(ctx context.Context, key string) error {
+	return s.inTx(ctx, "forget orphaned objects", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1`, key)
 		return err
 	})

@@ -27,19 +27,19 @@ func (w world) data() storage.DatasetData {
 	return data
 }
 
-// file lists a new object as loose and gives the file it is to be.
+// file lists a new object as orphaned and gives the file it is to be.
 func (w world) file(rows int64) storage.DataFile {
 	w.t.Helper()
 	id := uuid.Must(uuid.NewV7()).String()
 	file := storage.DataFile{ID: id, Key: "datasets/" + id, Rows: rows, Bytes: rows * 10, SHA256: "x"}
-	w.must(w.AddLooseObjects(w.t.Context(), []string{file.Key}, time.Hour))
+	w.must(w.AddOrphanedObjects(w.t.Context(), []string{file.Key}, time.Hour))
 	return file
 }
 
-// loose lists the objects that will be removed in the end.
-func (w world) loose() []string {
+// orphans lists the objects that will be removed in the end.
+func (w world) orphans() []string {
 	w.t.Helper()
-	keys, err := w.LooseObjects(w.t.Context(), 24*time.Hour, 1000)
+	keys, err := w.OrphanedObjects(w.t.Context(), 24*time.Hour, 1000)
 	w.must(err)
 	return keys
 }
@@ -53,8 +53,8 @@ func TestVersions(t *testing.T) {
 		first := w.file(3)
 		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{first}}))
 		data := w.data()
-		if data.RowCount != 3 || !slices.Equal(data.Columns, oneColumn) || len(data.Files) != 1 || data.Files[0] != first || len(w.loose()) != 0 {
-			t.Errorf("after the first: %+v, loose %v", data, w.loose())
+		if data.RowCount != 3 || !slices.Equal(data.Columns, oneColumn) || len(data.Files) != 1 || data.Files[0] != first || len(w.orphans()) != 0 {
+			t.Errorf("after the first: %+v, orphaned %v", data, w.orphans())
 		}
 
 		second := w.file(2)
@@ -62,8 +62,8 @@ func TestVersions(t *testing.T) {
 		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("made for other columns: %v", err)
 		}
-		if len(w.data().Files) != 1 || !slices.Equal(w.loose(), []string{second.Key}) {
-			t.Errorf("after a conflict: %+v, loose %v", w.data(), w.loose())
+		if len(w.data().Files) != 1 || !slices.Equal(w.orphans(), []string{second.Key}) {
+			t.Errorf("after a conflict: %+v, orphaned %v", w.data(), w.orphans())
 		}
 		change.Have = oneColumn
 		w.must(w.CommitVersion(ctx, change))
@@ -76,8 +76,8 @@ func TestVersions(t *testing.T) {
 		compact := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns,
 			Add: []storage.DataFile{merged}, Drop: []storage.DataFile{first, second}}
 		w.must(w.CommitVersion(ctx, compact))
-		if data := w.data(); data.RowCount != 5 || len(data.Files) != 1 || len(w.loose()) != 2 {
-			t.Errorf("after compaction: %+v, loose %v", data, w.loose())
+		if data := w.data(); data.RowCount != 5 || len(data.Files) != 1 || len(w.orphans()) != 2 {
+			t.Errorf("after compaction: %+v, orphaned %v", data, w.orphans())
 		}
 		compact.Add = []storage.DataFile{w.file(5)}
 		if err := w.CommitVersion(ctx, compact); !errors.Is(err, storage.ErrConflict) {
@@ -91,24 +91,24 @@ func TestVersions(t *testing.T) {
 		}
 
 		w.must(w.ClearDataset(ctx, user("alice"), dsRef("alice", "ns", "one")))
-		if data := w.data(); data.RowCount != 0 || len(data.Files) != 0 || len(data.Columns) != 0 || !slices.Contains(w.loose(), replaced.Key) {
-			t.Errorf("after clearing: %+v, loose %v", data, w.loose())
+		if data := w.data(); data.RowCount != 0 || len(data.Files) != 0 || len(data.Columns) != 0 || !slices.Contains(w.orphans(), replaced.Key) {
+			t.Errorf("after clearing: %+v, orphaned %v", data, w.orphans())
 		}
 
 		last := w.file(1)
 		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{last}}))
 		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "ns"), true))
-		if !slices.Contains(w.loose(), last.Key) {
-			t.Errorf("after deleting: loose %v", w.loose())
+		if !slices.Contains(w.orphans(), last.Key) {
+			t.Errorf("after deleting: orphaned %v", w.orphans())
 		}
 		if err := w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Replace: true}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("commit to what is gone: %v", err)
 		}
-		for _, key := range w.loose() {
-			w.must(w.ForgetLooseObject(ctx, key))
+		for _, key := range w.orphans() {
+			w.must(w.ForgetOrphanedObject(ctx, key))
 		}
-		if len(w.loose()) != 0 {
-			t.Errorf("still loose: %v", w.loose())
+		if len(w.orphans()) != 0 {
+			t.Errorf("still orphaned: %v", w.orphans())
 		}
 	})
 }
@@ -138,7 +138,7 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 			t.Error("an ingestion was completed by another dataset's rows")
 		}
 		overdue := storage.DataFile{ID: uuid.NewString(), Key: "datasets/overdue", Rows: 1}
-		w.must(w.AddLooseObjects(ctx, []string{overdue.Key}, 0))
+		w.must(w.AddOrphanedObjects(ctx, []string{overdue.Key}, 0))
 		change = storage.VersionChange{Caller: user("alice"), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{overdue}}
 		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("a file that may be being removed: %v", err)
@@ -176,12 +176,12 @@ func TestUnnamedObjects(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
-		kept, dropped, loose := w.file(1), w.file(2), w.file(3)
+		kept, dropped, orphan := w.file(1), w.file(2), w.file(3)
 		change := storage.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{kept, dropped}}
 		w.must(w.CommitVersion(t.Context(), change))
 		change.Have, change.Add, change.Drop = oneColumn, nil, []storage.DataFile{dropped}
 		w.must(w.CommitVersion(t.Context(), change))
-		keys := []string{kept.Key, dropped.Key, loose.Key}
+		keys := []string{kept.Key, dropped.Key, orphan.Key}
 		for i := range 1000 { // more than fit into a statement
 			keys = append(keys, fmt.Sprint("datasets/none/", i))
 		}

@@ -9,6 +9,19 @@ import (
 	"parley/storage"
 )
 
+// workToDo counts the open runs and the ingestions that have not ended,
+// whoever's: for operators.
+const workToDo = `
+SELECT 'run' AS kind, t.state AS state, COUNT(*) AS n
+FROM tasks t
+WHERE t.open
+GROUP BY t.state
+UNION ALL
+SELECT 'ingestion' AS kind, i.status AS state, COUNT(*) AS n
+FROM ingestions i
+WHERE i.status IN ('pending', 'processing')
+GROUP BY i.status`
+
 // Operation is a way in which the database is used.
 type Operation string
 

@@ -13,6 +13,55 @@ import (
 	"parley/storage"
 )
 
+// What is old, oldest first, whoever's: for retention. Each ends in LIMIT.
+const (
+	// runsToTrim is the runs that ended before $1 and have all their events.
+	runsToTrim = `
+SELECT t.run_id
+FROM tasks t
+WHERE NOT t.open
+	AND NOT t.trimmed
+	AND t.updated_at < $1
+ORDER BY t.updated_at
+LIMIT `
+	// oldRuns is the runs r that have ended and were asked before $2, at which
+	// time the first id is $1: ids count up.
+	oldRuns = `
+SELECT r.id, r.owner, r.conversation_id
+FROM runs r
+WHERE r.id < $1
+	AND r.created_at < $2
+	AND r.status <> 'running'
+ORDER BY r.id
+LIMIT `
+	// oldUploads is the sessions with status $2 that were last changed before $1
+	// and that no ingestion is to read.
+	oldUploads = `
+SELECT u.id
+FROM upload_sessions u
+WHERE u.status = $2
+	AND u.created_at < $1
+	AND u.updated_at < $1
+	AND NOT EXISTS (
+		SELECT 1
+		FROM upload_files f
+		JOIN ingestion_files g ON g.upload_file_id = f.id
+		JOIN ingestions i ON i.id = g.ingestion_id
+		WHERE f.session_id = u.id
+			AND (i.status IN ('pending', 'processing') OR i.updated_at >= $1))
+ORDER BY u.created_at
+LIMIT `
+	// oldIngestions is those with status $2 that ended before $1.
+	oldIngestions = `
+SELECT i.id
+FROM ingestions i
+WHERE i.status = $2
+	AND i.created_at < $1
+	AND i.updated_at < $1
+ORDER BY i.created_at
+LIMIT `
+)
+
 // RetentionBatch is the most that is removed in one transaction: as much as the
 // database is done with before somebody who waits for it would notice.
 const RetentionBatch = 100
@@ -81,7 +130,7 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int
 }
 
 // DeleteOldUploads forgets some upload sessions that were last changed, and read
-// by an ingestion, that long ago, and makes their objects loose. An ingestion that
+// by an ingestion, that long ago, and makes their objects orphaned. An ingestion that
 // failed and read them cannot be retried any more. It gives how many sessions
 // that were.
 func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count int, err error) {
@@ -93,7 +142,7 @@ func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count 
 		}
 		these, args := in(ids)
 		files := `(SELECT id FROM upload_files WHERE session_id ` + these + `)`
-		due := strconv.FormatInt(s.now().Add(looseFor).UnixMilli(), 10)
+		due := strconv.FormatInt(s.now().Add(orphanTTL).UnixMilli(), 10)
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, ` + due + `

@@ -114,11 +114,11 @@ func TestDeleteOldUploads(t *testing.T) {
 		w.removed(w.DeleteOldUploads, time.Hour, 0)
 		w.removed(w.DeleteOldUploads, now, 2)
 		keys := []string{unread.Files[0].Key, unread.Files[1].Key}
-		loose := w.loose()
+		orphans := w.orphans()
 		slices.Sort(keys)
-		slices.Sort(loose)
-		if !slices.Equal(loose, keys) {
-			t.Errorf("loose: %v, want %v", loose, keys)
+		slices.Sort(orphans)
+		if !slices.Equal(orphans, keys) {
+			t.Errorf("orphaned: %v, want %v", orphans, keys)
 		}
 		if _, err := w.UploadSession(ctx, user("alice"), under.ID); err != nil {
 			t.Errorf("an upload under way: %v", err)

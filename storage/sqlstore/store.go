@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
@@ -81,7 +80,7 @@ var _ storage.Store = (*Store)(nil)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: cfg.Now, instance: newID(), url: cfg.DatabaseURL, observer: cfg.Observer}
+	s := &Store{now: cfg.Now, instance: storage.NewID(), url: cfg.DatabaseURL, observer: cfg.Observer}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -339,8 +338,6 @@ func classify(err error) error {
 	}
 	return err
 }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Now is the time by the clock that the records go by: PostgreSQL's, or for the
 // embedded database the machine's.

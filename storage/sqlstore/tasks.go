@@ -10,6 +10,16 @@ import (
 	"parley/storage"
 )
 
+// artifactEvents is the events e of run $1 up to number $2 that make up its
+// artifacts. The run was found before: for its owner, or by a host.
+const artifactEvents = `
+SELECT e.number, e.kind, e.body
+FROM events e
+WHERE e.run_id = $1
+	AND e.number <= $2
+	AND e.kind = 'artifact'
+ORDER BY e.number`
+
 const (
 	// A page of events has at most eventPageText of them, and none after the
 	// one that brings it past eventPageBytes.

@@ -10,6 +10,15 @@ import (
 	"parley/storage"
 )
 
+// staleUploads is the sessions that began before $1 and go on, whoever's: for
+// retention.
+const staleUploads = `
+	SELECT id
+	FROM upload_sessions
+	WHERE status = 'preparing'
+		AND created_at < $1
+	ORDER BY created_at`
+
 // uploadRow is a file with its session.
 type uploadRow struct {
 	SessionID     string               `db:"session_id"`

@@ -7,16 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/sqltext"
 	"parley/llm/reader/catalog"
 )
 
 // Ident quotes a name for SQL.
-func Ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func Ident(name string) string { return sqltext.Name(name) }
 
 // Literal quotes a text for SQL.
-func Literal(text string) string {
-	return `'` + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), `'`, `''`) + `'`
-}
+func Literal(text string) string { return sqltext.Text(strings.ReplaceAll(text, "\x00", "")) }
 
 // SQL prints a query as DuckDB's SQL. A condition on the many side of a link is a
 // semijoin, and no aggregate counts a row twice. Queries that mean nothing, such as

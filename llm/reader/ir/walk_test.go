@@ -12,7 +12,7 @@ import (
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/lake/sqlcheck"
 )
 
 // profiles gives tables whose columns are written as name:type=value|value…
@@ -132,7 +132,7 @@ func nonEmpty(options [3][]ir.Token) (filled [][]ir.Token) {
 }
 
 // database has the tables of some profiles in DuckDB, and as the validator knows them.
-func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []lake.Table) {
+func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []sqlcheck.Table) {
 	t.Helper()
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
@@ -140,9 +140,9 @@ func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []lake.Table) {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
-	var tables []lake.Table
+	var tables []sqlcheck.Table
 	for _, p := range all {
-		table := lake.Table{Name: p.Name}
+		table := sqlcheck.Table{Name: p.Name}
 		var columns []string
 		for _, c := range p.Columns {
 			table.Columns = append(table.Columns, storage.Column{Name: c.Name, Type: c.Type})
@@ -204,13 +204,13 @@ func TestWalks(t *testing.T) {
 }
 
 // accepted checks a query as the lake does, and runs it.
-func accepted(t *testing.T, db *sql.DB, tables []lake.Table, text string) error {
+func accepted(t *testing.T, db *sql.DB, tables []sqlcheck.Table, text string) error {
 	t.Helper()
 	var tree string
 	if err := db.QueryRowContext(t.Context(), "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", text).Scan(&tree); err != nil {
 		return err
 	}
-	if _, err := lake.Validate(t.Context(), []byte(tree), tables); err != nil {
+	if _, err := sqlcheck.Validate(t.Context(), []byte(tree), tables); err != nil {
 		return err
 	}
 	rows, err := db.QueryContext(t.Context(), text)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"parley/internal/sqltext"
 )
 
 // A small file can stand for very many values: gzip and Parquet repeat a value
@@ -47,7 +49,7 @@ FROM (
 		sum(greatest(total_uncompressed_size, 0)) AS bytes
 	FROM parquet_metadata(%s)
 	GROUP BY row_group_id
-)`, literal(path)))
+)`, sqltext.Text(path)))
 	if err != nil {
 		return 0, r.badParquet(ctx, name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
@@ -102,14 +103,14 @@ func (c *csvFile) read(want []string, careful bool) (from string, exprs []string
 			expr = convert(name, typeVarchar, typ)
 		case physical(typ) == typeVarchar:
 		case f.layout != "":
-			expr = fmt.Sprintf("CAST(strptime(translate(trim(%s), '-.', '//'), %s) AS %s)", name, literal(f.layout), typ)
+			expr = fmt.Sprintf("CAST(strptime(translate(trim(%s), '-.', '//'), %s) AS %s)", name, sqltext.Text(f.layout), typ)
 		default:
 			read = typ
 		}
 		if i > 0 {
 			columns.WriteString(", ")
 		}
-		fmt.Fprintf(&columns, "%s: %s", literal(name), literal(read))
+		fmt.Fprintf(&columns, "%s: %s", sqltext.Text(name), sqltext.Text(read))
 		exprs = append(exprs, expr)
 	}
 	// DuckDB takes the end of the first line for that of all. Without a header
@@ -120,7 +121,7 @@ func (c *csvFile) read(want []string, careful bool) (from string, exprs []string
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
 		"%sstrict_mode = true, null_padding = false, max_line_size = %d, buffer_size = %d, parallel = %t, columns = {%s})",
-		literal(c.path), c.header, literal(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !careful, columns.String()), exprs
+		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !careful, columns.String()), exprs
 }
 
 // place says where in a source something is.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
@@ -33,9 +34,9 @@ func (c *jsonColumn) typ() string {
 func readJSON(path, form string, columns []storage.Column, want []string) (from string, exprs []string) {
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = literal(c.Name) + ": " + literal(physical(want[i]))
-		exprs = append(exprs, identifier(c.Name))
+		list[i] = sqltext.Text(c.Name) + ": " + sqltext.Text(physical(want[i]))
+		exprs = append(exprs, sqltext.Name(c.Name))
 	}
 	return fmt.Sprintf("read_json(%s, format = %s, records = true, maximum_object_size = %d, columns = {%s})",
-		literal(path), literal(form), maxObject+1024, strings.Join(list, ", ")), exprs
+		sqltext.Text(path), sqltext.Text(form), maxObject+1024, strings.Join(list, ", ")), exprs
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
@@ -15,7 +16,7 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	if err := t.measure(path); err != nil {
 		return nil, err
 	}
-	from := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", literal(path))
+	from := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", sqltext.Text(path))
 	raw, err := describeColumns(ctx, r.db, from)
 	if err != nil {
 		return nil, r.badParquet(ctx, name, err)
@@ -36,7 +37,7 @@ func (r *run) checkParquet(ctx context.Context, path, name string) (*table, erro
 	}
 	casts := make([]string, len(raw))
 	for i, c := range raw {
-		typ, cast, ok := parquetType(c.Type, identifier(c.Name))
+		typ, cast, ok := parquetType(c.Type, sqltext.Name(c.Name))
 		if !ok {
 			return nil, refuse("%s, column %s: values of type %s cannot be kept", name, quote(c.Name), c.Type)
 		}

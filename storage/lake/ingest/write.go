@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/internal/fsync"
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
@@ -27,7 +29,7 @@ const (
 func Query(files []string, columns []storage.Column) string {
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
-		switch name := identifier(c.Name); c.Type {
+		switch name := sqltext.Name(c.Name); c.Type {
 		case typeNull:
 			exprs[i] = "CAST(NULL AS VARCHAR) AS " + name
 		default:
@@ -40,7 +42,7 @@ func Query(files []string, columns []storage.Column) string {
 func selectFiles(exprs, files []string) string {
 	paths := make([]string, len(files))
 	for i, path := range files {
-		paths[i] = literal(path)
+		paths[i] = sqltext.Text(path)
 	}
 	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)",
 		strings.Join(exprs, ", "), strings.Join(paths, ", "))
@@ -57,12 +59,12 @@ func Compact(ctx context.Context, db DB, files []string, columns []storage.Colum
 	defer os.RemoveAll(work)
 	var exprs []string
 	for _, c := range columns {
-		if name := identifier(c.Name); c.Type != typeNull {
+		if name := sqltext.Name(c.Name); c.Type != typeNull {
 			exprs = append(exprs, fmt.Sprintf("CAST(%s AS %s) AS %s", name, physical(c.Type), name))
 		}
 	}
 	if len(exprs) == 0 {
-		exprs = []string{"CAST(NULL AS VARCHAR) AS " + identifier(columns[0].Name)}
+		exprs = []string{"CAST(NULL AS VARCHAR) AS " + sqltext.Name(columns[0].Name)}
 	}
 	path := filepath.Join(work, "compact.parquet")
 	if err := copyTo(ctx, db, selectFiles(exprs, files), path, groupRows); err != nil {
@@ -131,7 +133,7 @@ func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File
 			err = os.Rename(path, part)
 		} else {
 			err = copyTo(ctx, r.db, fmt.Sprintf("SELECT * EXCLUDE (file_row_number) FROM read_parquet(%s, hive_partitioning = false, file_row_number = true) "+
-				"WHERE file_row_number >= %d AND file_row_number < %d", literal(path), first, first+each), part, group)
+				"WHERE file_row_number >= %d AND file_row_number < %d", sqltext.Text(path), first, first+each), part, group)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("split Parquet file: %w", err)
@@ -170,9 +172,9 @@ func selectTables(tables []*table, columns []storage.Column, careful bool) strin
 			switch {
 			case c.Type == typeNull && (k > 0 || hasValues(columns)):
 			case ok:
-				list = append(list, exprs[j]+" AS "+identifier(c.Name))
+				list = append(list, exprs[j]+" AS "+sqltext.Name(c.Name))
 			default:
-				list = append(list, fmt.Sprintf("CAST(NULL AS %s) AS %s", physical(c.Type), identifier(c.Name)))
+				list = append(list, fmt.Sprintf("CAST(NULL AS %s) AS %s", physical(c.Type), sqltext.Name(c.Name)))
 			}
 		}
 		selects[i] = "SELECT " + strings.Join(list, ", ") + " FROM " + from
@@ -196,7 +198,7 @@ func hasValues(columns []storage.Column) bool {
 // those of version 1.
 func copyTo(ctx context.Context, db DB, query, path string, group int64) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE %d)",
-		query, literal(path), group))
+		query, sqltext.Text(path), group))
 	return err
 }
 
@@ -226,7 +228,7 @@ func seal(ctx context.Context, db DB, path string) (File, error) {
 }
 
 func fileRows(ctx context.Context, db DB, path string) (rows int64, err error) {
-	found, err := db.QueryContext(ctx, "SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata("+literal(path)+")")
+	found, err := db.QueryContext(ctx, "SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata("+sqltext.Text(path)+")")
 	if err != nil {
 		return 0, err
 	}
@@ -258,23 +260,8 @@ func publish(files []File, outDir string) (published []File, err error) {
 		f.Path = target
 		published = append(published, f)
 	}
-	return published, syncDir(outDir)
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync output folder: %w", err)
+	if err := fsync.Dir(outDir); err != nil {
+		return published, fmt.Errorf("sync output folder: %w", err)
 	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("sync output folder: %w", err)
-	}
-	return nil
+	return published, nil
 }
-
-// literal writes a string in SQL.
-func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// identifier writes a name in SQL.
-func identifier(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

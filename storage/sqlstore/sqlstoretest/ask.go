@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/google/uuid"
-
 	"parley/storage"
 )
 
@@ -23,7 +21,7 @@ func Append(log storage.Tasks, change storage.TaskChange) error {
 // gave, without an event.
 func Start(caller storage.Caller, question storage.Question, place storage.RunTarget) storage.TaskChange {
 	return storage.TaskChange{
-		RunID:    uuid.Must(uuid.NewV7()).String(),
+		RunID:    storage.NewID(),
 		Start:    &storage.RunStart{Caller: caller, Target: place, Agent: question.Agent, Question: question.Text},
 		Holder:   Holder,
 		State:    "submitted",

@@ -69,7 +69,7 @@ func TestBucketAway(t *testing.T) {
 		t.Errorf("ready without the bucket: %d", status)
 	}
 
-	e2etest.Eventually(t, func() bool { return strings.Contains(p.Log.String(), "an ingestion waits for what is away") })
+	e2etest.Eventually(t, func() bool { return strings.Contains(p.Log.String(), "ingestion retry scheduled") })
 
 	away.Store(false)
 	e2etest.Eventually(t, func() bool { return c.Ask("POST", "/ingest/shop/seen", row, nil) == http.StatusOK })

@@ -48,7 +48,7 @@ func TestMakerKilled(t *testing.T) {
 	c.Ingest("shop/large", file)
 	e2etest.Eventually(t, func() bool {
 		for _, pid := range e2etest.Children(t, c.Cmd.Process.Pid) {
-			if isMaker(pid) {
+			if isIngestWorker(pid) {
 				return syscall.Kill(pid, syscall.SIGKILL) == nil
 			}
 		}
@@ -63,8 +63,8 @@ func TestMakerKilled(t *testing.T) {
 	}
 }
 
-// isMaker reports whether a process is one that makes files.
-func isMaker(pid int) bool {
+// isIngestWorker reports whether a process is an ingest worker.
+func isIngestWorker(pid int) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	return err == nil && strings.Contains(string(line), "\x00worker\x00make\x00")
+	return err == nil && strings.Contains(string(line), "\x00worker\x00ingest\x00")
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/gofrs/flock"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
+	"parley/internal/fsync"
 	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -96,7 +98,7 @@ func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 	if err := w.publish(b.File); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
-	fmt.Fprintf(env.Stderr, "%s: %d files, %s, checked\n", b.File, w.files, byteCount(w.bytes))
+	fmt.Fprintf(env.Stderr, "%s: %d files, %s, checked\n", b.File, w.files, console.Bytes(w.bytes))
 	return nil
 }
 
@@ -125,7 +127,7 @@ func partial(file string) (dir string, done func() error, err error) {
 // keepFiles keeps files that a server drops meanwhile from being removed, until
 // it is stopped.
 func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err error) {
-	if err := store.KeepLoose(ctx, holdFor); err != nil {
+	if err := store.KeepOrphans(ctx, holdFor); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,7 +142,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 				return
 			case <-ticker.C:
 				// Where it fails, a file that goes is missed and all begins anew.
-				_ = store.KeepLoose(ctx, holdFor)
+				_ = store.KeepOrphans(ctx, holdFor)
 			}
 		}
 	}()
@@ -279,7 +281,7 @@ func (b *backup) copied(size int64) {
 	b.files, b.bytes = b.files+1, b.bytes+size
 	if time.Since(b.lastReport) > progressInterval {
 		b.lastReport = time.Now()
-		fmt.Fprintf(b.progress, "copied %d files, %s\n", b.files, byteCount(b.bytes))
+		fmt.Fprintf(b.progress, "copied %d files, %s\n", b.files, console.Bytes(b.bytes))
 	}
 }
 
@@ -311,15 +313,5 @@ func (b *backup) publish(file string) error {
 			return err
 		}
 	}
-	return datadir.Sync(filepath.Dir(file))
-}
-
-func byteCount(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return fsync.Dir(filepath.Dir(file))
 }

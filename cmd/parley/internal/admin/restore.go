@@ -13,6 +13,7 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/cmd/parley/internal/serve"
+	"parley/internal/fsync"
 	"parley/storage/sqlstore"
 )
 
@@ -152,7 +153,7 @@ func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 		return err
 	}
 	for folder := range folders {
-		err = errors.Join(err, datadir.Sync(filepath.Join(r.dir, filepath.FromSlash(folder))))
+		err = errors.Join(err, fsync.Dir(filepath.Join(r.dir, filepath.FromSlash(folder))))
 	}
 	return err
 }
@@ -228,7 +229,7 @@ func (r *restore) publish() error {
 		}
 	}
 	for _, name := range append(names, datadir.DatabaseFile) {
-		if err := datadir.Sync(r.data); err != nil {
+		if err := fsync.Dir(r.data); err != nil {
 			return err
 		}
 		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.data, name)); err != nil {
@@ -238,5 +239,5 @@ func (r *restore) publish() error {
 	if err := os.Remove(r.dir); err != nil {
 		return err
 	}
-	return datadir.Sync(r.data)
+	return fsync.Dir(r.data)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -59,19 +58,6 @@ func RestoreIncomplete(dir string) bool {
 	_, restoring := os.Lstat(filepath.Join(dir, RestoringDir))
 	_, database := os.Lstat(filepath.Join(dir, DatabaseFile))
 	return restoring == nil && database != nil
-}
-
-// Sync makes the names in a folder durable.
-func Sync(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = dir.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil // a file system that has no need of it
-	}
-	return errors.Join(err, dir.Close())
 }
 
 // WriteFile writes a file for its owner alone, atomically.

@@ -12,8 +12,8 @@ import (
 	"parley/cmd/parley/internal/datadir"
 	"parley/llm"
 	"parley/storage/lake"
-	"parley/storage/objects"
 	"parley/storage/sqlstore"
+	"parley/storage/uploads"
 )
 
 // pruneInterval is how often cached files are removed that no dataset has any more.
@@ -66,7 +66,7 @@ func readQueryTimeout(c *command.Checker, text string) time.Duration {
 // dataPlane is what uploads, ingests and queries.
 type dataPlane struct {
 	objects  *objectStore
-	uploads  *objects.Uploads
+	uploads  *uploads.Sessions
 	datasets *lake.Datasets
 	pool     *lake.Pool
 	log      *slog.Logger
@@ -82,7 +82,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, cfg, b, pool.LetGo)
+	files, err := openObjects(ctx, cfg, b, pool.ReleaseFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, models *llm.Models) (*lake.Datasets, error) {
 	rows := cfg.lake.datasets
 	rows.Records, rows.Objects, rows.Pool, rows.Log = b.store, files, pool, b.log
-	rows.Maker = lake.NewMaker(lake.MakerConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
+	rows.Ingester = lake.NewIngester(lake.IngesterConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
 	rows.Dir = filepath.Join(cfg.data, datadir.WorkDir)
 	rows.Extract = extractor(models)
 	datasets, err := lake.NewDatasets(rows)
@@ -118,9 +118,9 @@ func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, model
 	return datasets, datasets.RemoveWork()
 }
 
-func newUploads(cfg objects.UploadsConfig, b base, files *objectStore) *objects.Uploads {
+func newUploads(cfg uploads.Config, b base, files *objectStore) *uploads.Sessions {
 	cfg.Records, cfg.Objects, cfg.Log, cfg.Now = b.store, files, b.log, b.store.Now
-	return objects.NewUploads(cfg)
+	return uploads.New(cfg)
 }
 
 // pruneCache removes cached files of datasets that were deleted or changed, now and

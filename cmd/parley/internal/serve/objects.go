@@ -17,6 +17,7 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/objects"
+	"parley/storage/uploads"
 )
 
 // objectSettings say where uploaded bytes and datasets' files are.
@@ -31,11 +32,11 @@ type objectSettings struct {
 type objectConfig struct {
 	bucket    *objects.S3Config
 	cacheSize int64
-	uploads   objects.UploadsConfig
+	uploads   uploads.Config
 }
 
 func (s objectSettings) read(c *command.Checker) objectConfig {
-	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: objects.UploadsConfig{
+	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: uploads.Config{
 		PartSize: 8 << 20,
 		MaxFiles: 100,
 		MaxSize:  c.Bytes("max-upload", s.MaxUpload),
@@ -89,7 +90,7 @@ func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*obje
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.Turns, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
 func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {

@@ -16,7 +16,7 @@ func queueMetricsOf(data *dataPlane, reads *fair.Queue, handler *rest.Server) qu
 	queues := queueMetrics{
 		"large_requests": func() fair.Stats { large, _ := handler.QueueStats(); return large },
 		"inferences":     func() fair.Stats { _, infer := handler.QueueStats(); return infer },
-		"files":          data.datasets.Maker.Turns,
+		"files":          data.datasets.IngestStats,
 		"answer_bytes":   reads.Stats,
 	}
 	if data.objects.turns != nil {

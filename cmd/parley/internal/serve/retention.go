@@ -89,7 +89,7 @@ func newRetention(keep retentionConfig, b base, data *dataPlane) *retention.Rete
 		Store: b.store, Batch: sqlstore.RetentionBatch, KeepEvents: keep.events, KeepRuns: keep.runs, KeepUploads: keep.uploads,
 		Cleanups: []retention.Cleanup{
 			{Name: "stale uploads", Run: data.uploads.AbortStale},
-			{Name: "orphaned files", Run: data.datasets.RemoveLoose},
+			{Name: "orphaned files", Run: data.datasets.RemoveOrphans},
 		},
 		EachProcess: data.objects.cache == nil, OnRemoved: metrics.observe, OnDone: metrics.turns.Inc, Log: b.log,
 	})

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"math/big"
+	"strconv"
+	"unicode/utf8"
+)
+
+// The JSON of single values, as section 7 of the interface has them. Each
+// function appends one JSON value to a buffer.
+
+// maxExact is the largest integer up to which every one has a double of its own.
+const maxExact = 1 << 53
+
+const hexDigits = "0123456789abcdef"
+
+// appendText appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func appendText(buf []byte, s string) []byte {
+	buf = append(buf, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				buf = append(append(buf, s[start:i]...), `\ufffd`...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		buf = append(buf, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			buf = append(buf, '\\', c)
+		case '\n':
+			buf = append(buf, '\\', 'n')
+		case '\r':
+			buf = append(buf, '\\', 'r')
+		case '\t':
+			buf = append(buf, '\\', 't')
+		default:
+			buf = append(buf, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(buf, s[start:]...), '"')
+}
+
+func appendInt(buf []byte, v int64) []byte {
+	if v > maxExact || v < -maxExact {
+		return append(strconv.AppendInt(append(buf, '"'), v, 10), '"')
+	}
+	return strconv.AppendInt(buf, v, 10)
+}
+
+func appendUint(buf []byte, v uint64) []byte {
+	if v > maxExact {
+		return append(strconv.AppendUint(append(buf, '"'), v, 10), '"')
+	}
+	return strconv.AppendUint(buf, v, 10)
+}
+
+func appendBig(buf []byte, v *big.Int) []byte {
+	if v.IsInt64() {
+		return appendInt(buf, v.Int64())
+	}
+	return append(v.Append(append(buf, '"'), 10), '"')
+}
+
+// hugeint is a 128-bit integer as DuckDB lays it out.
+type hugeint struct {
+	lower uint64
+	upper int64
+}
+
+func (h hugeint) big() *big.Int {
+	v := new(big.Int).Lsh(big.NewInt(h.upper), 64)
+	return v.Or(v, new(big.Int).SetUint64(h.lower))
+}
+
+func (h hugeint) unsignedBig() *big.Int {
+	v := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(h.upper)), 64)
+	return v.Or(v, new(big.Int).SetUint64(h.lower))
+}
+
+// appendFloat appends a double, or a float when bits is 32.
+func appendFloat(buf []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(buf, `"NaN"`...)
+	case math.IsInf(v, 1):
+		return append(buf, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		return append(buf, `"-Infinity"`...)
+	}
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(buf, v, format, -1, bits)
+}
+
+// appendDecimal appends unscaled / 10^scale as text, with all its digits.
+func appendDecimal(buf []byte, unscaled *big.Int, scale int) []byte {
+	digits := new(big.Int).Abs(unscaled).String()
+	for len(digits) <= scale {
+		digits = "0" + digits
+	}
+	buf = append(buf, '"')
+	if unscaled.Sign() < 0 {
+		buf = append(buf, '-')
+	}
+	buf = append(buf, digits[:len(digits)-scale]...)
+	if scale > 0 {
+		buf = append(buf, '.')
+		buf = append(buf, digits[len(digits)-scale:]...)
+	}
+	return append(buf, '"')
+}
+
+func appendBinary(buf []byte, b []byte) []byte {
+	buf = append(buf, '"')
+	buf = base64.StdEncoding.AppendEncode(buf, b)
+	return append(buf, '"')
+}
+
+// appendBits appends a bit string: the first byte says how many bits of the
+// second are padding.
+func appendBits(buf []byte, b []byte) []byte {
+	buf = append(buf, '"')
+	if len(b) > 1 {
+		skip := int(b[0])
+		for at := skip; at < 8*(len(b)-1); at++ {
+			buf = append(buf, '0'+b[1+at/8]>>(7-at%8)&1)
+		}
+	}
+	return append(buf, '"')
+}
+
+// bignum takes DuckDB's BIGNUM apart: three bytes of header whose first bit is
+// set for positive numbers, then the magnitude; all of it complemented for
+// negative ones.
+func bignum(b []byte) *big.Int {
+	if len(b) < 4 {
+		return new(big.Int)
+	}
+	magnitude := bytes.Clone(b[3:])
+	if b[0]&0x80 != 0 {
+		return new(big.Int).SetBytes(magnitude)
+	}
+	for i := range magnitude {
+		magnitude[i] = ^magnitude[i]
+	}
+	v := new(big.Int).SetBytes(magnitude)
+	return v.Neg(v)
+}
+
+// appendUUID appends a UUID, which DuckDB keeps as a hugeint with the first bit
+// turned over.
+func appendUUID(buf []byte, h hugeint) []byte {
+	upper := uint64(h.upper) ^ 1<<63
+	buf = append(buf, '"')
+	for i := range 32 {
+		if i == 8 || i == 12 || i == 16 || i == 20 {
+			buf = append(buf, '-')
+		}
+		word := upper
+		if i >= 16 {
+			word = h.lower
+		}
+		buf = append(buf, hexDigits[word>>(60-4*(i%16))&15])
+	}
+	return append(buf, '"')
+}
+
+// appendDocument appends a value of the type JSON: the document as it is, or
+// its text where it is none.
+func appendDocument(buf []byte, s string) []byte {
+	if !utf8.ValidString(s) || !json.Valid([]byte(s)) {
+		return appendText(buf, s)
+	}
+	out := bytes.NewBuffer(buf)
+	if err := json.Compact(out, []byte(s)); err != nil {
+		return appendText(buf, s)
+	}
+	return out.Bytes()
+}
+
+// maxNesting is how many levels of arrays and objects a cell may have: clients'
+// parsers refuse what is nested much deeper. One with more is written as text.
+const maxNesting = 100
+
+// nestsDeeper reports whether a JSON value has more than limit levels of arrays
+// and objects.
+func nestsDeeper(value []byte, limit int) bool {
+	if value[0] != '[' && value[0] != '{' {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// appendScore appends what ends a row: its score, from 0 to 1.
+func appendScore(buf []byte, score float64) []byte {
+	buf = append(buf, `"__metadata":{"score":`...)
+	switch {
+	case !(score > 0):
+		buf = append(buf, '0')
+	case score >= 1:
+		buf = append(buf, "1.0"...)
+	default:
+		buf = appendFloat(buf, score, 64)
+	}
+	return append(buf, '}')
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"parley/internal/sqltext"
+	"parley/storage/lake/ingest"
+	"parley/storage/lake/worker"
+)
+
+// Small tables, of at most MaxNativeRows, are copied into memory when they are first
+// used, which makes point queries an order of magnitude faster than reading their
+// files.
+const (
+	MaxNativeRows  = 200_000
+	maxNativeBytes = 32 << 20
+)
+
+// Engine is DuckDB in a worker: tables, and nothing else that a query could
+// reach.
+type Engine struct {
+	db      duck.Database
+	tables  map[string]worker.Table
+	loaded  map[string]bool
+	native  int64
+	parser  *translator
+	exposed bool
+}
+
+// Open opens DuckDB closed to all but the tables' files.
+func Open(open worker.OpenRequest) (*Engine, error) {
+	e := &Engine{tables: map[string]worker.Table{}, loaded: map[string]bool{}, exposed: open.Exposed}
+	var config duck.Config
+	if duck.CreateConfig(&config) == duck.StateError {
+		return nil, errors.New("make DuckDB's configuration")
+	}
+	defer duck.DestroyConfig(&config)
+	for name, value := range map[string]string{
+		"autoinstall_known_extensions": "false",
+		"autoload_known_extensions":    "false",
+		"allow_community_extensions":   "false",
+		"allow_unsigned_extensions":    "false",
+		"allow_persistent_secrets":     "false",
+		"memory_limit":                 strconv.FormatInt(open.Memory, 10) + "B",
+		// More threads come when this one is restricted, and are so from birth.
+		"threads": "1",
+		// Spilling to disk would need a folder that SQL can write to.
+		"temp_directory": "",
+	} {
+		if duck.SetConfig(config, name, value) == duck.StateError {
+			return nil, fmt.Errorf("set DuckDB's %s", name)
+		}
+	}
+	var message string
+	if duck.OpenExt(":memory:", &e.db, config, &message) == duck.StateError {
+		return nil, fmt.Errorf("open DuckDB: %s", message)
+	}
+	var paths, files []string
+	for _, table := range open.Tables {
+		e.tables[strings.ToLower(table.Name)] = table
+		for _, file := range table.Files {
+			paths = append(paths, sqltext.Text(file))
+		}
+		files = append(files, table.Files...)
+	}
+	if open.Limits != nil {
+		if err := worker.ConfineThread(files); err != nil {
+			return nil, fmt.Errorf("restrict the worker's thread: %w", err)
+		}
+	}
+	err := e.with(func(conn duck.Connection) error {
+		if err := registerFunctions(conn); err != nil {
+			return err
+		}
+		settings := []string{
+			"SET GLOBAL TimeZone = 'UTC'",
+			"SET GLOBAL threads = " + strconv.Itoa(max(open.Threads, 1)),
+			"SET GLOBAL allowed_paths = [" + strings.Join(paths, ", ") + "]",
+			"SET GLOBAL enable_external_access = false",
+			"SET GLOBAL lock_configuration = true",
+		}
+		if open.Exposed {
+			settings = settings[:2]
+		}
+		for _, statement := range settings {
+			if err := e.exec(conn, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement[:min(len(statement), 40)], err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.parser, err = e.translator("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)")
+	return e, err
+}
+
+// Close closes DuckDB. A worker's ends with its process.
+func (e *Engine) Close() { duck.Close(&e.db) }
+
+// Exec runs a statement of ours.
+func (e *Engine) Exec(statement string) error {
+	return e.with(func(conn duck.Connection) error { return e.exec(conn, statement) })
+}
+
+// with runs f on a connection of its own, so that one query leaves nothing
+// behind for the next: no variable, no temporary table, no seed.
+func (e *Engine) with(f func(duck.Connection) error) error {
+	var conn duck.Connection
+	if duck.Connect(e.db, &conn) == duck.StateError {
+		return errors.New("connect to DuckDB")
+	}
+	defer duck.Disconnect(&conn)
+	return f(conn)
+}
+
+func (e *Engine) exec(conn duck.Connection, statement string) error {
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	if duck.Query(conn, statement, &res) == duck.StateError {
+		return newFault(duck.ResultError(&res), worker.FaultRun)
+	}
+	return nil
+}
+
+// load makes a table known to DuckDB, unless it is.
+func (e *Engine) load(conn duck.Connection, name string) error {
+	key := strings.ToLower(name)
+	table, known := e.tables[key]
+	if !known || e.loaded[key] {
+		return nil
+	}
+	if err := e.create(conn, table); err != nil {
+		return &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("open table %q: %v", table.Name, err)}
+	}
+	e.loaded[key] = true
+	return nil
+}
+
+func (e *Engine) create(conn duck.Connection, table worker.Table) error {
+	if len(table.Files) == 0 {
+		columns := make([]string, len(table.Columns))
+		for i, c := range table.Columns {
+			columns[i] = sqltext.Name(c.Name) + " " + c.Type
+		}
+		return e.exec(conn, "CREATE TABLE "+sqltext.Name(table.Name)+" ("+strings.Join(columns, ", ")+")")
+	}
+	var size int64
+	for _, file := range table.Files {
+		info, err := os.Stat(file)
+		if err != nil {
+			// The file's size only decides how it is held; reading it says what
+			// is wrong with it.
+			size = maxNativeBytes + 1
+			continue
+		}
+		size += info.Size()
+	}
+	as := sqltext.Name(table.Name) + " AS " + ingest.Query(table.Files, table.Columns)
+	if table.RowCount <= MaxNativeRows && e.native+size <= maxNativeBytes {
+		if err := e.exec(conn, "CREATE TABLE "+as); err == nil {
+			e.native += size
+			return nil
+		}
+	}
+	return e.exec(conn, "CREATE VIEW "+as)
+}
+
+// translator is a statement of ours that is prepared once: one text in, one
+// out.
+type translator struct {
+	conn duck.Connection
+	stmt duck.PreparedStatement
+}
+
+func (e *Engine) translator(statement string) (*translator, error) {
+	t := &translator{}
+	if duck.Connect(e.db, &t.conn) == duck.StateError {
+		return nil, errors.New("connect to DuckDB")
+	}
+	if duck.Prepare(t.conn, statement, &t.stmt) == duck.StateError {
+		return nil, newFault(duck.PrepareError(t.stmt), worker.FaultRun)
+	}
+	return t, nil
+}
+
+func (t *translator) translate(text string) (string, error) {
+	if duck.BindVarcharLength(t.stmt, 1, text, duck.IdxT(len(text))) == duck.StateError {
+		return "", errors.New("bind the statement's argument")
+	}
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	if duck.ExecutePrepared(t.stmt, &res) == duck.StateError {
+		return "", newFault(duck.ResultError(&res), worker.FaultQuery)
+	}
+	chunk := duck.FetchChunk(res)
+	defer duck.DestroyDataChunk(&chunk)
+	if chunk.Ptr == nil || duck.DataChunkGetSize(chunk) != 1 {
+		return "", errors.New("no row in answer")
+	}
+	return strings.Clone(textAt(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)), 0)), nil
+}
+
+// Parse gives a statement's syntax tree as JSON. Nothing is bound or run.
+func (e *Engine) Parse(sql string) (string, error) { return e.parser.translate(sql) }
+
+// Result is a result as far as it was kept.
+type Result struct {
+	Head worker.ReplyHead
+	Rows [][]byte
+}
+
+// Run runs a query over the tables it uses and keeps rows up to the bounds.
+func (e *Engine) Run(req worker.Request) (Result, error) {
+	var out Result
+	err := e.with(func(conn duck.Connection) error {
+		for _, name := range req.Use {
+			if err := e.load(conn, name); err != nil {
+				return err
+			}
+		}
+		// What is not committed is undone with the connection; there should be
+		// nothing.
+		if err := e.exec(conn, "BEGIN TRANSACTION READ ONLY"); err != nil {
+			return err
+		}
+		var stmt duck.PreparedStatement
+		defer duck.DestroyPrepare(&stmt)
+		if duck.Prepare(conn, req.SQL, &stmt) == duck.StateError {
+			return newFault(duck.PrepareError(stmt), worker.FaultQuery)
+		}
+		if !e.exposed && duck.PreparedStatementType(stmt) != duck.StatementTypeSelect {
+			return &worker.Fault{Kind: worker.FaultQuery, Message: "Parser Error: only SELECT is allowed"}
+		}
+		var res duck.Result
+		defer duck.DestroyResult(&res)
+		// A streamed result is made as it is read: rows beyond the bounds are
+		// never computed.
+		if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
+			return newFault(duck.ResultError(&res), worker.FaultRun)
+		}
+		return out.collect(&res, req.MaxRows, req.MaxBytes)
+	})
+	return out, err
+}
+
+func (out *Result) collect(res *duck.Result, maxRows int, maxBytes int64) error {
+	w, err := newRowWriter(res)
+	if err != nil {
+		return &worker.Fault{Kind: worker.FaultQuery, Message: "Binder Error: " + err.Error()}
+	}
+	out.Head.Columns = w.columns
+	var size int64
+	for {
+		var chunk duck.DataChunk
+		if duck.StreamFetchChunk(*res, &chunk) == duck.StateError {
+			if message := duck.ResultError(res); message != "" {
+				return newFault(message, worker.FaultRun)
+			}
+			return nil
+		}
+		count := uint64(duck.DataChunkGetSize(chunk))
+		if count == 0 {
+			duck.DestroyDataChunk(&chunk)
+			return nil
+		}
+		w.bind(chunk)
+		for row := range count {
+			if len(out.Rows) == maxRows {
+				out.Head.Truncated = true
+				break
+			}
+			line := w.append(nil, row)
+			if size += int64(len(line)); size > maxBytes {
+				out.Head.Truncated = true
+				break
+			}
+			out.Rows = append(out.Rows, line)
+		}
+		duck.DestroyDataChunk(&chunk)
+		if out.Head.Truncated {
+			return nil
+		}
+	}
+}
+
+// newFault sorts DuckDB's message, which begins with the kind of error.
+func newFault(message string, kind worker.FaultKind) *worker.Fault {
+	switch {
+	case strings.HasPrefix(message, "Out of Memory"), strings.Contains(message, "bad_alloc"),
+		strings.Contains(message, "failed to allocate"), strings.Contains(message, "could not allocate"):
+		kind = worker.FaultMemory
+	case strings.HasPrefix(message, "Parser Error"), strings.HasPrefix(message, "Binder Error"), strings.HasPrefix(message, "Catalog Error"):
+		kind = worker.FaultQuery
+	}
+	return &worker.Fault{Kind: kind, Message: message}
+}

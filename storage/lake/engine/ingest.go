@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"parley/internal/sqltext"
+	"parley/storage"
+	"parley/storage/lake/ingest"
+	"parley/storage/lake/worker"
+)
+
+// progressEvery is how often a process says how far it is.
+const progressEvery = 200 * time.Millisecond
+
+// IngestMain is what an ingest worker's process runs: one job. It returns the status
+// to end with.
+func IngestMain() int { return worker.ServeIngest(answerIngest) }
+
+// answerIngest does what was asked and says how it went.
+func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
+	result, err := ingestFiles(context.Background(), request, throttled(progress))
+	var refusal *storage.Error
+	switch {
+	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
+		return worker.IngestReply{Refused: refusal.Message}
+	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
+		return worker.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
+	case err != nil:
+		return worker.IngestReply{Fault: err.Error()}
+	}
+	return worker.IngestReply{Result: &result}
+}
+
+// throttled passes on what is said now and then.
+func throttled(say func(ingest.Progress)) func(ingest.Progress) {
+	var last time.Time
+	return func(p ingest.Progress) {
+		if now := time.Now(); now.Sub(last) >= progressEvery {
+			last = now
+			say(p)
+		}
+	}
+}
+
+// InitialMemoryLimit is the memory that is enough for nearly every file, at no loss of
+// speed: given more, DuckDB takes more.
+const InitialMemoryLimit = 80 << 20
+
+// ingestFiles makes files with little memory, and with all that is allowed where that
+// is not enough.
+func ingestFiles(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
+	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
+		return ingest.Result{}, fmt.Errorf("limit an ingest worker: %w", err)
+	}
+	allowed := request.Memory
+	request.Memory = min(allowed, InitialMemoryLimit)
+	result, err = ingestWithin(ctx, request, progress)
+	if err != nil && request.Memory < allowed && lacksMemory(err) {
+		request.Memory = allowed
+		result, err = ingestWithin(ctx, request, progress)
+	}
+	return result, err
+}
+
+// lacksMemory reports whether DuckDB needed more memory, or more of the disk in
+// its place, than it may use.
+func lacksMemory(err error) bool {
+	var failed *duckdb.Error
+	return errors.As(err, &failed) && newFault(failed.Msg, worker.FaultQuery).Kind == worker.FaultMemory
+}
+
+// spillFull reports whether DuckDB needed more of the disk than it may use in
+// place of memory.
+func spillFull(err error) bool {
+	return lacksMemory(err) && strings.Contains(err.Error(), "max_temp_directory_size")
+}
+
+const (
+	// minSpill and spillRatio limit what DuckDB may spill to the disk when its
+	// memory is full: so much, and so many bytes for each of what it reads.
+	minSpill   = 1 << 30
+	spillRatio = 4
+)
+
+// spillLimit is how much DuckDB may spill to the disk when its memory is full: by
+// the size of what it reads, and at most its share of half of what is free, where
+// all jobs that may run at once have the same share. It says whether that share
+// is the limit.
+func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err error) {
+	var size int64
+	for _, path := range request.Reads() {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, false, fmt.Errorf("look at a source: %w", err)
+		}
+		size += info.Size()
+	}
+	free, err := worker.FreeDisk(request.OutDir)
+	if err != nil {
+		return 0, false, fmt.Errorf("look at the disk: %w", err)
+	}
+	limit, share := minSpill+spillRatio*size, free/2/int64(request.Jobs)
+	return min(limit, share), share < limit, nil
+}
+
+// ingestWithin makes files with the memory that the request names.
+func ingestWithin(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
+	spill, byDisk, err := spillLimit(request)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	db, err := openIngest(ctx, request, spill)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	defer func() {
+		if err = errors.Join(err, db.Close()); byDisk && spillFull(err) {
+			err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+		}
+	}()
+	if len(request.Files) > 0 {
+		file, err := ingest.Compact(ctx, db, request.Files, request.Columns, request.OutDir)
+		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
+	}
+	return ingest.Run(ctx, db, ingest.Job{
+		Sources: request.Sources, Rows: request.Rows, Have: request.Have, OutDir: request.OutDir, Progress: progress,
+	})
+}
+
+// openIngest opens a DuckDB that reads and writes files here, and fetches
+// nothing.
+func openIngest(ctx context.Context, request worker.IngestRequest, spill int64) (*sql.DB, error) {
+	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
+	if err != nil {
+		return nil, fmt.Errorf("open DuckDB: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	for _, setting := range []string{
+		fmt.Sprintf("SET memory_limit = '%dB'", request.Memory),
+		fmt.Sprintf("SET threads = %d", request.Threads),
+		"SET GLOBAL TimeZone = 'UTC'",
+		"SET temp_directory = " + sqltext.Text(filepath.Join(request.OutDir, ".spill")),
+		fmt.Sprintf("SET max_temp_directory_size = '%dB'", spill),
+		"SET lock_configuration = true",
+	} {
+		if _, err := db.ExecContext(ctx, setting); err != nil {
+			return nil, errors.Join(fmt.Errorf("set DuckDB up: %w", err), db.Close())
+		}
+	}
+	return db, nil
+}

@@ -1,0 +1,181 @@
+package lake
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+	"parley/storage/lake/laketest"
+	"parley/storage/lake/worker"
+)
+
+// wickedFile makes a file in a worker's folder and describes it, as an honest worker
+// would.
+func wickedFile(request worker.IngestRequest) ingest.File {
+	path := filepath.Join(request.OutDir, "part-0001.parquet")
+	if err := os.WriteFile(path, []byte("rows"), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return ingest.File{Path: path, Rows: 1, Bytes: 4, SHA256: strings.Repeat("0", 64)}
+}
+
+// wickedness is what workers say that a source has taken over. The source's own path
+// is that of a file elsewhere.
+var wickedness = map[string]func(worker.IngestRequest, *ingest.Result){
+	"no file":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = nil, 0 },
+	"elsewhere":  func(q worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = elsewhere(q) },
+	"no path":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = "" },
+	"its folder": func(q worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = q.OutDir },
+	"up and away": func(q worker.IngestRequest, r *ingest.Result) {
+		r.Files[0].Path = q.OutDir + "/../" + filepath.Base(elsewhere(q))
+	},
+	"a link": func(q worker.IngestRequest, r *ingest.Result) {
+		_ = os.Remove(r.Files[0].Path)
+		_ = os.Symlink(elsewhere(q), r.Files[0].Path) // where the system lets it
+	},
+	"a folder": func(_ worker.IngestRequest, r *ingest.Result) {
+		_ = os.Remove(r.Files[0].Path)
+		_ = os.Mkdir(r.Files[0].Path, 0o700)
+	},
+	"gone":      func(_ worker.IngestRequest, r *ingest.Result) { _ = os.Remove(r.Files[0].Path) },
+	"a size":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Bytes = 5 },
+	"a hash":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].SHA256 = "../x" },
+	"less":      func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = -1, -1 },
+	"most":      func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = 1<<62, 1<<62 },
+	"more rows": func(_ worker.IngestRequest, r *ingest.Result) { r.Rows = 2 },
+	"twice":     func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
+	"crowded":   func(_ worker.IngestRequest, r *ingest.Result) { r.Files = make([]ingest.File, worker.MaxFiles+1) },
+	"no column": func(_ worker.IngestRequest, r *ingest.Result) { r.Columns = nil },
+	"another":   func(_ worker.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
+	"SQL": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Columns[0].Type = "BIGINT) AS a FROM read_csv('/etc/passwd') --"
+	},
+}
+
+// elsewhere is a file that the server can read, and is not of the worker's folder.
+func elsewhere(request worker.IngestRequest) string { return request.Reads()[0] }
+
+// wicked is an ingest worker that a source has taken over.
+func wicked(kind string) {
+	var request worker.IngestRequest
+	server := worker.Connect()
+	if err := json.NewDecoder(server).Decode(&request); err != nil {
+		return
+	}
+	say := func(reply worker.IngestReply) { _ = json.NewEncoder(server).Encode(reply) }
+	result := ingest.Result{
+		Files: []ingest.File{wickedFile(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
+	}
+	switch kind {
+	case "honest":
+	case "endless":
+		w := bufio.NewWriter(server)
+		for err := error(nil); err == nil; {
+			_, err = w.WriteString(`{"Result":{"Files":[{},{},{},{}`)
+		}
+		return
+	case "nothing":
+		say(worker.IngestReply{})
+		return
+	case "noise":
+		fmt.Fprintln(server, "noise")
+		return
+	case "long refusal":
+		say(worker.IngestReply{Refused: "\x00" + strings.Repeat("é", worker.MaxReason)})
+		return
+	default:
+		wickedness[kind](request, &result)
+	}
+	say(worker.IngestReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
+	say(worker.IngestReply{Result: &result})
+	_, _ = io.Copy(io.Discard, server)
+	time.Sleep(time.Hour) // it does not go by itself
+}
+
+func wickedIngester(kind string) *Ingester {
+	return NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return worker.Executable(), []string{"wicked", kind}, nil }})
+}
+
+// A job whose worker lies fails, and nothing else does.
+func TestWickedMakers(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"nothing", "noise", "endless"}
+	for kind := range wickedness {
+		kinds = append(kinds, kind)
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			made, err := ingestWith(t, wickedIngester(kind))
+			if !errors.Is(err, worker.ErrBadReply) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
+				t.Errorf("believed: %+v, %v", made, err)
+			}
+		})
+	}
+	if made, err := ingestWith(t, wickedIngester("honest")); err != nil || made.Rows != 1 {
+		t.Errorf("one that tells the truth: %+v, %v", made, err)
+	}
+	_, err := ingestWith(t, wickedIngester("long refusal"))
+	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*worker.MaxReason || strings.Contains(err.Error(), "\x00") {
+		t.Errorf("a long reason: %.100v", err)
+	}
+}
+
+func ingestWith(t *testing.T, ingester *Ingester) (ingest.Result, error) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	if err := os.WriteFile(path, []byte("id\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, Have: []storage.Column{{Name: "id", Type: "BIGINT"}}, OutDir: filepath.Join(dir, "out")})
+}
+
+func TestWickedCompaction(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"no file", "elsewhere", "twice"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a.parquet")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := wickedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
+		if !errors.Is(err, worker.ErrBadReply) {
+			t.Errorf("%s: believed: %+v, %v", kind, file, err)
+		}
+	}
+}
+
+// A preview shows no file but those that were made for it, and changes none.
+func TestWickedPreview(t *testing.T) {
+	t.Parallel()
+	d := newPreview(t, nil)
+	d.config.Ingester = wickedIngester("elsewhere")
+	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, worker.ErrBadReply) {
+		t.Errorf("believed: %s, %v", rows, err)
+	}
+}
+
+// The names that DuckDB has for types of all kinds are such.
+func TestMadeTypes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := laketest.Parquet(t, dir, "nested", `SELECT 1::UTINYINT AS small, 1::HUGEINT AS huge, 1.25::DECIMAL(9,3) AS price, 'x'::ENUM('x', 'it''s)') AS kind,
+		[{'a': 1, 'B c': 'x', 'select': [1.5], 'é"(': {'d': DATE '2025-01-01'}}] AS deep, MAP {'k': [TIMESTAMPTZ '2025-01-01 00:00:00+00']} AS map,
+		[1, 2]::INTEGER[2] AS pair, {'e': 'x'::ENUM('x', 'y, z')} AS inner_kind, 'b'::BLOB AS blob, uuid() AS id, TIMESTAMP_NS '2025-01-01' AS ns`)
+	made, err := NewIngester(IngesterConfig{}).Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: table.Files[0], Name: "nested.parquet"}}, OutDir: filepath.Join(dir, "out")})
+	if err != nil || len(made.Columns) != len(table.Columns) {
+		t.Errorf("made %+v, %v", made.Columns, err)
+	}
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package lake
-
-const raceEnabled = true

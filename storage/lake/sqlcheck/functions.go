@@ -1,0 +1,49 @@
+package sqlcheck
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed functions.txt
+var functionList string
+
+// The functions that queries may call, in lower case.
+var (
+	operators, scalars, aggregates, tableFunctions = parseFunctions(functionList)
+	// byName are functions that call an aggregate, whose name is their second
+	// argument.
+	byName = map[string]bool{"aggregate": true, "array_aggr": true, "array_aggregate": true, "list_aggr": true, "list_aggregate": true}
+	// functionNames are those that a person would write, for near misses.
+	functionNames = append(keys(scalars), keys(aggregates)...)
+)
+
+func parseFunctions(list string) (operators, scalars, aggregates, tables map[string]bool) {
+	operators, scalars, aggregates, tables = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	sections := map[string]map[string]bool{
+		"[operator]": operators, "[scalar]": scalars, "[aggregate]": aggregates, "[table]": tables,
+	}
+	var section map[string]bool
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if s, ok := sections[line]; ok {
+			section = s
+			continue
+		}
+		if strings.HasPrefix(line, "#") || section == nil {
+			continue
+		}
+		for name := range strings.FieldsSeq(line) {
+			section[strings.ToLower(name)] = true
+		}
+	}
+	return operators, scalars, aggregates, tables
+}
+
+func keys(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,52 @@
+package sqlcheck
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// DuckDB shows the line of the statement under its message, with a caret.
+	excerpt = regexp.MustCompile(`(?s)\n+LINE \d+:.*$`)
+	// kindOfError begins DuckDB's messages.
+	kindOfError = regexp.MustCompile(`^(?:TransactionContext Error: )?[A-Z][A-Za-z ]{1,24} Error: `)
+	pathInside  = regexp.MustCompile(`(?:/[\w.@%+-]+){2,}/?|/proc\S*`)
+	// advice is what DuckDB tells whoever runs it, not whoever asks it: from the
+	// sentence that begins it, or that has a setting in it, to the end.
+	advice = regexp.MustCompile(`(?s)(?:([.!])\s+[^.!\n]*|\n\s*[^.!\n]*|\s*)(?:` + settings + `|` + beginnings + `).*$`)
+)
+
+const (
+	settings   = `\bRESET \w+_\w+|\bSET \w+ TO\b|(?i:\bset \w+\s*=)|\bPRAGMA \w+|'\w+' setting\b|(?i:\b(?:try|consider) (?:un)?setting\b)`
+	beginnings = `(?i:candidate functions:|possible solutions|see also|launch the database|this error signals|stack trace|use the setting|\n\s*\* )`
+)
+
+// maxReason is the most bytes of a message that is shown.
+const maxReason = 500
+
+// Reason makes a sentence for a person of a message of DuckDB's: what is wrong,
+// without paths, settings or anything else from inside.
+func Reason(message string) string {
+	if strings.HasPrefix(message, "INTERNAL Error") || strings.HasPrefix(message, "FATAL Error") {
+		return "the query engine cannot run this query"
+	}
+	message = excerpt.ReplaceAllString(message, "")
+	message = kindOfError.ReplaceAllString(message, "")
+	message = advice.ReplaceAllString(message, "$1")
+	message = strings.ReplaceAll(message, "memory.main.", "")
+	message = pathInside.ReplaceAllString(message, "…")
+	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
+	message = shorten(message, maxReason)
+	if message == "" {
+		return "the query engine cannot run this query"
+	}
+	return message
+}
+
+// shorten cuts a text that has more bytes than most, and shows that it did.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

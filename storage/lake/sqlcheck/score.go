@@ -1,0 +1,171 @@
+package sqlcheck
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/storage/lake/match"
+)
+
+// addScore gives the rows of a query that matches text their score, where the
+// query does not do so itself: the best of its match(…) as one more column. Rows
+// that stand for many have none. It gives the statement's text with the column
+// added and the tree that this text must have, or "" when there is nothing to add.
+//
+// The column is written into the user's own text. DuckDB can write SQL from a
+// tree too, but not all that it writes means what the tree does.
+func addScore(sql string, root, query node) (text string, tree any) {
+	if !scorable(query) {
+		return "", nil
+	}
+	items, _ := query["select_list"].([]any)
+	var matches []any
+	seen := map[string]bool{}
+	for _, part := range []any{query["where_clause"], query["qualify"], items, query["modifiers"]} {
+		collectMatches(part, seen, &matches)
+	}
+	if len(matches) == 0 {
+		return "", nil
+	}
+	sql = plainSpaces(sql)
+	tokens := tokenize(sql)
+	calls := make([]string, len(matches))
+	for i, match := range matches {
+		offset, err := strconv.Atoi(fmt.Sprint(match.(map[string]any)["query_location"]))
+		if calls[i] = callAt(sql, tokens, offset); err != nil || calls[i] == "" {
+			return "", nil
+		}
+	}
+	score, scoreText := matches[0], calls[0]
+	if len(matches) > 1 {
+		score, scoreText = call("greatest", matches), "greatest("+strings.Join(calls, ", ")+")"
+	}
+	named := maps.Clone(score.(map[string]any))
+	named["alias"] = match.ScoreColumn
+	scored := maps.Clone(query)
+	scored["select_list"] = append(slices.Clip(items), named)
+	statement := map[string]any{"node": map[string]any(scored), "named_param_map": []any{}}
+	want := maps.Clone(root)
+	want["statements"] = []any{statement}
+	return addItem(sql, tokens, scoreText+" AS "+match.ScoreColumn), unlocated(map[string]any(want))
+}
+
+// scorable reports whether a query's rows can have a score added: each is one of
+// its source, and none is given.
+func scorable(query node) bool {
+	if query["type"] != "SELECT_NODE" || query["having"] != nil || query["aggregate_handling"] != "STANDARD_HANDLING" {
+		return false
+	}
+	if groups, _ := query["group_expressions"].([]any); len(groups) > 0 {
+		return false
+	}
+	items, _ := query["select_list"].([]any)
+	for _, v := range items {
+		item, _ := v.(map[string]any)
+		if alias, _ := item["alias"].(string); alias == match.ScoreColumn || aggregated(item) {
+			return false
+		}
+	}
+	modifiers, _ := query["modifiers"].([]any)
+	return !slices.ContainsFunc(modifiers, func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["type"] == "DISTINCT_MODIFIER"
+	})
+}
+
+// unlocated gives a copy of a tree without the offsets of its nodes in the text.
+func unlocated(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(v))
+		for key, value := range v {
+			if key != "query_location" {
+				copied[key] = unlocated(value)
+			}
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(v))
+		for i, value := range v {
+			copied[i] = unlocated(value)
+		}
+		return copied
+	}
+	return v
+}
+
+// sameTree reports whether a statement's tree, as DuckDB writes it, is the one
+// that is wanted, which has no offsets.
+func sameTree(tree []byte, want any) bool {
+	got, err := decodeTree(tree)
+	return err == nil && reflect.DeepEqual(unlocated(got), want)
+}
+
+// eachChild calls f with the expressions inside an expression, without those of
+// queries nested in it.
+func eachChild(v any, f func(any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if key != "subquery" {
+				f(v[key])
+			}
+		}
+	case []any:
+		for _, child := range v {
+			f(child)
+		}
+	}
+}
+
+func functionIn(v any) string {
+	n, _ := v.(map[string]any)
+	if n["class"] != "FUNCTION" {
+		return ""
+	}
+	name, _ := n["function_name"].(string)
+	return strings.ToLower(name)
+}
+
+// aggregated reports whether an expression stands for many rows.
+func aggregated(v any) bool {
+	if aggregates[functionIn(v)] {
+		return true
+	}
+	found := false
+	eachChild(v, func(child any) { found = found || aggregated(child) })
+	return found
+}
+
+// collectMatches finds the calls of match, each once.
+func collectMatches(v any, seen map[string]bool, found *[]any) {
+	if functionIn(v) == "match" {
+		bare := maps.Clone(v.(map[string]any))
+		bare["alias"] = ""
+		if text, err := json.Marshal(unlocated(bare)); err == nil && !seen[string(text)] {
+			seen[string(text)] = true
+			*found = append(*found, bare)
+		}
+		return
+	}
+	// Lists of a lambda's own names could not be called outside of it.
+	if n, _ := v.(map[string]any); n["class"] == "LAMBDA" {
+		return
+	}
+	eachChild(v, func(child any) { collectMatches(child, seen, found) })
+}
+
+// call makes the tree of a function call.
+func call(name string, args []any) any {
+	return map[string]any{
+		"class": "FUNCTION", "type": "FUNCTION", "alias": "", "query_location": json.Number("0"),
+		"function_name": name, "schema": "", "catalog": "", "children": args, "filter": nil,
+		"order_bys": map[string]any{"type": "ORDER_MODIFIER", "orders": []any{}},
+		"distinct":  false, "is_operator": false, "export_state": false,
+	}
+}

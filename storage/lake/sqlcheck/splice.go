@@ -1,0 +1,206 @@
+package sqlcheck
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// token is a piece of a statement's text: a word, something in quotes, or one
+// other character. Blanks and comments are between tokens.
+type token struct {
+	start, end int
+	// depth is how many brackets are open around it. A bracket is inside the
+	// pair that it belongs to.
+	depth int
+	// word is a word in upper case, and any other character as it is. It is
+	// empty for what is in quotes.
+	word string
+}
+
+// tokenize reads the tokens of a statement. It follows DuckDB's rules as far as
+// it needs to; whoever uses the tokens has DuckDB confirm the outcome.
+func tokenize(sql string) []token {
+	var tokens []token
+	depth := 0
+	for at := 0; at < len(sql); {
+		size, kind := nextToken(sql[at:])
+		t := token{start: at, end: at + size, depth: depth}
+		at += size
+		switch kind {
+		case tokenBlank:
+			continue
+		case tokenPlain:
+			t.word = strings.ToUpper(sql[t.start:t.end])
+		}
+		switch t.word {
+		case "(", "[", "{":
+			depth++
+			t.depth = depth
+		case ")", "]", "}":
+			depth--
+		}
+		tokens = append(tokens, t)
+	}
+	return tokens
+}
+
+// plainSpaces writes a space for each one that is not ASCII, as DuckDB does before
+// it parses a statement: the offsets in its trees are those of that text.
+func plainSpaces(sql string) string {
+	var plain strings.Builder
+	for at := 0; at < len(sql); {
+		size, kind := nextToken(sql[at:])
+		if kind == tokenBlank && sql[at] >= utf8.RuneSelf {
+			plain.WriteByte(' ')
+		} else {
+			plain.WriteString(sql[at : at+size])
+		}
+		at += size
+	}
+	return plain.String()
+}
+
+type tokenKind int
+
+const (
+	tokenBlank tokenKind = iota
+	tokenPlain
+	tokenQuoted
+)
+
+// nextToken gives the length and the kind of what a text begins with.
+func nextToken(text string) (size int, kind tokenKind) {
+	r, size := utf8.DecodeRuneInString(text)
+	switch {
+	case unicode.IsSpace(r):
+		return size, tokenBlank
+	case strings.HasPrefix(text, "--"):
+		return through(text, 2, "\n"), tokenBlank
+	case strings.HasPrefix(text, "/*"):
+		return blockComment(text), tokenBlank
+	case r == '\'' || r == '"':
+		return through(text, 1, text[:1]), tokenQuoted
+	case (r == 'e' || r == 'E') && strings.HasPrefix(text[1:], "'"):
+		return escapedText(text), tokenQuoted
+	case r == '$':
+		if tag := 1 + wordLength(text[1:]); strings.HasPrefix(text[tag:], "$") {
+			return through(text, tag+1, text[:tag+1]), tokenQuoted
+		}
+	}
+	word := wordLength(text)
+	for word > 0 && strings.HasPrefix(text[word:], "$") {
+		word += 1 + wordLength(text[word+1:])
+	}
+	return max(size, word), tokenPlain
+}
+
+func wordLength(text string) int {
+	end := strings.IndexFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end < 0 {
+		return len(text)
+	}
+	return end
+}
+
+// through gives the length of a text up to and with the end mark, which is
+// looked for from an offset on.
+func through(text string, from int, mark string) int {
+	if i := strings.Index(text[from:], mark); i >= 0 {
+		return from + i + len(mark)
+	}
+	return len(text)
+}
+
+// blockComment gives the length of a comment, in which others may be nested.
+func blockComment(text string) int {
+	depth := 0
+	for i := 0; i < len(text); {
+		switch {
+		case strings.HasPrefix(text[i:], "/*"):
+			depth++
+			i += 2
+		case strings.HasPrefix(text[i:], "*/"):
+			depth--
+			i += 2
+		default:
+			i++
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// escapedText gives the length of a text such as E'it\'s'.
+func escapedText(text string) int {
+	for i := 2; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '\'':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// afterList are the words that end the list of a SELECT that has no groups.
+var afterList = map[string]bool{
+	"FROM": true, "WHERE": true, "WINDOW": true, "QUALIFY": true, "ORDER": true, "LIMIT": true, "OFFSET": true, "USING": true, ";": true,
+	")": true, // of a whole statement in parentheses
+}
+
+// addItem adds an item at the end of the list of a statement's outermost SELECT,
+// or gives it a list where it is FROM alone. It gives "" when it finds no place.
+func addItem(sql string, tokens []token, item string) string {
+	from, end, selected, before := -1, 0, false, ""
+	outermost := 0
+	for outermost < len(tokens) && tokens[outermost].word == "(" {
+		outermost++
+	}
+	for _, t := range tokens {
+		switch name := before == "." || before == "AS"; {
+		case t.depth != outermost || name:
+		case t.word == "SELECT":
+			selected = true
+		case selected && afterList[t.word] && before != "DISTINCT":
+			return insertItem(sql, end, before, item)
+		case !selected && from < 0 && t.word == "FROM":
+			from = t.start
+		}
+		end, before = t.end, t.word
+	}
+	switch {
+	case selected:
+		return insertItem(sql, end, before, item)
+	case from >= 0:
+		return sql[:from] + "SELECT *, " + item + " " + sql[from:]
+	}
+	return ""
+}
+
+func insertItem(sql string, at int, before, item string) string {
+	comma := ", "
+	if before == "," {
+		comma = " "
+	}
+	return sql[:at] + comma + item + sql[at:]
+}
+
+// callAt gives the text of the function call that begins at an offset, "" when
+// there is none.
+func callAt(sql string, tokens []token, offset int) string {
+	i, found := slices.BinarySearchFunc(tokens, offset, func(t token, offset int) int { return t.start - offset })
+	if !found || i+1 == len(tokens) || tokens[i+1].word != "(" {
+		return ""
+	}
+	for _, t := range tokens[i+1:] {
+		if t.word == ")" && t.depth == tokens[i+1].depth {
+			return sql[offset:t.end]
+		}
+	}
+	return ""
+}

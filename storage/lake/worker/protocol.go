@@ -1,0 +1,187 @@
+package worker
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/storage"
+)
+
+// The frames between the server and a query worker. A worker sends a handshake,
+// then answers each request with one reply, in order.
+
+// Op is what a query worker is asked to do.
+type Op string
+
+// The operations: open DuckDB for some tables, once and first; parse a statement;
+// run one.
+const (
+	OpOpen  Op = "open"
+	OpParse Op = "parse"
+	OpRun   Op = "run"
+)
+
+// Table is a dataset as a query may see it.
+type Table struct {
+	// Name is the dataset's; queries find it without regard to case.
+	Name string
+	// Columns are those of the current version, in order. Type is DuckDB's name
+	// of it.
+	Columns []storage.Column
+	// Files are absolute paths of the Parquet files that hold the rows, none for
+	// an empty dataset. When the server runs as root the worker does not: then
+	// the files, not their folders, must be readable by others.
+	Files []string
+	// Version changes when the rows do.
+	Version string
+	// RowCount helps to decide how the rows are held; it need not be exact.
+	RowCount int64
+}
+
+// handshake is what a worker says of itself before DuckDB opens in it.
+type handshake struct {
+	// Race is set in a build with the race detector, which needs terabytes of
+	// address space.
+	Race bool `json:"race,omitempty"`
+}
+
+// Request is one thing asked of a query worker.
+type Request struct {
+	Op      Op           `json:"op"`
+	Open    *OpenRequest `json:"open,omitempty"`
+	SQL     string       `json:"sql,omitempty"`
+	Use     []string     `json:"use,omitempty"`
+	MaxRows int          `json:"maxRows,omitempty"`
+	// MaxBytes bounds the rows, or the tree of a statement that is parsed.
+	MaxBytes int64 `json:"maxBytes,omitempty"`
+	// CPU is the processor time that the query may take.
+	CPU time.Duration `json:"cpu,omitempty"`
+}
+
+// OpenRequest says which tables the worker is for and what it may use.
+type OpenRequest struct {
+	Tables  []Table `json:"tables"`
+	Memory  int64   `json:"memory"`
+	Threads int     `json:"threads"`
+	// Limits are set before DuckDB opens; nil is for none.
+	Limits *Limits `json:"limits,omitempty"`
+	// Exposed leaves DuckDB's own settings as they come and any statement
+	// run. Tests of the other isolation layers set it.
+	Exposed bool `json:"exposed,omitempty"`
+}
+
+// Limits are what the kernel holds a worker to.
+type Limits struct {
+	// AddressSpace is in bytes; 0 leaves it open.
+	AddressSpace uint64 `json:"addressSpace,omitempty"`
+	Files        int    `json:"files"`
+}
+
+// Fault says what went wrong with a request, in DuckDB's words.
+type Fault struct {
+	Kind    FaultKind `json:"kind"`
+	Message string    `json:"message"`
+}
+
+// FaultKind says whose fault it is.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	// FaultQuery is an error found before anything ran; the worker is as good
+	// as before.
+	FaultQuery FaultKind = "query"
+	// FaultRun is an error while the query ran.
+	FaultRun FaultKind = "run"
+	// FaultMemory is a query that needed more memory than there is.
+	FaultMemory FaultKind = "memory"
+	// FaultTables is dataset files that could not be opened.
+	FaultTables FaultKind = "tables"
+)
+
+func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Message }
+
+// Is says that a fault of the statement, found before it ran, is ErrInvalid.
+func (f *Fault) Is(target error) bool { return target == storage.ErrInvalid && f.Kind == FaultQuery }
+
+// ReplyHead comes first in a reply; the rows follow it.
+type ReplyHead struct {
+	Fault     *Fault           `json:"fault,omitempty"`
+	Tree      string           `json:"tree,omitempty"`
+	Columns   []storage.Column `json:"columns,omitempty"`
+	Truncated bool             `json:"truncated,omitempty"`
+	Rows      int              `json:"rows,omitempty"`
+}
+
+// maxHead bounds the part of a reply that is not rows: a tree at the most, as
+// text in JSON.
+const maxHead = 17 << 20
+
+// ErrBadReply says that a worker sent what no worker of ours sends.
+var ErrBadReply = errors.New("worker sent an invalid reply")
+
+// EncodeReply puts head and rows into one payload: each a length and its bytes.
+func EncodeReply(head ReplyHead, rows [][]byte) ([]byte, error) {
+	head.Rows = len(rows)
+	h, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	size := 4 + len(h)
+	for _, row := range rows {
+		size += 4 + len(row)
+	}
+	buf := make([]byte, 0, size)
+	buf = binary.BigEndian.AppendUint32(buf, uint32(len(h)))
+	buf = append(buf, h...)
+	for _, row := range rows {
+		buf = binary.BigEndian.AppendUint32(buf, uint32(len(row)))
+		buf = append(buf, row...)
+	}
+	return buf, nil
+}
+
+// decodeReply takes a payload apart and believes none of it: every row must be
+// a JSON object, and there must be as many as asked at the most.
+func decodeReply(payload []byte, maxRows int) (ReplyHead, []json.RawMessage, error) {
+	var head ReplyHead
+	h, rest, ok := cutField(payload)
+	if !ok {
+		return head, nil, fmt.Errorf("%w: no head", ErrBadReply)
+	}
+	if err := json.Unmarshal(h, &head); err != nil {
+		return head, nil, fmt.Errorf("%w: %w", ErrBadReply, err)
+	}
+	if head.Rows < 0 || head.Rows > maxRows {
+		return head, nil, fmt.Errorf("%w: %d rows, at most %d", ErrBadReply, head.Rows, maxRows)
+	}
+	rows := make([]json.RawMessage, 0, min(head.Rows, len(rest)/4))
+	for len(rest) > 0 {
+		var row []byte
+		if row, rest, ok = cutField(rest); !ok {
+			return head, nil, fmt.Errorf("%w: half a row", ErrBadReply)
+		}
+		if len(row) == 0 || row[0] != '{' || !json.Valid(row) {
+			return head, nil, fmt.Errorf("%w: a row is no JSON object", ErrBadReply)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) != head.Rows {
+		return head, nil, fmt.Errorf("%w: %d rows of %d", ErrBadReply, len(rows), head.Rows)
+	}
+	return head, rows, nil
+}
+
+func cutField(b []byte) (field, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, nil, false
+	}
+	n := int(binary.BigEndian.Uint32(b))
+	if n > len(b)-4 {
+		return nil, nil, false
+	}
+	return b[4 : 4+n : 4+n], b[4+n:], true
+}

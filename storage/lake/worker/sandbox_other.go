@@ -1,0 +1,41 @@
+//go:build !linux
+
+package worker
+
+import (
+	"math"
+	"syscall"
+	"time"
+)
+
+// Other systems have the isolation layers that need no kernel: the check of SQL,
+// DuckDB's settings, a process of its own that is killed at the deadline.
+
+func confine(Spec) ([]string, error) { return []string{"landlock", "seccomp", "memory limit"}, nil }
+
+// ConfineThread does nothing here.
+func ConfineThread([]string) error { return nil }
+
+func processAttributes(Spec) []attributes { return []attributes{{sys: syscall.SysProcAttr{}}} }
+
+// Apply does nothing here.
+func (Limits) Apply() error { return nil }
+
+// LimitCPU does nothing here.
+func LimitCPU(time.Duration) error { return nil }
+
+func setOOMScore(int) {}
+
+func addressSpace(int) (uint64, error) { return 0, nil }
+
+func killGroup(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+
+// FreeDisk does not know here.
+func FreeDisk(string) (int64, error) { return math.MaxInt64, nil }
+
+func markInherited() error { return markDescriptors() }
+
+func inherited(path string, _ int) string { return path }
+
+// LimitIngest does nothing here.
+func LimitIngest(int64, int) error { return nil }

@@ -1,0 +1,324 @@
+// Package uploads runs upload sessions: what is expected is in the records, and the
+// bytes go from the client to the object store. Who may see a session is for the
+// records to say; what becomes of the files is for others.
+package uploads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"parley/storage"
+)
+
+// staleBatch is how many stale sessions are ended at a time.
+const staleBatch = 100
+
+// Objects is where the bytes go: see objects.Store, which says what its methods do.
+type Objects interface {
+	Begin(ctx context.Context, key string) (storage.ObjectUpload, error)
+	PartURL(ctx context.Context, user string, upload storage.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
+	Stored(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan) ([]storage.SentPart, error)
+	Complete(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan, parts []storage.SentPart) (storage.Object, error)
+	Abort(ctx context.Context, upload storage.ObjectUpload) error
+	Open(ctx context.Context, key string) (io.ReadCloser, storage.Object, error)
+	Delete(ctx context.Context, key string) error
+	Sweep(ctx context.Context, before time.Time) (int, error)
+	Bucket() string
+	Name(key string) string
+}
+
+// Config is what upload sessions need.
+type Config struct {
+	Records storage.Uploads
+	Objects Objects
+	Log     *slog.Logger
+	// PartSize is how many bytes a part has, but for the last.
+	PartSize int64
+	// MaxFiles is the most files of a session, MaxSize the most bytes of one.
+	MaxFiles int
+	MaxSize  int64
+	// URLLife is how long parts can be sent.
+	URLLife time.Duration
+	// Stale is how long a session may take.
+	Stale time.Duration
+	// Now is the clock by which the records know how long that is; nil is for the
+	// machine's.
+	Now func() time.Time
+}
+
+// Sessions runs upload sessions.
+type Sessions struct{ config Config }
+
+// New makes Sessions.
+func New(config Config) *Sessions {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Sessions{config}
+}
+
+// Prepare begins a session. What is wrong with the files is said of all of them
+// at once.
+func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (string, []storage.PreparedUpload, error) {
+	if err := s.check(wanted); err != nil {
+		return "", nil, err
+	}
+	if err := s.config.Records.MayUpload(ctx, caller, len(wanted)); err != nil {
+		return "", nil, err
+	}
+	session := storage.UploadSession{ID: storage.NewID()}
+	prepared := make([]storage.PreparedUpload, 0, len(wanted))
+	for _, want := range wanted {
+		file, err := s.prepareFile(ctx, caller, want)
+		if err != nil {
+			s.abandon(ctx, session.Files)
+			return "", nil, err
+		}
+		session.Files = append(session.Files, file.UploadFile)
+		prepared = append(prepared, file)
+	}
+	if err := s.config.Records.CreateUploadSession(ctx, caller, session); err != nil {
+		s.abandon(ctx, session.Files)
+		return "", nil, err
+	}
+	return session.ID, prepared, nil
+}
+
+func (s *Sessions) check(wanted []storage.NewUpload) error {
+	var wrong []storage.FieldError
+	if len(wanted) == 0 || len(wanted) > s.config.MaxFiles {
+		wrong = append(wrong, storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
+		wanted = nil
+	}
+	limit := min(s.config.MaxSize, s.config.PartSize*storage.MaxParts)
+	for i, want := range wanted {
+		if problem := storage.CheckFilename(want.Filename); problem != "" {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].filename", i), Message: problem})
+		}
+		if want.Size < 1 || want.Size > limit {
+			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].size", i), Message: fmt.Sprintf("must be 1 to %d bytes", limit)})
+		}
+	}
+	if len(wrong) > 0 {
+		return storage.Invalid(wrong...)
+	}
+	return nil
+}
+
+func (s *Sessions) prepareFile(ctx context.Context, caller storage.Caller, want storage.NewUpload) (storage.PreparedUpload, error) {
+	id := storage.NewID()
+	upload, err := s.config.Objects.Begin(ctx, storage.UploadKey(id, want.For))
+	if err != nil {
+		return storage.PreparedUpload{}, err
+	}
+	file := storage.PreparedUpload{UploadFile: storage.UploadFile{
+		ID:       id,
+		Filename: want.Filename,
+		Size:     want.Size,
+		PartSize: s.config.PartSize,
+		Key:      upload.Key,
+		UploadID: upload.ID,
+		Status:   storage.UploadPreparing,
+	}}
+	plan := planOf(file.UploadFile)
+	for number := 1; number <= plan.Parts(); number++ {
+		size := plan.Part(number)
+		address, err := s.config.Objects.PartURL(ctx, caller.Username, upload, number, size, s.config.URLLife)
+		if err != nil {
+			s.abandon(ctx, []storage.UploadFile{file.UploadFile})
+			return storage.PreparedUpload{}, err
+		}
+		file.URLs = append(file.URLs, storage.PartURL{URL: address, Size: size})
+	}
+	return file, nil
+}
+
+// Parts gives a file with its parts, so that an upload can go on: which have come
+// in, and new addresses for the others. A completed file has no parts any more.
+func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
+	file, err := s.file(ctx, caller, sessionID, fileID)
+	if err != nil || file.Status == storage.UploadCompleted {
+		return file, nil, err
+	}
+	stored, err := s.config.Objects.Stored(ctx, uploadOf(file), planOf(file))
+	if errors.Is(err, storage.ErrNotFound) {
+		file, err = s.recordMade(ctx, caller, sessionID, file)
+		return file, nil, err
+	}
+	if err != nil {
+		return storage.UploadFile{}, nil, err
+	}
+	plan := planOf(file)
+	parts := make([]storage.UploadPart, plan.Parts())
+	for i := range parts {
+		parts[i] = storage.UploadPart{Number: i + 1, Size: plan.Part(i + 1)}
+	}
+	for _, part := range stored {
+		parts[part.Number-1].ETag = part.ETag
+	}
+	for i, part := range parts {
+		if part.ETag != "" {
+			continue
+		}
+		if parts[i].URL, err = s.config.Objects.PartURL(ctx, caller.Username, uploadOf(file), part.Number, part.Size, s.config.URLLife); err != nil {
+			return storage.UploadFile{}, nil, err
+		}
+	}
+	return file, parts, nil
+}
+
+// recordMade records a file whose object was made, though whoever made it could not
+// say so any more. ErrNotFound when there is none.
+func (s *Sessions) recordMade(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
+	body, made, err := s.config.Objects.Open(ctx, file.Key)
+	if err == nil {
+		_ = body.Close() // nothing of it was read
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), err == nil && made.Size != file.Size:
+		return storage.UploadFile{}, storage.Errorf(storage.ErrNotFound, "there is no such upload")
+	case err != nil:
+		return storage.UploadFile{}, err
+	}
+	session, err := s.record(context.WithoutCancel(ctx), caller, sessionID, file)
+	file, _ = session.File(file.ID)
+	return file, err
+}
+
+// file finds a file of a session, one that was not aborted.
+func (s *Sessions) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, error) {
+	session, err := s.config.Records.UploadSession(ctx, caller, sessionID)
+	if err != nil {
+		return storage.UploadFile{}, err
+	}
+	file, ok := session.File(fileID)
+	switch {
+	case !ok:
+		err = storage.ErrNotFound
+	case file.Status == storage.UploadAborted:
+		err = storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+	}
+	return file, err
+}
+
+// Session gives a session with its files.
+func (s *Sessions) Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	return s.config.Records.UploadSession(ctx, caller, id)
+}
+
+// Bucket names where the bytes are.
+func (s *Sessions) Bucket() string { return s.config.Objects.Bucket() }
+
+// ObjectName is what a key is called there.
+func (s *Sessions) ObjectName(key string) string { return s.config.Objects.Name(key) }
+
+// Finish makes a file of its parts and gives its session. Missing, doubled or
+// wrong parts are ErrInvalid and change nothing; a finished file can be
+// finished again.
+func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
+	file, err := s.file(ctx, caller, sessionID, fileID)
+	if err != nil {
+		return storage.UploadSession{}, err
+	}
+	if file.UploadID != upload.UploadID || file.Key != upload.Key {
+		return storage.UploadSession{}, storage.Invalid(storage.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
+	}
+	// Making the object may take longer than the client waits: it can ask again.
+	ctx = context.WithoutCancel(ctx)
+	_, err = s.config.Objects.Complete(ctx, uploadOf(file), planOf(file), parts)
+	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
+		return storage.UploadSession{}, err
+	}
+	return s.record(ctx, caller, sessionID, file)
+}
+
+// record notes that a file's object is made.
+func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadSession, error) {
+	session, err := s.config.Records.CompleteUploadFile(ctx, caller, sessionID, file.ID)
+	if errors.Is(err, storage.ErrInvalid) {
+		// It was aborted meanwhile, before there was an object to remove.
+		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
+			s.config.Log.WarnContext(ctx, "aborted upload not removed", "error", err)
+		}
+	}
+	return session, err
+}
+
+// Abort ends a session and removes the parts of its unfinished files.
+func (s *Sessions) Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+	session, err := s.config.Records.AbortUploadSession(ctx, caller, id)
+	if err != nil {
+		return storage.UploadSession{}, err
+	}
+	return session, s.removeParts(ctx, session)
+}
+
+// AbortStale ends the sessions that have taken too long, and sweeps up what
+// was left behind.
+func (s *Sessions) AbortStale(ctx context.Context) error {
+	for {
+		sessions, err := s.config.Records.AbortStaleUploads(ctx, s.config.Stale, staleBatch)
+		if err != nil {
+			return err
+		}
+		for _, session := range sessions {
+			if err := s.removeParts(ctx, session); err != nil {
+				return err
+			}
+		}
+		if len(sessions) < staleBatch {
+			break
+		}
+	}
+	_, err := s.config.Objects.Sweep(ctx, s.earliest().Add(-s.config.Stale))
+	return err
+}
+
+// earliest is the time by whichever clock is behind, the records' or that of this
+// machine, which may have been set: parts have its times, and those of a session
+// that goes on must not look old.
+func (s *Sessions) earliest() time.Time {
+	recorded, here := s.config.Now(), time.Now()
+	if recorded.Before(here) {
+		return recorded
+	}
+	return here
+}
+
+func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSession) error {
+	for _, file := range session.Files {
+		if file.Status != storage.UploadAborted {
+			continue
+		}
+		if err := s.config.Objects.Abort(ctx, uploadOf(file)); err != nil {
+			return fmt.Errorf("remove the parts of an upload: %w", err)
+		}
+		// The parts may have become an object whose record never came.
+		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
+			return fmt.Errorf("remove an upload: %w", err)
+		}
+	}
+	return nil
+}
+
+// abandon undoes what was begun of a session that did not come to be. What it
+// cannot undo, the sweep does.
+func (s *Sessions) abandon(ctx context.Context, files []storage.UploadFile) {
+	for _, file := range files {
+		if err := s.config.Objects.Abort(context.WithoutCancel(ctx), uploadOf(file)); err != nil {
+			s.config.Log.WarnContext(ctx, "upload not aborted", "error", err)
+		}
+	}
+}
+
+func uploadOf(file storage.UploadFile) storage.ObjectUpload {
+	return storage.ObjectUpload{Key: file.Key, ID: file.UploadID}
+}
+
+func planOf(file storage.UploadFile) storage.PartPlan {
+	return storage.PartPlan{Size: file.Size, PartSize: file.PartSize}
+}
