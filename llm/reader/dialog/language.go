@@ -133,7 +133,7 @@ func speech(tokens []link.Token) []link.Token {
 
 // between reports whether a mark has a word right before and after it: l'anno.
 func between(tokens []link.Token, i int) bool {
-	return i > 0 && i+1 < len(tokens) && tokens[i-1].End == tokens[i].Start && tokens[i].End == tokens[i+1].Start
+	return i > 0 && i+1 < len(tokens) && !tokens[i].SpaceBefore && !tokens[i+1].SpaceBefore
 }
 
 func closes(rest []link.Token, mark string) bool {

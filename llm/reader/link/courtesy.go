@@ -54,7 +54,7 @@ func opening(tokens []Token) int {
 		for end < len(tokens) && strings.Contains(",:;.!-–?", tokens[end].Text) {
 			end++
 		}
-		marked := end > n && end < len(tokens) && tokens[end].Start > tokens[end-1].End
+		marked := end > n && end < len(tokens) && tokens[end].SpaceBefore
 		if end < len(tokens) && (marked || asksFirst[tokens[n].Lower] || n > 2 && end == n) {
 			return end
 		}

@@ -110,11 +110,11 @@ func (f *finder) numbers() {
 // negative reports whether a number has a minus sign: one that belongs to no word
 // before it.
 func (f *finder) negative(i int) bool {
-	if i == 0 || f.tokens[i].Start != f.tokens[i-1].End || !isDigit(f.tokens[i].Text, 0) {
+	if i == 0 || f.tokens[i].SpaceBefore || !isDigit(f.tokens[i].Text, 0) {
 		return false
 	}
 	sign := f.tokens[i-1].Text
-	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-2].End < f.tokens[i-1].Start)
+	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-1].SpaceBefore)
 }
 
 // inPeriod reports whether a token is part of a period, which has the number too.

@@ -68,7 +68,7 @@ func (f *finder) open(start, end int) bool {
 	for i := start; i < end; i++ {
 		t := f.tokens[i]
 		mark := strings.IndexFunc(t.Text, isWordRune) < 0
-		if mark && i > start && t.Start > f.tokens[i-1].End {
+		if mark && i > start && t.SpaceBefore {
 			return false
 		}
 		idle := mark || catalog.Stop[t.Lower] || asking[t.Lower]

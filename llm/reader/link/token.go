@@ -23,8 +23,11 @@ type Token struct {
 	// Text is as it was written, Lower folded and without 's, Stem without its ending.
 	// Long is the stem of what an abbreviation stands for, "" for other words.
 	Text, Lower, Stem, Long string
-	// Start and End are bytes of the question.
+	// Start and End are byte positions in the question. The words for a comparison sign
+	// have the position of the sign.
 	Start, End int
+	// SpaceBefore says that the token does not directly follow the one before it.
+	SpaceBefore bool
 }
 
 // Fits reports whether a question is read to its end.
@@ -35,28 +38,65 @@ func Fits(question string) bool {
 // Tokenize cuts a question into tokens, [MaxTokens] at most.
 func Tokenize(question string) []Token { return tokenize(question, MaxTokens) }
 
-// signs are comparisons, and how people say them.
-var signs = strings.NewReplacer(">=", " at least ", "≥", " at least ", "<=", " at most ", "≤", " at most ", ">", " more than ", "<", " less than ")
+// signs are the comparison signs with the words for them. A sign that begins with
+// another one comes before it.
+var signs = [][2]string{{">=", " at least "}, {"≥", " at least "}, {"<=", " at most "}, {"≤", " at most "}, {">", " more than "}, {"<", " less than "}}
 
-func tokenize(question string, most int) []Token {
-	question = signs.Replace(question)
-	if len(question) > maxQuestionBytes {
+// expandedText is a question with words in place of comparison signs.
+type expandedText struct {
+	text []byte
+	// starts and ends have, for each byte of the text, the positions in the question of
+	// the byte or sign that it stands for.
+	starts, ends []int
+}
+
+func (e *expandedText) add(text string, start, end int) {
+	for i := range len(text) {
+		e.text = append(e.text, text[i])
+		e.starts, e.ends = append(e.starts, start), append(e.ends, end)
+	}
+}
+
+// expandSigns writes words for the comparison signs in a question. It stops after
+// maxQuestionBytes.
+func expandSigns(question string) *expandedText {
+	e := &expandedText{}
+next:
+	for i := 0; i < len(question) && len(e.text) <= maxQuestionBytes; {
+		for _, s := range signs {
+			if sign, words := s[0], s[1]; strings.HasPrefix(question[i:], sign) {
+				e.add(words, i, i+len(sign))
+				i += len(sign)
+				continue next
+			}
+		}
+		e.add(question[i:i+1], i, i+1)
+		i++
+	}
+	return e
+}
+
+func tokenize(question string, limit int) []Token {
+	e := expandSigns(question)
+	text := string(e.text)
+	if len(text) > maxQuestionBytes {
 		end := maxQuestionBytes
-		for end > 0 && !utf8.RuneStart(question[end]) {
+		for end > 0 && !utf8.RuneStart(text[end]) {
 			end--
 		}
-		question = question[:end]
+		text = text[:end]
 	}
 	var tokens []Token
-	for i := 0; i < len(question) && len(tokens) < most; {
-		end := tokenEnd(question, i)
-		text := question[i:end]
-		if lower := respelled(strings.TrimSuffix(catalog.Fold(plainQuotes(text)), "'s")); strings.TrimSpace(lower) != "" {
-			t := Token{Text: plainQuotes(text), Lower: lower, Stem: catalog.Stem(lower), Start: i, End: end}
+	for i, last := 0, 0; i < len(text) && len(tokens) < limit; {
+		end := tokenEnd(text, i)
+		plain := plainQuotes(text[i:end])
+		if lower := respelled(strings.TrimSuffix(catalog.Fold(plain), "'s")); strings.TrimSpace(lower) != "" {
+			t := Token{Text: plain, Lower: lower, Stem: catalog.Stem(lower), Start: e.starts[i], End: e.ends[end-1], SpaceBefore: i > last}
 			if long := catalog.LongForm(lower); long != "" {
 				t.Long = catalog.Stem(long)
 			}
 			tokens = append(tokens, t)
+			last = end
 		}
 		i = end
 	}

@@ -120,7 +120,7 @@ func (f *finder) quoted() {
 func (f *finder) between(start, end int) string {
 	var b strings.Builder
 	for i := start; i < end; i++ {
-		if i > start && f.tokens[i].Start > f.tokens[i-1].End {
+		if i > start && f.tokens[i].SpaceBefore {
 			b.WriteByte(' ')
 		}
 		b.WriteString(f.tokens[i].Text)
@@ -152,7 +152,7 @@ func (f *finder) wholeCells() {
 // the last one is part of it: O+.
 func (f *finder) cells(start, end int) []catalog.Cell {
 	text := strings.TrimSuffix(f.between(start, end), "'s")
-	if end < len(f.tokens) && f.tokens[end].Start == f.tokens[end-1].End {
+	if end < len(f.tokens) && !f.tokens[end].SpaceBefore {
 		if s := f.tokens[end].Text; s == "+" || s == "-" {
 			if cells := f.index.Whole(catalog.Key(catalog.ValueTokens(text + s))); len(cells) > 0 {
 				return cells
