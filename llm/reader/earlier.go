@@ -18,9 +18,9 @@ const maxEarlier = 3
 // turn is a question that was looked up before, and how.
 type turn struct{ question, sql string }
 
-// turnsOf gives what was looked up before a step, oldest first: in earlier turns of the
+// earlierTurns gives what was looked up before a step, oldest first: in earlier turns of the
 // conversation, and for earlier steps of the same question.
-func turnsOf(task llm.QueryTask) []turn {
+func earlierTurns(task llm.QueryTask) []turn {
 	var all []turn
 	for _, t := range task.Earlier {
 		steps := dialog.Steps(t.Question)
@@ -47,9 +47,9 @@ func turnsOf(task llm.QueryTask) []turn {
 func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {
 	var earlier *link.EarlierQuery
 	for _, t := range turns {
-		found, err := r.readAgain(ctx, t, s, earlier)
+		found, err := r.rereadTurn(ctx, t, s, earlier)
 		if err == nil && found == nil && earlier != nil {
-			found, err = r.readAgain(ctx, t, s, nil)
+			found, err = r.rereadTurn(ctx, t, s, nil)
 		}
 		if err != nil {
 			return nil, err
@@ -59,27 +59,27 @@ func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*li
 	return earlier, nil
 }
 
-// readAgain gives the reading of a turn that was looked up, nil where none is.
-func (r *Reader) readAgain(ctx context.Context, t turn, s *source, before *link.EarlierQuery) (*link.EarlierQuery, error) {
+// rereadTurn gives the reading of a turn that was looked up, nil where none is.
+func (r *Reader) rereadTurn(ctx context.Context, t turn, s *source, before *link.EarlierQuery) (*link.EarlierQuery, error) {
 	again, err := r.read(ctx, t.question, s, before)
 	if err != nil {
 		return nil, err
 	}
 	var found *link.EarlierQuery
-	for _, x := range again.all {
+	for _, x := range again.readings {
 		switch {
 		case x.SQL == t.sql:
-			return earlierOf(x.Tokens, again.values), nil
-		case found == nil && undated(x.SQL) == undated(t.sql):
-			found = earlierOf(x.Tokens, again.values)
+			return newEarlierQuery(x.Tokens, again.values), nil
+		case found == nil && withoutDates(x.SQL) == withoutDates(t.sql):
+			found = newEarlierQuery(x.Tokens, again.values)
 		}
 	}
 	return found, nil
 }
 
-// earlierOf gives a reading as part of the next question's input, with the values that it
+// newEarlierQuery gives a reading as part of the next question's input, with the values that it
 // uses and those that its own question names.
-func earlierOf(tokens []ir.Token, values []link.Found) *link.EarlierQuery {
+func newEarlierQuery(tokens []ir.Token, values []link.Found) *link.EarlierQuery {
 	e := &link.EarlierQuery{Tokens: slices.Clone(tokens)}
 	number := make([]int, len(values))
 	for i, v := range values {
@@ -97,8 +97,8 @@ func earlierOf(tokens []ir.Token, values []link.Found) *link.EarlierQuery {
 	return e
 }
 
-var dates = regexp.MustCompile(`DATE '\d{4}-\d{2}-\d{2}'`)
+var dateLiteral = regexp.MustCompile(`DATE '\d{4}-\d{2}-\d{2}'`)
 
-// undated gives a query without its dates: those of "last month" depend on the day of
+// withoutDates gives a query without its dates: those of "last month" depend on the day of
 // asking.
-func undated(sql string) string { return dates.ReplaceAllLiteralString(strings.TrimSpace(sql), "DATE") }
+func withoutDates(sql string) string { return dateLiteral.ReplaceAllLiteralString(strings.TrimSpace(sql), "DATE") }

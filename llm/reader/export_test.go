@@ -13,7 +13,7 @@ import (
 // Read gives the readings of a question about a catalog, the likeliest first. earlier is
 // the reading of the question before, which this one may go on from; nil for none.
 func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
-	w, err := write(question, cat, earlier, now)
+	w, err := generate(question, cat, earlier, now)
 	if err != nil || w == nil {
 		return nil, nil, err
 	}
@@ -22,12 +22,12 @@ func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now
 }
 
 // FollowUp reports whether a question is more likely one that goes on from the one before.
-func FollowUp(question string) bool { return advantage(link.Tokenize(question)) < ifUnclear }
+func FollowUp(question string) bool { return followUpFactor(link.Tokenize(question)) < factorUnclear }
 
 // Relevant names the datasets that a question is read against.
 func Relevant(r *Reader, question string, datasets []llm.Dataset) []string {
 	var names []string
-	for _, d := range r.relevant(question, "", nil, datasets) {
+	for _, d := range r.selectDatasets(question, "", nil, datasets) {
 		names = append(names, d.Name)
 	}
 	return names
@@ -35,6 +35,6 @@ func Relevant(r *Reader, question string, datasets []llm.Dataset) []string {
 
 // Trials gives the way in which a job tries queries out.
 func Trials(ctx context.Context, data llm.Data) rank.Run {
-	t := &trials{data: data, cat: catalog.Join(nil, nil), left: trialsTime}
+	t := &trialRunner{data: data, cat: catalog.Join(nil, nil), remaining: maxTrialsTime}
 	return func(sql string) (rank.Result, bool, error) { return t.run(ctx, sql) }
 }

@@ -13,35 +13,35 @@ import (
 // How many times as sure as a reading of a question alone one must be that goes on from
 // the question before, by what the words say.
 const (
-	ifItStandsAlone = 5
-	ifUnclear       = 1
-	ifItGoesOn      = 0.1
+	factorStandalone = 5
+	factorUnclear       = 1
+	factorFollowUp      = 0.1
 )
 
 // Words that tell questions which go on from the one before from those that stand alone.
 // Those with a blank are two words.
 var (
-	goesOnFirst = []string{"and", "what about", "how about", "same", "only", "just", "but", "now", "also", "or", "instead", "of those", "of these",
+	followUpFirstWords = []string{"and", "what about", "how about", "same", "only", "just", "but", "now", "also", "or", "instead", "of those", "of these",
 		"of them", "of that", "make", "exclude", "without", "excluding", "include", "the same", "plus", "then", "rather", "except", "as", "keep",
 		"drop", "add", "remove", "ignore", "leave", "that"}
-	goesOnShort = []string{"by", "per", "for", "from", "in", "at", "with", "to", "on", "of", "outside", "within", "before", "after", "since",
+	followUpPrepositions = []string{"by", "per", "for", "from", "in", "at", "with", "to", "on", "of", "outside", "within", "before", "after", "since",
 		"until", "over", "under", "above", "below", "not"}
-	goesOnLast = []string{"only", "too", "please", "first", "instead", "well", "top", "also", "that", "those", "these"}
+	followUpLastWords = []string{"only", "too", "please", "first", "instead", "well", "top", "also", "that", "those", "these"}
 	pronouns   = []string{"them", "those", "these", "he", "she", "they", "it", "there", "one", "ones", "his", "her", "their", "its", "him"}
-	asksFirst  = []string{"how", "what", "which", "who", "whom", "whose", "where", "when", "why", "list", "show", "give", "find", "count", "tell",
+	questionFirstWords  = []string{"how", "what", "which", "who", "whom", "whose", "where", "when", "why", "list", "show", "give", "find", "count", "tell",
 		"is", "are", "was", "were", "does", "do", "did", "name", "display", "get"}
 )
 
 // The most words of a question for its prepositions and pronouns to point at what came
 // before it, and of one without a verb.
 const (
-	shortQuestion = 5
-	plainQuestion = 6
+	maxShortWords = 5
+	maxPlainWords = 6
 )
 
-// advantage is how many times as sure as a reading of a question alone one must be that
+// followUpFactor is how many times as sure as a reading of a question alone one must be that
 // goes on from the question before.
-func advantage(tokens []link.Token) float64 {
+func followUpFactor(tokens []link.Token) float64 {
 	var words []string
 	for _, t := range tokens {
 		if r, _ := utf8.DecodeRuneInString(t.Lower); unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -50,23 +50,23 @@ func advantage(tokens []link.Token) float64 {
 	}
 	n := len(words)
 	if n == 0 {
-		return ifUnclear
+		return factorUnclear
 	}
-	first := slices.Contains(goesOnFirst, words[0]) || slices.Contains(goesOnFirst, strings.Join(words[:min(n, 2)], " "))
-	short := n <= shortQuestion && (slices.Contains(goesOnShort, words[0]) || slices.Contains(goesOnLast, words[n-1]))
-	points := n <= plainQuestion && pointsBack(words)
+	first := slices.Contains(followUpFirstWords, words[0]) || slices.Contains(followUpFirstWords, strings.Join(words[:min(n, 2)], " "))
+	short := n <= maxShortWords && (slices.Contains(followUpPrepositions, words[0]) || slices.Contains(followUpLastWords, words[n-1]))
+	points := n <= maxPlainWords && hasPronoun(words)
 	switch {
-	case first, short, points, n == 1, dialog.PointsBack(tokens):
-		return ifItGoesOn
-	case n > plainQuestion, n > 3 && slices.Contains(asksFirst, words[0]):
-		return ifItStandsAlone
+	case first, short, points, n == 1, dialog.HasBackReference(tokens):
+		return factorFollowUp
+	case n > maxPlainWords, n > 3 && slices.Contains(questionFirstWords, words[0]):
+		return factorStandalone
 	}
-	return ifUnclear
+	return factorUnclear
 }
 
-// pointsBack reports whether words have a pronoun that points at what came before. "Are
+// hasPronoun reports whether words have a pronoun that points at what came before. "Are
 // there" points at nothing.
-func pointsBack(words []string) bool {
+func hasPronoun(words []string) bool {
 	for i, w := range words {
 		exists := w == "there" && i > 0 && slices.Contains([]string{"is", "are", "was", "were"}, words[i-1])
 		if slices.Contains(pronouns, w) && !exists {

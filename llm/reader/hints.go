@@ -20,9 +20,9 @@ func withHint(question, hints string, datasets []llm.Dataset) string {
 	for _, d := range datasets {
 		stems := catalog.Stems(catalog.NameWords(d.Name))
 		switch {
-		case follows(asked, stems), named != "" && follows(hinted, stems):
+		case containsSequence(asked, stems), named != "" && containsSequence(hinted, stems):
 			return question
-		case follows(hinted, stems):
+		case containsSequence(hinted, stems):
 			named = strings.Join(catalog.NameWords(d.Name), " ")
 		}
 	}
@@ -40,8 +40,8 @@ func stemsOf(text string) []string {
 	return stems
 }
 
-// follows reports whether some words stand in a text, one after the other.
-func follows(text, words []string) bool {
+// containsSequence reports whether some words stand in a text, one after the other.
+func containsSequence(text, words []string) bool {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(words)], words) {
 			return true

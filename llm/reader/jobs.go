@@ -21,8 +21,8 @@ func (r *Reader) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 		return llm.Plan{}, dialog.EmptyQuestion()
 	}
 	steps := dialog.Steps(question)
-	if len(task.Earlier) == 0 && dialog.PointsBack(link.Tokenize(steps[0])) {
-		return llm.Plan{}, dialog.NothingBefore()
+	if len(task.Earlier) == 0 && dialog.HasBackReference(link.Tokenize(steps[0])) {
+		return llm.Plan{}, dialog.NoPreviousQuestion()
 	}
 	if len(steps) == 1 {
 		return llm.Plan{Steps: steps, Reasoning: "One query answers it."}, nil

@@ -13,9 +13,9 @@ type names struct {
 	// table are the words of the name, in order; columns and hints those of columns and
 	// of descriptions, once each.
 	table, columns, hints []string
-	// refers are the columns whose names say that they refer to something, by its
+	// references are the columns whose names say that they refer to something, by its
 	// stems: customer for customer_id.
-	refers []string
+	references []string
 }
 
 func newNames(d llm.Dataset) *names {
@@ -33,7 +33,7 @@ func newNames(d llm.Dataset) *names {
 			}
 		}
 		if stems, ok := catalog.Reference(words); ok {
-			n.refers = append(n.refers, strings.Join(stems, " "))
+			n.references = append(n.references, strings.Join(stems, " "))
 		}
 		n.hints = append(n.hints, catalog.Hints(c.Description)...)
 	}
@@ -54,5 +54,5 @@ func (r *Reader) namesOf(d llm.Dataset) *names {
 // size is about how many bytes names take.
 func (n *names) size() int {
 	const word = 40
-	return word * (4 + len(n.table) + len(n.columns) + len(n.hints) + len(n.refers))
+	return word * (4 + len(n.table) + len(n.columns) + len(n.hints) + len(n.references))
 }

@@ -13,15 +13,15 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// written is a question with the queries that the network wrote for it.
-type written struct {
+// candidates is a question with the queries that the network wrote for it.
+type candidates struct {
 	rank.Question
 	candidates []net.Candidate
 }
 
-// write has the network write the likeliest queries of a question. It gives nil for a
+// generate has the network write the likeliest queries of a question. It gives nil for a
 // question without words.
-func write(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time) (*written, error) {
+func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time) (*candidates, error) {
 	n, err := load()
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func write(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, no
 	in := link.New(tokens, cat, link.Values(tokens, cat, now), earlier, nil)
 	encoded := n.Encode(in)
 	asked := rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: now, Answerable: encoded.Answerable}
-	return &written{asked, n.Write(encoded, cat)}, nil
+	return &candidates{asked, n.Write(encoded, cat)}, nil
 }
 
 // source is what questions of one job are about.
@@ -42,48 +42,48 @@ type source struct {
 	// key is the same for the same versions of the same datasets; "" where these have
 	// no version.
 	key    string
-	trials trials
+	trials trialRunner
 	now    time.Time
 }
 
-// readings are those of a question, with the values that it names.
-type readings struct {
-	all    []rank.Reading
+// readResult are those of a question, with the values that it names.
+type readResult struct {
+	readings    []rank.Reading
 	values []link.Found
 }
 
 // read reads a question, or gives what was read before: the same question about the same
 // data on the same day has the same readings.
-func (r *Reader) read(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (readings, error) {
+func (r *Reader) read(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (readResult, error) {
 	key := s.keyOf(question, earlier)
 	if known, ok := r.recent.Get(key); ok {
 		return known, nil
 	}
-	w, err := r.write(ctx, question, s, earlier)
+	w, err := r.generate(ctx, question, s, earlier)
 	if err != nil || w == nil {
-		return readings{}, err
+		return readResult{}, err
 	}
 	all, err := rank.Readings(w.Question, w.candidates, func(sql string) (rank.Result, bool, error) { return s.trials.run(ctx, sql) })
 	if err != nil {
-		return readings{}, err
+		return readResult{}, err
 	}
-	found := readings{all, w.Input.Values}
-	if s.key != "" && !s.trials.ended {
+	found := readResult{all, w.Input.Values}
+	if s.key != "" && !s.trials.timedOut {
 		r.recent.Put(key, found, found.size())
 	}
 	return found, nil
 }
 
-// write is [write] when there is a free processor: more at a time would take longer, and
+// generate is [generate] when there is a free processor: more at a time would take longer, and
 // more memory.
-func (r *Reader) write(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*written, error) {
+func (r *Reader) generate(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*candidates, error) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	defer func() { <-r.slots }()
-	return write(question, s.Catalog, earlier, s.now)
+	return generate(question, s.Catalog, earlier, s.now)
 }
 
 func (s *source) keyOf(question string, earlier *link.EarlierQuery) [sha256.Size]byte {
@@ -95,11 +95,11 @@ func (s *source) keyOf(question string, earlier *link.EarlierQuery) [sha256.Size
 }
 
 // size is about how many bytes readings take.
-func (r readings) size() int {
+func (r readResult) size() int {
 	const reading, token, value, cell = 2048, 16, 256, 64
 	n := reading
-	for i := range r.all {
-		n += reading + 2*len(r.all[i].SQL) + token*len(r.all[i].Tokens)
+	for i := range r.readings {
+		n += reading + 2*len(r.readings[i].SQL) + token*len(r.readings[i].Tokens)
 	}
 	for _, v := range r.values {
 		n += value

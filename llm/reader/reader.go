@@ -44,7 +44,7 @@ const (
 type Reader struct {
 	cache  *profile.Cache
 	names  *lru.Cache[profile.Key, *names]
-	recent *lru.Cache[[sha256.Size]byte, readings]
+	recent *lru.Cache[[sha256.Size]byte, readResult]
 	// slots has room for as many questions as are read at a time.
 	slots chan struct{}
 }
@@ -54,7 +54,7 @@ func New() *Reader {
 	return &Reader{
 		cache:  profile.NewCache(cacheBytes),
 		names:  lru.New[profile.Key, *names](nameBytes),
-		recent: lru.New[[sha256.Size]byte, readings](recentBytes),
+		recent: lru.New[[sha256.Size]byte, readResult](recentBytes),
 		slots:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 }
@@ -87,7 +87,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 		return nil, err
 	}
 	cat = cat.WithCells(cells)
-	s := &source{Catalog: cat, now: task.Now, trials: trials{data: task.Data, cat: cat, left: trialsTime}}
+	s := &source{Catalog: cat, now: task.Now, trials: trialRunner{data: task.Data, cat: cat, remaining: maxTrialsTime}}
 	if versions {
 		s.key = fmt.Sprintf("%x %q", key.Sum(nil), fmt.Sprint(cells))
 	}

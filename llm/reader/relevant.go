@@ -15,14 +15,14 @@ import (
 
 // Limits of the datasets that a question is read against.
 const (
-	// allTables is how many there may be for all to be taken; of more, at most
-	// likelyTables are chosen and a few that connect them.
-	allTables    = 12
-	likelyTables = 5
-	fewTables    = 2
-	linkTables   = 2
-	// leastShare is how much of the best score others must have to be chosen.
-	leastShare = 0.4
+	// maxUnfiltered is how many there may be for all to be taken; of more, at most
+	// maxSelected are chosen and a few that connect them.
+	maxUnfiltered    = 12
+	maxSelected = 5
+	minSelected    = 2
+	maxLinkTables   = 2
+	// minScoreShare is how much of the best score others must have to be chosen.
+	minScoreShare = 0.4
 )
 
 // How much a word counts by where a dataset has it.
@@ -38,27 +38,27 @@ const (
 	sameWord    = 1.0
 	prefixWord  = 0.6
 	similarWord = 0.7
-	fairWord    = 0.3
+	weakWord    = 0.3
 )
 
-// chooser chooses the datasets that a question most likely speaks of, by their names and
+// datasetSelector chooses the datasets that a question most likely speaks of, by their names and
 // descriptions alone: the choice must not depend on what was asked before.
-type chooser struct {
+type datasetSelector struct {
 	tokens []link.Token
 	// weights are how much tokens count.
 	weights []float64
 	vec     *vectors.Vectors
-	// alike has, for each word of a name that was seen, how alike each token is.
-	alike map[string][]float64
+	// similarities has, for each word of a name that was seen, how alike each token is.
+	similarities map[string][]float64
 }
 
-// relevant chooses the datasets that a question most likely speaks of, in their order.
+// selectDatasets chooses the datasets that a question most likely speaks of, in their order.
 // named are texts that name datasets for certain: queries of the conversation.
-func (r *Reader) relevant(question, hints string, named []turn, datasets []llm.Dataset) []llm.Dataset {
-	if len(datasets) <= allTables {
+func (r *Reader) selectDatasets(question, hints string, named []turn, datasets []llm.Dataset) []llm.Dataset {
+	if len(datasets) <= maxUnfiltered {
 		return datasets
 	}
-	c := newChooser(question, hints)
+	c := newDatasetSelector(question, hints)
 	all := make([]*names, len(datasets))
 	matches := make([][]float64, len(datasets))
 	for i, d := range datasets {
@@ -74,17 +74,17 @@ func (r *Reader) relevant(question, hints string, named []turn, datasets []llm.D
 		}
 	}
 	var chosen []llm.Dataset
-	for _, i := range connect(best(scores), all) {
+	for _, i := range addLinkTables(topScores(scores), all) {
 		chosen = append(chosen, datasets[i])
 	}
 	return chosen
 }
 
-func newChooser(question, hints string) *chooser {
-	c := &chooser{vec: vectors.Load(), alike: map[string][]float64{}}
+func newDatasetSelector(question, hints string) *datasetSelector {
+	c := &datasetSelector{vec: vectors.Load(), similarities: map[string][]float64{}}
 	add := func(text string, weight float64) {
 		for _, t := range link.Tokenize(text) {
-			if catalog.Stop[t.Lower] || len(t.Lower) < 2 {
+			if catalog.StopWords[t.Lower] || len(t.Lower) < 2 {
 				continue
 			}
 			c.tokens = append(c.tokens, t)
@@ -97,11 +97,11 @@ func newChooser(question, hints string) *chooser {
 }
 
 // match says for each token how much a dataset has of it.
-func (c *chooser) match(n *names) []float64 {
+func (c *datasetSelector) match(n *names) []float64 {
 	found := make([]float64, len(c.tokens))
 	take := func(words []string, share float64) {
 		for _, w := range words {
-			for i, a := range c.likeness(w) {
+			for i, a := range c.wordSimilarities(w) {
 				found[i] = max(found[i], share*a)
 			}
 		}
@@ -116,24 +116,24 @@ func (c *chooser) match(n *names) []float64 {
 	return found
 }
 
-// likeness says how alike each token is to a word of a name.
-func (c *chooser) likeness(word string) []float64 {
-	if known, ok := c.alike[word]; ok {
+// wordSimilarities says how alike each token is to a word of a name.
+func (c *datasetSelector) wordSimilarities(word string) []float64 {
+	if known, ok := c.similarities[word]; ok {
 		return known
 	}
 	var all []float64
-	if !catalog.Stop[word] && len(word) > 1 {
+	if !catalog.StopWords[word] && len(word) > 1 {
 		all = make([]float64, len(c.tokens))
 		stem := catalog.Stem(word)
 		for i, t := range c.tokens {
-			all[i] = c.alikeWords(t, word, stem)
+			all[i] = c.similarity(t, word, stem)
 		}
 	}
-	c.alike[word] = all
+	c.similarities[word] = all
 	return all
 }
 
-func (c *chooser) alikeWords(t link.Token, word, stem string) float64 {
+func (c *datasetSelector) similarity(t link.Token, word, stem string) float64 {
 	switch {
 	case t.Stem == stem:
 		return sameWord
@@ -144,14 +144,14 @@ func (c *chooser) alikeWords(t link.Token, word, stem string) float64 {
 	case s > link.MinSimilar:
 		return similarWord
 	case s > link.MinFairlySimilar:
-		return fairWord
+		return weakWord
 	}
 	return 0
 }
 
 // scores adds up what datasets have of a question. Words that many have count less, and
 // a name of which the question says all counts more.
-func (c *chooser) scores(all []*names, matches [][]float64) []float64 {
+func (c *datasetSelector) scores(all []*names, matches [][]float64) []float64 {
 	scores := make([]float64, len(all))
 	for t := range c.tokens {
 		having := 0
@@ -172,7 +172,7 @@ func (c *chooser) scores(all []*names, matches [][]float64) []float64 {
 		}
 		said := 0.0
 		for _, w := range n.table {
-			if known := c.likeness(w); known != nil {
+			if known := c.wordSimilarities(w); known != nil {
 				said += slices.Max(append([]float64{0}, known...))
 			}
 		}
@@ -181,35 +181,35 @@ func (c *chooser) scores(all []*names, matches [][]float64) []float64 {
 	return scores
 }
 
-// best gives the numbers of the datasets with the highest scores.
-func best(scores []float64) []int {
+// topScores gives the numbers of the datasets with the highest scores.
+func topScores(scores []float64) []int {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	n := 0
-	for n < likelyTables && scores[order[n]] > 0 && (n < fewTables || scores[order[n]] >= leastShare*scores[order[0]]) {
+	for n < maxSelected && scores[order[n]] > 0 && (n < minSelected || scores[order[n]] >= minScoreShare*scores[order[0]]) {
 		n++
 	}
 	return order[:n]
 }
 
-// connect adds the datasets that connect chosen ones: those that refer to two of them,
+// addLinkTables adds the datasets that connect chosen ones: those that refer to two of them,
 // or to one and are referred to by another. It gives all in their order.
-func connect(chosen []int, all []*names) []int {
+func addLinkTables(chosen []int, all []*names) []int {
 	called := func(i int) string { return strings.Join(catalog.Stems(all[i].table), " ") }
 	added := 0
 	for i := range all {
-		if slices.Contains(chosen, i) || added == linkTables {
+		if slices.Contains(chosen, i) || added == maxLinkTables {
 			continue
 		}
 		there, back := 0, 0
 		for _, c := range chosen {
 			switch {
-			case slices.Contains(all[i].refers, called(c)):
+			case slices.Contains(all[i].references, called(c)):
 				there++
-			case slices.Contains(all[c].refers, called(i)):
+			case slices.Contains(all[c].references, called(i)):
 				back++
 			}
 		}

@@ -19,54 +19,54 @@ import (
 const (
 	// maxTrialRows is how many rows the tables of a query may have together.
 	maxTrialRows = 2_000_000
-	// trialTime is how long one may take, and trialsTime all of a job together.
-	trialTime  = 5 * time.Second
-	trialsTime = 15 * time.Second
+	// maxTrialTime is how long one may take, and maxTrialsTime all of a job together.
+	maxTrialTime  = 5 * time.Second
+	maxTrialsTime = 15 * time.Second
 )
 
-// trials try the queries of a job out, one after the other.
-type trials struct {
+// trialRunner try the queries of a job out, one after the other.
+type trialRunner struct {
 	data llm.Data
 	cat  *catalog.Catalog
-	// left is the time that is left for them. ended says that some had no result in
+	// remaining is the time that is left for them. ended says that some had no result in
 	// time: then what they say may be another thing next time.
-	left  time.Duration
-	ended bool
+	remaining  time.Duration
+	timedOut bool
 }
 
 // run tries a query out. One that is not valid is none; any other error ends the job. A
 // query over very many rows, or that takes too long, counts as one that runs and gives
 // something of its own.
-func (t *trials) run(ctx context.Context, sql string) (rank.Result, bool, error) {
+func (t *trialRunner) run(ctx context.Context, sql string) (rank.Result, bool, error) {
 	unknown := rank.Result{Key: sql}
-	if rowsRead(sql, t.cat) > maxTrialRows {
+	if tableRows(sql, t.cat) > maxTrialRows {
 		return unknown, true, ctx.Err()
 	}
-	trial, cancel := context.WithTimeout(ctx, min(trialTime, t.left))
+	trial, cancel := context.WithTimeout(ctx, min(maxTrialTime, t.remaining))
 	defer cancel()
 	start := time.Now()
 	rows, err := t.data.Query(trial, sql)
-	t.left -= time.Since(start)
+	t.remaining -= time.Since(start)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return rank.Result{}, false, ctx.Err()
 	case err != nil && trial.Err() != nil:
-		t.ended = true
+		t.timedOut = true
 		return unknown, true, nil
 	case errors.Is(err, llm.ErrBadQuery):
 		return rank.Result{}, false, nil
 	case err != nil:
 		return rank.Result{}, false, err
 	}
-	result, ok, err := resultOf(rows)
+	result, ok, err := decodeResult(rows)
 	if rows.Truncated {
 		result.Key = sql // which rows came first says nothing
 	}
 	return result, ok, err
 }
 
-// rowsRead is how many rows the tables have that a query names, at most.
-func rowsRead(sql string, cat *catalog.Catalog) int64 {
+// tableRows is how many rows the tables have that a query names, at most.
+func tableRows(sql string, cat *catalog.Catalog) int64 {
 	var all int64
 	for i := range cat.Tables {
 		if strings.Contains(sql, ir.Ident(cat.Tables[i].Name)) {
@@ -76,8 +76,8 @@ func rowsRead(sql string, cat *catalog.Catalog) int64 {
 	return all
 }
 
-// resultOf decodes rows and tells what they are. Internal columns do not count.
-func resultOf(rows llm.Rows) (rank.Result, bool, error) {
+// decodeResult decodes rows and tells what they are. Internal columns do not count.
+func decodeResult(rows llm.Rows) (rank.Result, bool, error) {
 	cells := make([][]any, len(rows.Rows))
 	for i, text := range rows.Rows {
 		d := json.NewDecoder(bytes.NewReader(text))

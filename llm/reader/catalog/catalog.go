@@ -159,8 +159,8 @@ func (c *Catalog) NameStems() map[string]bool {
 	return stems
 }
 
-// Refers reports whether a column refers to another table.
-func (c *Catalog) Refers(column int) bool {
+// IsReference reports whether a column refers to another table.
+func (c *Catalog) IsReference(column int) bool {
 	for _, l := range c.Links {
 		if l.From == column {
 			return true
@@ -184,8 +184,8 @@ func ValueLimit(columns int) int {
 	return max(minValues, min(maxValues, tableValues/max(columns, 1)))
 }
 
-// CutValue shortens a value to what a profile holds of it.
-func CutValue(v string) string {
+// TruncateValue shortens a value to what a profile holds of it.
+func TruncateValue(v string) string {
 	n := 0
 	for i := range v {
 		if n == MaxValueLength {
@@ -196,8 +196,8 @@ func CutValue(v string) string {
 	return v
 }
 
-// Without gives the catalog without one column, which no link may use.
-func (c *Catalog) Without(column int) *Catalog {
+// WithoutColumn gives the catalog without one column, which no link may use.
+func (c *Catalog) WithoutColumn(column int) *Catalog {
 	less := &Catalog{index: &Index{}}
 	number := make([]int, len(c.Columns))
 	for i := range c.Columns {
@@ -214,7 +214,7 @@ func (c *Catalog) Without(column int) *Catalog {
 				numbers[i] = number[n]
 			}
 		}
-		less.index.parts = append(less.index.parts, numbered{p.partIndex, numbers})
+		less.index.parts = append(less.index.parts, indexedPart{p.partIndex, numbers})
 	}
 	for _, t := range c.Tables {
 		columns := t.Columns
@@ -235,8 +235,8 @@ func (c *Catalog) Without(column int) *Catalog {
 	return less
 }
 
-// Renamed gives the catalog with other words in the names of some tables and columns.
-func (c *Catalog) Renamed(tables, columns map[int][]string) *Catalog {
+// WithNames gives the catalog with other words in the names of some tables and columns.
+func (c *Catalog) WithNames(tables, columns map[int][]string) *Catalog {
 	other := *c
 	other.Tables, other.Columns = slices.Clone(c.Tables), slices.Clone(c.Columns)
 	for i, words := range tables {
@@ -248,10 +248,10 @@ func (c *Catalog) Renamed(tables, columns map[int][]string) *Catalog {
 	return &other
 }
 
-// Described gives the catalog with other words in the name of a column, whose own become
+// WithDescription gives the catalog with other words in the name of a column, whose own become
 // words of its description.
-func (c *Catalog) Described(column int, words, more []string) *Catalog {
-	other := c.Renamed(nil, map[int][]string{column: words})
+func (c *Catalog) WithDescription(column int, words, more []string) *Catalog {
+	other := c.WithNames(nil, map[int][]string{column: words})
 	other.Columns[column].Hints = append(Stems(c.Columns[column].Words), Stems(more)...)
 	return other
 }

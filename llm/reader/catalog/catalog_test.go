@@ -121,7 +121,7 @@ func TestKinds(t *testing.T) {
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	c := catalogtest.Shop()
-	less := c.Without(catalogtest.Column(c, "orders", "status"))
+	less := c.WithoutColumn(catalogtest.Column(c, "orders", "status"))
 	if len(less.Columns) != len(c.Columns)-1 || len(less.Links) != len(c.Links) {
 		t.Fatalf("%d columns, %d links", len(less.Columns), len(less.Links))
 	}
@@ -130,7 +130,7 @@ func TestWithout(t *testing.T) {
 			t.Errorf("link %d is another one", i)
 		}
 	}
-	if cells := less.Index().Whole(catalog.Key([]string{"pending"})); len(cells) > 0 {
+	if cells := less.Index().FindExact(catalog.Key([]string{"pending"})); len(cells) > 0 {
 		t.Errorf("the values of the column are still found: %v", cells)
 	}
 }
@@ -139,7 +139,7 @@ func TestNear(t *testing.T) {
 	t.Parallel()
 	index := catalogtest.Shop().Index()
 	for word, want := range map[string]bool{"hambrug": true, "hamburgg": true, "hambur": true, "harbour": false, "berlim": true} {
-		if got := len(index.Near(catalog.Stem(word))) > 0; got != want {
+		if got := len(index.FindNear(catalog.Stem(word))) > 0; got != want {
 			t.Errorf("%s: %v", word, got)
 		}
 	}
@@ -150,7 +150,7 @@ func TestSpoken(t *testing.T) {
 	for name, want := range map[string]string{
 		"order_date": "order date", "orderDate": "order date", "customerID": "customer ID", "GDP": "GDP", "Größe (cm)": "Größe (cm)", "_": "_", "a\nb": "a b",
 	} {
-		if got := catalog.Spoken(name); got != want {
+		if got := catalog.DisplayName(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}

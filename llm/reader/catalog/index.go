@@ -22,11 +22,11 @@ type Cell struct {
 }
 
 // Index finds the values of a catalog by their words.
-type Index struct{ parts []numbered }
+type Index struct{ parts []indexedPart }
 
-// numbered is the index of a part, and the number in the catalog of each of its
+// indexedPart is the index of a part, and the number in the catalog of each of its
 // columns; -1 for one that the catalog does not have.
-type numbered struct {
+type indexedPart struct {
 	*partIndex
 	numbers []int
 }
@@ -37,8 +37,8 @@ type partIndex struct {
 	columns []Column
 	// byKey has values by all of their words, byWord by each of several.
 	byKey, byWord []entry
-	// near are the keys of one word that misspelled words are compared with, sorted.
-	near []string
+	// singleWordKeys are the keys of one word that misspelled words are compared with, sorted.
+	singleWordKeys []string
 }
 
 // entry is a value, by its column and number there.
@@ -71,17 +71,17 @@ func newPartIndex(columns []Column) *partIndex {
 	slices.SortFunc(x.byKey, compareEntries)
 	slices.SortFunc(x.byWord, compareEntries)
 	x.byWord = slices.Compact(x.byWord)
-	slices.Sort(x.near)
-	x.near = exact(slices.Compact(x.near))
-	x.byKey, x.byWord = exact(x.byKey), exact(x.byWord)
+	slices.Sort(x.singleWordKeys)
+	x.singleWordKeys = trimCapacity(slices.Compact(x.singleWordKeys))
+	x.byKey, x.byWord = trimCapacity(x.byKey), trimCapacity(x.byWord)
 	return x
 }
 
-// exact copies a list to one that has no room for more.
-func exact[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
+// trimCapacity copies a list to one that has no room for more.
+func trimCapacity[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
 
 func (x *partIndex) add(column, n int, value string) {
-	if len(value) > maxIndexedValue || Missing(value) {
+	if len(value) > maxIndexedValue || IsMissing(value) {
 		return
 	}
 	tokens := ValueTokens(value)
@@ -92,12 +92,12 @@ func (x *partIndex) add(column, n int, value string) {
 	x.byKey = append(x.byKey, entry{hashOf(key), uint16(column), uint16(n)})
 	if len(tokens) == 1 {
 		if len(key) >= minNearKey {
-			x.near = append(x.near, key)
+			x.singleWordKeys = append(x.singleWordKeys, key)
 		}
 		return
 	}
 	for _, w := range tokens {
-		if len(w) > 2 && !Stop[w] {
+		if len(w) > 2 && !StopWords[w] {
 			x.byWord = append(x.byWord, entry{hashOf(w), uint16(column), uint16(n)})
 		}
 	}
@@ -106,7 +106,7 @@ func (x *partIndex) add(column, n int, value string) {
 func (x *partIndex) size() int {
 	const one = 8
 	n := one * (len(x.byKey) + len(x.byWord))
-	for _, key := range x.near {
+	for _, key := range x.singleWordKeys {
 		n += stringSize(key)
 	}
 	return n
@@ -127,11 +127,11 @@ func (x *partIndex) find(entries []entry, text string, fits func(value string) b
 
 func (x *partIndex) value(e entry) string { return x.columns[e.column].Values[e.value] }
 
-func (x *partIndex) whole(key string) []entry {
+func (x *partIndex) findExact(key string) []entry {
 	return x.find(x.byKey, key, func(value string) bool { return Key(ValueTokens(value)) == key })
 }
 
-func (x *partIndex) containing(word string) []entry {
+func (x *partIndex) findContaining(word string) []entry {
 	return x.find(x.byWord, word, func(value string) bool { return slices.Contains(ValueTokens(value), word) })
 }
 
@@ -143,14 +143,14 @@ func Key(words []string) string {
 	return strings.Join(Stems(words), " ")
 }
 
-// Whole finds the values that consist of just these words.
-func (x *Index) Whole(key string) []Cell {
-	return x.cells(func(p *partIndex) []entry { return p.whole(key) })
+// FindExact finds the values that consist of just these words.
+func (x *Index) FindExact(key string) []Cell {
+	return x.cells(func(p *partIndex) []entry { return p.findExact(key) })
 }
 
-// Containing finds the longer values that a word is part of.
-func (x *Index) Containing(word string) []Cell {
-	return x.cells(func(p *partIndex) []entry { return p.containing(word) })
+// FindContaining finds the longer values that a word is part of.
+func (x *Index) FindContaining(word string) []Cell {
+	return x.cells(func(p *partIndex) []entry { return p.findContaining(word) })
 }
 
 // cells gives what all parts have, in the order of columns.
@@ -198,18 +198,18 @@ func ValueTokens(value string) []string {
 // minNearKey is the fewest bytes of a key that a misspelled word may stand for.
 const minNearKey = 4
 
-// Near finds the keys of one word that are one changed, added, left out or swapped
+// FindNear finds the keys of one word that are one changed, added, left out or swapped
 // letter away from a stem, and begin with the same letter.
-func (x *Index) Near(stem string) []string {
+func (x *Index) FindNear(stem string) []string {
 	var found []string
 	if stem == "" {
 		return nil
 	}
 	for _, p := range x.parts {
-		at, _ := slices.BinarySearch(p.near, stem[:1])
-		for ; at < len(p.near) && p.near[at][0] == stem[0]; at++ {
-			if OneEdit(stem, p.near[at]) {
-				found = append(found, p.near[at])
+		at, _ := slices.BinarySearch(p.singleWordKeys, stem[:1])
+		for ; at < len(p.singleWordKeys) && p.singleWordKeys[at][0] == stem[0]; at++ {
+			if IsOneEdit(stem, p.singleWordKeys[at]) {
+				found = append(found, p.singleWordKeys[at])
 			}
 		}
 	}
@@ -217,8 +217,8 @@ func (x *Index) Near(stem string) []string {
 	return slices.Compact(found)
 }
 
-// OneEdit reports whether one changed, added, left out or swapped letter makes a of b.
-func OneEdit(a, b string) bool {
+// IsOneEdit reports whether one changed, added, left out or swapped letter makes a of b.
+func IsOneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

@@ -52,25 +52,25 @@ var (
 	integerCell = regexp.MustCompile(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
 )
 
-// missing are texts that say that there is no value.
-var missing = set(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
+// missingTexts are texts that say that there is no value.
+var missingTexts = WordSet(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
 
-// Missing reports whether a cell's text says that there is no value.
-func Missing(cell string) bool {
+// IsMissing reports whether a cell's text says that there is no value.
+func IsMissing(cell string) bool {
 	cell = strings.TrimSpace(cell)
-	return cell == "" || missing[strings.ToLower(cell)]
+	return cell == "" || missingTexts[strings.ToLower(cell)]
 }
 
-// mostly is the share of cells that must be of a kind, in tenths, for text to count
+// minKindTenths is the share of cells that must be of a kind, in tenths, for text to count
 // as such.
-const mostly = 8
+const minKindTenths = 8
 
 // kindOfValues says what texts are, by most of them.
 func kindOfValues(values []string) (k Kind, integers bool) {
 	var seen, numbers, dates, clocks, whole int
 	for _, v := range sample(values, 200) {
 		v = strings.TrimSpace(v)
-		if Missing(v) {
+		if IsMissing(v) {
 			continue
 		}
 		seen++
@@ -86,7 +86,7 @@ func kindOfValues(values []string) (k Kind, integers bool) {
 			}
 		}
 	}
-	most := func(n int) bool { return seen > 0 && n*10 >= seen*mostly }
+	most := func(n int) bool { return seen > 0 && n*10 >= seen*minKindTenths }
 	switch {
 	case most(clocks):
 		return Clock, false
@@ -146,24 +146,24 @@ func ParseNumber(cell string) (float64, bool) {
 	return n, err == nil
 }
 
-// Affirmative are texts of cells that stand for yes; others of the same column stand
+// TrueTexts are texts of cells that stand for yes; others of the same column stand
 // for no.
-var Affirmative = map[string]bool{"true": true, "t": true, "yes": true, "y": true, "1": true, "on": true, "x": true}
+var TrueTexts = map[string]bool{"true": true, "t": true, "yes": true, "y": true, "1": true, "on": true, "x": true}
 
-var negative = map[string]bool{"false": true, "f": true, "no": true, "n": true, "0": true, "off": true, "": true}
+var falseTexts = map[string]bool{"false": true, "f": true, "no": true, "n": true, "0": true, "off": true, "": true}
 
-// YesNo reports whether a column says yes or no, whatever its type.
-func (c *Column) YesNo() bool {
+// IsBoolean reports whether a column says yes or no, whatever its type.
+func (c *Column) IsBoolean() bool {
 	if c.Kind == Bool {
 		return true
 	}
 	yes := false
 	for _, v := range c.Values {
 		v = strings.ToLower(strings.TrimSpace(v))
-		if !Affirmative[v] && !negative[v] {
+		if !TrueTexts[v] && !falseTexts[v] {
 			return false
 		}
-		yes = yes || Affirmative[v]
+		yes = yes || TrueTexts[v]
 	}
 	return yes && c.Complete && len(c.Values) <= 2
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// identifier reports whether a column's name says that it identifies something.
-func identifier(words []string) bool {
+// isIdentifier reports whether a column's name says that it identifies something.
+func isIdentifier(words []string) bool {
 	switch words[len(words)-1] {
 	case "id", "ids", "code", "no", "number", "key", "uuid", "#", "identifier":
 		return true
@@ -17,7 +17,7 @@ func identifier(words []string) bool {
 // Reference gives the stems of what a column refers to by the words of its name: customer
 // for customer_id. It is false where the name does not say so.
 func Reference(words []string) (stems []string, ok bool) {
-	if len(words) < 2 || !identifier(words) {
+	if len(words) < 2 || !isIdentifier(words) {
 		return nil, false
 	}
 	return Stems(words[:len(words)-1]), true
@@ -32,7 +32,7 @@ func findKey(columns []Column) int {
 		if !c.Unique || c.Kind == Date || c.Kind == Other {
 			continue
 		}
-		if identifier(c.Words) {
+		if isIdentifier(c.Words) {
 			return i
 		}
 		if i == 0 {
@@ -45,12 +45,12 @@ func findKey(columns []Column) int {
 // Limits of a link: the least share of distinct values that must be found in the
 // other column, and from where on that counts as all of them.
 const (
-	leastIncluded  = 0.6
-	nearlyIncluded = 0.95
+	minIncluded  = 0.6
+	minNearlyIncluded = 0.95
 )
 
 // commonNames are columns of many tables that say nothing about what they refer to.
-var commonNames = set("name title description date type year status id country city state month day time")
+var commonNames = WordSet("name title description date type year status id country city state month day time")
 
 // linkFinder infers links.
 type linkFinder struct {
@@ -79,7 +79,7 @@ func (f *linkFinder) find(declared []Link) {
 				continue
 			}
 			for _, candidate := range f.Tables[t].Columns {
-				if score := f.linkScore(from, candidate); score > best {
+				if score := f.score(from, candidate); score > best {
 					best, to = score, candidate
 				}
 			}
@@ -98,20 +98,20 @@ func (f *linkFinder) find(declared []Link) {
 	f.Links = append(f.Links, inferred...)
 }
 
-// leastInRole is how many values a column needs to refer to a table by a role.
-const leastInRole = 3
+// minRoleValues is how many values a column needs to refer to a table by a role.
+const minRoleValues = 3
 
 // byRole finds the key that a column refers to under the name of a role, such as paid_by
 // or owner_no: the only one that holds all its values. It gives -1 for none.
 func (f *linkFinder) byRole(from int) int {
 	a := &f.Columns[from]
 	last := a.Words[len(a.Words)-1]
-	if len(a.Words) < 2 || f.Tables[a.Table].Key == from || a.Distinct < leastInRole || a.Kind != Number && a.Kind != Text || commonNames[last] && last != "id" {
+	if len(a.Words) < 2 || f.Tables[a.Table].Key == from || a.Distinct < minRoleValues || a.Kind != Number && a.Kind != Text || commonNames[last] && last != "id" {
 		return -1
 	}
 	// Small numbers are in every key; and a manager is in the table itself.
 	own := f.Tables[a.Table].Key
-	if a.Kind == Number && last == "id" || own >= 0 && f.Columns[own].Kind == a.Kind && included(f.keys[from](), f.keys[own](), f.Columns[own].Complete) == 1 {
+	if a.Kind == Number && last == "id" || own >= 0 && f.Columns[own].Kind == a.Kind && includedShare(f.keys[from](), f.keys[own](), f.Columns[own].Complete) == 1 {
 		return -1
 	}
 	found := -1
@@ -121,7 +121,7 @@ func (f *linkFinder) byRole(from int) int {
 			continue
 		}
 		b := &f.Columns[key]
-		if last != "by" && last != b.Words[len(b.Words)-1] || a.Kind != b.Kind || included(f.keys[from](), f.keys[key](), b.Complete) < 1 {
+		if last != "by" && last != b.Words[len(b.Words)-1] || a.Kind != b.Kind || includedShare(f.keys[from](), f.keys[key](), b.Complete) < 1 {
 			continue
 		}
 		if found >= 0 {
@@ -142,17 +142,17 @@ func (f *linkFinder) mayRefer(from, table int) bool {
 	if t.Key < 0 {
 		return false
 	}
-	return within(f.Columns[t.Key].stems, own.stems) || f.Tables[own.Table].Key == from && overlaps(f.Tables[own.Table].stems, t.stems)
+	return isSubset(f.Columns[t.Key].stems, own.stems) || f.Tables[own.Table].Key == from && overlaps(f.Tables[own.Table].stems, t.stems)
 }
 
-// comparableValue gives a value as keys are compared: 1 and 1.0 are the same.
-func comparableValue(v string) string {
+// normalizeKey gives a value as keys are compared: 1 and 1.0 are the same.
+func normalizeKey(v string) string {
 	return strings.TrimSuffix(strings.TrimSpace(strings.ToLower(v)), ".0")
 }
 
-// linkScore says how much two columns look like a reference and what it refers
+// score says how much two columns look like a reference and what it refers
 // to; 0 is for not at all.
-func (f *linkFinder) linkScore(from, to int) float64 {
+func (f *linkFinder) score(from, to int) float64 {
 	a, b := &f.Columns[from], &f.Columns[to]
 	if a.Table == b.Table || !b.Unique || b.Kind == Date || a.Filled == 0 || (a.Kind == Number) != (b.Kind == Number) {
 		return 0
@@ -161,33 +161,33 @@ func (f *linkFinder) linkScore(from, to int) float64 {
 		return 0
 	}
 	score := f.nameScore(from, to)
-	if score == 0 && f.sameThing(from, to) && included(f.keys[to](), f.keys[from](), a.Complete) >= nearlyIncluded {
+	if score == 0 && f.sameEntity(from, to) && includedShare(f.keys[to](), f.keys[from](), a.Complete) >= minNearlyIncluded {
 		score = 1
 	}
 	if score == 0 {
 		return 0
 	}
-	share := included(f.keys[from](), f.keys[to](), b.Complete)
-	if share < leastIncluded {
+	share := includedShare(f.keys[from](), f.keys[to](), b.Complete)
+	if share < minIncluded {
 		return 0
 	}
 	if to == f.Tables[b.Table].Key {
 		score++
 	}
-	if share < nearlyIncluded {
+	if share < minNearlyIncluded {
 		score--
 	}
 	return score
 }
 
-// leastSame is how many values the keys of two tables must share to be the same.
-const leastSame = 20
+// minSharedKeys is how many values the keys of two tables must share to be the same.
+const minSharedKeys = 20
 
-// sameThing reports whether the keys of two tables may stand for the same things,
+// sameEntity reports whether the keys of two tables may stand for the same things,
 // of which each table tells a part: the tables' names share a word.
-func (c *Catalog) sameThing(from, to int) bool {
+func (c *Catalog) sameEntity(from, to int) bool {
 	a, b := c.Columns[from].Table, c.Columns[to].Table
-	return a > b && c.Tables[a].Key == from && c.Tables[b].Key == to && len(c.Columns[to].Values) >= leastSame &&
+	return a > b && c.Tables[a].Key == from && c.Tables[b].Key == to && len(c.Columns[to].Values) >= minSharedKeys &&
 		overlaps(c.Tables[a].stems, c.Tables[b].stems)
 }
 
@@ -201,15 +201,15 @@ func (c *Catalog) nameScore(from, to int) float64 {
 	switch {
 	case strings.EqualFold(a.Name, "id"), key && !same:
 		return 0
-	case same && (identifier(b.Words) || len(a.Words) > 1 || !commonNames[a.Words[0]]):
+	case same && (isIdentifier(b.Words) || len(a.Words) > 1 || !commonNames[a.Words[0]]):
 		score = 3
 	}
 	switch {
-	case overlaps(own, table) && (identifier(a.Words) || withinEither(own, table, other)):
+	case overlaps(own, table) && (isIdentifier(a.Words) || isSubsetOfEither(own, table, other)):
 		score = max(score, 2.5)
-	case samePrefix(own, table) && identifier(a.Words) && identifier(b.Words):
+	case samePrefix(own, table) && isIdentifier(a.Words) && isIdentifier(b.Words):
 		score = max(score, 1.5)
-	case within(other, own) && identifier(b.Words) && to == c.Tables[b.Table].Key && len(other) > 1:
+	case isSubset(other, own) && isIdentifier(b.Words) && to == c.Tables[b.Table].Key && len(other) > 1:
 		score = max(score, 2)
 	}
 	return score
@@ -224,18 +224,18 @@ func overlaps(a, b []string) bool {
 	return slices.ContainsFunc(a, func(w string) bool { return slices.Contains(b, w) })
 }
 
-func within(a, b []string) bool {
+func isSubset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }
 
-// withinEither reports whether all words are in one of two lists or the other.
-func withinEither(words, a, b []string) bool {
+// isSubsetOfEither reports whether all words are in one of two lists or the other.
+func isSubsetOfEither(words, a, b []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(a, w) && !slices.Contains(b, w) })
 }
 
-// included is the share of values of a column that another has; both are sorted. Of a
+// includedShare is the share of values of a column that another has; both are sorted. Of a
 // column whose values are not all known, those beyond the known ones count as found.
-func included(a, b []uint64, complete bool) float64 {
+func includedShare(a, b []uint64, complete bool) float64 {
 	if len(a) == 0 {
 		return 0
 	}

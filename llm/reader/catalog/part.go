@@ -82,7 +82,7 @@ func linkKeys(values []string) []uint64 {
 	keys := make([]uint64, len(values))
 	for i, v := range values {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(comparableValue(v)))
+		_, _ = h.Write([]byte(normalizeKey(v)))
 		keys[i] = h.Sum64()
 	}
 	slices.Sort(keys)
@@ -106,7 +106,7 @@ func Join(parts []*Part, declared []Link) *Catalog {
 			t.Key += first
 		}
 		c.Tables = append(c.Tables, t)
-		c.index.parts = append(c.index.parts, numbered{p.index, t.Columns})
+		c.index.parts = append(c.index.parts, indexedPart{p.index, t.Columns})
 	}
 	f := linkFinder{Catalog: c}
 	for _, p := range parts {
@@ -135,6 +135,6 @@ func (c *Catalog) WithCells(cells []Cell) *Catalog {
 		columns[at].Values = append(columns[at].Values, cell.Value)
 	}
 	more := *c
-	more.index = &Index{parts: append(slices.Clip(c.index.parts), numbered{newPartIndex(columns), numbers})}
+	more.index = &Index{parts: append(slices.Clip(c.index.parts), indexedPart{newPartIndex(columns), numbers})}
 	return &more
 }

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Spoken gives a name as people write it: order_date and orderDate are order date.
-func Spoken(name string) string {
+// DisplayName gives a name as people write it: order_date and orderDate are order date.
+func DisplayName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {

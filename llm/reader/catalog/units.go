@@ -13,7 +13,7 @@ type unit struct {
 	size float64
 	// words stand for it anywhere in a name, short at its end only, and said in questions
 	// only: a column called month has no numbers of months.
-	words, short, said string
+	words, suffixes, questionWords string
 }
 
 var units = []unit{
@@ -34,7 +34,7 @@ var unitWords, unitOf = func() (words, names map[string]*unit) {
 	for i := range units {
 		u := &units[i]
 		names[u.name] = u
-		for _, w := range strings.Fields(u.words + " " + u.short + " " + u.said) {
+		for _, w := range strings.Fields(u.words + " " + u.suffixes + " " + u.questionWords) {
 			words[w] = u
 		}
 	}
@@ -75,7 +75,7 @@ func Convert(number, from, to string) (string, bool) {
 func columnUnit(words, hints []string) string {
 	for i, w := range slices.Backward(words) {
 		u, last := unitWords[w], i > 0 && i == len(words)-1
-		if u != nil && (slices.Contains(strings.Fields(u.words), w) || last && slices.Contains(strings.Fields(u.short), w)) && (i == 0 || words[i-1] != "per") {
+		if u != nil && (slices.Contains(strings.Fields(u.words), w) || last && slices.Contains(strings.Fields(u.suffixes), w)) && (i == 0 || words[i-1] != "per") {
 			return u.name
 		}
 	}

@@ -43,8 +43,8 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// shortForms are abbreviations in names, and what they stand for.
-var shortForms = map[string]string{
+// abbreviations are abbreviations in names, and what they stand for.
+var abbreviations = map[string]string{
 	"qty": "quantity", "amt": "amount", "num": "number", "nbr": "number", "nr": "number", "cust": "customer",
 	"emp": "employee", "dept": "department", "desc": "description", "addr": "address", "tel": "phone", "dob": "birthday",
 	"nm": "name", "fname": "first name", "lname": "last name", "cat": "category", "prod": "product", "inv": "invoice",
@@ -54,10 +54,10 @@ var shortForms = map[string]string{
 	"vol": "volume", "ord": "order", "pmt": "payment", "txn": "transaction", "trx": "transaction", "mgmt": "management",
 }
 
-// LongForm gives the word that an abbreviation in names stands for, "" where it stands for
+// ExpandAbbreviation gives the word that an abbreviation in names stands for, "" where it stands for
 // none or several.
-func LongForm(word string) string {
-	if long := shortForms[word]; !strings.Contains(long, " ") {
+func ExpandAbbreviation(word string) string {
+	if long := abbreviations[word]; !strings.Contains(long, " ") {
 		return long
 	}
 	return ""
@@ -72,7 +72,7 @@ func NameWords(name string) []string {
 			return
 		}
 		w = Fold(w)
-		if long, ok := shortForms[w]; ok {
+		if long, ok := abbreviations[w]; ok {
 			for _, x := range strings.Fields(long) {
 				if len(words) < maxNameWords {
 					words = append(words, x)
@@ -86,7 +86,7 @@ func NameWords(name string) []string {
 	start := -1
 	for i, r := range runes {
 		word := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-		if start >= 0 && (!word || boundary(runes, i)) {
+		if start >= 0 && (!word || startsWord(runes, i)) {
 			add(string(runes[start:i]))
 			start = -1
 		}
@@ -109,9 +109,9 @@ func NameWords(name string) []string {
 	return words
 }
 
-// boundary reports whether a new word begins at i in the middle of letters and
+// startsWord reports whether a new word begins at i in the middle of letters and
 // digits: orderDate, HTTPCode, address2.
-func boundary(runes []rune, i int) bool {
+func startsWord(runes []rune, i int) bool {
 	before, at := runes[i-1], runes[i]
 	switch {
 	case unicode.IsLetter(before) && unicode.IsDigit(at):
@@ -132,7 +132,7 @@ func Hints(text string) []string {
 		if len(words) == maxHintWords {
 			break
 		}
-		if stem := Stem(w); !seen[stem] && !Stop[w] && len(w) > 1 {
+		if stem := Stem(w); !seen[stem] && !StopWords[w] && len(w) > 1 {
 			seen[stem] = true
 			words = append(words, stem)
 		}
@@ -140,13 +140,13 @@ func Hints(text string) []string {
 	return words
 }
 
-// Stop are words that carry no meaning of their own in a question about data.
-var Stop = set(`the a an of in on at to for and or is are was were be been do does did what which who whom whose how many
+// StopWords are words that carry no meaning of their own in a question about data.
+var StopWords = WordSet(`the a an of in on at to for and or is are was were be been do does did what which who whom whose how many
 	much show list give me find all each every with without that this these those have has had by from as it its their there
 	than not no name names number id per between total when where why please return tell display get any some into about us we
 	our you your i my`)
 
-func set(words string) map[string]bool {
+func WordSet(words string) map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		all[w] = true
@@ -154,7 +154,7 @@ func set(words string) map[string]bool {
 	return all
 }
 
-var irregular = map[string]string{
+var irregularStems = map[string]string{
 	"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "feet": "foot",
 	"mice": "mouse", "wives": "wife", "lives": "life", "leaves": "leaf", "movies": "movi", "movie": "movi",
 	"sold": "sell", "bought": "buy", "spent": "spend", "paid": "pay", "went": "go", "made": "make", "held": "hold",
@@ -164,7 +164,7 @@ var irregular = map[string]string{
 // Stem cuts the ending off a folded word, near enough to compare words with.
 func Stem(w string) string {
 	w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'")
-	if s, ok := irregular[w]; ok {
+	if s, ok := irregularStems[w]; ok {
 		return s
 	}
 	n := len(w)

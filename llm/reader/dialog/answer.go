@@ -29,9 +29,9 @@ func Answer(task llm.AnswerTask) llm.Answer {
 	for i, s := range task.Steps {
 		text := answerStep(s, i+1)
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
-			text = plainCell(s.Instruction) + " " + text
+			text = escapeCell(s.Instruction) + " " + text
 		}
-		parts = append(parts, text+answerUnused(s))
+		parts = append(parts, text+unusedSentence(s))
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing was looked up, so there is no answer."}
@@ -42,14 +42,14 @@ func Answer(task llm.AnswerTask) llm.Answer {
 func answerStep(s llm.Step, n int) string {
 	cite := fmt.Sprintf("[step %d]", n)
 	if s.Failure != "" {
-		return fmt.Sprintf("“%s” could not be answered: %s %s", plainCell(s.Instruction), plain(s.Failure, maxPassage), cite)
+		return fmt.Sprintf("“%s” could not be answered: %s %s", escapeCell(s.Instruction), escapeMarkdown(s.Failure, maxPassage), cite)
 	}
-	columns, rows := texts(s.Rows, func(value json.RawMessage) string { return plainCell(shortNumber(value)) })
+	columns, rows := rowTexts(s.Rows, func(value json.RawMessage) string { return escapeCell(shortNumber(value)) })
 	switch {
 	case len(rows) == 0 || len(columns) == 0:
 		return "Nothing in the data matches that. " + cite
 	case holdsPassages(columns):
-		columns, rows = texts(s.Rows, jsonText)
+		columns, rows = rowTexts(s.Rows, jsonText)
 		return passagesAnswer(columns, rows, cite)
 	case len(rows) == 1 && len(columns) == 1 && rows[0][0] == "":
 		return "No " + columnName(columns[0]) + " is recorded for that. " + cite
@@ -69,17 +69,17 @@ func answerStep(s llm.Step, n int) string {
 	return tableAnswer(columns, rows, s.Rows.Truncated, cite)
 }
 
-// answerUnused says which words of the question a step leaves out, as its reasoning names
+// unusedSentence says which words of the question a step leaves out, as its reasoning names
 // them.
-func answerUnused(s llm.Step) string {
-	at := strings.LastIndex(s.Reasoning, notUsed)
+func unusedSentence(s llm.Step) string {
+	at := strings.LastIndex(s.Reasoning, unusedPrefix)
 	if at < 0 || s.Failure != "" {
 		return ""
 	}
-	return "\n\nI did not use: " + plain(s.Reasoning[at+len(notUsed):], maxPassage)
+	return "\n\nI did not use: " + escapeMarkdown(s.Reasoning[at+len(unusedPrefix):], maxPassage)
 }
 
-func columnName(name string) string { return plainCell(catalog.Spoken(name)) }
+func columnName(name string) string { return escapeCell(catalog.DisplayName(name)) }
 
 // sentence says one row in words, without the end.
 func sentence(columns []string, row []string) string {
@@ -95,7 +95,7 @@ func sentence(columns []string, row []string) string {
 }
 
 // listAnswer says the values of one column, with the figures by which they were chosen.
-func listAnswer(column string, rows [][]string, measure string, figures []figure, cite string) string {
+func listAnswer(column string, rows [][]string, measure string, figures []measureValue, cite string) string {
 	var list []string
 	missing, with := 0, ""
 	if measure != "" {
@@ -144,8 +144,8 @@ func tableAnswer(columns []string, rows [][]string, truncated bool, cite string)
 	return b.String()
 }
 
-// texts gives the columns and values of a result as texts.
-func texts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
+// rowTexts gives the columns and values of a result as texts.
+func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {
 			columns = append(columns, c)
@@ -196,11 +196,11 @@ func jsonText(raw json.RawMessage) string {
 var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`,
 	"!", `\!`, "#", `\#`, "~", `\~`, "&", "&amp;", "://", `:\//`, "www.", `www\.`, "@", `\@`, "\n", " ", "\r", " ", "\t", " ")
 
-// plainCell makes a text that Markdown shows as it is: it cannot become a link,
+// escapeCell makes a text that Markdown shows as it is: it cannot become a link,
 // an image or HTML.
-func plainCell(text string) string { return plain(text, maxCell) }
+func escapeCell(text string) string { return escapeMarkdown(text, maxCell) }
 
-func plain(text string, most int) string {
+func escapeMarkdown(text string, most int) string {
 	short := text
 	if len(text) > most {
 		end := most
@@ -239,19 +239,19 @@ func passagesAnswer(columns []string, rows [][]string, cite string) string {
 			break
 		}
 		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s, passage %s",
-			quoted(row[at["text"]]), plainCell(row[at["document"]]), plainCell(row[at["passage"]]))
+			blockquote(row[at["text"]]), escapeCell(row[at["document"]]), escapeCell(row[at["passage"]]))
 	}
 	return b.String()
 }
 
-// quoted is a passage on one line, with its heading, where it begins with one, in
+// blockquote is a passage on one line, with its heading, where it begins with one, in
 // bold.
-func quoted(text string) string {
+func blockquote(text string) string {
 	marks := len(text) - len(strings.TrimLeft(text, "#"))
 	heading, rest, _ := strings.Cut(text[marks:], "\n")
 	heading = strings.TrimSpace(heading)
 	if marks == 0 || heading == "" {
-		return plain(text, maxPassage)
+		return escapeMarkdown(text, maxPassage)
 	}
-	return strings.TrimSpace("**" + plainCell(heading) + "** " + plain(strings.TrimSpace(rest), maxPassage))
+	return strings.TrimSpace("**" + escapeCell(heading) + "** " + escapeMarkdown(strings.TrimSpace(rest), maxPassage))
 }

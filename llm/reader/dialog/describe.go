@@ -16,10 +16,10 @@ import (
 // The bounds of what is said: a description is to be read, and says of people's
 // data no more than it takes to know what it is like.
 const (
-	describedNames    = 12
-	describedOneOf    = 5
-	describedExamples = 3
-	describedLength   = 40
+	maxDescribedNames    = 12
+	maxOneOf    = 5
+	maxDescribedExamples = 3
+	maxDescribedLength   = 40
 )
 
 // Describe says of a sample what anybody can see in it, as something of the sample, and
@@ -65,11 +65,11 @@ func describeRows(all []*fieldFacts, rows int) string {
 	}
 	var about []string
 	for _, f := range all {
-		if words := f.brief(); words != "" && len(about) < describedNames {
+		if words := f.summary(); words != "" && len(about) < maxDescribedNames {
 			about = append(about, words)
 		}
 	}
-	text := fmt.Sprintf("Rows with %s: %s.", countOf(len(all), "field"), enumerated(names, describedNames))
+	text := fmt.Sprintf("Rows with %s: %s.", countOf(len(all), "field"), enumerateFirst(names, maxDescribedNames))
 	if len(about) > 0 {
 		text += fmt.Sprintf(" In a sample of %s: %s.", countOf(rows, "row"), strings.Join(about, "; "))
 	}
@@ -85,7 +85,7 @@ const (
 	numberForm
 	booleanForm
 	dateForm
-	momentForm
+	timestampForm
 	textForm
 	listForm
 	objectForm
@@ -93,7 +93,7 @@ const (
 )
 
 var formNames = map[valueForm]string{
-	wholeForm: "A whole number", numberForm: "A number", booleanForm: "True or false", dateForm: "A date", momentForm: "A date and time",
+	wholeForm: "A whole number", numberForm: "A number", booleanForm: "True or false", dateForm: "A date", timestampForm: "A date and time",
 	textForm: "Text", listForm: "A list", objectForm: "An object", mixedForm: "Values of several kinds",
 }
 
@@ -143,13 +143,13 @@ func gatherFacts(name string, rows []map[string]json.RawMessage) *fieldFacts {
 	switch f.form {
 	case wholeForm, numberForm:
 		f.least, f.most = slices.MinFunc(f.values, compareNumbers), slices.MaxFunc(f.values, compareNumbers)
-	case dateForm, momentForm:
+	case dateForm, timestampForm:
 		f.least, f.most = slices.Min(f.values), slices.Max(f.values)
 	}
 	return f
 }
 
-func isTextForm(f valueForm) bool { return f == textForm || f == dateForm || f == momentForm }
+func isTextForm(f valueForm) bool { return f == textForm || f == dateForm || f == timestampForm }
 
 // formOf says what a value is, and gives it as it is read.
 func formOf(value json.RawMessage) (valueForm, string) {
@@ -168,7 +168,7 @@ func formOf(value json.RawMessage) (valueForm, string) {
 		}
 		for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02 15:04:05"} { // those that sort as they stand
 			if _, err := time.Parse(layout, text); err == nil && len(text) == len(layout) {
-				return momentForm, text
+				return timestampForm, text
 			}
 		}
 		return textForm, text
@@ -208,7 +208,7 @@ func (f *fieldFacts) sentence() string {
 	case f.form == textForm && len(f.values) == 1:
 		text += ", always " + shortValue(f.values[0])
 	case f.form == textForm && f.fewValues():
-		text += ", one of " + f.examples(describedOneOf)
+		text += ", one of " + f.examples(maxOneOf)
 	case f.form == textForm && f.unique():
 		text += f.suchAs()
 	case f.form == textForm:
@@ -223,15 +223,15 @@ func (f *fieldFacts) sentence() string {
 	return text + ", as far as the sample shows."
 }
 
-// brief says of a field what is worth knowing of the whole; "" for nothing.
-func (f *fieldFacts) brief() string {
+// summary says of a field what is worth knowing of the whole; "" for nothing.
+func (f *fieldFacts) summary() string {
 	switch {
 	case f.least != f.most:
 		return fmt.Sprintf("%s from %s to %s", f.name, shortValue(f.least), shortValue(f.most))
 	case f.form == textForm && len(f.values) == 1 && f.present > 1:
 		return fmt.Sprintf("%s always %s", f.name, shortValue(f.values[0]))
 	case f.form == textForm && f.fewValues():
-		return fmt.Sprintf("%s one of %s", f.name, f.examples(describedOneOf))
+		return fmt.Sprintf("%s one of %s", f.name, f.examples(maxOneOf))
 	case f.form == textForm && len(f.values) > 1 && !f.long():
 		return fmt.Sprintf("%d different values of %s%s", len(f.values), f.name, f.suchAs())
 	}
@@ -245,12 +245,12 @@ func (f *fieldFacts) unique() bool {
 
 // fewValues reports whether values come again and again.
 func (f *fieldFacts) fewValues() bool {
-	return len(f.values) > 1 && len(f.values) <= describedOneOf && len(f.values) < f.present && !f.long()
+	return len(f.values) > 1 && len(f.values) <= maxOneOf && len(f.values) < f.present && !f.long()
 }
 
 // long reports whether values are too long to be shown whole.
 func (f *fieldFacts) long() bool {
-	return slices.ContainsFunc(f.values, func(text string) bool { return len([]rune(text)) > describedLength })
+	return slices.ContainsFunc(f.values, func(text string) bool { return len([]rune(text)) > maxDescribedLength })
 }
 
 // suchAs names a few values, where they can be shown.
@@ -258,7 +258,7 @@ func (f *fieldFacts) suchAs() string {
 	if f.long() {
 		return ""
 	}
-	return " such as " + f.examples(describedExamples)
+	return " such as " + f.examples(maxDescribedExamples)
 }
 
 func (f *fieldFacts) examples(most int) string {
@@ -266,11 +266,11 @@ func (f *fieldFacts) examples(most int) string {
 	for i := range shown {
 		shown[i] = shortValue(f.values[i])
 	}
-	return enumerated(shown, most)
+	return enumerateFirst(shown, most)
 }
 
-// enumerated gives the first of some words, with commas and an "and".
-func enumerated(words []string, most int) string {
+// enumerateFirst gives the first of some words, with commas and an "and".
+func enumerateFirst(words []string, most int) string {
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	}
@@ -280,8 +280,8 @@ func enumerated(words []string, most int) string {
 // shortValue gives a value in one line, of a bearable length.
 func shortValue(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > describedLength {
-		text = string(letters[:describedLength-1]) + "…"
+	if letters := []rune(text); len(letters) > maxDescribedLength {
+		text = string(letters[:maxDescribedLength-1]) + "…"
 	}
 	return text
 }

@@ -35,8 +35,8 @@ func isWord(t link.Token) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// phrase reports whether words stand at a token. Alternatives are separated by |.
-func phrase(tokens []link.Token, at int, pattern string) bool {
+// matchesPhrase reports whether words stand at a token. Alternatives are separated by |.
+func matchesPhrase(tokens []link.Token, at int, pattern string) bool {
 	for part := range strings.FieldsSeq(pattern) {
 		if at < 0 || at >= len(tokens) {
 			return false

@@ -9,46 +9,46 @@ import (
 	"parley/llm/reader/link"
 )
 
-// foreign is a language that questions are not read in.
-type foreign struct {
+// otherLanguage is a language that questions are not read in.
+type otherLanguage struct {
 	code string
-	// sure are words that only a question in the language starts with; asking are
+	// startWords are words that only a question in the language starts with; asking are
 	// others that questions are asked with; plain are those of its sentences. All are
 	// folded.
-	sure, asking, plain map[string]bool
+	startWords, questionWords, commonWords map[string]bool
 	refusal             string
 }
 
-var foreigns = []foreign{
+var otherLanguages = []otherLanguage{
 	{
 		code:   "de",
-		sure:   set("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne gibt bitte anzahl summe durchschnitt umsatz"),
-		asking: set("wie wer wem wann wo woher zeig gib kostet kosten durchschnittlich durchschnittliche gesamt"),
-		plain: set(`die hat der das den dem des ein eine einen einem einer und oder ist sind wurde wurden wird werden haben hatte hatten gibt es im am vom zum zur aus
+		startWords:   set("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne gibt bitte anzahl summe durchschnitt umsatz"),
+		questionWords: set("wie wer wem wann wo woher zeig gib kostet kosten durchschnittlich durchschnittliche gesamt"),
+		commonWords: set(`die hat der das den dem des ein eine einen einem einer und oder ist sind wurde wurden wird werden haben hatte hatten gibt es im am vom zum zur aus
 			von mit nach bei fur pro je jede jeder jedes jedem uber unter zwischen nicht kein keine ohne schon alle aller viele viel mehr als ich mir wir uns sich seit wenn auf`),
 		refusal: "Fragen werden hier nur auf Englisch verstanden. Bitte auf Englisch fragen; mit einem Sprachmodell (Einstellung --llm oder PARLEY_LLM) geht es in jeder Sprache.",
 	},
 	{
 		code:   "fr",
-		sure:   set("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez nombre"),
-		asking: set("qui quand comment montre donne liste ou coute moyen moyenne"),
-		plain: set(`le la les un une des du de et est sont etait dans pour par avec sans sur sous chez aux au en entre plus moins que quoi nous vous ils elles leur
+		startWords:   set("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez nombre"),
+		questionWords: set("qui quand comment montre donne liste ou coute moyen moyenne"),
+		commonWords: set(`le la les un une des du de et est sont etait dans pour par avec sans sur sous chez aux au en entre plus moins que quoi nous vous ils elles leur
 			leurs ont il y ce cette ces chaque tous toutes tout ete avons depuis pas ne`),
 		refusal: "Ici, les questions ne sont comprises qu’en anglais. Posez-la en anglais ; avec un modèle de langage (paramètre --llm ou PARLEY_LLM), toutes les langues conviennent.",
 	},
 	{
 		code:   "es",
-		sure:   set("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera promedio"),
-		asking: set("cual quien cuando donde como muestre dame lista hay cuesta numero medio ventas"),
-		plain: set(`el la los las un una unos unas del de y es son fue fueron esta estan hay en por para con sin sobre entre mas menos que se su sus nuestro nuestros
+		startWords:   set("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera promedio"),
+		questionWords: set("cual quien cuando donde como muestre dame lista hay cuesta numero medio ventas"),
+		commonWords: set(`el la los las un una unos unas del de y es son fue fueron esta estan hay en por para con sin sobre entre mas menos que se su sus nuestro nuestros
 			cada todos todas todo han tiene tienen al desde no le les`),
 		refusal: "Aquí las preguntas solo se entienden en inglés. Pregunte en inglés; con un modelo de lenguaje (opción --llm o PARLEY_LLM) sirve cualquier idioma.",
 	},
 	{
 		code:   "it",
-		sure:   set("quanti quante quali perche mostrami elenca dammi"),
-		asking: set("quanto quanta quale chi quando dove mostra costa numero medio vendite"),
-		plain: set(`il lo la gli le un una uno del dell dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
+		startWords:   set("quanti quante quali perche mostrami elenca dammi"),
+		questionWords: set("quanto quanta quale chi quando dove mostra costa numero medio vendite"),
+		commonWords: set(`il lo la gli le un una uno del dell dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
 			sul sulla tra fra piu meno che si ogni tutti tutte tutto hanno ha ci da dal dalla dai per al alla ai alle`),
 		refusal: "Qui le domande si capiscono solo in inglese. Fai la domanda in inglese; con un modello linguistico (opzione --llm o PARLEY_LLM) va bene ogni lingua.",
 	},
@@ -58,14 +58,14 @@ var (
 	// english are words that no question in the other languages has.
 	english = set(`the of how many much what which who whom whose where when why are there does did do has have had with and by to is was were than from that each
 		every between most least more fewer average number show list give find me it its their them they this these those not without per`)
-	// nameParts join the words of a name in any of the languages.
-	nameParts = set("de la del della delle dello di da du des von van der den y e et und le les los las el al do dos zu the of and")
+	// nameParticles join the words of a name in any of the languages.
+	nameParticles = set("de la del della delle dello di da du des von van der den y e et und le les los las el al do dos zu the of and")
 )
 
 // Language gives the language that a question is written in: "de", "fr", "es" or "it";
 // "" for English and where it cannot be told. Names and what is quoted do not count.
 func Language(tokens []link.Token) string {
-	words := speech(tokens)
+	words := proseWords(tokens)
 	own := 0
 	for _, t := range words {
 		if english[t.Lower] && !ambiguous[t.Lower] {
@@ -73,7 +73,7 @@ func Language(tokens []link.Token) string {
 		}
 	}
 	best, most, second := "", 0, 0
-	for _, f := range foreigns {
+	for _, f := range otherLanguages {
 		score := f.score(words)
 		switch {
 		case score > most:
@@ -93,31 +93,31 @@ var ambiguous = set("was do me it has per is am list")
 
 // score says how much words are of a language: how many of them only it has, 0 where
 // they are too few to tell.
-func (f *foreign) score(words []link.Token) int {
+func (f *otherLanguage) score(words []link.Token) int {
 	asked, found := false, map[string]bool{}
 	for _, t := range words {
-		asks := f.sure[t.Lower] || f.asking[t.Lower]
+		asks := f.startWords[t.Lower] || f.questionWords[t.Lower]
 		asked = asked || asks
-		if asks || f.plain[t.Lower] {
+		if asks || f.commonWords[t.Lower] {
 			found[t.Lower] = true
 		}
 	}
 	n := len(found)
-	if n > 0 && f.sure[words[0].Lower] || asked && n >= 2 && 4*n >= len(words) || n >= 3 && 3*n >= len(words) {
+	if n > 0 && f.startWords[words[0].Lower] || asked && n >= 2 && 4*n >= len(words) || n >= 3 && 3*n >= len(words) {
 		return n
 	}
 	return 0
 }
 
-// speech gives the words of a question that are not quoted and not part of a name, and
+// proseWords gives the words of a question that are not quoted and not part of a name, and
 // the mark that opens one in Spanish.
-func speech(tokens []link.Token) []link.Token {
+func proseWords(tokens []link.Token) []link.Token {
 	var words []link.Token
 	quoted := ""
 	for i, t := range tokens {
 		switch {
-		case t.Text == `"` || t.Text == "'" && !between(tokens, i):
-			if quoted == "" && closes(tokens[i+1:], t.Text) {
+		case t.Text == `"` || t.Text == "'" && !isInsideWord(tokens, i):
+			if quoted == "" && hasClosingMark(tokens[i+1:], t.Text) {
 				quoted = t.Text
 			} else if quoted == t.Text {
 				quoted = ""
@@ -131,36 +131,36 @@ func speech(tokens []link.Token) []link.Token {
 	return words
 }
 
-// between reports whether a mark has a word right before and after it: l'anno.
-func between(tokens []link.Token, i int) bool {
+// isInsideWord reports whether a mark has a word right before and after it: l'anno.
+func isInsideWord(tokens []link.Token, i int) bool {
 	return i > 0 && i+1 < len(tokens) && !tokens[i].SpaceBefore && !tokens[i+1].SpaceBefore
 }
 
-func closes(rest []link.Token, mark string) bool {
+func hasClosingMark(rest []link.Token, mark string) bool {
 	return slices.ContainsFunc(rest, func(t link.Token) bool { return t.Text == mark })
 }
 
 // partOfName reports whether a word that is not the first is a name, or joins the words
 // of one: Amor de Dios.
 func partOfName(tokens []link.Token, i int) bool {
-	if capital(tokens[i]) {
+	if isCapitalized(tokens[i]) {
 		return len(wordsOf(tokens[:i])) > 0
 	}
-	if !nameParts[tokens[i].Lower] {
+	if !nameParticles[tokens[i].Lower] {
 		return false
 	}
 	before, after := i-1, i+1
-	for before >= 0 && nameParts[tokens[before].Lower] && !capital(tokens[before]) {
+	for before >= 0 && nameParticles[tokens[before].Lower] && !isCapitalized(tokens[before]) {
 		before--
 	}
-	for after < len(tokens) && nameParts[tokens[after].Lower] && !capital(tokens[after]) {
+	for after < len(tokens) && nameParticles[tokens[after].Lower] && !isCapitalized(tokens[after]) {
 		after++
 	}
-	return before >= 0 && after < len(tokens) && capital(tokens[before]) && capital(tokens[after])
+	return before >= 0 && after < len(tokens) && isCapitalized(tokens[before]) && isCapitalized(tokens[after])
 }
 
-// capital reports whether a word begins with a capital letter.
-func capital(t link.Token) bool {
+// isCapitalized reports whether a word begins with a capital letter.
+func isCapitalized(t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
 	return unicode.IsUpper(r)
 }
@@ -168,7 +168,7 @@ func capital(t link.Token) bool {
 // OtherLanguage refuses a question in another language than English, in that language:
 // one of those of [Language].
 func OtherLanguage(code string) error {
-	for _, f := range foreigns {
+	for _, f := range otherLanguages {
 		if f.code == code {
 			return llm.Unanswerable("%s", f.refusal)
 		}

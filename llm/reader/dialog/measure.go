@@ -8,15 +8,15 @@ import (
 	"parley/llm"
 )
 
-// figure is the value of a measure, "" where none is recorded.
-type figure struct {
+// measureValue is the value of a measure, "" where none is recorded.
+type measureValue struct {
 	text   string
 	number bool
 }
 
 // measureOf gives the internal column by which rows were chosen, with its values: "" where
 // there is none.
-func measureOf(rows llm.Rows) (name string, figures []figure) {
+func measureOf(rows llm.Rows) (name string, figures []measureValue) {
 	for _, raw := range rows.Rows {
 		var row map[string]json.RawMessage
 		if json.Unmarshal(raw, &row) != nil {
@@ -26,7 +26,7 @@ func measureOf(rows llm.Rows) (name string, figures []figure) {
 			name = measureName(row)
 		}
 		value := row[name]
-		figures = append(figures, figure{plainCell(shortNumber(value)), len(value) > 0 && strings.IndexByte("-0123456789", value[0]) >= 0})
+		figures = append(figures, measureValue{escapeCell(shortNumber(value)), len(value) > 0 && strings.IndexByte("-0123456789", value[0]) >= 0})
 	}
 	return strings.Trim(name, "_"), figures
 }
@@ -46,7 +46,7 @@ func measureName(row map[string]json.RawMessage) string {
 }
 
 // withMeasure says the figure by which the only row was chosen.
-func withMeasure(measure string, figures []figure) string {
+func withMeasure(measure string, figures []measureValue) string {
 	if measure == "" || len(figures) != 1 || figures[0].text == "" {
 		return ""
 	}

@@ -32,8 +32,8 @@ func NoData() error {
 	return llm.Unanswerable("There is no data to answer from. Add a dataset, or have one shared with you, and ask again.")
 }
 
-// NothingBefore refuses a question that points at one that was not asked: [PointsBack].
-func NothingBefore() error {
+// NoPreviousQuestion refuses a question that points at one that was not asked: [HasBackReference].
+func NoPreviousQuestion() error {
 	return llm.Unanswerable("The question points at something that was not named before. Ask in full, with the name of what you mean.")
 }
 
@@ -58,15 +58,15 @@ func NothingFound(reading string) error {
 	return llm.Unanswerable("Nothing was found. The question was read as: %s. If that is what you mean, the data has none; otherwise ask in other words.", reading)
 }
 
-// notUsed begins what says which words of a question its reading leaves out.
-const notUsed = " Not used: "
+// unusedPrefix begins what says which words of a question its reading leaves out.
+const unusedPrefix = " Not used: "
 
 // Unused says which words of a question its reading leaves out, "" for none.
 func Unused(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return notUsed + quoteWords(words) + "."
+	return unusedPrefix + quoteWords(words) + "."
 }
 
 // Ambiguous refuses a question that can be read in two ways, which are given in words.

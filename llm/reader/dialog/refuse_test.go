@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		{dialog.NothingFound("orders with amount above “900”"), "Nothing was found. The question was read as: orders with amount above “900”."},
 		{dialog.NoData(), "There is no data to answer from."},
 		{dialog.EmptyQuestion(), "The question has no words."},
-		{dialog.NothingBefore(), "The question points at something"},
+		{dialog.NoPreviousQuestion(), "The question points at something"},
 	} {
 		var refused *llm.UnanswerableError
 		if !errors.As(test.err, &refused) || !strings.HasPrefix(test.err.Error(), test.want) || len(test.err.Error()) > 1200 {

@@ -19,12 +19,12 @@ import (
 const (
 	// searchLimit is how many passages are looked for.
 	searchLimit = 5
-	// searchedWords is how many words of a question are looked for in the passages of
-	// at most searchedDatasets before it is taken for a search, and searchedRows the
+	// maxSearchedWords is how many words of a question are looked for in the passages of
+	// at most maxSearchedDatasets before it is taken for a search, and maxSearchedRows the
 	// most passages for that.
-	searchedWords    = 12
-	searchedDatasets = 4
-	searchedRows     = 100_000
+	maxSearchedWords    = 12
+	maxSearchedDatasets = 4
+	maxSearchedRows     = 100_000
 	// searchConfidence and fileConfidence are how sure it is that a question is one of
 	// text, and one about a file.
 	searchConfidence = 0.6
@@ -41,27 +41,27 @@ func Search(ctx context.Context, data llm.Data, tokens []link.Token, rows, passa
 	}
 	s := newSearcher(tokens, rows)
 	s.data = data
-	passages = s.likeliest(passages)
-	if q, ok, err := s.file(ctx, passages); ok || err != nil {
+	passages = s.mostRelevant(passages)
+	if q, ok, err := s.searchFile(ctx, passages); ok || err != nil {
 		return q, ok, err
 	}
-	if len(s.stems) == 0 || s.counts() || s.selects() {
+	if len(s.stems) == 0 || s.asksForAggregate() || s.asksForRows() {
 		return llm.Query{}, false, nil
 	}
 	best, most := "", 0
 	for _, d := range passages {
-		known, err := s.known(ctx, d)
+		known, err := s.countFound(ctx, d)
 		if err != nil {
 			return llm.Query{}, false, err
 		}
-		if known > most && s.enough(known, s.about(d) > 0) {
+		if known > most && s.matchesEnough(known, s.countDescribed(d) > 0) {
 			best, most = d.Name, known
 		}
 	}
 	if most == 0 {
 		return llm.Query{}, false, nil
 	}
-	words := s.words()
+	words := s.searchWords()
 	return llm.Query{
 		Search:     &llm.Search{Dataset: best, Words: words, Limit: searchLimit},
 		Reasoning:  "Read as a question of text: the passages of " + best + " that match “" + words + "” best.",
@@ -76,76 +76,76 @@ type searcher struct {
 	// stems are the beginnings of the words that say what the question is about, as a
 	// pattern each.
 	stems []string
-	// figures says that it asks for a greatest, a least or the like, which texts seldom
+	// aggregates says that it asks for a greatest, a least or the like, which texts seldom
 	// tell.
-	figures bool
-	// rows are the stems of the names of datasets of rows, and ofRows says that the
+	aggregates bool
+	// rowStems are the stems of the names of datasets of rows, and namesRows says that the
 	// question has one.
-	rows   map[string]bool
-	ofRows bool
+	rowStems   map[string]bool
+	namesRows bool
 }
 
 func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
-	s := &searcher{tokens: wordsOf(tokens), rows: map[string]bool{}}
+	s := &searcher{tokens: wordsOf(tokens), rowStems: map[string]bool{}}
 	for _, d := range rows {
 		for _, stem := range catalog.Stems(catalog.NameWords(d.Name)) {
-			s.rows[stem] = true
+			s.rowStems[stem] = true
 		}
 	}
 	var names []string
 	for i, t := range s.tokens {
 		switch {
-		case fromToday[t.Lower]:
+		case relativeDays[t.Lower]:
 			s.stems = nil
 			return s
-		case s.rows[t.Stem]:
-			s.ofRows = true
-		case figureWords[t.Lower] || extremes[t.Lower]:
-			s.figures = true
-		case idle(s.tokens, i):
-		case isNumber(t) || capital(t) && i > 0:
-			names = append(names, pattern(t))
+		case s.rowStems[t.Stem]:
+			s.namesRows = true
+		case aggregateWords[t.Lower] || superlatives[t.Lower]:
+			s.aggregates = true
+		case isStopWord(s.tokens, i):
+		case isNumber(t) || isCapitalized(t) && i > 0:
+			names = append(names, stemPattern(t))
 		default:
-			s.stems = append(s.stems, pattern(t))
+			s.stems = append(s.stems, stemPattern(t))
 		}
 	}
 	// A text may speak of a thing and not of the one that is asked about: names count
 	// where there is nothing else.
-	if len(s.stems) == 0 && !s.ofRows {
+	if len(s.stems) == 0 && !s.namesRows {
 		s.stems = names
 	}
-	s.stems = s.stems[:min(len(s.stems), searchedWords)]
+	s.stems = s.stems[:min(len(s.stems), maxSearchedWords)]
 	return s
 }
 
 var (
-	// fromToday are words that tell a time from today, which no text knows.
-	fromToday = set("today tomorrow yesterday tonight")
-	// figureWords ask for a figure over rows, extremes for the first of some.
-	figureWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
-	extremes    = set(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
+	// relativeDays are words that tell a time from today, which no text knows.
+	relativeDays = set("today tomorrow yesterday tonight")
+	// aggregateWords ask for a figure over rows, extremes for the first of some.
+	aggregateWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
+	superlatives    = set(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
 		maximum minimum max min top per`)
-	// units are what a text may tell a number of.
-	units = set("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
-	// quiet are words that say nothing of what a text is about.
-	quiet = set(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
+	// unitWords are what a text may tell a number of.
+	unitWords = set("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
+	// searchStopWords are words that say nothing of what a text is about.
+	searchStopWords = set(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
 		would will shall should may might must more less few fewer here want know like need see let say says said kind sort happened happen happens take takes
 		took ever yet still currently first last next previous before after old new tell explain describe according document file mention mentions mentioned
 		than been being ll ve re don doesn use used uses using via whether amount count information data exactly please`)
 )
 
-// idle reports whether a word says nothing of what a question is about. "Return" at the
+// isStopWord reports whether a word says nothing of what a question is about. "Return" at the
 // start says what to do; elsewhere goods are sent back.
-func idle(words []link.Token, i int) bool {
+func isStopWord(words []link.Token, i int) bool {
 	w := words[i].Lower
 	if words[i].Stem == "return" {
-		return i == 0 && len(words) > 1 && catalog.Stop[words[1].Lower]
+		return i == 0 && len(words) > 1 && catalog.StopWords[words[1].Lower]
 	}
-	return catalog.Stop[w] || quiet[w] || asking[w] || joining[w] || pointing[w] || len(w) < 2
+	return catalog.StopWords[w] || searchStopWords[w] || questionWords[w] || conjunctions[w] || backReferences[w] || len(w) < 2
 }
 
-// pattern finds the forms of a word: those that begin as its stem does.
-func pattern(t link.Token) string {
+// stemPattern finds the forms of a word: those that begin as its stem does.
+func stemPattern(t link.Token) string {
 	stem := t.Stem
 	if len(stem) > 4 {
 		stem = strings.TrimSuffix(stem, "y")
@@ -157,95 +157,95 @@ func pattern(t link.Token) string {
 	return `(^|[^\p{L}\p{N}])` + forms
 }
 
-// counts reports whether a question asks for a count, a sum or a trend. A text that has
+// asksForAggregate reports whether a question asks for a count, a sum or a trend. A text that has
 // its words is no answer to it. "How many days" asks for a measure, which a text may
 // tell.
-func (s *searcher) counts() bool {
+func (s *searcher) asksForAggregate() bool {
 	for i, t := range s.tokens {
 		switch {
-		case phrase(s.tokens, i, "how many|often"):
-			if i+2 == len(s.tokens) || !units[s.tokens[i+2].Lower] {
+		case matchesPhrase(s.tokens, i, "how many|often"):
+			if i+2 == len(s.tokens) || !unitWords[s.tokens[i+2].Lower] {
 				return true
 			}
-		case figureWords[t.Lower], i == 0 && t.Lower == "count", phrase(s.tokens, i, "number|count of"), phrase(s.tokens, i, "over time"),
-			phrase(s.tokens, i, "by|per|each|every day|week|month|quarter|year"):
+		case aggregateWords[t.Lower], i == 0 && t.Lower == "count", matchesPhrase(s.tokens, i, "number|count of"), matchesPhrase(s.tokens, i, "over time"),
+			matchesPhrase(s.tokens, i, "by|per|each|every day|week|month|quarter|year"):
 			return true
 		}
 	}
 	return false
 }
 
-// selects reports whether a question asks for rows of a dataset: for some of those that
+// asksForRows reports whether a question asks for rows of a dataset: for some of those that
 // it names, for those of a year, or for those with more or less than a number.
-func (s *searcher) selects() bool {
-	if len(s.rows) == 0 {
+func (s *searcher) asksForRows() bool {
+	if len(s.rowStems) == 0 {
 		return false
 	}
 	for i, t := range s.tokens {
-		if isNumber(t) && (s.ofRows || phrase(s.tokens, i-1, "than") || len(t.Lower) == 4 && (t.Lower[:2] == "19" || t.Lower[:2] == "20")) {
+		if isNumber(t) && (s.namesRows || matchesPhrase(s.tokens, i-1, "than") || len(t.Lower) == 4 && (t.Lower[:2] == "19" || t.Lower[:2] == "20")) {
 			return true
 		}
 	}
-	return s.ofRows && (s.figures || phrase(s.tokens, 0, "list|show|give|find|display|get|which|who|count|top"))
+	return s.namesRows && (s.aggregates || matchesPhrase(s.tokens, 0, "list|show|give|find|display|get|which|who|count|top"))
 }
 
 func isNumber(t link.Token) bool { return t.Text[0] >= '0' && t.Text[0] <= '9' }
 
-// words are those that the passages are searched for.
-func (s *searcher) words() string {
+// searchWords are those that the passages are searched for.
+func (s *searcher) searchWords() string {
 	var words []string
 	for i, t := range s.tokens {
-		if !idle(s.tokens, i) {
+		if !isStopWord(s.tokens, i) {
 			words = append(words, t.Text)
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// about counts the words of the question that the name or description of a dataset has.
-func (s *searcher) about(d llm.Dataset) int {
+// countDescribed counts the words of the question that the name or description of a dataset has.
+func (s *searcher) countDescribed(d llm.Dataset) int {
 	words := map[string]bool{}
 	for _, t := range link.Tokenize(strings.ReplaceAll(d.Name, "_", " ") + " " + d.Description) {
 		words[t.Stem] = true
 	}
 	n := 0
 	for i, t := range s.tokens {
-		if words[t.Stem] && !idle(s.tokens, i) && !s.rows[t.Stem] {
+		if words[t.Stem] && !isStopWord(s.tokens, i) && !s.rowStems[t.Stem] {
 			n++
 		}
 	}
 	return n
 }
 
-// likeliest gives the datasets that a question most likely speaks of.
-func (s *searcher) likeliest(passages []llm.Dataset) []llm.Dataset {
+// mostRelevant gives the datasets that a question most likely speaks of.
+func (s *searcher) mostRelevant(passages []llm.Dataset) []llm.Dataset {
 	sorted := slices.Clone(passages)
-	slices.SortStableFunc(sorted, func(a, b llm.Dataset) int { return cmp.Compare(s.about(b), s.about(a)) })
-	return sorted[:min(len(sorted), searchedDatasets)]
+	slices.SortStableFunc(sorted, func(a, b llm.Dataset) int { return cmp.Compare(s.countDescribed(b), s.countDescribed(a)) })
+	return sorted[:min(len(sorted), maxSearchedDatasets)]
 }
 
-// enough reports whether passages that have some of the words speak of what is asked:
+// matchesEnough reports whether passages that have some of the words speak of what is asked:
 // most words, all where the question asks for figures, and fewer where the dataset is
 // said to be about one of them.
-func (s *searcher) enough(known int, topical bool) bool {
+func (s *searcher) matchesEnough(known int, topical bool) bool {
 	switch {
-	case s.figures && !topical:
+	case s.aggregates && !topical:
 		return known == len(s.stems)
-	case topical && !s.figures:
+	case topical && !s.aggregates:
 		return known > 0
 	}
 	return known*2 > len(s.stems)
 }
 
-// known counts the words of the question that the passages of a dataset, or the names of
+// countFound counts the words of the question that the passages of a dataset, or the names of
 // their files, have.
-func (s *searcher) known(ctx context.Context, d llm.Dataset) (int, error) {
-	if d.Rows > searchedRows {
-		return min(s.about(d), len(s.stems)), nil
+func (s *searcher) countFound(ctx context.Context, d llm.Dataset) (int, error) {
+	if d.Rows > maxSearchedRows {
+		return min(s.countDescribed(d), len(s.stems)), nil
 	}
 	found := make([]string, len(s.stems))
 	for i, p := range s.stems {
-		found[i] = fmt.Sprintf("CAST(coalesce(bool_or(%s OR %s), false) AS INTEGER) AS w%d", matches("text", p), matches("document", p), i)
+		found[i] = fmt.Sprintf("CAST(coalesce(bool_or(%s OR %s), false) AS INTEGER) AS w%d", matchCondition("text", p), matchCondition("document", p), i)
 	}
 	rows, err := s.query(ctx, "SELECT "+strings.Join(found, ", ")+" FROM "+ir.Ident(d.Name))
 	n := 0
@@ -259,7 +259,7 @@ func (s *searcher) known(ctx context.Context, d llm.Dataset) (int, error) {
 	return n, err
 }
 
-func matches(column, pattern string) string {
+func matchCondition(column, pattern string) string {
 	return "regexp_matches(strip_accents(lower(" + column + ")), " + ir.Literal(pattern) + ")"
 }
 
@@ -272,6 +272,6 @@ func (s *searcher) query(ctx context.Context, sql string) ([][]string, error) {
 	case err != nil:
 		return nil, fmt.Errorf("look for words in passages: %w", err)
 	}
-	_, cells := texts(rows, jsonText)
+	_, cells := rowTexts(rows, jsonText)
 	return cells, nil
 }

@@ -17,9 +17,9 @@ import (
 // textWords say that a question is about what is written somewhere.
 var textWords = set("say says said state states according document file page read written write mention mentions mentioned explain explains describe describes")
 
-// file makes a query for the passages of a file that the question names; false where it
+// searchFile makes a query for the passages of a file that the question names; false where it
 // names none.
-func (s *searcher) file(ctx context.Context, passages []llm.Dataset) (llm.Query, bool, error) {
+func (s *searcher) searchFile(ctx context.Context, passages []llm.Dataset) (llm.Query, bool, error) {
 	asked := " " + plainWords(s.tokens) + " "
 	for _, d := range passages {
 		rows, err := s.query(ctx, fmt.Sprintf(`SELECT document FROM (SELECT DISTINCT document, %s AS name FROM %s) AS files `+
@@ -29,7 +29,7 @@ func (s *searcher) file(ctx context.Context, passages []llm.Dataset) (llm.Query,
 			return llm.Query{}, false, err
 		}
 		for _, row := range rows {
-			if name := row[0]; s.names(name) {
+			if name := row[0]; s.namesFile(name) {
 				return s.fileQuery(d.Name, name), true, nil
 			}
 		}
@@ -52,16 +52,16 @@ func plainWords(tokens []link.Token) string {
 	return strings.Join(words, " ")
 }
 
-// names reports whether a question that has the words of a file's name means the file:
+// namesFile reports whether a question that has the words of a file's name means the file:
 // with its ending always; a name of several words where it asks for no count; a single
 // word, which may be an ordinary one, where it asks what is written.
-func (s *searcher) names(file string) bool {
+func (s *searcher) namesFile(file string) bool {
 	base := file[strings.LastIndexAny(file, `/\`)+1:]
 	words := catalog.ValueTokens(base)
 	if strings.Contains(base, ".") && strings.Contains(" "+plainWords(s.tokens)+" ", " "+strings.Join(words, " ")+" ") {
 		return true
 	}
-	if s.counts() || s.selects() {
+	if s.asksForAggregate() || s.asksForRows() {
 		return false
 	}
 	if dot := strings.LastIndexByte(base, '.'); dot > 0 {
@@ -75,7 +75,7 @@ func (s *searcher) fileQuery(dataset, file string) llm.Query {
 	var hits []string
 	for _, p := range s.stems {
 		if found, err := regexp.MatchString(p, catalog.Fold(file)); err == nil && !found {
-			hits = append(hits, "CAST("+matches("text", p)+" AS INTEGER)")
+			hits = append(hits, "CAST("+matchCondition("text", p)+" AS INTEGER)")
 		}
 	}
 	order := ""

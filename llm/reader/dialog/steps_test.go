@@ -52,7 +52,7 @@ func FuzzQuestions(f *testing.F) {
 			t.Errorf("%q: %q", question, steps)
 		}
 		tokens := link.Tokenize(question)
-		dialog.PointsBack(tokens)
+		dialog.HasBackReference(tokens)
 		dialog.Language(tokens)
 		if len(dialog.Suggestions(tokens, cat)) == 0 {
 			t.Errorf("%q: no suggestions", question)
@@ -93,7 +93,7 @@ func TestPointsBack(t *testing.T) {
 		"":                                                                  false,
 		"Who has the most dogs and what is her address?":                    false,
 	} {
-		if got := dialog.PointsBack(link.Tokenize(question)); got != want {
+		if got := dialog.HasBackReference(link.Tokenize(question)); got != want {
 			t.Errorf("%s: %v", question, got)
 		}
 	}

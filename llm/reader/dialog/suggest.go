@@ -9,22 +9,22 @@ import (
 )
 
 var (
-	// identifiers are last words of names of columns that tell rows apart, and can be
+	// identifierWords are last words of names of columns that tell rows apart, and can be
 	// neither counted by nor averaged.
-	identifiers = set("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
-	// labels are last words of names of columns with a text of its own in each row.
-	labels = set("name names title description comment comments note notes text summary content first last surname firstname lastname")
-	// places are last words of names of numbers that no one averages.
-	places = set("year month day week hour quarter decade date rank position version latitude longitude index")
-	// vague are names of tables that do not say what the rows are.
-	vague = set("data dataset table sheet file csv export import results result rows list tmp temp test")
+	identifierWords = set("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
+	// labelWords are last words of names of columns with a text of its own in each row.
+	labelWords = set("name names title description comment comments note notes text summary content first last surname firstname lastname")
+	// notAveraged are last words of names of numbers that no one averages.
+	notAveraged = set("year month day week hour quarter decade date rank position version latitude longitude index")
+	// genericTableWords are names of tables that do not say what the rows are.
+	genericTableWords = set("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
 
 const (
-	// leastGroups and mostGroups are how many different values a column has that rows
+	// minGroups and maxGroups are how many different values a column has that rows
 	// are counted by.
-	leastGroups = 2
-	mostGroups  = 30
+	minGroups = 2
+	maxGroups  = 30
 )
 
 // Suggestions are a few plain questions about a catalog, the best first: about what the
@@ -33,7 +33,7 @@ const (
 func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 	s := suggester{cat: cat, asked: map[string]bool{}}
 	for _, t := range wordsOf(tokens) {
-		if !catalog.Stop[t.Lower] {
+		if !catalog.StopWords[t.Lower] {
 			s.asked[t.Stem] = true
 		}
 	}
@@ -57,28 +57,28 @@ type suggester struct {
 func (s *suggester) questions(t int) ([]string, int) {
 	table := &s.cat.Tables[t]
 	rows := "rows"
-	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !vague[w] }) {
-		rows = catalog.Plural(spoken(table))
+	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !genericTableWords[w] }) {
+		rows = catalog.Plural(tableDisplayName(table))
 	}
 	var questions []string
-	score := 4 * s.touched(table.Words)
+	score := 4 * s.countAsked(table.Words)
 	add := func(fits func(i int) bool, before, after string) {
 		i := s.column(table, fits)
 		if i < 0 {
 			return
 		}
-		questions = append(questions, before+catalog.Spoken(s.cat.Columns[i].Name)+after)
-		score += 2 + 2*s.touched(s.cat.Columns[i].Words)
+		questions = append(questions, before+catalog.DisplayName(s.cat.Columns[i].Name)+after)
+		score += 2 + 2*s.countAsked(s.cat.Columns[i].Words)
 	}
-	add(s.groups, "How many "+rows+" are there for each ", "?")
-	add(s.averages, "What is the average ", " of "+rows+"?")
+	add(s.canGroupBy, "How many "+rows+" are there for each ", "?")
+	add(s.canAverage, "What is the average ", " of "+rows+"?")
 	return append(questions, "How many "+rows+" are there?"), score
 }
 
-// spoken gives the name of a table as people say it: employees for emp, pets for tbl_pets.
-func spoken(table *catalog.Table) string {
-	name := catalog.Spoken(table.Name)
-	if len(table.Words) == len(strings.Fields(name)) && catalog.LongForm(strings.ToLower(name)) == "" {
+// tableDisplayName gives the name of a table as people say it: employees for emp, pets for tbl_pets.
+func tableDisplayName(table *catalog.Table) string {
+	name := catalog.DisplayName(table.Name)
+	if len(table.Words) == len(strings.Fields(name)) && catalog.ExpandAbbreviation(strings.ToLower(name)) == "" {
 		return name
 	}
 	return strings.Join(table.Words, " ")
@@ -89,15 +89,15 @@ func spoken(table *catalog.Table) string {
 func (s *suggester) column(table *catalog.Table, fits func(i int) bool) int {
 	best := -1
 	for _, i := range table.Columns {
-		if fits(i) && (best < 0 || s.touched(s.cat.Columns[i].Words) > s.touched(s.cat.Columns[best].Words)) {
+		if fits(i) && (best < 0 || s.countAsked(s.cat.Columns[i].Words) > s.countAsked(s.cat.Columns[best].Words)) {
 			best = i
 		}
 	}
 	return best
 }
 
-// touched counts the words of a name that the question has.
-func (s *suggester) touched(words []string) int {
+// countAsked counts the words of a name that the question has.
+func (s *suggester) countAsked(words []string) int {
 	n := 0
 	for _, w := range words {
 		if s.asked[catalog.Stem(w)] {
@@ -107,22 +107,22 @@ func (s *suggester) touched(words []string) int {
 	return n
 }
 
-// ordinary reports whether a column is neither a key nor refers to another table.
-func (s *suggester) ordinary(i int) bool {
+// isPlainColumn reports whether a column is neither a key nor refers to another table.
+func (s *suggester) isPlainColumn(i int) bool {
 	c := &s.cat.Columns[i]
 	last := c.Words[len(c.Words)-1]
-	return s.cat.Tables[c.Table].Key != i && !s.cat.Refers(i) && !identifiers[last] &&
+	return s.cat.Tables[c.Table].Key != i && !s.cat.IsReference(i) && !identifierWords[last] &&
 		!slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool { return l.To == i })
 }
 
-// groups reports whether rows can be counted by a column: by few different texts.
-func (s *suggester) groups(i int) bool {
+// canGroupBy reports whether rows can be counted by a column: by few different texts.
+func (s *suggester) canGroupBy(i int) bool {
 	c := &s.cat.Columns[i]
-	return c.Kind == catalog.Text && s.ordinary(i) && !labels[c.Words[len(c.Words)-1]] && c.Distinct >= leastGroups && c.Distinct <= mostGroups && c.Distinct < c.Filled
+	return c.Kind == catalog.Text && s.isPlainColumn(i) && !labelWords[c.Words[len(c.Words)-1]] && c.Distinct >= minGroups && c.Distinct <= maxGroups && c.Distinct < c.Filled
 }
 
-// averages reports whether a column has numbers of which the average means something.
-func (s *suggester) averages(i int) bool {
+// canAverage reports whether a column has numbers of which the average means something.
+func (s *suggester) canAverage(i int) bool {
 	c := &s.cat.Columns[i]
-	return c.Kind == catalog.Number && s.ordinary(i) && !places[c.Words[len(c.Words)-1]] && c.Filled > 0
+	return c.Kind == catalog.Number && s.isPlainColumn(i) && !notAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
 }

@@ -303,7 +303,7 @@ func (p *printer) compareDate(c Cond) string {
 // compareBool prints whether a column says yes or no.
 func (p *printer) compareBool(c Cond) string {
 	column := &p.cat.Columns[c.Left.Column]
-	yes := catalog.Affirmative[strings.ToLower(c.Values[0].Text)]
+	yes := catalog.TrueTexts[strings.ToLower(c.Values[0].Text)]
 	if c.Op == "!=" {
 		yes = !yes
 	} else if c.Op != "=" {
@@ -317,7 +317,7 @@ func (p *printer) compareBool(c Cond) string {
 		return "NOT " + ref
 	}
 	for _, v := range column.Values {
-		if catalog.Affirmative[strings.ToLower(strings.TrimSpace(v))] && column.YesNo() {
+		if catalog.TrueTexts[strings.ToLower(strings.TrimSpace(v))] && column.IsBoolean() {
 			op := " = "
 			if !yes {
 				op = " <> "

@@ -6,12 +6,12 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-func (s *speaker) table(t int) string { return catalog.Spoken(s.cat.Tables[t].Name) }
+func (s *speaker) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
 
 // column says a column, with its table where others have one of the same name.
 func (s *speaker) column(c int) string {
 	column := &s.cat.Columns[c]
-	name := catalog.Spoken(column.Name)
+	name := catalog.DisplayName(column.Name)
 	if column.Table == s.main {
 		return name
 	}
@@ -24,7 +24,7 @@ func (s *speaker) column(c int) string {
 }
 
 // bare says a column without its table.
-func (s *speaker) bare(c int) string { return catalog.Spoken(s.cat.Columns[c].Name) }
+func (s *speaker) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
 
 // onlyDate reports whether a column is the only one with dates in the main table, so
 // that it need not be named.

@@ -30,7 +30,7 @@ func (s *speaker) compare(lead string, c Cond) (string, string) {
 		}
 		return lead, s.compareDate(c)
 	case v.Kind == BoolValue:
-		yes := catalog.Affirmative[v.Text] != (c.Op == "!=")
+		yes := catalog.TrueTexts[v.Text] != (c.Op == "!=")
 		return lead, map[bool]string{true: "“yes”", false: "“no”"}[yes]
 	}
 	switch c.Op {

@@ -252,7 +252,7 @@ func (b *builder) columnItem(c int) Item {
 	switch {
 	case b.cat.Tables[column.Table].Key == c:
 		role = 0
-	case b.cat.Refers(c):
+	case b.cat.IsReference(c):
 		role = linkedColumn
 	}
 	kind := 1

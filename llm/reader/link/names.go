@@ -30,7 +30,7 @@ func (b *builder) link(words, stems, hints []string) links {
 		}
 	}
 	for k, s := range stems {
-		if !catalog.Stop[words[k]] || len(stems) == 1 {
+		if !catalog.StopWords[words[k]] || len(stems) == 1 {
 			for _, i := range b.at[s] {
 				if !slices.Contains(l.part, i) {
 					l.part = append(l.part, i)
@@ -42,7 +42,7 @@ func (b *builder) link(words, stems, hints []string) links {
 	b.linkJoined(&l, words, marked)
 	b.linkMisspelled(&l, words, marked)
 	for i, t := range b.tokens {
-		if marked[i] || catalog.Stop[t.Lower] || len(t.Lower) < 3 {
+		if marked[i] || catalog.StopWords[t.Lower] || len(t.Lower) < 3 {
 			continue
 		}
 		b.linkWord(&l, i, t.Lower, words)
@@ -66,7 +66,7 @@ func (b *builder) sameStems(i int, stems []string) bool {
 func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	best, prefix := float32(0), false
 	for _, w := range name {
-		if catalog.Stop[w] || len(w) < 2 {
+		if catalog.StopWords[w] || len(w) < 2 {
 			continue
 		}
 		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word)) || derived(word, w)
@@ -107,7 +107,7 @@ func joinedWords(tokens []Token) map[string][]tokenRange {
 			switch lower := tokens[end-1].Lower; {
 			case lower == "-" || lower == ".":
 				continue
-			case catalog.Stop[lower] && !strings.ContainsAny(lower, "0123456789") && len(lower) > 1:
+			case catalog.StopWords[lower] && !strings.ContainsAny(lower, "0123456789") && len(lower) > 1:
 				end = len(tokens) // words without meaning join nothing
 				continue
 			default:
@@ -169,7 +169,7 @@ next:
 func (b *builder) linkMisspelled(l *links, words []string, marked map[int]bool) {
 	for _, i := range b.misspelled {
 		for _, w := range words {
-			if !marked[i] && len(w) >= minMisspelled-1 && w[0] == b.tokens[i].Lower[0] && catalog.OneEdit(b.tokens[i].Stem, catalog.Stem(w)) {
+			if !marked[i] && len(w) >= minMisspelled-1 && w[0] == b.tokens[i].Lower[0] && catalog.IsOneEdit(b.tokens[i].Stem, catalog.Stem(w)) {
 				marked[i] = true
 				l.part = append(l.part, i)
 			}

@@ -80,10 +80,10 @@ func (f *finder) containing(start, end int) []catalog.Cell {
 	var cells []catalog.Cell
 	first := true
 	for _, t := range f.tokens[start:end] {
-		if len(t.Lower) < 3 || catalog.Stop[t.Lower] {
+		if len(t.Lower) < 3 || catalog.StopWords[t.Lower] {
 			continue
 		}
-		with := f.index.Containing(t.Lower)
+		with := f.index.FindContaining(t.Lower)
 		if first {
 			cells, first = slices.Clone(with), false
 			continue
@@ -96,13 +96,13 @@ func (f *finder) containing(start, end int) []catalog.Cell {
 // partsOfCells finds words that few cells contain, in the singular too.
 func (f *finder) partsOfCells() {
 	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (asking[t.Lower] || shortWords[t.Lower] || f.names[t.Stem]) || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
+		if f.covered[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (asking[t.Lower] || shortWords[t.Lower] || f.names[t.Stem]) || catalog.StopWords[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) {
 			continue
 		}
 		text := strings.TrimSuffix(t.Text, "'s")
-		cells := f.index.Containing(t.Lower)
+		cells := f.index.FindContaining(t.Lower)
 		if singular, ok := strings.CutSuffix(t.Lower, "s"); ok && len(cells) == 0 && len(singular) > 3 {
-			text, cells = singular, f.index.Containing(singular)
+			text, cells = singular, f.index.FindContaining(singular)
 		}
 		if len(cells) > 0 && len(cells) <= maxPartCells {
 			f.add(ir.Value{Text: text, Cells: cellsByColumn(cells)}, i, i+1, PartOfCell)
@@ -117,12 +117,12 @@ var shortWords = words("are was had has did who why how all any and but nor not 
 // word is written so.
 func (f *finder) misspelled() {
 	for i, t := range f.tokens {
-		if f.covered[i] > 0 || len(t.Lower) < minMisspelled || catalog.Stop[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) || f.names[t.Stem] || known(t.Lower) {
+		if f.covered[i] > 0 || len(t.Lower) < minMisspelled || catalog.StopWords[t.Lower] || !isWord(t.Lower) || f.inside(i, i+1) || f.names[t.Stem] || known(t.Lower) {
 			continue
 		}
 		var best []catalog.Cell
-		for _, key := range f.index.Near(t.Stem) {
-			best = append(best, f.index.Whole(key)...)
+		for _, key := range f.index.FindNear(t.Stem) {
+			best = append(best, f.index.FindExact(key)...)
 		}
 		if len(best) > 0 {
 			f.add(ir.Value{Text: best[0].Value, Exact: true, Cells: cellsByColumn(best)}, i, i+1, Misspelled)

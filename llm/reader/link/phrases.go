@@ -71,7 +71,7 @@ func (f *finder) open(start, end int) bool {
 		if mark && i > start && t.SpaceBefore {
 			return false
 		}
-		idle := mark || catalog.Stop[t.Lower] || asking[t.Lower]
+		idle := mark || catalog.StopWords[t.Lower] || asking[t.Lower]
 		if idle && (i == start || i == end-1) {
 			return false
 		}

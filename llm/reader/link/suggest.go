@@ -38,7 +38,7 @@ func (f *finder) suggested() {
 			continue
 		}
 		for _, v := range c.Values {
-			if catalog.Missing(v) && len(v) < 3 {
+			if catalog.IsMissing(v) && len(v) < 3 {
 				continue
 			}
 			token, score := f.resembling(v)
@@ -66,11 +66,11 @@ func (f *finder) resembling(value string) (token int, score float32) {
 	words := catalog.ValueTokens(value)
 	vec := vectors.Load()
 	for i, t := range f.tokens {
-		if catalog.Stop[t.Lower] || len(t.Lower) < 3 || !isWord(t.Lower) || f.covered[i] > 0 || f.names[t.Stem] {
+		if catalog.StopWords[t.Lower] || len(t.Lower) < 3 || !isWord(t.Lower) || f.covered[i] > 0 || f.names[t.Stem] {
 			continue
 		}
 		for _, w := range words {
-			if catalog.Stop[w] || len(w) < 3 {
+			if catalog.StopWords[w] || len(w) < 3 {
 				continue
 			}
 			s := vec.Similarity(t.Lower, w)

@@ -92,7 +92,7 @@ func tokenize(question string, limit int) []Token {
 		plain := plainQuotes(text[i:end])
 		if lower := respelled(strings.TrimSuffix(catalog.Fold(plain), "'s")); strings.TrimSpace(lower) != "" {
 			t := Token{Text: plain, Lower: lower, Stem: catalog.Stem(lower), Start: e.starts[i], End: e.ends[end-1], SpaceBefore: i > last}
-			if long := catalog.LongForm(lower); long != "" {
+			if long := catalog.ExpandAbbreviation(lower); long != "" {
 				t.Long = catalog.Stem(long)
 			}
 			tokens = append(tokens, t)
@@ -121,7 +121,7 @@ func respelled(word string) string {
 		return word
 	}
 	for _, w := range askingWords {
-		if w[0] == word[0] && catalog.OneEdit(word, w) {
+		if w[0] == word[0] && catalog.IsOneEdit(word, w) {
 			return w
 		}
 	}

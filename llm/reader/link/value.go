@@ -107,7 +107,7 @@ func (f *finder) quoted() {
 			}
 			if j > i+1 {
 				text := f.between(i+1, j)
-				f.add(ir.Value{Text: text, Exact: true, Cells: cellsByColumn(f.index.Whole(catalog.Key(catalog.ValueTokens(text))))}, i+1, j, Quoted)
+				f.add(ir.Value{Text: text, Exact: true, Cells: cellsByColumn(f.index.FindExact(catalog.Key(catalog.ValueTokens(text))))}, i+1, j, Quoted)
 			}
 			i = j
 			break
@@ -154,7 +154,7 @@ func (f *finder) cells(start, end int) []catalog.Cell {
 	text := strings.TrimSuffix(f.between(start, end), "'s")
 	if end < len(f.tokens) && !f.tokens[end].SpaceBefore {
 		if s := f.tokens[end].Text; s == "+" || s == "-" {
-			if cells := f.index.Whole(catalog.Key(catalog.ValueTokens(text + s))); len(cells) > 0 {
+			if cells := f.index.FindExact(catalog.Key(catalog.ValueTokens(text + s))); len(cells) > 0 {
 				return cells
 			}
 		}
@@ -163,7 +163,7 @@ func (f *finder) cells(start, end int) []catalog.Cell {
 	if len(words) == 0 {
 		return nil
 	}
-	return f.index.Whole(catalog.Key(words))
+	return f.index.FindExact(catalog.Key(words))
 }
 
 // longer reports whether a longer value was found at a token already.
@@ -185,10 +185,10 @@ func (f *finder) idle(start, end int) bool {
 			return false
 		}
 		r, _ := utf8.DecodeRuneInString(t.Text)
-		return catalog.Stop[t.Lower] || utf8.RuneCountInString(t.Lower) < 2 && !unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return catalog.StopWords[t.Lower] || utf8.RuneCountInString(t.Lower) < 2 && !unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}
 	for _, t := range f.tokens[start:end] {
-		if !catalog.Stop[t.Lower] {
+		if !catalog.StopWords[t.Lower] {
 			return false
 		}
 	}
@@ -198,10 +198,10 @@ func (f *finder) idle(start, end int) bool {
 // abbreviation reports whether a word without meaning is written as a cell is, in capitals:
 // AT for Austria, IT for a department.
 func (f *finder) abbreviation(t Token) bool {
-	if !catalog.Stop[t.Lower] || !allUpper(t.Text) || f.allCapital() {
+	if !catalog.StopWords[t.Lower] || !allUpper(t.Text) || f.allCapital() {
 		return false
 	}
-	return slices.ContainsFunc(f.index.Whole(catalog.Key([]string{t.Lower})), func(c catalog.Cell) bool { return c.Value == t.Text })
+	return slices.ContainsFunc(f.index.FindExact(catalog.Key([]string{t.Lower})), func(c catalog.Cell) bool { return c.Value == t.Text })
 }
 
 func (f *finder) periods(now time.Time) {
@@ -228,7 +228,7 @@ func (f *finder) otherWords() {
 			}
 		}
 		for _, w := range words {
-			if cells := f.index.Whole(catalog.Key(strings.Fields(w))); len(cells) > 0 {
+			if cells := f.index.FindExact(catalog.Key(strings.Fields(w))); len(cells) > 0 {
 				f.add(ir.Value{Text: cells[0].Value, Exact: true, Cells: cellsByColumn(cells)}, i, end, WholeCell)
 			}
 		}

@@ -91,7 +91,7 @@ func byNumber(a, b string) int {
 func unitOf(values []string) string {
 	unit := ""
 	for _, v := range values {
-		if catalog.Missing(v) {
+		if catalog.IsMissing(v) {
 			continue
 		}
 		own := strings.TrimFunc(v, func(r rune) bool {

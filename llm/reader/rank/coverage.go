@@ -149,7 +149,7 @@ func (q *Question) silent(t link.Token) bool {
 	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
 		return true
 	}
-	return catalog.Stop[t.Lower] && asksFor(t.Lower) != "negation" || quiet[t.Lower]
+	return catalog.StopWords[t.Lower] && asksFor(t.Lower) != "negation" || quiet[t.Lower]
 }
 
 // How a word is reflected in a query.
@@ -213,7 +213,7 @@ func (q *Question) measuredIn(word string, tokens []ir.Token) bool {
 // unnamedFlag reports whether a query tests a flag that no word names.
 func (q *Question) unnamedFlag(tokens []ir.Token) bool {
 	return slices.ContainsFunc(tokens, func(t ir.Token) bool {
-		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].YesNo() && !q.named(t.N, tokens)
+		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean() && !q.named(t.N, tokens)
 	})
 }
 
@@ -221,7 +221,7 @@ func (q *Question) unnamedFlag(tokens []ir.Token) bool {
 // nothing else, however similar.
 func (q *Question) flag(item int) bool {
 	t, ok := q.Input.Token(item)
-	return ok && t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].YesNo()
+	return ok && t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean()
 }
 
 // certain reports whether a value was surely meant as one.

@@ -26,7 +26,7 @@ func doubtsOf(q *Question, r *Reading) doubts {
 		if i+1 < len(r.Tokens) && (r.Tokens[i+1].Is("isnull") || r.Tokens[i+1].Is("notnull")) && c.Filled >= q.Catalog.Tables[c.Table].Rows {
 			d.tests++
 		}
-		if seen[t.N] || q.Catalog.Tables[c.Table].Key == t.N || q.Catalog.Refers(t.N) || q.named(t.N, r.Tokens) {
+		if seen[t.N] || q.Catalog.Tables[c.Table].Key == t.N || q.Catalog.IsReference(t.N) || q.named(t.N, r.Tokens) {
 			continue
 		}
 		seen[t.N] = true
@@ -55,7 +55,7 @@ func shownColumns(q *ir.Query) map[int]bool {
 func (q *Question) named(column int, tokens []ir.Token) bool {
 	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
 	by := uint64(naming | resembling | hinted)
-	if q.Catalog.Columns[column].YesNo() {
+	if q.Catalog.Columns[column].IsBoolean() {
 		by = naming | 1<<link.Prefix
 	}
 	for word := range q.Input.Question {

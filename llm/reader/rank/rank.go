@@ -210,8 +210,8 @@ func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
 			return false
 		}
 		c := &cat.Columns[e.Column]
-		identifies := cat.Refers(e.Column) || c.Words[len(c.Words)-1] == "id"
-		return (e.Func == "sum" || e.Func == "avg") && identifies || e.Func == "count" && e.Distinct && c.YesNo()
+		identifies := cat.IsReference(e.Column) || c.Words[len(c.Words)-1] == "id"
+		return (e.Func == "sum" || e.Func == "avg") && identifies || e.Func == "count" && e.Distinct && c.IsBoolean()
 	}
 	return slices.ContainsFunc(q.Items, figure) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return figure(s.By) }) ||
 		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return figure(c.Left) })

@@ -47,9 +47,9 @@ func flags(q *ir.Query, cat *catalog.Catalog) {
 			text := strings.ToLower(c.Values[0].Text)
 			column := &cat.Columns[c.Left.Column]
 			switch {
-			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.YesNo() && catalog.Affirmative[text]:
+			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.IsBoolean() && catalog.TrueTexts[text]:
 				c.Values = []ir.Value{{Kind: ir.BoolValue, Text: "true"}}
-			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.YesNo():
+			case (c.Op == "=" || c.Op == "!=") && column.Kind != catalog.Number && column.IsBoolean():
 				c.Values = []ir.Value{{Kind: ir.BoolValue, Text: "false"}}
 			case c.Values[0].Kind == ir.PeriodValue && text == "today" && c.Op != "=":
 				c.Values = []ir.Value{{Kind: ir.TodayValue, Text: "today"}}

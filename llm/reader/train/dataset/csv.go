@@ -88,7 +88,7 @@ func column(name string, rows [][]string, i, columns int) catalog.ColumnProfile 
 	cells = slices.Compact(cells)
 	c.Distinct = int64(len(cells))
 	for n, cell := range cells {
-		cells[n] = catalog.CutValue(cell)
+		cells[n] = catalog.TruncateValue(cell)
 	}
 	c.Values = slices.Compact(cells)
 	limit := catalog.ValueLimit(columns)

@@ -115,14 +115,14 @@ func without(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
 	}
 	var columns []int
 	for _, t := range tokens {
-		if t.Class == ir.ColumnRef && !s.cat.Refers(t.N) && s.cat.Tables[s.cat.Columns[t.N].Table].Key != t.N && !slices.Contains(columns, t.N) {
+		if t.Class == ir.ColumnRef && !s.cat.IsReference(t.N) && s.cat.Tables[s.cat.Columns[t.N].Table].Key != t.N && !slices.Contains(columns, t.N) {
 			columns = append(columns, t.N)
 		}
 	}
 	if len(columns) == 0 {
 		return nil, false
 	}
-	return s.cat.Without(columns[rng.IntN(len(columns))]), true
+	return s.cat.WithoutColumn(columns[rng.IntN(len(columns))]), true
 }
 
 // number gives an example as numbers.

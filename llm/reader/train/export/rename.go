@@ -23,7 +23,7 @@ func collectNames(sources []source) names {
 	seen := map[string]bool{}
 	fresh := func(words []string) bool {
 		key := strings.Join(words, " ")
-		if seen[key] || len(words) > 3 || len(key) < 4 || catalog.Stop[key] {
+		if seen[key] || len(words) > 3 || len(key) < 4 || catalog.StopWords[key] {
 			return false
 		}
 		seen[key] = true
@@ -61,7 +61,7 @@ func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *c
 	used := map[string]bool{}
 	swap := func(words []string, pool [][]string) ([]string, bool) {
 		name := strings.Join(words, " ")
-		if len(name) < 4 || catalog.Stop[name] || rng.Float64() < 0.35 || len(pool) == 0 {
+		if len(name) < 4 || catalog.StopWords[name] || rng.Float64() < 0.35 || len(pool) == 0 {
 			return nil, false
 		}
 		at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `(s|es)?\b`).FindStringSubmatchIndex(text)
@@ -102,7 +102,7 @@ func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *c
 		return one, cat, false
 	}
 	one.question = text
-	return one, cat.Renamed(maps.Clone(tables), columns), true
+	return one, cat.WithNames(maps.Clone(tables), columns), true
 }
 
 // described gives the catalog with a column that an item's query needs under a short
@@ -112,7 +112,7 @@ func (n names) described(one item, cat *catalog.Catalog, rng *rand.Rand) (*catal
 	if err != nil {
 		return nil, false
 	}
-	columns := slices.DeleteFunc(tokens, func(t ir.Token) bool { return t.Class != ir.ColumnRef || cat.Refers(t.N) })
+	columns := slices.DeleteFunc(tokens, func(t ir.Token) bool { return t.Class != ir.ColumnRef || cat.IsReference(t.N) })
 	if len(columns) == 0 {
 		return nil, false
 	}
@@ -123,5 +123,5 @@ func (n names) described(one item, cat *catalog.Catalog, rng *rand.Rand) (*catal
 	}
 	short += string(rune('a' + rng.IntN(26)))
 	more := n.tables[rng.IntN(len(n.tables))]
-	return cat.Described(column, []string{short}, more), true
+	return cat.WithDescription(column, []string{short}, more), true
 }

@@ -97,7 +97,7 @@ func newMaker(cat *catalog.Catalog, seed uint64) *maker {
 // sort tells what a column can be asked for.
 func (m *maker) sort(t, i int) {
 	c := &m.cat.Columns[i]
-	key := m.cat.Tables[t].Key == i || m.cat.Refers(i) || idName.MatchString(m.name(i))
+	key := m.cat.Tables[t].Key == i || m.cat.IsReference(i) || idName.MatchString(m.name(i))
 	switch {
 	case c.Kind == catalog.Date:
 		m.dates[t] = append(m.dates[t], i)
@@ -105,9 +105,9 @@ func (m *maker) sort(t, i int) {
 		m.years[t] = append(m.years[t], i)
 	case c.Kind == catalog.Number && !key:
 		m.numbers[t] = append(m.numbers[t], i)
-	case c.Kind != catalog.Number && c.YesNo():
+	case c.Kind != catalog.Number && c.IsBoolean():
 		m.flags[t] = append(m.flags[t], i)
-	case c.Kind == catalog.Text && !m.cat.Refers(i) && (!key || m.cat.Tables[t].Key != i):
+	case c.Kind == catalog.Text && !m.cat.IsReference(i) && (!key || m.cat.Tables[t].Key != i):
 		m.texts[t] = append(m.texts[t], i)
 	}
 }
@@ -134,7 +134,7 @@ var nearWords sync.Map
 
 // alike gives a word that is used like another, or the word itself. Units differ.
 func (m *maker) alike(word string) string {
-	if catalog.Stop[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapped) {
+	if catalog.StopWords[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapped) {
 		return word
 	}
 	near, ok := nearWords.Load(word)
@@ -210,7 +210,7 @@ func (m *maker) value(i int) string {
 		if len(values) == 0 {
 			return ""
 		}
-		if v := strings.TrimSpace(pick(m, values)); v != "" && len(v) < 50 && !catalog.Missing(v) {
+		if v := strings.TrimSpace(pick(m, values)); v != "" && len(v) < 50 && !catalog.IsMissing(v) {
 			return v
 		}
 	}
