@@ -47,14 +47,14 @@ func earlierTurns(task llm.QueryTask) []turn {
 func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {
 	var earlier *link.EarlierQuery
 	for _, t := range turns {
-		found, err := r.rereadTurn(ctx, t, s, earlier)
-		if err == nil && found == nil && earlier != nil {
-			found, err = r.rereadTurn(ctx, t, s, nil)
+		match, err := r.rereadTurn(ctx, t, s, earlier)
+		if err == nil && match == nil && earlier != nil {
+			match, err = r.rereadTurn(ctx, t, s, nil)
 		}
 		if err != nil {
 			return nil, err
 		}
-		earlier = found
+		earlier = match
 	}
 	return earlier, nil
 }
@@ -65,21 +65,21 @@ func (r *Reader) rereadTurn(ctx context.Context, t turn, s *source, before *link
 	if err != nil {
 		return nil, err
 	}
-	var found *link.EarlierQuery
+	var match *link.EarlierQuery
 	for _, x := range again.readings {
 		switch {
 		case x.SQL == t.sql:
 			return newEarlierQuery(x.Tokens, again.values), nil
-		case found == nil && withoutDates(x.SQL) == withoutDates(t.sql):
-			found = newEarlierQuery(x.Tokens, again.values)
+		case match == nil && withoutDates(x.SQL) == withoutDates(t.sql):
+			match = newEarlierQuery(x.Tokens, again.values)
 		}
 	}
-	return found, nil
+	return match, nil
 }
 
 // newEarlierQuery gives a reading as part of the next question's input, with the values that it
 // uses and those that its own question names.
-func newEarlierQuery(tokens []ir.Token, values []link.Found) *link.EarlierQuery {
+func newEarlierQuery(tokens []ir.Token, values []link.ValueMatch) *link.EarlierQuery {
 	e := &link.EarlierQuery{Tokens: slices.Clone(tokens)}
 	number := make([]int, len(values))
 	for i, v := range values {
@@ -101,4 +101,6 @@ var dateLiteral = regexp.MustCompile(`DATE '\d{4}-\d{2}-\d{2}'`)
 
 // withoutDates gives a query without its dates: those of "last month" depend on the day of
 // asking.
-func withoutDates(sql string) string { return dateLiteral.ReplaceAllLiteralString(strings.TrimSpace(sql), "DATE") }
+func withoutDates(sql string) string {
+	return dateLiteral.ReplaceAllLiteralString(strings.TrimSpace(sql), "DATE")
+}

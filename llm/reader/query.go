@@ -38,7 +38,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	tokens, turns := link.Tokenize(question), earlierTurns(task)
 	language := dialog.Language(tokens)
 	switch {
-	case !link.Fits(question):
+	case !link.FitsLimit(question):
 		return llm.Query{}, dialog.TooLong(link.MaxTokens)
 	case language != "" && len(passages) == 0:
 		return llm.Query{}, dialog.OtherLanguage(language)
@@ -48,14 +48,14 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if len(turns) == 0 && dialog.HasBackReference(tokens) {
 		return llm.Query{}, dialog.NoPreviousQuestion()
 	}
-	found, err := r.interpret(ctx, task, withHint(question, task.Hints, rows), turns, rows)
+	result, err := r.interpret(ctx, task, withHint(question, task.Hints, rows), turns, rows)
 	if err != nil {
 		return llm.Query{}, err
 	}
-	found.readings = slices.DeleteFunc(found.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
-	sure := language == "" && found.confident()
-	if sure && (len(passages) == 0 || len(found.readings[0].Unread) == 0) {
-		return found.query(), nil
+	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
+	sure := language == "" && result.confident()
+	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
+		return result.query(), nil
 	}
 	if len(task.Failed) == 0 {
 		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
@@ -64,11 +64,11 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	}
 	switch {
 	case sure:
-		return found.query(), nil
+		return result.query(), nil
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
-	return llm.Query{}, r.refusal(ctx, &found, tokens)
+	return llm.Query{}, r.refusal(ctx, &result, tokens)
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -101,7 +101,7 @@ type interpretation struct {
 
 // confident reports whether the surest reading is an answer.
 func (f *interpretation) confident() bool {
-	return len(f.readings) > 0 && rank.Sure(f.readings[0].Confidence, f.readings[0].Unread)
+	return len(f.readings) > 0 && rank.IsConfident(f.readings[0].Confidence, f.readings[0].Unread)
 }
 
 // query gives the surest reading.
@@ -115,7 +115,9 @@ func (f *interpretation) query() llm.Query {
 }
 
 // describe says what a reading does.
-func (f *interpretation) describe(x *rank.Reading) string { return ir.Words(x.Query, f.source.Catalog) }
+func (f *interpretation) describe(x *rank.Reading) string {
+	return ir.Describe(x.Query, f.source.Catalog)
+}
 
 // describeJoins names the columns by which a reading joins tables, "" where it reads one.
 func (f *interpretation) describeJoins(x *rank.Reading) string {
@@ -136,7 +138,7 @@ func (f *interpretation) columnName(n int) string {
 	return f.source.Tables[c.Table].Name + "." + c.Name
 }
 
-// refusal says why there is no answer: nothing is found, two readings are about as likely,
+// refusal says why there is no answer: nothing is result, two readings are about as likely,
 // or words are not understood.
 func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.Token) error {
 	var unread []string
@@ -184,11 +186,11 @@ func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.
 		if len(examples) == maxExamples {
 			break
 		}
-		found, err := r.read(ctx, question, s, nil)
+		result, err := r.read(ctx, question, s, nil)
 		if err != nil {
 			return nil, err
 		}
-		if len(found.readings) > 0 && len(found.readings[0].Unread) == 0 && rank.Sure(found.readings[0].Confidence, nil) {
+		if len(result.readings) > 0 && len(result.readings[0].Unread) == 0 && rank.IsConfident(result.readings[0].Confidence, nil) {
 			examples = append(examples, question)
 		}
 	}

@@ -76,8 +76,8 @@ func TestWriteQuery(t *testing.T) {
 	}
 }
 
-// TestAnotherReading writes a query that did not fail before.
-func TestAnotherReading(t *testing.T) {
+// TestRetryGivesAnotherQuery writes a query that did not fail before.
+func TestRetryGivesAnotherQuery(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
 	r := reader.New()
@@ -94,8 +94,8 @@ func TestAnotherReading(t *testing.T) {
 	}
 }
 
-// TestNothingToRead refuses what cannot be read.
-func TestNothingToRead(t *testing.T) {
+// TestEmptyQuestion refuses what cannot be read.
+func TestEmptyQuestion(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
 	for _, task := range []llm.QueryTask{step(d, datasets, " ?"), step(d, datasets, ""), step(d, nil, "How many dogs are there?")} {
@@ -106,33 +106,33 @@ func TestNothingToRead(t *testing.T) {
 	}
 }
 
-// away fails for every query once it is told to.
-type away struct {
+// unavailableData fails for every query once it is told to.
+type unavailableData struct {
 	llm.Data
 	with error
 }
 
-func (a *away) Query(ctx context.Context, sql string) (llm.Rows, error) {
+func (a *unavailableData) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	if a.with != nil {
 		return llm.Rows{}, a.with
 	}
 	return a.Data.Query(ctx, sql)
 }
 
-// TestDataGoesAway tells data that is away from a question that is not understood.
-func TestDataGoesAway(t *testing.T) {
+// TestDataUnavailable tells data that is unavailableData from a question that is not understood.
+func TestDataUnavailable(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
-	data := &away{Data: d}
+	data := &unavailableData{Data: d}
 	r := reader.New()
 	task := step(data, datasets, "How many dogs are there?")
 	if _, err := r.WriteQuery(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	data.with = errors.New("the database is away")
+	data.with = errors.New("the database is unavailableData")
 	task.Instruction = "How many owners are there?"
 	if _, err := r.WriteQuery(t.Context(), task); !errors.Is(err, data.with) {
-		t.Errorf("while the data is away: %v", err)
+		t.Errorf("while the data is unavailableData: %v", err)
 	}
 	data.with = nil
 	if _, err := r.WriteQuery(t.Context(), task); err != nil {
@@ -200,9 +200,9 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestAnotherDay goes on from a question about days before today that was asked on
+// TestFollowUpOnAnotherDay goes on from a question about days before today that was asked on
 // another day.
-func TestAnotherDay(t *testing.T) {
+func TestFollowUpOnAnotherDay(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
 	r := reader.New()

@@ -14,14 +14,14 @@ import (
 )
 
 // candidates is a question with the queries that the network wrote for it.
-type candidates struct {
+type candidateSet struct {
 	rank.Question
 	candidates []net.Candidate
 }
 
 // generate has the network write the likeliest queries of a question. It gives nil for a
 // question without words.
-func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time) (*candidates, error) {
+func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time) (*candidateSet, error) {
 	n, err := load()
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery,
 	in := link.New(tokens, cat, link.Values(tokens, cat, now), earlier, nil)
 	encoded := n.Encode(in)
 	asked := rank.Question{Tokens: tokens, Input: in, Catalog: cat, Now: now, Answerable: encoded.Answerable}
-	return &candidates{asked, n.Write(encoded, cat)}, nil
+	return &candidateSet{asked, n.Decode(encoded, cat)}, nil
 }
 
 // source is what questions of one job are about.
@@ -48,8 +48,8 @@ type source struct {
 
 // readResult are those of a question, with the values that it names.
 type readResult struct {
-	readings    []rank.Reading
-	values []link.Found
+	readings []rank.Reading
+	values   []link.ValueMatch
 }
 
 // read reads a question, or gives what was read before: the same question about the same
@@ -67,16 +67,16 @@ func (r *Reader) read(ctx context.Context, question string, s *source, earlier *
 	if err != nil {
 		return readResult{}, err
 	}
-	found := readResult{all, w.Input.Values}
+	result := readResult{all, w.Input.Values}
 	if s.key != "" && !s.trials.timedOut {
-		r.recent.Put(key, found, found.size())
+		r.recent.Put(key, result, result.size())
 	}
-	return found, nil
+	return result, nil
 }
 
 // generate is [generate] when there is a free processor: more at a time would take longer, and
 // more memory.
-func (r *Reader) generate(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*candidates, error) {
+func (r *Reader) generate(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*candidateSet, error) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -30,8 +30,8 @@ const (
 	leastNamed   = 50
 )
 
-// TestRefused asks for what the data does not hold.
-func TestRefused(t *testing.T) {
+// TestRefusals asks for what the data does not hold.
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d, datasets := sweets(t)
 	r := reader.New()
@@ -79,8 +79,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestExamples asks what refusals say can be asked, and emoji alone.
-func TestExamples(t *testing.T) {
+// TestRefusalExamples asks what refusals say can be asked, and emoji alone.
+func TestRefusalExamples(t *testing.T) {
 	t.Parallel()
 	d, datasets := sweets(t)
 	r := reader.New()
@@ -118,8 +118,8 @@ func TestOtherLanguages(t *testing.T) {
 	}
 }
 
-// TestPointsAtNothing refuses a question that goes on from none.
-func TestPointsAtNothing(t *testing.T) {
+// TestBackReferenceWithoutQuestion refuses a question that goes on from none.
+func TestBackReferenceWithoutQuestion(t *testing.T) {
 	t.Parallel()
 	d, datasets := sweets(t)
 	r := reader.New()
@@ -158,8 +158,8 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// TestOddQuestions reads what is hardly a question without harm.
-func TestOddQuestions(t *testing.T) {
+// TestUnusualQuestions reads what is hardly a question without harm.
+func TestUnusualQuestions(t *testing.T) {
 	t.Parallel()
 	d, datasets := sweets(t)
 	name := d.Table(`odd "name"; DROP`, `"a""b" VARCHAR, "c'd" BIGINT`, `('o''brien', 1), ('x'' OR 1=1', 2)`)
@@ -195,8 +195,8 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
-// TestNotOneQuestion asks what one query cannot answer, or what is not read to its end.
-func TestNotOneQuestion(t *testing.T) {
+// TestSeveralQuestions asks what one query cannot answer, or what is not read to its end.
+func TestSeveralQuestions(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
 	for question, want := range map[string]string{

@@ -63,9 +63,9 @@ func (a asker) Ask(ctx context.Context, _ eval.Namespace, q eval.Question) (eval
 	return eval.Reply{Query: query.SQL, Rows: rows, Confidence: query.Confidence}, err
 }
 
-// TestPlainQuestions asks plain questions about small tables, and lists those that are
+// TestQuestionSuites asks plain questions about small tables, and lists those that are
 // answered wrong.
-func TestPlainQuestions(t *testing.T) {
+func TestQuestionSuites(t *testing.T) {
 	t.Parallel()
 	suite, err := eval.Load(filepath.Join("testdata", "questions"))
 	if err != nil {

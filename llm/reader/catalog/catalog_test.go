@@ -118,7 +118,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestWithout(t *testing.T) {
+func TestWithoutColumn(t *testing.T) {
 	t.Parallel()
 	c := catalogtest.Shop()
 	less := c.WithoutColumn(catalogtest.Column(c, "orders", "status"))
@@ -135,7 +135,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
+func TestFindNear(t *testing.T) {
 	t.Parallel()
 	index := catalogtest.Shop().Index()
 	for word, want := range map[string]bool{"hambrug": true, "hamburgg": true, "hambur": true, "harbour": false, "berlim": true} {
@@ -145,7 +145,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-func TestSpoken(t *testing.T) {
+func TestDisplayName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"order_date": "order date", "orderDate": "order date", "customerID": "customer ID", "GDP": "GDP", "Größe (cm)": "Größe (cm)", "_": "_", "a\nb": "a b",

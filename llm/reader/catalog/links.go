@@ -45,7 +45,7 @@ func findKey(columns []Column) int {
 // Limits of a link: the least share of distinct values that must be found in the
 // other column, and from where on that counts as all of them.
 const (
-	minIncluded  = 0.6
+	minIncluded       = 0.6
 	minNearlyIncluded = 0.95
 )
 

@@ -81,7 +81,7 @@ func TestAnswerOfSeveralSteps(t *testing.T) {
 	}
 }
 
-func TestAnswerIsBounded(t *testing.T) {
+func TestAnswerLimits(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	for i := range 1000 {

@@ -17,7 +17,7 @@ import (
 // data no more than it takes to know what it is like.
 const (
 	maxDescribedNames    = 12
-	maxOneOf    = 5
+	maxOneOf             = 5
 	maxDescribedExamples = 3
 	maxDescribedLength   = 40
 )

@@ -56,7 +56,7 @@ func TestDescribe(t *testing.T) {
 }
 
 // What is described already stays; only gaps are filled.
-func TestDescribeKeeps(t *testing.T) {
+func TestDescribeKeepsDescriptions(t *testing.T) {
 	t.Parallel()
 	task := llm.DescribeTask{Description: "Orders of a shop.", Fields: []llm.Field{{Name: "city", Description: "where to"}, {Name: "n"}, {Name: "gone", Description: "no longer sent"}}}
 	got := describedBy(t, task, `{"city":"Rome","n":1}`, `{"city":"Rome","n":1}`)

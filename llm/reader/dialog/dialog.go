@@ -11,14 +11,6 @@ import (
 	"parley/llm/reader/link"
 )
 
-func set(words string) map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		all[w] = true
-	}
-	return all
-}
-
 // wordsOf gives the tokens that are words or numbers, without signs.
 func wordsOf(tokens []link.Token) []link.Token {
 	var words []link.Token

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"parley/llm"
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
 )
 
@@ -16,39 +17,39 @@ type otherLanguage struct {
 	// others that questions are asked with; plain are those of its sentences. All are
 	// folded.
 	startWords, questionWords, commonWords map[string]bool
-	refusal             string
+	refusal                                string
 }
 
 var otherLanguages = []otherLanguage{
 	{
-		code:   "de",
-		startWords:   set("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne gibt bitte anzahl summe durchschnitt umsatz"),
-		questionWords: set("wie wer wem wann wo woher zeig gib kostet kosten durchschnittlich durchschnittliche gesamt"),
-		commonWords: set(`die hat der das den dem des ein eine einen einem einer und oder ist sind wurde wurden wird werden haben hatte hatten gibt es im am vom zum zur aus
+		code:          "de",
+		startWords:    catalog.WordSet("wieviel wieviele welche welcher welches welchen welchem wessen warum weshalb zeige nenne gibt bitte anzahl summe durchschnitt umsatz"),
+		questionWords: catalog.WordSet("wie wer wem wann wo woher zeig gib kostet kosten durchschnittlich durchschnittliche gesamt"),
+		commonWords: catalog.WordSet(`die hat der das den dem des ein eine einen einem einer und oder ist sind wurde wurden wird werden haben hatte hatten gibt es im am vom zum zur aus
 			von mit nach bei fur pro je jede jeder jedes jedem uber unter zwischen nicht kein keine ohne schon alle aller viele viel mehr als ich mir wir uns sich seit wenn auf`),
 		refusal: "Fragen werden hier nur auf Englisch verstanden. Bitte auf Englisch fragen; mit einem Sprachmodell (Einstellung --llm oder PARLEY_LLM) geht es in jeder Sprache.",
 	},
 	{
-		code:   "fr",
-		startWords:   set("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez nombre"),
-		questionWords: set("qui quand comment montre donne liste ou coute moyen moyenne"),
-		commonWords: set(`le la les un une des du de et est sont etait dans pour par avec sans sur sous chez aux au en entre plus moins que quoi nous vous ils elles leur
+		code:          "fr",
+		startWords:    catalog.WordSet("combien quel quelle quels quelles lequel laquelle pourquoi montrez affiche affichez donnez listez nombre"),
+		questionWords: catalog.WordSet("qui quand comment montre donne liste ou coute moyen moyenne"),
+		commonWords: catalog.WordSet(`le la les un une des du de et est sont etait dans pour par avec sans sur sous chez aux au en entre plus moins que quoi nous vous ils elles leur
 			leurs ont il y ce cette ces chaque tous toutes tout ete avons depuis pas ne`),
 		refusal: "Ici, les questions ne sont comprises qu’en anglais. Posez-la en anglais ; avec un modèle de langage (paramètre --llm ou PARLEY_LLM), toutes les langues conviennent.",
 	},
 	{
-		code:   "es",
-		startWords:   set("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera promedio"),
-		questionWords: set("cual quien cuando donde como muestre dame lista hay cuesta numero medio ventas"),
-		commonWords: set(`el la los las un una unos unas del de y es son fue fueron esta estan hay en por para con sin sobre entre mas menos que se su sus nuestro nuestros
+		code:          "es",
+		startWords:    catalog.WordSet("¿ cuantos cuantas cuanto cuanta cuales quienes muestra muestrame enumera promedio"),
+		questionWords: catalog.WordSet("cual quien cuando donde como muestre dame lista hay cuesta numero medio ventas"),
+		commonWords: catalog.WordSet(`el la los las un una unos unas del de y es son fue fueron esta estan hay en por para con sin sobre entre mas menos que se su sus nuestro nuestros
 			cada todos todas todo han tiene tienen al desde no le les`),
 		refusal: "Aquí las preguntas solo se entienden en inglés. Pregunte en inglés; con un modelo de lenguaje (opción --llm o PARLEY_LLM) sirve cualquier idioma.",
 	},
 	{
-		code:   "it",
-		startWords:   set("quanti quante quali perche mostrami elenca dammi"),
-		questionWords: set("quanto quanta quale chi quando dove mostra costa numero medio vendite"),
-		commonWords: set(`il lo la gli le un una uno del dell dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
+		code:          "it",
+		startWords:    catalog.WordSet("quanti quante quali perche mostrami elenca dammi"),
+		questionWords: catalog.WordSet("quanto quanta quale chi quando dove mostra costa numero medio vendite"),
+		commonWords: catalog.WordSet(`il lo la gli le un una uno del dell dello della dei degli delle di e sono stato stati stata state era erano nel nello nella nei negli nelle con senza su
 			sul sulla tra fra piu meno che si ogni tutti tutte tutto hanno ha ci da dal dalla dai per al alla ai alle`),
 		refusal: "Qui le domande si capiscono solo in inglese. Fai la domanda in inglese; con un modello linguistico (opzione --llm o PARLEY_LLM) va bene ogni lingua.",
 	},
@@ -56,10 +57,10 @@ var otherLanguages = []otherLanguage{
 
 var (
 	// english are words that no question in the other languages has.
-	english = set(`the of how many much what which who whom whose where when why are there does did do has have had with and by to is was were than from that each
+	english = catalog.WordSet(`the of how many much what which who whom whose where when why are there does did do has have had with and by to is was were than from that each
 		every between most least more fewer average number show list give find me it its their them they this these those not without per`)
 	// nameParticles join the words of a name in any of the languages.
-	nameParticles = set("de la del della delle dello di da du des von van der den y e et und le les los las el al do dos zu the of and")
+	nameParticles = catalog.WordSet("de la del della delle dello di da du des von van der den y e et und le les los las el al do dos zu the of and")
 )
 
 // Language gives the language that a question is written in: "de", "fr", "es" or "it";
@@ -89,7 +90,7 @@ func Language(tokens []link.Token) string {
 }
 
 // ambiguous are English words that other languages write in the same way.
-var ambiguous = set("was do me it has per is am list")
+var ambiguous = catalog.WordSet("was do me it has per is am list")
 
 // score says how much words are of a language: how many of them only it has, 0 where
 // they are too few to tell.

@@ -60,7 +60,7 @@ func TestSuggestions(t *testing.T) {
 }
 
 // Keys, lists, years and labels are not suggested; nor is a name that says nothing.
-func TestSuggestionsOfOddTables(t *testing.T) {
+func TestSuggestionsOfUnusualTables(t *testing.T) {
 	t.Parallel()
 	column := func(name, kind string, distinct int64) catalog.ColumnProfile {
 		return catalog.ColumnProfile{Name: name, Type: kind, Distinct: distinct, Filled: 100}

@@ -81,7 +81,7 @@ type searcher struct {
 	aggregates bool
 	// rowStems are the stems of the names of datasets of rows, and namesRows says that the
 	// question has one.
-	rowStems   map[string]bool
+	rowStems  map[string]bool
 	namesRows bool
 }
 
@@ -120,15 +120,15 @@ func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
 
 var (
 	// relativeDays are words that tell a time from today, which no text knows.
-	relativeDays = set("today tomorrow yesterday tonight")
+	relativeDays = catalog.WordSet("today tomorrow yesterday tonight")
 	// aggregateWords ask for a figure over rows, extremes for the first of some.
-	aggregateWords = set("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
-	superlatives    = set(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
+	aggregateWords = catalog.WordSet("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
+	superlatives   = catalog.WordSet(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
 		maximum minimum max min top per`)
 	// unitWords are what a text may tell a number of.
-	unitWords = set("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
+	unitWords = catalog.WordSet("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
 	// searchStopWords are words that say nothing of what a text is about.
-	searchStopWords = set(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
+	searchStopWords = catalog.WordSet(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
 		would will shall should may might must more less few fewer here want know like need see let say says said kind sort happened happen happens take takes
 		took ever yet still currently first last next previous before after old new tell explain describe according document file mention mentions mentioned
 		than been being ll ve re don doesn use used uses using via whether amount count information data exactly please`)

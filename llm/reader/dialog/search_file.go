@@ -15,7 +15,7 @@ import (
 )
 
 // textWords say that a question is about what is written somewhere.
-var textWords = set("say says said state states according document file page read written write mention mentions mentioned explain explains describe describes")
+var textWords = catalog.WordSet("say says said state states according document file page read written write mention mentions mentioned explain explains describe describes")
 
 // searchFile makes a query for the passages of a file that the question names; false where it
 // names none.

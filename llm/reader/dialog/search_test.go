@@ -111,9 +111,9 @@ func search(t *testing.T, d llm.Data, question string, rows, passages []llm.Data
 	return fmt.Sprintf("%s %d", row.Document, row.Passage)
 }
 
-// TestSearchedOrRefused has only those questions looked for in texts that the texts
+// TestSearchOrRefuse has only those questions looked for in texts that the texts
 // speak of.
-func TestSearchedOrRefused(t *testing.T) {
+func TestSearchOrRefuse(t *testing.T) {
 	t.Parallel()
 	d, rows, passages := rental(t)
 	for question, want := range map[string]string{

@@ -10,13 +10,13 @@ import (
 
 var (
 	// questionWords are the words that a question of its own starts with.
-	questionWords = set("what which who whom whose where when how why list show give find count tell is are was were does do did")
+	questionWords = catalog.WordSet("what which who whom whose where when how why list show give find count tell is are was were does do did")
 	// commandWords are those of them that often only say what to show of the question before.
-	commandWords = set("list show give return find order sort only please tell count")
+	commandWords = catalog.WordSet("list show give return find order sort only please tell count")
 	// conjunctions are words that may come before a question.
-	conjunctions = set("and also then but")
+	conjunctions = catalog.WordSet("and also then but")
 	// backReferences are words that point at what was said before.
-	backReferences = set("it its they them their this these those that there each he she his her him same such other corresponding respectively ones")
+	backReferences = catalog.WordSet("it its they them their this these those that there each he she his her him same such other corresponding respectively ones")
 )
 
 // Steps cuts a text into its questions. What can only be read with the part before it
@@ -141,7 +141,7 @@ func dependsOnPrevious(part string) bool {
 }
 
 // finalPronouns are words that point at something at the end of a question.
-var finalPronouns = set("it them those these ones")
+var finalPronouns = catalog.WordSet("it them those these ones")
 
 // HasBackReference reports whether a question points at something that it does not name:
 // "how many of them are open", "show those", "and in Berlin". Words such as "their" may

@@ -63,7 +63,7 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-func TestPointsBack(t *testing.T) {
+func TestHasBackReference(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]bool{
 		"How many of them are poodles?":                        true,

@@ -11,20 +11,20 @@ import (
 var (
 	// identifierWords are last words of names of columns that tell rows apart, and can be
 	// neither counted by nor averaged.
-	identifierWords = set("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
+	identifierWords = catalog.WordSet("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
 	// labelWords are last words of names of columns with a text of its own in each row.
-	labelWords = set("name names title description comment comments note notes text summary content first last surname firstname lastname")
+	labelWords = catalog.WordSet("name names title description comment comments note notes text summary content first last surname firstname lastname")
 	// notAveraged are last words of names of numbers that no one averages.
-	notAveraged = set("year month day week hour quarter decade date rank position version latitude longitude index")
+	notAveraged = catalog.WordSet("year month day week hour quarter decade date rank position version latitude longitude index")
 	// genericTableWords are names of tables that do not say what the rows are.
-	genericTableWords = set("data dataset table sheet file csv export import results result rows list tmp temp test")
+	genericTableWords = catalog.WordSet("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
 
 const (
 	// minGroups and maxGroups are how many different values a column has that rows
 	// are counted by.
 	minGroups = 2
-	maxGroups  = 30
+	maxGroups = 30
 )
 
 // Suggestions are a few plain questions about a catalog, the best first: about what the

@@ -22,13 +22,13 @@ func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 	if a.Limit {
 		return v.Kind == NumberValue && len(v.Text) < 5
 	}
-	return a.Value && s.names(cat, v) && comparable(cat, s.column, v)
+	return a.Value && s.allowsDatePart(cat, v) && isComparable(cat, s.column, v)
 }
 
-var quarterWord, monthWord, monthOfWord, weekdayWord = W("quarter"), W("month"), W("monthof"), W("weekday")
+var quarterWord, monthWord, monthOfWord, weekdayWord = MustWord("quarter"), MustWord("month"), MustWord("monthof"), MustWord("weekday")
 
-// names reports whether a month, weekday or quarter is compared with what has such.
-func (s State) names(cat *catalog.Catalog, v Value) bool {
+// allowsDatePart reports whether a month, weekday or quarter is compared with what has such.
+func (s State) allowsDatePart(cat *catalog.Catalog, v Value) bool {
 	switch {
 	case v.Kind == QuarterValue && s.part == End:
 		return s.column >= 0 && cat.Columns[s.column].Kind != catalog.Date && slices.Contains(cat.Columns[s.column].Words, "quarter")
@@ -44,8 +44,8 @@ func (s State) names(cat *catalog.Catalog, v Value) bool {
 	return true
 }
 
-// comparable reports whether a value can be compared with a column.
-func comparable(cat *catalog.Catalog, column int, v Value) bool {
+// isComparable reports whether a value can be compared with a column.
+func isComparable(cat *catalog.Catalog, column int, v Value) bool {
 	if column < 0 {
 		return v.Kind == NumberValue || v.Kind == PeriodValue
 	}

@@ -89,7 +89,7 @@ type grammar struct {
 	first [][]symbol
 }
 
-var theGrammar = mustGrammar(rules)
+var defaultGrammar = mustGrammar(rules)
 
 func mustGrammar(text string) *grammar {
 	g, err := newGrammar(text)
@@ -111,7 +111,7 @@ func newGrammar(text string) (*grammar, error) {
 		changed = false
 		for i, all := range alternatives {
 			for _, p := range all {
-				changed = g.spread(i, p) || changed
+				changed = g.addFirst(i, p) || changed
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (g *grammar) symbol(field string, rules map[string]symbol, first bool) (sym
 	return 0, fmt.Errorf("no symbol %q", field)
 }
 
-func (g *grammar) spread(i int, p production) (changed bool) {
+func (g *grammar) addFirst(i int, p production) (changed bool) {
 	for _, s := range g.firstOf(p) {
 		if !slices.Contains(g.first[i], s) {
 			g.first[i] = append(g.first[i], s)
@@ -224,7 +224,7 @@ type State struct {
 }
 
 // Start is the state before the first token.
-func Start() State { return State{stack: []symbol{theGrammar.start}, column: -1} }
+func Start() State { return State{stack: []symbol{defaultGrammar.start}, column: -1} }
 
 // Done reports whether the query has ended.
 func (s State) Done() bool { return s.done }
@@ -275,10 +275,10 @@ func (s State) Allowed() Allowed {
 			a.add(top)
 			return a
 		}
-		for _, first := range theGrammar.first[top-symRules] {
+		for _, first := range defaultGrammar.first[top-symRules] {
 			a.add(first)
 		}
-		if !theGrammar.empty[top-symRules] {
+		if !defaultGrammar.empty[top-symRules] {
 			return a
 		}
 	}
@@ -301,9 +301,9 @@ func (s State) Next(t Token) (State, bool) {
 			return s.after(t, stack[:len(stack)-1]), true
 		}
 		stack = stack[:len(stack)-1]
-		p, ok := chosen(top, t)
+		p, ok := productionFor(top, t)
 		if !ok {
-			if !theGrammar.empty[top-symRules] {
+			if !defaultGrammar.empty[top-symRules] {
 				return s, false
 			}
 			continue
@@ -337,14 +337,14 @@ func (s State) after(t Token, stack []symbol) State {
 // isPart marks the periods of dates.
 var isPart = func() (all [128]bool) {
 	for _, w := range []string{"year", "quarter", "month", "week", "day", "monthof", "weekday", "hour", "decade"} {
-		all[W(w)] = true
+		all[MustWord(w)] = true
 	}
 	return all
 }()
 
-// chosen gives the production of a nonterminal that begins with a token.
-func chosen(nonterminal symbol, t Token) (production, bool) {
-	choices := theGrammar.choose[nonterminal-symRules]
+// productionFor gives the production of a nonterminal that begins with a token.
+func productionFor(nonterminal symbol, t Token) (production, bool) {
+	choices := defaultGrammar.choose[nonterminal-symRules]
 	switch t.Class {
 	case Keyword:
 		p, ok := choices[symbol(t.N)]

@@ -243,7 +243,7 @@ func FuzzParse(f *testing.F) {
 		q, err := ir.Parse(tokens, []ir.Value{{Text: "x"}, {Kind: ir.NumberValue, Text: "1"}})
 		if err == nil {
 			_, _ = ir.SQL(q, cat, now)
-			if ir.Words(q, cat) == "" {
+			if ir.Describe(q, cat) == "" {
 				t.Errorf("%s has no words", text)
 			}
 		}

@@ -36,12 +36,12 @@ func (g graph) steps(table int) []step {
 		}
 	}
 	if g.via >= 0 {
-		slices.SortStableFunc(all, func(a, b step) int { return g.rank(a) - g.rank(b) })
+		slices.SortStableFunc(all, func(a, b step) int { return g.viaRank(a) - g.viaRank(b) })
 	}
 	return all
 }
 
-func (g graph) rank(s step) int {
+func (g graph) viaRank(s step) int {
 	if s.link.From == g.via || s.link.To == g.via {
 		return 0
 	}
@@ -53,18 +53,18 @@ func (g graph) path(from []int, to int) ([]step, error) {
 	if slices.Contains(from, to) {
 		return nil, nil
 	}
-	came := map[int]step{}
+	reachedBy := map[int]step{}
 	queue := slices.Clone(from)
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		for _, s := range g.steps(at) {
-			if _, seen := came[s.to]; seen || slices.Contains(from, s.to) {
+			if _, seen := reachedBy[s.to]; seen || slices.Contains(from, s.to) {
 				continue
 			}
-			came[s.to] = s
+			reachedBy[s.to] = s
 			if s.to == to {
-				return trace(came, from, to), nil
+				return trace(reachedBy, from, to), nil
 			}
 			queue = append(queue, s.to)
 		}
@@ -72,11 +72,11 @@ func (g graph) path(from []int, to int) ([]step, error) {
 	return nil, errNoPath
 }
 
-func trace(came map[int]step, from []int, to int) []step {
+func trace(reachedBy map[int]step, from []int, to int) []step {
 	var path []step
 	for !slices.Contains(from, to) {
-		path = append(path, came[to])
-		to = came[to].from
+		path = append(path, reachedBy[to])
+		to = reachedBy[to].from
 	}
 	slices.Reverse(path)
 	return path

@@ -41,7 +41,7 @@ func Tables(q *Query, cat *catalog.Catalog) (tables []int, links []catalog.Link,
 	}
 	all := terms(q.Where)
 	for i := range all {
-		p.place(&all[i])
+		p.joinOrPath(&all[i])
 	}
 	tables = slices.Clone(p.joins.tables)
 	steps := slices.Clone(p.joins.steps)
@@ -67,7 +67,7 @@ func Repeats(q *Query, cat *catalog.Catalog, table int) bool {
 	}
 	all := terms(q.Where)
 	for i := range all {
-		p.place(&all[i])
+		p.joinOrPath(&all[i])
 	}
 	return p.joins.multiplies(table)
 }
@@ -101,10 +101,10 @@ func (p *printer) fail(format string, args ...any) string {
 
 // sub prints a query within this one, measured as expr says.
 func (p *printer) sub(q *Query, measured bool) string {
-	return p.within(&printer{cat: p.cat, now: p.now, measured: measured}, q)
+	return p.printInner(&printer{cat: p.cat, now: p.now, measured: measured}, q)
 }
 
-func (p *printer) within(inner *printer, q *Query) string {
+func (p *printer) printInner(inner *printer, q *Query) string {
 	text := inner.query(q)
 	if inner.err != nil && p.err == nil {
 		p.err = inner.err
@@ -113,18 +113,18 @@ func (p *printer) within(inner *printer, q *Query) string {
 }
 
 func (p *printer) query(q *Query) string {
-	text := p.selection(q)
+	text := p.selectStatement(q)
 	if q.Set == "" {
 		return text
 	}
 	if len(q.Order) > 0 || q.Limit > 0 {
 		text = "(" + text + ")"
 	}
-	return text + " " + strings.ToUpper(q.Set) + " " + p.within(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
+	return text + " " + strings.ToUpper(q.Set) + " " + p.printInner(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
 }
 
-// selection prints a SELECT.
-func (p *printer) selection(q *Query) string {
+// selectStatement prints a SELECT.
+func (p *printer) selectStatement(q *Query) string {
 	p.joins = joins{graph: graph{p.cat, q.Via}}
 	p.numbered, p.counted = -1, -1
 	if err := p.check(q); err != nil {
@@ -167,7 +167,7 @@ func (p *printer) selection(q *Query) string {
 		return p.fail("no order for rows that are chosen by their number")
 	}
 	if q.Each != nil && q.Limit > 0 {
-		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, numbers(q))
+		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, rowNumberTest(q))
 		return b.String()
 	}
 	b.WriteString(order)
@@ -189,11 +189,11 @@ func (p *printer) join(q *Query) error {
 			tables = append(tables, p.cat.Columns[column].Table)
 		}
 	}
-	shown(q, add)
+	visitShown(q, add)
 	for _, c := range q.Where {
 		apart := c.Left.Other >= 0 && p.cat.Columns[c.Left.Other].Table != p.cat.Columns[c.Left.Column].Table
 		if c.Column >= 0 || apart || c.Op == "after" || c.Op == "before" {
-			eachColumn(c.Left, add)
+			visitColumns(c.Left, add)
 			add(c.Column)
 		}
 	}
@@ -203,7 +203,7 @@ func (p *printer) join(q *Query) error {
 		}
 	}
 	if len(tables) == 0 && len(q.Where) > 0 {
-		eachColumn(q.Where[0].Left, add)
+		visitColumns(q.Where[0].Left, add)
 	}
 	if len(tables) == 0 {
 		return errors.New("no table to read")
@@ -216,34 +216,34 @@ func (p *printer) join(q *Query) error {
 	return nil
 }
 
-// shown calls f with the columns that a query shows, groups and sorts by.
-func shown(q *Query, f func(column int)) {
+// visitShown calls f with the columns that a query shows, groups and sorts by.
+func visitShown(q *Query, f func(column int)) {
 	for _, e := range q.Items {
-		eachColumn(e, f)
+		visitColumns(e, f)
 	}
 	for _, e := range q.Group {
-		eachColumn(e, f)
+		visitColumns(e, f)
 	}
 	for _, c := range q.Having {
-		eachColumn(c.Left, f)
+		visitColumns(c.Left, f)
 	}
 	for _, s := range q.Order {
-		eachColumn(s.By, f)
+		visitColumns(s.By, f)
 	}
 	if q.Each != nil {
-		eachColumn(*q.Each, f)
+		visitColumns(*q.Each, f)
 	}
 }
 
-// eachColumn calls f with the columns of an expression, -1 among them.
-func eachColumn(e Expr, f func(column int)) {
+// visitColumns calls f with the columns of an expression, -1 among them.
+func visitColumns(e Expr, f func(column int)) {
 	f(e.Column)
 	f(e.Other)
 	if e.Second != nil {
-		eachColumn(*e.Second, f)
+		visitColumns(*e.Second, f)
 	}
 	for _, c := range e.Conds {
-		eachColumn(c.Left, f)
+		visitColumns(c.Left, f)
 		f(c.Column)
 	}
 }

@@ -31,7 +31,7 @@ func (p *printer) repeated(q *Query) int {
 func (p *printer) distinctRows(q *Query, base int, where string) string {
 	names := map[int]string{}
 	columns := []string{p.ref(p.cat.Tables[base].Key) + " AS row_key"}
-	shown(q, func(column int) {
+	visitShown(q, func(column int) {
 		if column < 0 || names[column] != "" {
 			return
 		}

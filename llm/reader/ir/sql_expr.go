@@ -46,11 +46,11 @@ func (p *printer) expr(e Expr, measured bool) string {
 	case "share":
 		return fmt.Sprintf("(100.0 * %s / nullif(sum(%s) OVER (), 0))", p.agg(e, ""), p.agg(e, ""))
 	}
-	return p.two(e)
+	return p.compareSides(e)
 }
 
-// two prints what compares an aggregate on two sides.
-func (p *printer) two(e Expr) string {
+// compareSides prints what compares an aggregate on two sides.
+func (p *printer) compareSides(e Expr) string {
 	a, b := p.agg(e, p.conds(e.Conds[:1])), p.agg(e, p.conds(e.Conds[1:]))
 	switch e.Kind {
 	case "ratio":
@@ -137,9 +137,9 @@ func (p *printer) measure(column int) string {
 		}
 		return "TRY_CAST(regexp_extract(translate(" + digits + ", '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
 	case catalog.Date:
-		return dated(ref)
+		return parseDate(ref)
 	case catalog.Clock:
-		return clocked(ref)
+		return parseClock(ref)
 	}
 	return ref
 }
@@ -148,8 +148,8 @@ func (p *printer) measure(column int) string {
 var dateFormats = []string{"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%B %d %Y", "%A, %B %d, %Y",
 	"%A %d %B %Y", "%m/%d/%Y", "%d.%m.%Y", "%B %Y", "%b %Y", "%Y", "%B %d", "%d %B", "%b %d", "%d %b"}
 
-// dated prints a text as a point in time.
-func dated(ref string) string {
+// parseDate prints a text as a point in time.
+func parseDate(ref string) string {
 	formats := make([]string, len(dateFormats))
 	for i, f := range dateFormats {
 		formats[i] = Literal(f)
@@ -158,8 +158,8 @@ func dated(ref string) string {
 	return "try_strptime(" + clean + ", [" + strings.Join(formats, ", ") + "])"
 }
 
-// clocked prints a text such as 1:07:24 as seconds.
-func clocked(ref string) string {
+// parseClock prints a text such as 1:07:24 as seconds.
+func parseClock(ref string) string {
 	parts := "list_reverse(string_split(regexp_extract(" + ref + ", '[0-9:.]+'), ':'))"
 	part := func(n int) string {
 		return fmt.Sprintf("coalesce(TRY_CAST(list_extract(%s, %d) AS DOUBLE), 0)", parts, n)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// numbers prints which of numbered rows a query wants.
-func numbers(q *Query) string {
+// rowNumberTest prints which of numbered rows a query wants.
+func rowNumberTest(q *Query) string {
 	switch {
 	case q.Nth <= 1:
 		return fmt.Sprintf(" <= %d", q.Limit)
@@ -45,7 +45,7 @@ func internalName(name string) string {
 // groupKeys gives what rows are grouped by: what the query says, and whatever else it
 // shows and sorts by beside an aggregate.
 func groupKeys(q *Query) []Expr {
-	if len(q.Group) == 0 && !aggregated(q) {
+	if len(q.Group) == 0 && !hasAggregates(q) {
 		return nil
 	}
 	var keys []Expr
@@ -74,8 +74,8 @@ func isAggregate(e Expr) bool {
 	return false
 }
 
-// aggregated reports whether a query has aggregates.
-func aggregated(q *Query) bool {
+// hasAggregates reports whether a query has aggregates.
+func hasAggregates(q *Query) bool {
 	return len(q.Having) > 0 || slices.ContainsFunc(q.Items, isAggregate) ||
 		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
 }

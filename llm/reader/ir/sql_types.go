@@ -87,7 +87,7 @@ func (p *printer) check(q *Query) error {
 
 // checkGroups looks at what stands beside aggregates and groups.
 func checkGroups(q *Query) error {
-	if !aggregated(q) && len(q.Group) == 0 {
+	if !hasAggregates(q) && len(q.Group) == 0 {
 		return nil
 	}
 	keyed := len(q.Group) > 0

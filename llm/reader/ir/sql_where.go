@@ -44,7 +44,7 @@ func (p *printer) where(q *Query) string {
 	}
 	all := terms(q.Where)
 	for i := range all {
-		p.place(&all[i])
+		p.joinOrPath(&all[i])
 	}
 	if p.err != nil {
 		return ""
@@ -61,11 +61,11 @@ func (p *printer) where(q *Query) string {
 	return " WHERE " + strings.Join(groups, " OR ")
 }
 
-// place joins the table of a term where that repeats no rows, and else finds the
+// joinOrPath joins the table of a term where that repeats no rows, and else finds the
 // way to it.
-func (p *printer) place(t *term) {
+func (p *printer) joinOrPath(t *term) {
 	table := -1
-	eachColumn(t.conds[0].Left, func(c int) {
+	visitColumns(t.conds[0].Left, func(c int) {
 		if c >= 0 && table < 0 {
 			table = p.cat.Columns[c].Table
 		}
@@ -177,7 +177,7 @@ func (p *printer) cond(c Cond) string {
 // withoutNull adds to a query that its only column is not NULL, so that NOT IN is
 // never unknown.
 func withoutNull(q *Query) *Query {
-	if len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Set != "" || aggregated(q) || len(q.Group) > 0 {
+	if len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Set != "" || hasAggregates(q) || len(q.Group) > 0 {
 		return q
 	}
 	copied := *q

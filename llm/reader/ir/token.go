@@ -35,9 +35,9 @@ var wordNumbers = func() map[string]Word {
 	return all
 }()
 
-// W gives the keyword that is written so. It panics where there is none: words are
+// MustWord gives the keyword that is written so. It panics where there is none: words are
 // written in code alone.
-func W(text string) Word {
+func MustWord(text string) Word {
 	w, ok := wordNumbers[text]
 	if !ok {
 		panic("no keyword " + text)
@@ -64,8 +64,8 @@ type Token struct {
 	N     int
 }
 
-// Key is the token of a keyword.
-func Key(text string) Token { return Token{Keyword, int(W(text))} }
+// KeywordToken is the token of a keyword.
+func KeywordToken(text string) Token { return Token{Keyword, int(MustWord(text))} }
 
 // Is reports whether a token is a keyword.
 func (t Token) Is(text string) bool { return t.Class == Keyword && Keywords[t.N] == text }

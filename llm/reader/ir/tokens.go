@@ -21,7 +21,7 @@ func Tokens(q *Query, value func(c *Cond, n int) (Token, bool)) ([]Token, error)
 	return w.tokens, w.err
 }
 
-func (w *writer) word(text string) { w.tokens = append(w.tokens, Key(text)) }
+func (w *writer) word(text string) { w.tokens = append(w.tokens, KeywordToken(text)) }
 
 func (w *writer) ref(class Class, n int) { w.tokens = append(w.tokens, Token{class, n}) }
 

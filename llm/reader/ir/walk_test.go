@@ -38,9 +38,9 @@ func profiles(tables map[string][]string, order ...string) []*catalog.Profile {
 	return all
 }
 
-// worlds are tables of all kinds of columns, some with names that queries use
+// walkCatalogs are tables of all kinds of columns, some with names that queries use
 // themselves.
-func worlds() map[string][]*catalog.Profile {
+func walkCatalogs() map[string][]*catalog.Profile {
 	return map[string][]*catalog.Profile{
 		"shop": profiles(map[string][]string{
 			"customers":   {"customer_id:BIGINT=#", "name:VARCHAR=Ada Moss|Ben O'Hill|Cleo Park", "city:VARCHAR=Berlin|Rome", "newsletter:VARCHAR=no|yes", "signed_up_on:DATE=2023-01-05|2024-06-30"},
@@ -164,11 +164,11 @@ func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []sqlcheck.Table) 
 	return db, tables
 }
 
-// TestWalks writes queries at random. Each that is printed is one that the validator of
+// TestRandomWalks writes queries at random. Each that is printed is one that the validator of
 // queries accepts and that DuckDB runs.
-func TestWalks(t *testing.T) {
+func TestRandomWalks(t *testing.T) {
 	t.Parallel()
-	for name, all := range worlds() {
+	for name, all := range walkCatalogs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const tries = 800
@@ -234,7 +234,7 @@ func FuzzSQL(f *testing.F) {
 	}
 	var all []world
 	for _, name := range []string{"shop", "odd names", "races"} {
-		cat := catalog.New(worlds()[name], nil)
+		cat := catalog.New(walkCatalogs()[name], nil)
 		all = append(all, world{cat, walkValues(cat)})
 	}
 	f.Fuzz(func(t *testing.T, choices []byte) {
@@ -262,7 +262,7 @@ func FuzzSQL(f *testing.F) {
 		if text, err := ir.SQL(q, in.cat, now); (text == "") == (err == nil) {
 			t.Errorf("%s is printed as %q, %v", ir.Text(tokens), text, err)
 		}
-		if ir.Words(q, in.cat) == "" {
+		if ir.Describe(q, in.cat) == "" {
 			t.Errorf("%s is not said in words", ir.Text(tokens))
 		}
 	})

@@ -1,6 +1,10 @@
 package link
 
-import "strings"
+import (
+	"strings"
+
+	"parley/llm/reader/catalog"
+)
 
 // openings are what people write before a question, and closings after it. They say
 // nothing of what is asked for.
@@ -20,10 +24,10 @@ func phraseList(list string) [][]string {
 	return all
 }
 
-// withoutCourtesy leaves out openings and closings where a question stands beside them.
-func withoutCourtesy(tokens []Token) []Token {
+// trimCourtesy leaves out openings and closings where a question stands beside them.
+func trimCourtesy(tokens []Token) []Token {
 	for {
-		n := opening(tokens)
+		n := openingLength(tokens)
 		if n == 0 {
 			break
 		}
@@ -34,20 +38,20 @@ func withoutCourtesy(tokens []Token) []Token {
 		end--
 	}
 	for _, phrase := range closings {
-		if start := end - len(phrase); start > 1 && matches(tokens[start:end], phrase) && !isWordRune(firstRune(tokens[start-1].Lower)) {
+		if start := end - len(phrase); start > 1 && startsWith(tokens[start:end], phrase) && !isWordRune(firstRune(tokens[start-1].Lower)) {
 			return tokens[:start]
 		}
 	}
 	return tokens
 }
 
-// opening gives how many tokens of an opening come before a question, with its marks. A
+// openingLength gives how many tokens of an opening come before a question, with its marks. A
 // word that could begin a name, as Hi of Hi-Fi, is one before a mark and a blank, or
 // before a word that asks.
-func opening(tokens []Token) int {
+func openingLength(tokens []Token) int {
 	for _, phrase := range openings {
 		n := len(phrase)
-		if n >= len(tokens) || !matches(tokens[:n], phrase) {
+		if n >= len(tokens) || !startsWith(tokens[:n], phrase) {
 			continue
 		}
 		end := n
@@ -55,16 +59,16 @@ func opening(tokens []Token) int {
 			end++
 		}
 		marked := end > n && end < len(tokens) && tokens[end].SpaceBefore
-		if end < len(tokens) && (marked || asksFirst[tokens[n].Lower] || n > 2 && end == n) {
+		if end < len(tokens) && (marked || questionStarts[tokens[n].Lower] || n > 2 && end == n) {
 			return end
 		}
 	}
 	return 0
 }
 
-var asksFirst = words("how what which who whom whose where when why if list show give find count tell is are was were does do did can could please the")
+var questionStarts = catalog.WordSet("how what which who whom whose where when why if list show give find count tell is are was were does do did can could please the")
 
-func matches(tokens []Token, phrase []string) bool {
+func startsWith(tokens []Token, phrase []string) bool {
 	for i, w := range phrase {
 		if tokens[i].Lower != w {
 			return false

@@ -15,8 +15,8 @@ const (
 	// MaxCells is the most words of a column's values that count.
 	MaxCells = 8
 	// MaxWords is the most words of an item that count.
-	MaxWords = 6
-	maxPrev  = 40
+	MaxWords         = 6
+	maxEarlierTokens = 40
 )
 
 // Relation is something that one item of an input has to do with another.
@@ -64,7 +64,7 @@ const (
 	kindTable    = 1
 	kindColumn   = 2
 	kindValue    = kindColumn + 12
-	kindEarlier  = kindValue + foundKinds
+	kindEarlier  = kindValue + matchKinds
 	Kinds        = kindEarlier + 2
 	Buckets      = 11
 	columnTypes  = 3
@@ -91,14 +91,14 @@ type Input struct {
 	Question, Tables int
 	// Columns are the columns that are part of the input.
 	Columns []int
-	Values  []Found
+	Values  []ValueMatch
 	Earlier int
 }
 
 // EarlierQuery is the reading of the question before, which a question may go on from.
 type EarlierQuery struct {
 	Tokens []ir.Token
-	Values []Found
+	Values []ValueMatch
 }
 
 // builder makes an input.
@@ -107,26 +107,26 @@ type builder struct {
 	cat    *catalog.Catalog
 	tokens []Token
 	vec    *vectors.Vectors
-	// at has the words of the question by their stems, and spans what several words in
+	// wordAt has the words of the question by their stems, and spans what several words in
 	// a row make when they are written as one.
-	at    map[string][]int
-	spans map[string][]tokenRange
-	// misspelled has the words that no name or known word is written as.
+	tokensByStem map[string][]int
+	joinedSpans  map[string][]tokenRange
+	// findMisspelled has the words that no name or known word is written as.
 	misspelled []int
-	// numbers has the numbers of words' vectors that were looked up.
-	numbers map[string]int32
-	// position has the item of each column that is part of the input.
-	position map[int]int
-	n        int
+	// findNumbers has the numbers of words' vectors that were looked up.
+	vectorNumbers map[string]int32
+	// itemOfColumn has the item of each column that is part of the input.
+	itemOfColumn map[int]int
+	n            int
 }
 
 // New makes the input of a question. Columns that keep holds must be part of it.
-func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQuery, keep []int) *Input {
-	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), at: map[string][]int{}, numbers: map[string]int32{}, position: map[int]int{}}
+func New(tokens []Token, cat *catalog.Catalog, values []ValueMatch, earlier *EarlierQuery, keep []int) *Input {
+	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), tokensByStem: map[string][]int{}, vectorNumbers: map[string]int32{}, itemOfColumn: map[int]int{}}
 	for i, t := range tokens {
-		b.at[t.Stem] = append(b.at[t.Stem], i)
+		b.tokensByStem[t.Stem] = append(b.tokensByStem[t.Stem], i)
 		if t.Long != "" && t.Long != t.Stem {
-			b.at[t.Long] = append(b.at[t.Long], i)
+			b.tokensByStem[t.Long] = append(b.tokensByStem[t.Long], i)
 		}
 	}
 	if earlier != nil {
@@ -136,26 +136,26 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 		}
 	}
 	b.Values = values
-	b.spans = joinedWords(tokens)
+	b.joinedSpans = joinedWords(tokens)
 	b.misspelled = misspelledWords(tokens, values, cat.NameStems())
 	tables := make([]links, len(cat.Tables))
 	for i := range cat.Tables {
-		tables[i] = b.link(cat.Tables[i].Words, cat.Tables[i].Stems(), cat.Tables[i].Hints)
+		tables[i] = b.linkName(cat.Tables[i].Words, cat.Tables[i].Stems(), cat.Tables[i].Hints)
 	}
 	columns := make([]links, len(cat.Columns))
 	for i := range cat.Columns {
-		columns[i] = b.link(cat.Columns[i].Words, cat.Columns[i].Stems(), cat.Columns[i].Hints)
+		columns[i] = b.linkName(cat.Columns[i].Words, cat.Columns[i].Stems(), cat.Columns[i].Hints)
 	}
-	b.Columns = b.choose(tables, columns, keep)
-	b.items(earlier)
+	b.Columns = b.selectColumns(tables, columns, keep)
+	b.addItems(earlier)
 	b.n = len(b.Items)
 	b.Relations = make([]uint64, b.n*b.n)
-	b.relateWords(0, len(tokens))
+	b.relateSequence(0, len(tokens))
 	for i, l := range tables {
 		b.relateName(len(tokens)+i, l, ExactTable, PartTable, TableExact, TablePart)
 	}
 	for _, c := range b.Columns {
-		b.relateName(b.position[c], columns[c], ExactColumn, PartColumn, ColumnExact, ColumnPart)
+		b.relateName(b.itemOfColumn[c], columns[c], ExactColumn, PartColumn, ColumnExact, ColumnPart)
 	}
 	b.relateSchema()
 	b.relateValues()
@@ -163,19 +163,19 @@ func New(tokens []Token, cat *catalog.Catalog, values []Found, earlier *EarlierQ
 	return b.Input
 }
 
-// number gives the number of a word's vector, -1 for none.
-func (b *builder) number(word string) int32 {
-	n, ok := b.numbers[word]
+// vectorNumber gives the number of a word's vector, -1 for none.
+func (b *builder) vectorNumber(word string) int32 {
+	n, ok := b.vectorNumbers[word]
 	if !ok {
 		n = b.vec.Number(word)
-		b.numbers[word] = n
+		b.vectorNumbers[word] = n
 	}
 	return n
 }
 
-// choose gives the columns that are part of the input: all, or those that the
+// selectColumns gives the columns that are part of the input: all, or those that the
 // question most likely speaks of.
-func (b *builder) choose(tables, columns []links, keep []int) []int {
+func (b *builder) selectColumns(tables, columns []links, keep []int) []int {
 	all := make([]int, len(columns))
 	for i := range all {
 		all[i] = i
@@ -214,8 +214,8 @@ func (b *builder) choose(tables, columns []links, keep []int) []int {
 	return all
 }
 
-// items makes the elements of the input.
-func (b *builder) items(earlier *EarlierQuery) {
+// addItems makes the elements of the input.
+func (b *builder) addItems(earlier *EarlierQuery) {
 	for _, t := range b.tokens {
 		b.Items = append(b.Items, Item{Words: []string{t.Lower}, Kind: kindWord})
 	}
@@ -223,7 +223,7 @@ func (b *builder) items(earlier *EarlierQuery) {
 		b.Items = append(b.Items, Item{Words: b.cat.Tables[i].Words, Kind: kindTable})
 	}
 	for _, c := range b.Columns {
-		b.position[c] = len(b.Items)
+		b.itemOfColumn[c] = len(b.Items)
 		b.Items = append(b.Items, b.columnItem(c))
 	}
 	for _, v := range b.Values {
@@ -236,7 +236,7 @@ func (b *builder) items(earlier *EarlierQuery) {
 	if earlier == nil {
 		return
 	}
-	for _, t := range earlier.Tokens[:min(len(earlier.Tokens), maxPrev)] {
+	for _, t := range earlier.Tokens[:min(len(earlier.Tokens), maxEarlierTokens)] {
 		item := Item{Words: []string{"<" + t.String() + ">"}, Kind: kindEarlier}
 		if t.Class != ir.Keyword {
 			item = Item{Words: []string{[]string{"", "table", "column", "value"}[t.Class]}, Kind: kindEarlier + 1}
@@ -264,12 +264,12 @@ func (b *builder) columnItem(c int) Item {
 	case catalog.Bool:
 		kind = 3
 	}
-	cells, bucket := contents(column)
+	cells, bucket := cellSample(column)
 	return Item{Words: column.Words, Kind: kindColumn + kind*columnTypes + role, Cells: cells, Bucket: bucket}
 }
 
-// contents gives some words of a column's values and the range that they are in.
-func contents(c *catalog.Column) (words []string, bucket int) {
+// cellSample gives some words of a column's values and the range that they are in.
+func cellSample(c *catalog.Column) (words []string, bucket int) {
 	switch c.Kind {
 	case catalog.Date:
 		return nil, 7

@@ -133,7 +133,7 @@ func TestQuarters(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := ir.Start()
-				for _, token := range append(tokens, ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "orders", "ordered_at")}, ir.Key("=")) {
+				for _, token := range append(tokens, ir.Token{Class: ir.ColumnRef, N: catalogtest.Column(cat, "orders", "ordered_at")}, ir.KeywordToken("=")) {
 					s, _ = s.Next(token)
 				}
 				if s.Fits(s.Allowed(), ir.Token{Class: ir.ValueRef}, cat, v.Value) != fits {
@@ -275,8 +275,8 @@ func FuzzQuestion(f *testing.F) {
 	})
 }
 
-// TestWrittenInHaste reads questions in capitals, misspelled and with other endings.
-func TestWrittenInHaste(t *testing.T) {
+// TestInformalSpelling reads questions in capitals, misspelled and with other endings.
+func TestInformalSpelling(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	for question, want := range map[string]string{

@@ -17,32 +17,32 @@ const (
 	MinFairlySimilar = 0.48
 )
 
-// link finds the words of the question that have to do with a name.
-func (b *builder) link(words, stems, hints []string) links {
+// linkName finds the words of the question that have to do with a name.
+func (b *builder) linkName(words, stems, hints []string) links {
 	var l links
-	marked := map[int]bool{}
-	for _, i := range b.at[stems[0]] {
+	linked := map[int]bool{}
+	for _, i := range b.tokensByStem[stems[0]] {
 		if i+len(stems) <= len(b.tokens) && b.sameStems(i, stems) {
 			for k := range stems {
 				l.exact = append(l.exact, i+k)
-				marked[i+k] = true
+				linked[i+k] = true
 			}
 		}
 	}
 	for k, s := range stems {
 		if !catalog.StopWords[words[k]] || len(stems) == 1 {
-			for _, i := range b.at[s] {
+			for _, i := range b.tokensByStem[s] {
 				if !slices.Contains(l.part, i) {
 					l.part = append(l.part, i)
-					marked[i] = true
+					linked[i] = true
 				}
 			}
 		}
 	}
-	b.linkJoined(&l, words, marked)
-	b.linkMisspelled(&l, words, marked)
+	b.linkJoined(&l, words, linked)
+	b.linkMisspelled(&l, words, linked)
 	for i, t := range b.tokens {
-		if marked[i] || catalog.StopWords[t.Lower] || len(t.Lower) < 3 {
+		if linked[i] || catalog.StopWords[t.Lower] || len(t.Lower) < 3 {
 			continue
 		}
 		b.linkWord(&l, i, t.Lower, words)
@@ -69,8 +69,8 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 		if catalog.StopWords[w] || len(w) < 2 {
 			continue
 		}
-		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word)) || derived(word, w)
-		best = max(best, b.vec.Cosine(b.number(word), b.number(w)))
+		prefix = prefix || len(w) >= 3 && (strings.HasPrefix(word, w) || strings.HasPrefix(w, word)) || looksDerived(word, w)
+		best = max(best, b.vec.Cosine(b.vectorNumber(word), b.vectorNumber(w)))
 	}
 	switch {
 	case best > MinSimilar:
@@ -83,9 +83,9 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	}
 }
 
-// derived reports whether two words look derived from one: escalations and escalated.
-func derived(a, b string) bool {
-	return len(a) > sharedLetters && len(b) > sharedLetters && a[sharedLetters] == b[sharedLetters] && family(a, b)
+// looksDerived reports whether two words look derived from one: escalations and escalated.
+func looksDerived(a, b string) bool {
+	return len(a) > minSharedLetters && len(b) > minSharedLetters && a[minSharedLetters] == b[minSharedLetters] && sharesPrefix(a, b)
 }
 
 // tokenRange is some tokens in a row.
@@ -93,8 +93,8 @@ type tokenRange struct{ start, end int }
 
 // Limits of names that are written as one word in one place and as several in another.
 const (
-	maxJoined  = 4
-	leastChars = 3
+	maxJoined      = 4
+	minJoinedChars = 3
 )
 
 // joinedWords gives what tokens in a row make when they are written as one word: e-mail
@@ -113,7 +113,7 @@ func joinedWords(tokens []Token) map[string][]tokenRange {
 			default:
 				text += strings.ReplaceAll(lower, "_", "")
 			}
-			if len(text) >= leastChars || len(text) > 1 && strings.ContainsAny(text, "0123456789") {
+			if len(text) >= minJoinedChars || len(text) > 1 && strings.ContainsAny(text, "0123456789") {
 				all[text] = append(all[text], tokenRange{i, end})
 			}
 		}
@@ -128,7 +128,7 @@ func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
 		text := ""
 		for end := k + 1; end <= min(len(words), k+maxJoined); end++ {
 			text += words[end-1]
-			for _, s := range b.spans[text] {
+			for _, s := range b.joinedSpans[text] {
 				if end-k == 1 && s.end-s.start == 1 && b.tokens[s.start].Lower == text {
 					continue // by its stem, already
 				}
@@ -148,11 +148,11 @@ func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
 }
 
 // misspelledWords are words that are neither known nor part of a value or a name.
-func misspelledWords(tokens []Token, values []Found, names map[string]bool) []int {
+func misspelledWords(tokens []Token, values []ValueMatch, names map[string]bool) []int {
 	var all []int
 next:
 	for i, t := range tokens {
-		if len(t.Lower) < minMisspelled || !isWord(t.Lower) || names[t.Stem] || known(t.Lower) {
+		if len(t.Lower) < minMisspelled || !isWord(t.Lower) || names[t.Stem] || isEnglishWord(t.Lower) {
 			continue
 		}
 		for _, v := range values {

@@ -20,8 +20,8 @@ var numberWords = func() map[string]int {
 
 var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 
-// dimensions gives what the columns of a catalog are measured in. Days lie between dates.
-func dimensions(cat *catalog.Catalog) map[string]bool {
+// measuredDimensions gives what the columns of a catalog are measured in. Days lie between dates.
+func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 	all := map[string]bool{}
 	for i := range cat.Columns {
 		switch c := &cat.Columns[i]; {
@@ -34,9 +34,9 @@ func dimensions(cat *catalog.Catalog) map[string]bool {
 	return all
 }
 
-// known gives a unit, or "" where no column is measured in its dimension.
-func (f *finder) known(unit string) string {
-	if f.measured[catalog.Dimension(unit)] {
+// measuredUnit gives a unit, or "" where no column is measured in its dimension.
+func (f *valueFinder) measuredUnit(unit string) string {
+	if f.dimensions[catalog.Dimension(unit)] {
 		return unit
 	}
 	return ""
@@ -44,12 +44,12 @@ func (f *finder) known(unit string) string {
 
 // unitAt gives the unit that stands at a token, hours or -hour, and where it ends; "" and
 // the token where there is none.
-func (f *finder) unitAt(i int) (unit string, end int) {
+func (f *valueFinder) unitAt(i int) (unit string, end int) {
 	end = i + 1
-	if at(f.tokens, i) == "-" {
+	if wordAt(f.tokens, i) == "-" {
 		end++
 	}
-	if unit = f.known(catalog.Unit(at(f.tokens, end-1))); unit == "" {
+	if unit = f.measuredUnit(catalog.Unit(wordAt(f.tokens, end-1))); unit == "" {
 		return "", i
 	}
 	return unit, end
@@ -57,40 +57,40 @@ func (f *finder) unitAt(i int) (unit string, end int) {
 
 // unitOf gives the unit of the number at a token, 2 hours, 2 to 3 hours or 3k, and where
 // both end.
-func (f *finder) unitOf(i int) (unit string, end int) {
+func (f *valueFinder) unitOf(i int) (unit string, end int) {
 	if unit, end = f.unitAt(i + 1); unit != "" {
 		return unit, end
 	}
-	if _, plain := number(strings.TrimRight(f.tokens[i].Lower, "kmbn")); plain && strings.ContainsAny(f.tokens[i].Lower, "kmb") && isDigit(f.tokens[i].Lower, 0) {
-		return f.known("one"), end
+	if _, plain := parseNumber(strings.TrimRight(f.tokens[i].Lower, "kmbn")); plain && strings.ContainsAny(f.tokens[i].Lower, "kmb") && isDigit(f.tokens[i].Lower, 0) {
+		return f.measuredUnit("one"), end
 	}
-	if w := at(f.tokens, i+1); w == "and" || w == "to" || w == "or" || w == "-" {
-		if _, ok := number(at(f.tokens, i+2)); ok {
+	if w := wordAt(f.tokens, i+1); w == "and" || w == "to" || w == "or" || w == "-" {
+		if _, ok := parseNumber(wordAt(f.tokens, i+2)); ok {
 			unit, _ = f.unitAt(i + 3)
 		}
 	}
 	return unit, end
 }
 
-// withUnit finds a number that is written as one with its unit: 5kg.
-func (f *finder) withUnit(i int) {
+// findNumberWithUnit finds a number that is written as one with its unit: 5kg.
+func (f *valueFinder) findNumberWithUnit(i int) {
 	text := f.tokens[i].Lower
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
 	unit := catalog.Unit(text[len(digits):])
-	if n, ok := number(digits); ok && unit != "" && digits != text {
-		f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n, 'f', -1, 64), Exact: true, Unit: f.known(unit)}, i, i+1, NumberText)
+	if n, ok := parseNumber(digits); ok && unit != "" && digits != text {
+		f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n, 'f', -1, 64), Exact: true, Unit: f.measuredUnit(unit)}, i, i+1, NumberText)
 	}
 }
 
-// numbers finds numbers in digits and words, and those with a scale: 3 million.
-func (f *finder) numbers() {
+// findNumbers finds numbers in digits and words, and those with a scale: 3 million.
+func (f *valueFinder) findNumbers() {
 	for i, t := range f.tokens {
-		n, ok := number(t.Lower)
+		n, ok := parseNumber(t.Lower)
 		if !ok {
-			f.withUnit(i)
+			f.findNumberWithUnit(i)
 			continue
 		}
-		if f.negative(i) {
+		if f.isNegative(i) {
 			n = -n
 		}
 		text := strconv.FormatFloat(n, 'f', -1, 64)
@@ -101,15 +101,15 @@ func (f *finder) numbers() {
 		if i+1 < len(f.tokens) {
 			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
 				unit, end := f.unitAt(i + 2)
-				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true, Unit: cmp.Or(unit, f.known("one"))}, i, end, NumberText)
+				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true, Unit: cmp.Or(unit, f.measuredUnit("one"))}, i, end, NumberText)
 			}
 		}
 	}
 }
 
-// negative reports whether a number has a minus sign: one that belongs to no word
+// isNegative reports whether a number has a minus sign: one that belongs to no word
 // before it.
-func (f *finder) negative(i int) bool {
+func (f *valueFinder) isNegative(i int) bool {
 	if i == 0 || f.tokens[i].SpaceBefore || !isDigit(f.tokens[i].Text, 0) {
 		return false
 	}
@@ -118,12 +118,12 @@ func (f *finder) negative(i int) bool {
 }
 
 // inPeriod reports whether a token is part of a period, which has the number too.
-func (f *finder) inPeriod(i int) bool {
-	return slices.ContainsFunc(f.found, func(x Found) bool { return x.How == Period && x.Start <= i && i < x.End })
+func (f *valueFinder) inPeriod(i int) bool {
+	return slices.ContainsFunc(f.matches, func(x ValueMatch) bool { return x.How == Period && x.Start <= i && i < x.End })
 }
 
-// number reads digits, number words and forms such as 5th, 3k, 12,50 and 1.250,50.
-func number(s string) (float64, bool) {
+// parseNumber reads digits, number words and forms such as 5th, 3k, 12,50 and 1.250,50.
+func parseNumber(s string) (float64, bool) {
 	if n, ok := numberWords[s]; ok {
 		return float64(n), true
 	}

@@ -8,11 +8,11 @@ import (
 	"parley/llm/reader/ir"
 )
 
-var months = names("january february march april may june july august september october november december", 3)
-var weekdays = names("monday tuesday wednesday thursday friday saturday sunday", 3)
+var months = numberNames("january february march april may june july august september october november december", 3)
+var weekdays = numberNames("monday tuesday wednesday thursday friday saturday sunday", 3)
 
-// names numbers words and their first letters, from 1.
-func names(words string, short int) map[string]int {
+// numberNames numbers words and their first letters, from 1.
+func numberNames(words string, short int) map[string]int {
 	all := map[string]int{}
 	for i, w := range strings.Fields(words) {
 		all[w], all[w[:short]] = i+1, i+1
@@ -40,13 +40,13 @@ func periods(tokens []Token, now time.Time) []span {
 			i++
 			continue
 		}
-		all = append(all, span{i, i + n, ir.Value{Kind: ir.PeriodValue, Text: joined(tokens[i : i+n]), From: from.Format(isoDay), To: to.Format(isoDay), Exact: true}})
+		all = append(all, span{i, i + n, ir.Value{Kind: ir.PeriodValue, Text: joinTexts(tokens[i : i+n]), From: from.Format(isoDay), To: to.Format(isoDay), Exact: true}})
 		i += n
 	}
 	return all
 }
 
-func joined(tokens []Token) string {
+func joinTexts(tokens []Token) string {
 	words := make([]string, len(tokens))
 	for i, t := range tokens {
 		words[i] = t.Text
@@ -56,7 +56,7 @@ func joined(tokens []Token) string {
 
 // periodAt reads a period at the begin of tokens: how many it takes, and its ends.
 func periodAt(t []Token, today time.Time) (n int, from, to time.Time) {
-	for _, read := range []func([]Token, time.Time) (int, time.Time, time.Time){numericDate, writtenDate, quarterOf, decadeOf, relative, yearAlone} {
+	for _, read := range []func([]Token, time.Time) (int, time.Time, time.Time){numericDate, writtenDate, quarterOf, decadeOf, relativePeriod, yearAlone} {
 		if n, from, to = read(t, today); n > 0 {
 			return n, from, to
 		}
@@ -68,8 +68,8 @@ func day(year, month, d int) time.Time {
 	return time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC)
 }
 
-// at gives the folded text of a token, "" past the end.
-func at(t []Token, i int) string {
+// wordAt gives the folded text of a token, "" past the end.
+func wordAt(t []Token, i int) string {
 	if i < len(t) {
 		return t[i].Lower
 	}
@@ -94,11 +94,11 @@ func dayOf(s string) (int, bool) {
 // numericDate reads 2024-03-15, 2024-03, 15.03.2024 and 3/15/2024.
 func numericDate(t []Token, _ time.Time) (int, time.Time, time.Time) {
 	for _, layout := range []string{isoDay, "2006-1-2", "2.1.2006", "1/2/2006", "2/1/2006", "2006/1/2", "1-2-2006", "2-1-2006"} {
-		if d, err := time.Parse(layout, at(t, 0)); err == nil {
+		if d, err := time.Parse(layout, wordAt(t, 0)); err == nil {
 			return 1, d, d.AddDate(0, 0, 1)
 		}
 	}
-	if d, err := time.Parse("2006-01", at(t, 0)); err == nil {
+	if d, err := time.Parse("2006-01", wordAt(t, 0)); err == nil {
 		return 1, d, d.AddDate(0, 1, 0)
 	}
 	return 0, time.Time{}, time.Time{}
@@ -108,46 +108,46 @@ func numericDate(t []Token, _ time.Time) (int, time.Time, time.Time) {
 func writtenDate(t []Token, _ time.Time) (int, time.Time, time.Time) {
 	skip := func(i int, words ...string) int {
 		for _, w := range words {
-			if at(t, i) == w {
+			if wordAt(t, i) == w {
 				return i + 1
 			}
 		}
 		return i
 	}
-	if m, ok := months[at(t, 0)]; ok {
+	if m, ok := months[wordAt(t, 0)]; ok {
 		i := skip(skip(1, "."), "of", ",")
-		if y, ok := year(at(t, i)); ok {
+		if y, ok := year(wordAt(t, i)); ok {
 			return i + 1, day(y, m, 1), day(y, m+1, 1)
 		}
 		// In June to August 2024, June is of 2024 too.
-		if w := at(t, 1); w == "to" || w == "and" || w == "-" || w == "through" || w == "until" || w == "till" {
-			if _, ok := months[at(t, 2)]; ok {
-				if y, ok := year(at(t, 3)); ok {
+		if w := wordAt(t, 1); w == "to" || w == "and" || w == "-" || w == "through" || w == "until" || w == "till" {
+			if _, ok := months[wordAt(t, 2)]; ok {
+				if y, ok := year(wordAt(t, 3)); ok {
 					return 1, day(y, m, 1), day(y, m+1, 1)
 				}
 			}
 		}
-		d, ok := dayOf(at(t, skip(1, ".")))
+		d, ok := dayOf(wordAt(t, skip(1, ".")))
 		if !ok {
 			return 0, time.Time{}, time.Time{}
 		}
 		i = skip(skip(1, ".")+1, ",", "of")
-		if y, ok := year(at(t, i)); ok {
+		if y, ok := year(wordAt(t, i)); ok {
 			return i + 1, day(y, m, d), day(y, m, d+1)
 		}
 		return 0, time.Time{}, time.Time{}
 	}
-	d, ok := dayOf(at(t, 0))
+	d, ok := dayOf(wordAt(t, 0))
 	if !ok {
 		return 0, time.Time{}, time.Time{}
 	}
 	i := skip(skip(1, "."), "of")
-	m, ok := months[at(t, i)]
+	m, ok := months[wordAt(t, i)]
 	if !ok {
 		return 0, time.Time{}, time.Time{}
 	}
 	i = skip(skip(i+1, "."), ",", "of")
-	if y, ok := year(at(t, i)); ok {
+	if y, ok := year(wordAt(t, i)); ok {
 		return i + 1, day(y, m, d), day(y, m, d+1)
 	}
 	return 0, time.Time{}, time.Time{}
@@ -158,27 +158,27 @@ func quarterOf(t []Token, _ time.Time) (int, time.Time, time.Time) {
 	result := func(n, y, q int) (int, time.Time, time.Time) {
 		return n, day(y, 3*q-2, 1), day(y, 3*q+1, 1)
 	}
-	if y, ok := year(at(t, 0)); ok {
+	if y, ok := year(wordAt(t, 0)); ok {
 		i := 1
-		if at(t, i) == "-" {
+		if wordAt(t, i) == "-" {
 			i++
 		}
-		if q, ok := quarterName(at(t, i)); ok {
+		if q, ok := quarterName(wordAt(t, i)); ok {
 			return result(i+1, y, q)
 		}
 	}
-	q, ok := quarterName(at(t, 0))
+	q, ok := quarterName(wordAt(t, 0))
 	i := 1
-	if o, ordinal := ordinals[at(t, 0)]; !ok && ordinal && at(t, 1) == "quarter" {
+	if o, ordinal := ordinals[wordAt(t, 0)]; !ok && ordinal && wordAt(t, 1) == "quarter" {
 		q, ok, i = o, true, 2
 	}
 	if !ok {
 		return 0, time.Time{}, time.Time{}
 	}
-	if w := at(t, i); w == "of" || w == "in" || w == "," || w == "/" {
+	if w := wordAt(t, i); w == "of" || w == "in" || w == "," || w == "/" {
 		i++
 	}
-	if y, ok := year(at(t, i)); ok {
+	if y, ok := year(wordAt(t, i)); ok {
 		return result(i+1, y, q)
 	}
 	return 0, time.Time{}, time.Time{}
@@ -193,7 +193,7 @@ func quarterName(s string) (int, bool) {
 
 // decadeOf reads 1990s.
 func decadeOf(t []Token, _ time.Time) (int, time.Time, time.Time) {
-	s, ok := strings.CutSuffix(at(t, 0), "s")
+	s, ok := strings.CutSuffix(wordAt(t, 0), "s")
 	if y, good := year(s); ok && good && y%10 == 0 {
 		return 1, day(y, 1, 1), day(y+10, 1, 1)
 	}
@@ -201,15 +201,15 @@ func decadeOf(t []Token, _ time.Time) (int, time.Time, time.Time) {
 }
 
 func yearAlone(t []Token, _ time.Time) (int, time.Time, time.Time) {
-	if y, ok := year(at(t, 0)); ok {
+	if y, ok := year(wordAt(t, 0)); ok {
 		return 1, day(y, 1, 1), day(y+1, 1, 1)
 	}
 	return 0, time.Time{}, time.Time{}
 }
 
-// relative reads today, last month, past 30 days, this year and the like.
-func relative(t []Token, today time.Time) (int, time.Time, time.Time) {
-	switch at(t, 0) {
+// relativePeriod reads today, last month, past 30 days, this year and the like.
+func relativePeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
+	switch wordAt(t, 0) {
 	case "today":
 		return 1, today, today.AddDate(0, 0, 1)
 	case "yesterday":
@@ -219,44 +219,44 @@ func relative(t []Token, today time.Time) (int, time.Time, time.Time) {
 	case "ytd":
 		return 1, day(today.Year(), 1, 1), today.AddDate(0, 0, 1)
 	case "year":
-		if at(t, 1) == "to" && at(t, 2) == "date" {
+		if wordAt(t, 1) == "to" && wordAt(t, 2) == "date" {
 			return 3, day(today.Year(), 1, 1), today.AddDate(0, 0, 1)
 		}
 	case "this", "current":
-		if unit := unitOf(at(t, 1)); unit != "" {
-			from, to := around(today, unit, 0)
+		if unit := unitOf(wordAt(t, 1)); unit != "" {
+			from, to := calendarPeriod(today, unit, 0)
 			return 2, from, to
 		}
 	case "next", "coming":
-		return ahead(t, today)
+		return futurePeriod(t, today)
 	case "last", "past", "previous", "prior":
-		return back(t, today)
+		return pastPeriod(t, today)
 	}
 	return 0, time.Time{}, time.Time{}
 }
 
-// back reads last month, which is the whole one before, and last 30 days, of which today
+// pastPeriod reads last month, which is the whole one before, and last 30 days, of which today
 // is one.
-func back(t []Token, today time.Time) (int, time.Time, time.Time) {
-	if unit := unitOf(at(t, 1)); unit != "" && unit != "day" {
-		from, to := around(today, unit, -1)
+func pastPeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
+	if unit := unitOf(wordAt(t, 1)); unit != "" && unit != "day" {
+		from, to := calendarPeriod(today, unit, -1)
 		return 2, from, to
 	}
 	count, n := countOf(t)
-	if unit := unitOf(at(t, n)); unit != "" && count > 0 {
+	if unit := unitOf(wordAt(t, n)); unit != "" && count > 0 {
 		tomorrow := today.AddDate(0, 0, 1)
 		return n + 1, shift(tomorrow, unit, -count), tomorrow
 	}
 	return 0, time.Time{}, time.Time{}
 }
 
-func ahead(t []Token, today time.Time) (int, time.Time, time.Time) {
-	if unit := unitOf(at(t, 1)); unit != "" && unit != "day" {
-		from, to := around(today, unit, 1)
+func futurePeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
+	if unit := unitOf(wordAt(t, 1)); unit != "" && unit != "day" {
+		from, to := calendarPeriod(today, unit, 1)
 		return 2, from, to
 	}
 	count, n := countOf(t)
-	if unit := unitOf(at(t, n)); unit != "" && count > 0 {
+	if unit := unitOf(wordAt(t, n)); unit != "" && count > 0 {
 		return n + 1, today, shift(today, unit, count)
 	}
 	return 0, time.Time{}, time.Time{}
@@ -264,10 +264,10 @@ func ahead(t []Token, today time.Time) (int, time.Time, time.Time) {
 
 // countOf reads the number after the first token and gives where it ends.
 func countOf(t []Token) (count, end int) {
-	if n, ok := numberWords[at(t, 1)]; ok {
+	if n, ok := numberWords[wordAt(t, 1)]; ok {
 		return n, 2
 	}
-	if n, err := strconv.Atoi(at(t, 1)); err == nil && n <= 10_000 {
+	if n, err := strconv.Atoi(wordAt(t, 1)); err == nil && n <= 10_000 {
 		return n, 2
 	}
 	return 0, 1
@@ -281,8 +281,8 @@ func unitOf(s string) string {
 	return ""
 }
 
-// around gives the unit of time that a day is in, or one before or after it.
-func around(d time.Time, unit string, by int) (from, to time.Time) {
+// calendarPeriod gives the unit of time that a day is in, or one before or after it.
+func calendarPeriod(d time.Time, unit string, by int) (from, to time.Time) {
 	switch unit {
 	case "week":
 		from = d.AddDate(0, 0, -(int(d.Weekday())+6)%7)
@@ -331,7 +331,7 @@ func datePart(t []Token, i int) (v ir.Value, end int) {
 // quarterAt reads Q4, fourth quarter and quarter 4 at the begin of tokens, and gives how
 // many of them it takes.
 func quarterAt(t []Token) (q, n int) {
-	first, second := at(t, 0), at(t, 1)
+	first, second := wordAt(t, 0), wordAt(t, 1)
 	if q, ok := quarterName(first); ok {
 		return q, 1
 	}

@@ -14,47 +14,39 @@ const (
 	maxPhraseWords = 5
 )
 
-// asking are words that say what to do with values, and are none themselves.
-var asking = words(`average mean median minimum maximum min max highest lowest most least fewest top bottom first last largest
+// questionWords are words that say what to do with values, and are none themselves.
+var questionWords = catalog.WordSet(`average mean median minimum maximum min max highest lowest most least fewest top bottom first last largest
 	smallest biggest greatest longest shortest oldest youngest newest latest earliest cheapest count sum more less fewer over
 	under above below before after during until till since year years month months week weeks quarter quarters day days today
 	yesterday tomorrow this next past previous sort sorted order ordered descending ascending alphabetical alphabetically
 	different distinct unique percentage percent share ratio difference compare compared only also other than same both either
 	if so then but can could would should will hello hi`)
 
-func words(list string) map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		all[w] = true
-	}
-	return all
-}
-
 // Phrases gives the phrases of a question, in lower case, that may be values which its
 // catalog does not list: what is quoted, and runs of words of which one at least is
 // neither a name nor a value that is listed. The longest come first.
 func Phrases(tokens []Token, cat *catalog.Catalog, now time.Time) []string {
-	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems()}
-	f.quoted()
-	f.wholeCells()
-	f.periods(now)
+	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems()}
+	f.findQuoted()
+	f.findWholeCells()
+	f.findPeriods(now)
 	var all []string
 	seen := map[string]bool{}
 	add := func(start, end int) {
-		text := strings.ToLower(strings.TrimSuffix(f.between(start, end), "'s"))
+		text := strings.ToLower(strings.TrimSuffix(f.textOf(start, end), "'s"))
 		if len(all) < maxPhrases && !seen[text] && utf8.RuneCountInString(text) > 1 {
 			seen[text] = true
 			all = append(all, text)
 		}
 	}
-	for _, x := range f.found {
+	for _, x := range f.matches {
 		if x.How == Quoted && len(x.Cells) == 0 {
 			add(x.Start, x.End)
 		}
 	}
 	for length := maxPhraseWords; length > 0; length-- {
 		for i := 0; i+length <= len(tokens); i++ {
-			if f.open(i, i+length) {
+			if f.mayBeUnlistedValue(i, i+length) {
 				add(i, i+length)
 			}
 		}
@@ -62,8 +54,8 @@ func Phrases(tokens []Token, cat *catalog.Catalog, now time.Time) []string {
 	return all
 }
 
-// open reports whether tokens may be a value that is not listed.
-func (f *finder) open(start, end int) bool {
+// mayBeUnlistedValue reports whether tokens may be a value that is not listed.
+func (f *valueFinder) mayBeUnlistedValue(start, end int) bool {
 	unknown := false
 	for i := start; i < end; i++ {
 		t := f.tokens[i]
@@ -71,11 +63,11 @@ func (f *finder) open(start, end int) bool {
 		if mark && i > start && t.SpaceBefore {
 			return false
 		}
-		idle := mark || catalog.StopWords[t.Lower] || asking[t.Lower]
-		if idle && (i == start || i == end-1) {
+		stop := mark || catalog.StopWords[t.Lower] || questionWords[t.Lower]
+		if stop && (i == start || i == end-1) {
 			return false
 		}
-		unknown = unknown || !idle && f.covered[i] == 0 && !f.names[t.Stem]
+		unknown = unknown || !stop && f.coveredLength[i] == 0 && !f.names[t.Stem]
 	}
 	return unknown
 }

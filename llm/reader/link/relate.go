@@ -5,8 +5,8 @@ import "parley/llm/reader/ir"
 // relate sets a relation from one item to another.
 func (b *builder) relate(from, to int, r Relation) { b.Relations[from*b.n+to] |= 1 << r }
 
-// relateWords relates items of a sequence by their distance.
-func (b *builder) relateWords(start, n int) {
+// relateSequence relates items of a sequence by their distance.
+func (b *builder) relateSequence(start, n int) {
 	for i := range n {
 		for j := range n {
 			b.relate(start+i, start+j, Relation(max(-4, min(4, j-i))+4))
@@ -32,7 +32,7 @@ func (b *builder) relateName(item int, l links, exact, part, exactBack, partBack
 
 func (b *builder) relateSchema() {
 	for _, c := range b.Columns {
-		item, table := b.position[c], b.Question+b.cat.Columns[c].Table
+		item, table := b.itemOfColumn[c], b.Question+b.cat.Columns[c].Table
 		b.relate(item, table, ColumnInTable)
 		b.relate(table, item, TableOfColumn)
 		if b.cat.Tables[b.cat.Columns[c].Table].Key == c {
@@ -40,7 +40,7 @@ func (b *builder) relateSchema() {
 		}
 		for _, other := range b.Columns {
 			if b.cat.Columns[other].Table == b.cat.Columns[c].Table {
-				b.relate(item, b.position[other], SameTable)
+				b.relate(item, b.itemOfColumn[other], SameTable)
 			}
 		}
 	}
@@ -48,8 +48,8 @@ func (b *builder) relateSchema() {
 		from, to := b.Question+b.cat.Columns[l.From].Table, b.Question+b.cat.Columns[l.To].Table
 		b.relate(from, to, LinkedTables)
 		b.relate(to, from, LinkedTables)
-		a, ok := b.position[l.From]
-		z, also := b.position[l.To]
+		a, ok := b.itemOfColumn[l.From]
+		z, also := b.itemOfColumn[l.To]
 		if ok && also {
 			b.relate(a, z, RefersTo)
 			b.relate(z, a, ReferredBy)
@@ -68,7 +68,7 @@ func (b *builder) relateValues() {
 			b.relate(first+k, i, ValueOfWord)
 		}
 		for c := range v.Cells {
-			if item, ok := b.position[c]; ok {
+			if item, ok := b.itemOfColumn[c]; ok {
 				b.relate(first+k, item, ValueInColumn)
 				b.relate(item, first+k, ColumnOfValue)
 			}
@@ -83,7 +83,7 @@ func (b *builder) relateEarlier(earlier *EarlierQuery) {
 		return
 	}
 	first := b.n - b.Earlier
-	b.relateWords(first, b.Earlier)
+	b.relateSequence(first, b.Earlier)
 	values := len(b.Values) - len(earlier.Values)
 	for i, t := range earlier.Tokens[:b.Earlier] {
 		item := -1
@@ -91,7 +91,7 @@ func (b *builder) relateEarlier(earlier *EarlierQuery) {
 		case ir.TableRef:
 			item = b.Question + t.N
 		case ir.ColumnRef:
-			if at, ok := b.position[t.N]; ok {
+			if at, ok := b.itemOfColumn[t.N]; ok {
 				item = at
 			}
 		case ir.ValueRef:

@@ -15,15 +15,15 @@ const (
 	// fewValues is how many values a column may have for its values to be suggested.
 	fewValues    = 12
 	maxSuggested = 8
-	// leastResembles is how similar a word and a cell must be.
-	leastResembles = 0.6
-	// sharedLetters is how many letters a word and a cell of one family begin with.
-	sharedLetters = 4
+	// minResemblance is how similar a word and a cell must be.
+	minResemblance = 0.6
+	// minSharedLetters is how many letters a word and a cell of one family begin with.
+	minSharedLetters = 4
 )
 
-// suggested finds the cells of columns with few values that words of the question
+// findSuggestions finds the cells of columns with few values that words of the question
 // resemble: "cancellations" and Cancelled, "missed" and No-show.
-func (f *finder) suggested() {
+func (f *valueFinder) findSuggestions() {
 	type option struct {
 		value string
 		cells map[int][]string
@@ -41,8 +41,8 @@ func (f *finder) suggested() {
 			if catalog.IsMissing(v) && len(v) < 3 {
 				continue
 			}
-			token, score := f.resembling(v)
-			if score < leastResembles {
+			token, score := f.mostSimilarToken(v)
+			if score < minResemblance {
 				continue
 			}
 			key := strings.ToLower(v)
@@ -61,12 +61,12 @@ func (f *finder) suggested() {
 	}
 }
 
-// resembling gives the word of the question that resembles a value most.
-func (f *finder) resembling(value string) (token int, score float32) {
+// mostSimilarToken gives the word of the question that resembles a value most.
+func (f *valueFinder) mostSimilarToken(value string) (token int, score float32) {
 	words := catalog.ValueTokens(value)
 	vec := vectors.Load()
 	for i, t := range f.tokens {
-		if catalog.StopWords[t.Lower] || len(t.Lower) < 3 || !isWord(t.Lower) || f.covered[i] > 0 || f.names[t.Stem] {
+		if catalog.StopWords[t.Lower] || len(t.Lower) < 3 || !isWord(t.Lower) || f.coveredLength[i] > 0 || f.names[t.Stem] {
 			continue
 		}
 		for _, w := range words {
@@ -74,7 +74,7 @@ func (f *finder) resembling(value string) (token int, score float32) {
 				continue
 			}
 			s := vec.Similarity(t.Lower, w)
-			if family(t.Lower, w) {
+			if sharesPrefix(t.Lower, w) {
 				s = max(s, 0.8)
 			}
 			s /= float32(len(words)+2) / 3
@@ -86,11 +86,11 @@ func (f *finder) resembling(value string) (token int, score float32) {
 	return token, score
 }
 
-// family reports whether two words begin alike: cancellation and cancelled.
-func family(a, b string) bool {
+// sharesPrefix reports whether two words begin alike: cancellation and cancelled.
+func sharesPrefix(a, b string) bool {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
-	return n >= sharedLetters && 10*n >= 6*min(len(a), len(b)) && 2*n >= max(len(a), len(b))
+	return n >= minSharedLetters && 10*n >= 6*min(len(a), len(b)) && 2*n >= max(len(a), len(b))
 }

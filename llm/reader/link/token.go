@@ -30,8 +30,8 @@ type Token struct {
 	SpaceBefore bool
 }
 
-// Fits reports whether a question is read to its end.
-func Fits(question string) bool {
+// FitsLimit reports whether a question is read to its end.
+func FitsLimit(question string) bool {
 	return len(question) <= maxQuestionBytes && len(tokenize(question, MaxTokens+1)) <= MaxTokens
 }
 
@@ -89,8 +89,8 @@ func tokenize(question string, limit int) []Token {
 	var tokens []Token
 	for i, last := 0, 0; i < len(text) && len(tokens) < limit; {
 		end := tokenEnd(text, i)
-		plain := plainQuotes(text[i:end])
-		if lower := respelled(strings.TrimSuffix(catalog.Fold(plain), "'s")); strings.TrimSpace(lower) != "" {
+		plain := normalizeQuotes(text[i:end])
+		if lower := correctSpelling(strings.TrimSuffix(catalog.Fold(plain), "'s")); strings.TrimSpace(lower) != "" {
 			t := Token{Text: plain, Lower: lower, Stem: catalog.Stem(lower), Start: e.starts[i], End: e.ends[end-1], SpaceBefore: i > last}
 			if long := catalog.ExpandAbbreviation(lower); long != "" {
 				t.Long = catalog.Stem(long)
@@ -100,27 +100,27 @@ func tokenize(question string, limit int) []Token {
 		}
 		i = end
 	}
-	return withoutCourtesy(tokens)
+	return trimCourtesy(tokens)
 }
 
 // shorthand is how people type some words of questions in haste.
 var shorthand = map[string]string{"whats": "what", "whos": "who", "hows": "how", "wheres": "where", "wich": "which", "pls": "please", "plz": "please", "thx": "thanks", "ppl": "people"}
 
-// askingWords are those that questions are asked with and that are often misspelled.
-var askingWords = strings.Fields(`which where average highest lowest largest smallest biggest longest shortest expensive cheapest oldest youngest newest latest earliest maximum
+// correctableWords are those that questions are asked with and that are often misspelled.
+var correctableWords = strings.Fields(`which where average highest lowest largest smallest biggest longest shortest expensive cheapest oldest youngest newest latest earliest maximum
 	minimum between percentage percent number total without different distinct monthly weekly yearly quarter quarterly
 	january february march april august september october november december`)
 
-// respelled gives a folded word as it is usually written: misspelled words that questions
+// correctSpelling gives a folded word as it is usually written: misspelled words that questions
 // are asked with, and forms of haste.
-func respelled(word string) string {
+func correctSpelling(word string) string {
 	if long := shorthand[word]; long != "" {
 		return long
 	}
-	if len(word) < minMisspelled || !isWord(word) || known(word) {
+	if len(word) < minMisspelled || !isWord(word) || isEnglishWord(word) {
 		return word
 	}
-	for _, w := range askingWords {
+	for _, w := range correctableWords {
 		if w[0] == word[0] && catalog.IsOneEdit(word, w) {
 			return w
 		}
@@ -128,8 +128,8 @@ func respelled(word string) string {
 	return word
 }
 
-// plainQuotes writes the many kinds of quotation marks in one way.
-func plainQuotes(s string) string {
+// normalizeQuotes writes the many kinds of quotation marks in one way.
+func normalizeQuotes(s string) string {
 	switch s {
 	case "“", "”", "„", "«", "»", "`", "″":
 		return `"`
@@ -246,7 +246,7 @@ func wordEnd(s string, i int) int {
 		switch {
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_':
 			i += size
-		case (r == '\'' || r == '’') && isLetterAt(s, i+size) && shortEnding(s[i+size:]):
+		case (r == '\'' || r == '’') && isLetterAt(s, i+size) && isContraction(s[i+size:]):
 			i += size
 		default:
 			return i
@@ -255,9 +255,9 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// shortEnding reports whether an apostrophe belongs to the word before it: 's, n't,
+// isContraction reports whether an apostrophe belongs to the word before it: 's, n't,
 // 've.
-func shortEnding(rest string) bool {
+func isContraction(rest string) bool {
 	n := 0
 	for n < len(rest) && rest[n] >= 'a' && rest[n] <= 'z' {
 		n++

@@ -28,7 +28,7 @@ const (
 	Suggested
 	// Earlier values come from the question before.
 	Earlier
-	foundKinds
+	matchKinds
 )
 
 const (
@@ -39,8 +39,8 @@ const (
 	minMisspelled = 5
 )
 
-// Found is a value that a question names, and where.
-type Found struct {
+// ValueMatch is a value that a question names, and where.
+type ValueMatch struct {
 	ir.Value
 	// Start and End are tokens.
 	Start, End int
@@ -48,38 +48,38 @@ type Found struct {
 	How int
 }
 
-// finder finds the values of one question.
-type finder struct {
-	tokens []Token
-	cat    *catalog.Catalog
-	index  *catalog.Index
-	found  []Found
-	// covered is the length of the longest value that was found at a token.
-	covered []int
-	// names has the stems of the words that tables and columns are called by.
+// valueFinder finds the values of one question.
+type valueFinder struct {
+	tokens  []Token
+	cat     *catalog.Catalog
+	index   *catalog.Index
+	matches []ValueMatch
+	// coveredLength is the length of the longest value that was found at a token.
+	coveredLength []int
+	// names has the stems of the words in the names of tables and columns.
 	names map[string]bool
-	// measured has the dimensions that some column is measured in.
-	measured map[string]bool
+	// dimensions has the dimensions that some column is measured in.
+	dimensions map[string]bool
 }
 
 // Values finds the values that a question names, in the order of the question.
-func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []Found {
-	f := &finder{tokens: tokens, cat: cat, index: cat.Index(), covered: make([]int, len(tokens)), names: cat.NameStems(), measured: dimensions(cat)}
-	f.quoted()
-	f.wholeCells()
-	f.periods(now)
-	f.numbers()
-	f.otherWords()
-	f.letters()
-	f.misspelled()
-	f.capitalized()
-	f.partsOfCells()
-	f.suggested()
-	return f.result()
+func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []ValueMatch {
+	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems(), dimensions: measuredDimensions(cat)}
+	f.findQuoted()
+	f.findWholeCells()
+	f.findPeriods(now)
+	f.findNumbers()
+	f.findSynonyms()
+	f.findLetters()
+	f.findMisspelled()
+	f.findCapitalized()
+	f.findPartsOfCells()
+	f.findSuggestions()
+	return f.mergeMatches()
 }
 
-func (f *finder) add(v ir.Value, start, end, how int) {
-	f.found = append(f.found, Found{v, start, end, how})
+func (f *valueFinder) add(v ir.Value, start, end, how int) {
+	f.matches = append(f.matches, ValueMatch{v, start, end, how})
 }
 
 // cellsByColumn groups cells by their columns.
@@ -94,8 +94,8 @@ func cellsByColumn(cells []catalog.Cell) map[int][]string {
 	return all
 }
 
-// quoted finds what stands in quotation marks.
-func (f *finder) quoted() {
+// findQuoted finds what stands in quotation marks.
+func (f *valueFinder) findQuoted() {
 	for i := 0; i < len(f.tokens); i++ {
 		mark := f.tokens[i].Text
 		if mark != `"` && mark != "'" {
@@ -106,7 +106,7 @@ func (f *finder) quoted() {
 				continue
 			}
 			if j > i+1 {
-				text := f.between(i+1, j)
+				text := f.textOf(i+1, j)
 				f.add(ir.Value{Text: text, Exact: true, Cells: cellsByColumn(f.index.FindExact(catalog.Key(catalog.ValueTokens(text))))}, i+1, j, Quoted)
 			}
 			i = j
@@ -115,9 +115,9 @@ func (f *finder) quoted() {
 	}
 }
 
-// between gives the text of tokens as it was written, with single blanks where there
+// textOf gives the text of tokens as it was written, with single blanks where there
 // were any.
-func (f *finder) between(start, end int) string {
+func (f *valueFinder) textOf(start, end int) string {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		if i > start && f.tokens[i].SpaceBefore {
@@ -128,30 +128,30 @@ func (f *finder) between(start, end int) string {
 	return b.String()
 }
 
-// wholeCells finds the cells whose words stand in the question, the longest first.
-func (f *finder) wholeCells() {
+// findWholeCells finds the cells whose words stand in the question, the longest first.
+func (f *valueFinder) findWholeCells() {
 	n := len(f.tokens)
 	for length := min(maxSpan, n); length > 0; length-- {
 		for i := 0; i+length <= n; i++ {
-			if f.longer(i, i+length, length) || f.idle(i, i+length) {
+			if f.hasLongerMatch(i, i+length, length) || f.cannotBeValue(i, i+length) {
 				continue
 			}
-			cells := f.cells(i, i+length)
+			cells := f.cellsEqual(i, i+length)
 			if len(cells) == 0 {
 				continue
 			}
 			f.add(ir.Value{Text: cells[0].Value, Exact: true, Cells: cellsByColumn(cells)}, i, i+length, WholeCell)
 			for k := i; k < i+length; k++ {
-				f.covered[k] = max(f.covered[k], length+1)
+				f.coveredLength[k] = max(f.coveredLength[k], length+1)
 			}
 		}
 	}
 }
 
-// cells finds the cells with just the words of some tokens. A sign that belongs to
+// cellsEqual finds the cells with just the words of some tokens. A sign that belongs to
 // the last one is part of it: O+.
-func (f *finder) cells(start, end int) []catalog.Cell {
-	text := strings.TrimSuffix(f.between(start, end), "'s")
+func (f *valueFinder) cellsEqual(start, end int) []catalog.Cell {
+	text := strings.TrimSuffix(f.textOf(start, end), "'s")
 	if end < len(f.tokens) && !f.tokens[end].SpaceBefore {
 		if s := f.tokens[end].Text; s == "+" || s == "-" {
 			if cells := f.index.FindExact(catalog.Key(catalog.ValueTokens(text + s))); len(cells) > 0 {
@@ -166,22 +166,22 @@ func (f *finder) cells(start, end int) []catalog.Cell {
 	return f.index.FindExact(catalog.Key(words))
 }
 
-// longer reports whether a longer value was found at a token already.
-func (f *finder) longer(start, end, length int) bool {
+// hasLongerMatch reports whether a longer value was found at a token already.
+func (f *valueFinder) hasLongerMatch(start, end, length int) bool {
 	for k := start; k < end; k++ {
-		if f.covered[k] >= length+1 {
+		if f.coveredLength[k] >= length+1 {
 			return true
 		}
 	}
 	return false
 }
 
-// idle reports whether tokens cannot be a value: words without meaning, single
+// cannotBeValue reports whether tokens cannot be a value: words without meaning, single
 // small letters, signs.
-func (f *finder) idle(start, end int) bool {
+func (f *valueFinder) cannotBeValue(start, end int) bool {
 	if end-start == 1 {
 		t := f.tokens[start]
-		if f.abbreviation(t) {
+		if f.isAbbreviation(t) {
 			return false
 		}
 		r, _ := utf8.DecodeRuneInString(t.Text)
@@ -195,20 +195,20 @@ func (f *finder) idle(start, end int) bool {
 	return true
 }
 
-// abbreviation reports whether a word without meaning is written as a cell is, in capitals:
+// isAbbreviation reports whether a word without meaning is written as a cell is, in capitals:
 // AT for Austria, IT for a department.
-func (f *finder) abbreviation(t Token) bool {
-	if !catalog.StopWords[t.Lower] || !allUpper(t.Text) || f.allCapital() {
+func (f *valueFinder) isAbbreviation(t Token) bool {
+	if !catalog.StopWords[t.Lower] || !allUpper(t.Text) || f.allCapitalized() {
 		return false
 	}
 	return slices.ContainsFunc(f.index.FindExact(catalog.Key([]string{t.Lower})), func(c catalog.Cell) bool { return c.Value == t.Text })
 }
 
-func (f *finder) periods(now time.Time) {
+func (f *valueFinder) findPeriods(now time.Time) {
 	for _, s := range periods(f.tokens, now) {
 		f.add(s.value, s.start, s.end, Period)
 		for k := s.start; k < s.end; k++ {
-			f.covered[k] = max(f.covered[k], 2)
+			f.coveredLength[k] = max(f.coveredLength[k], 2)
 		}
 	}
 	for i := range f.tokens {
@@ -218,12 +218,12 @@ func (f *finder) periods(now time.Time) {
 	}
 }
 
-func (f *finder) otherWords() {
+func (f *valueFinder) findSynonyms() {
 	for i, t := range f.tokens {
-		words := otherWords[t.Lower]
+		words := synonyms[t.Lower]
 		end := i + 1
 		if i+1 < len(f.tokens) {
-			if two := otherWords[t.Lower+" "+f.tokens[i+1].Lower]; two != nil {
+			if two := synonyms[t.Lower+" "+f.tokens[i+1].Lower]; two != nil {
 				words, end = two, i+2
 			}
 		}
@@ -241,11 +241,11 @@ func isWord(s string) bool {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// result merges values of the same text and keeps the likeliest ones.
-func (f *finder) result() []Found {
-	var all []Found
+// mergeMatches merges values of the same text and keeps the likeliest ones.
+func (f *valueFinder) mergeMatches() []ValueMatch {
+	var all []ValueMatch
 	byText := map[string]int{}
-	for _, x := range f.found {
+	for _, x := range f.matches {
 		key := strings.ToLower(x.Text) + "\x00" + strconv.Itoa(int(x.Kind)) + x.Unit
 		n, seen := byText[key]
 		if !seen {
@@ -265,15 +265,15 @@ func (f *finder) result() []Found {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(weak(a), weak(b)), cmp.Compare(b.End-b.Start, a.End-a.Start))
+	slices.SortStableFunc(all, func(a, b ValueMatch) int {
+		return cmp.Or(cmp.Compare(matchRank(a), matchRank(b)), cmp.Compare(b.End-b.Start, a.End-a.Start))
 	})
 	all = all[:min(len(all), maxValues)]
-	slices.SortStableFunc(all, func(a, b Found) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	slices.SortStableFunc(all, func(a, b ValueMatch) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	return all
 }
 
-func weak(x Found) int {
+func matchRank(x ValueMatch) int {
 	switch x.How {
 	case PartOfCell, Misspelled:
 		return 1

@@ -7,7 +7,7 @@ import (
 	"parley/llm/reader/lru"
 )
 
-func TestBounded(t *testing.T) {
+func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	c := lru.New[int, int](1000)
 	for i := range 50 {

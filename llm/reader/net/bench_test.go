@@ -43,13 +43,13 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-func BenchmarkWrite(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	n := builtIn(b)
 	in, cat := ask(benchQuestion)
 	e := n.Encode(in)
 	b.ReportAllocs()
 	for b.Loop() {
-		n.Write(e, cat)
+		n.Decode(e, cat)
 	}
 }
 

@@ -14,9 +14,9 @@ const (
 	// Beams is how many queries are written side by side.
 	Beams     = 8
 	maxTokens = 60
-	// maxBehind is how much less likely than the best a query may be to be written
+	// maxScoreGap is how much less likely than the best a query may be to be written
 	// on, as a logarithm.
-	maxBehind = 7
+	maxScoreGap = 7
 )
 
 // Candidate is a query that was written, and the logarithm of its probability.
@@ -31,21 +31,21 @@ type beam struct {
 	ids    []int
 	state  ir.State
 	score  float64
-	// past are the keys and values of the steps so far, for each decoder layer.
-	past [][][]float32
+	// keyValues are the keys and values of the steps so far, for each decoder layer.
+	keyValues [][][]float32
 }
 
-// Write writes the likeliest queries, the best first. Each is a whole query by the
+// Decode writes the likeliest queries, the best first. Each is a whole query by the
 // grammar whose columns and values have fitting types.
-func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
-	s := borrow()
-	defer scratches.Put(s)
-	beams := []*beam{{state: ir.Start(), past: make([][][]float32, len(n.decoderLayers))}}
+func (n *Net) Decode(e *Encoded, cat *catalog.Catalog) []Candidate {
+	s := getScratch()
+	defer scratchPool.Put(s)
+	beams := []*beam{{state: ir.Start(), keyValues: make([][][]float32, len(n.decoderLayers))}}
 	var done []Candidate
 	for range maxTokens {
 		s.used = 0
-		logits := n.next(e, beams, s)
-		options := n.options(e, cat, beams, logits)
+		logits := n.nextLogits(e, beams, s)
+		options := n.expansions(e, cat, beams, logits)
 		if len(options) == 0 {
 			break // the grammar wants what the catalog does not have
 		}
@@ -55,10 +55,10 @@ func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
 		}
 		beams = beams[:0:0]
 		for _, o := range options[:min(len(options), Beams)] {
-			if o.score < best-maxBehind {
+			if o.score < best-maxScoreGap {
 				break
 			}
-			next, ok := o.from.after(o.token, o.id, o.score)
+			next, ok := o.beam.extend(o.token, o.id, o.score)
 			switch {
 			case !ok:
 			case next.state.Done():
@@ -76,37 +76,37 @@ func (n *Net) Write(e *Encoded, cat *catalog.Catalog) []Candidate {
 	return done
 }
 
-// option is a way to go on with a beam.
-type option struct {
-	from  *beam
+// expansion is a way to go on with a beam.
+type expansion struct {
+	beam  *beam
 	token ir.Token
 	id    int
 	score float64
 }
 
-func (b *beam) after(t ir.Token, id int, score float64) (*beam, bool) {
+func (b *beam) extend(t ir.Token, id int, score float64) (*beam, bool) {
 	state, ok := b.state.Next(t)
 	if !ok {
 		return nil, false
 	}
-	next := &beam{state: state, score: score, ids: append(slices.Clip(b.ids), id), past: slices.Clone(b.past), tokens: b.tokens}
+	next := &beam{state: state, score: score, ids: append(slices.Clip(b.ids), id), keyValues: slices.Clone(b.keyValues), tokens: b.tokens}
 	if !state.Done() {
 		next.tokens = append(slices.Clip(b.tokens), t)
 	}
 	return next, true
 }
 
-// options are the ways to go on that the grammar allows, the likeliest first. What it
+// expansions are the ways to go on that the grammar allows, the likeliest first. What it
 // does not allow has no share of the probability.
-func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits matrix) []option {
-	var all []option
+func (n *Net) expansions(e *Encoded, cat *catalog.Catalog, beams []*beam, logits matrix) []expansion {
+	var all []expansion
 	for i, b := range beams {
 		row := logits.row(i)
 		allowed := b.state.Allowed()
-		var mine []option
+		var mine []expansion
 		highest := math.Inf(-1)
 		add := func(id int, t ir.Token) {
-			mine = append(mine, option{from: b, token: t, id: id, score: float64(row[id])})
+			mine = append(mine, expansion{beam: b, token: t, id: id, score: float64(row[id])})
 			highest = max(highest, float64(row[id]))
 		}
 		for w := range n.Keywords {
@@ -120,7 +120,7 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 			if t.Class == ir.ValueRef {
 				v = e.in.Values[t.N].Value
 			}
-			if ok && b.state.Fits(allowed, t, cat, v) && !(t.Class == ir.ValueRef && b.comparesEqual() && elsewhere(cat, b.state.Column(), v)) {
+			if ok && b.state.Fits(allowed, t, cat, v) && !(t.Class == ir.ValueRef && b.comparesEqual() && onlyInOtherColumns(cat, b.state.Column(), v)) {
 				add(len(n.Keywords)+item, t)
 			}
 		}
@@ -134,7 +134,7 @@ func (n *Net) options(e *Encoded, cat *catalog.Catalog, beams []*beam, logits ma
 			all = append(all, o)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b option) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(all, func(a, b expansion) int { return cmp.Compare(b.score, a.score) })
 	return all
 }
 
@@ -144,14 +144,14 @@ func (b *beam) comparesEqual() bool {
 	return last.Is("=") || last.Is("!=")
 }
 
-// elsewhere reports whether a text is in the cells of other columns and in none of this
+// onlyInOtherColumns reports whether a text is in the cells of other columns and in none of this
 // one.
-func elsewhere(cat *catalog.Catalog, column int, v ir.Value) bool {
+func onlyInOtherColumns(cat *catalog.Catalog, column int, v ir.Value) bool {
 	return column >= 0 && v.Kind == ir.TextValue && len(v.Cells) > 0 && len(v.Cells[column]) == 0 && cat.Columns[column].Complete
 }
 
-// next gives the logits of what follows each beam.
-func (n *Net) next(e *Encoded, beams []*beam, s *scratch) matrix {
+// nextLogits gives the logits of what follows each beam.
+func (n *Net) nextLogits(e *Encoded, beams []*beam, s *scratch) matrix {
 	x := s.matrix(len(beams), n.D)
 	for i, b := range beams {
 		n.embedStep(x.row(i), e, b)
@@ -187,7 +187,7 @@ func (n *Net) embedStep(row []float32, e *Encoded, b *beam) {
 	default:
 		copy(row, e.pointed.row(b.ids[at-1]-len(n.Keywords)))
 	}
-	at = min(at, steps-1)
+	at = min(at, maxSteps-1)
 	addTo(row, n.step[at*n.D:(at+1)*n.D])
 }
 
@@ -198,17 +198,17 @@ func (l *decoderLayer) apply(x matrix, e *Encoded, n *Net, beams []*beam, number
 	l.qkv.add(qkv, normed, s)
 	out := s.matrix(x.rows, n.D)
 	for i, b := range beams {
-		b.past[number] = append(slices.Clip(b.past[number]), qkv.row(i)[n.D:])
-		attend(out.row(i), qkv.row(i)[:n.D], b.past[number], n.Heads, s)
+		b.keyValues[number] = append(slices.Clip(b.keyValues[number]), qkv.row(i)[n.D:])
+		attend(out.row(i), qkv.row(i)[:n.D], b.keyValues[number], n.Heads, s)
 	}
 	l.out.add(x, out, s)
 	queries := l.query.apply(l.norm2.apply(x, normed), s)
 	clear(out.data)
-	memory, width := e.memories[number], n.D/n.Heads
+	memory, width := e.crossAttention[number], n.D/n.Heads
 	weights := s.matrix(x.rows, e.memory.rows)
 	start := s.used
 	for h := range n.Heads {
-		memory.weigh(h, weights, s.pairs(queries, h*width, width), func(int, []float32) {})
+		memory.attentionWeights(h, weights, s.pairs(queries, h*width, width), func(int, []float32) {})
 		addProduct(out, h*width, s.pairs(weights, 0, weights.cols), memory.values[h], 0, memory.values[h].count())
 		s.used = start
 	}
@@ -224,7 +224,7 @@ func attend(out, query []float32, past [][]float32, heads int, s *scratch) {
 	d, width := len(query), len(query)/heads
 	scale := float32(1 / math.Sqrt(float64(width)))
 	before := s.used
-	weights := s.take(len(past))
+	weights := s.alloc(len(past))
 	for from := 0; from < d; from += width {
 		for j, step := range past {
 			weights[j] = dot(query[from:from+width], step[from:from+width]) * scale

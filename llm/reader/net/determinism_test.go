@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestProcessors reads questions on one to four processors: numbers and
+// TestDeterministicOnAnyProcessorCount reads questions on one to four processors: numbers and
 // queries are the same to the last bit. It sets the number of processors, so it does not
 // run beside other tests.
-func TestProcessors(t *testing.T) {
+func TestDeterministicOnAnyProcessorCount(t *testing.T) {
 	n := builtIn(t)
 	type result struct {
 		memory     []float32
@@ -21,7 +21,7 @@ func TestProcessors(t *testing.T) {
 	read := func(question string) result {
 		in, cat := ask(question)
 		e := n.Encode(in)
-		return result{e.memory.data, e.Answerable, n.Write(e, cat)}
+		return result{e.memory.data, e.Answerable, n.Decode(e, cat)}
 	}
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -12,8 +12,8 @@ import (
 // How many places of words and steps of queries have weights; later ones count as the
 // last.
 const (
-	places = 64
-	steps  = 80
+	maxPositions = 64
+	maxSteps     = 80
 )
 
 // Encoded is an input as the network understands it.
@@ -22,9 +22,9 @@ type Encoded struct {
 	memory matrix
 	// items are what is pointed to, pointed what a pointer says to the next step, and
 	// memories what each decoder layer looks at.
-	items    groups
-	pointed  matrix
-	memories []heads
+	items          groups
+	pointed        matrix
+	crossAttention []heads
 	// Answerable is how likely it is that the data holds what was asked for.
 	Answerable float64
 }
@@ -46,8 +46,8 @@ func newHeads(x matrix, column, count int, take func(n int) []float32) heads {
 
 // Encode reads an input.
 func (n *Net) Encode(in *link.Input) *Encoded {
-	s := borrow()
-	defer scratches.Put(s)
+	s := getScratch()
+	defer scratchPool.Put(s)
 	x := n.embed(in, s)
 	for i := range n.encoderLayers {
 		before := s.used
@@ -61,10 +61,10 @@ func (n *Net) Encode(in *link.Input) *Encoded {
 	e.items = rowGroups(fresh(groupsSize(n.D, x.rows)), items, 0, n.D)
 	for i := range n.decoderLayers {
 		before := s.used
-		e.memories = append(e.memories, newHeads(n.decoderLayers[i].keys.apply(e.memory, s), 0, n.Heads, fresh))
+		e.crossAttention = append(e.crossAttention, newHeads(n.decoderLayers[i].keys.apply(e.memory, s), 0, n.Heads, fresh))
 		s.used = before
 	}
-	e.Answerable = n.answer(e.memory, in.Question, s)
+	e.Answerable = n.answerability(e.memory, in.Question, s)
 	return e
 }
 
@@ -92,7 +92,7 @@ func (n *Net) embed(in *link.Input, s *scratch) matrix {
 			addTo(row, n.bucket[item.Bucket*n.D:(item.Bucket+1)*n.D])
 		}
 		if i < in.Question {
-			at := min(i, places-1)
+			at := min(i, maxPositions-1)
 			addTo(row, n.place[at*n.D:(at+1)*n.D])
 		}
 	}
@@ -140,10 +140,10 @@ func (n *Net) meanOf(row []float32, words []string, most int, unknown bool) {
 func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *scratch) {
 	qkv := l.qkv.apply(l.norm1.apply(x, s.matrix(x.rows, x.cols)), s)
 	out := s.matrix(x.rows, n.D)
-	packed := newHeads(qkv, n.D, n.Heads, s.take)
+	packed := newHeads(qkv, n.D, n.Heads, s.alloc)
 	parallel(n.Heads, func(from, to int) {
-		s := borrow()
-		defer scratches.Put(s)
+		s := getScratch()
+		defer scratchPool.Put(s)
 		for h := from; h < to; h++ {
 			bias := n.bias[(number*n.Heads+h)*n.Relations:][:n.Relations]
 			l.attend(out, h, s.pairs(qkv, h*n.D/n.Heads, n.D/n.Heads), packed, in.Relations, bias, s)
@@ -166,7 +166,7 @@ func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, re
 	for i := 0; i < size; i += pair {
 		rows := min(pair, size-i)
 		two := matrix{weights.data[:rows*size], rows, size}
-		packed.weigh(h, two, pairs{queries.data[i*queries.in : (i+pair)*queries.in], rows, queries.in}, func(k int, weights []float32) {
+		packed.attentionWeights(h, two, pairs{queries.data[i*queries.in : (i+pair)*queries.in], rows, queries.in}, func(k int, weights []float32) {
 			for j, set := range relations[(i+k)*size : (i+k+1)*size] {
 				for ; set != 0; set &= set - 1 {
 					weights[j] += bias[bits.TrailingZeros64(set)]
@@ -188,9 +188,9 @@ func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, re
 	addProduct(out, h*width, s.pairs(through, 0, len(bias)), l.relation[h], 0, l.relation[h].count())
 }
 
-// weigh sets weights to how much each query takes from each key. more may change the
+// attentionWeights sets weights to how much each query takes from each key. more may change the
 // numbers before they are made shares of one.
-func (m heads) weigh(h int, weights matrix, queries pairs, more func(k int, weights []float32)) {
+func (m heads) attentionWeights(h int, weights matrix, queries pairs, more func(k int, weights []float32)) {
 	keys := &m.keys[h]
 	clear(weights.data)
 	addProduct(weights, 0, queries, *keys, 0, keys.count())
@@ -205,8 +205,8 @@ func (m heads) weigh(h int, weights matrix, queries pairs, more func(k int, weig
 	}
 }
 
-// answer judges whether the data holds what was asked for.
-func (n *Net) answer(memory matrix, question int, s *scratch) float64 {
+// answerability judges whether the data holds what was asked for.
+func (n *Net) answerability(memory matrix, question int, s *scratch) float64 {
 	both := s.matrix(1, 2*n.D)
 	words, best := both.data[:n.D], both.data[n.D:]
 	copy(best, memory.row(0))

@@ -134,7 +134,7 @@ func (g *golden) search(n *Net, e *Encoded) []int {
 	for i, kind := range g.Kinds {
 		cat.Columns[i].Kind = kind
 	}
-	candidates := n.Write(e, cat)
+	candidates := n.Decode(e, cat)
 	if len(candidates) == 0 {
 		return nil
 	}
@@ -151,12 +151,12 @@ func (g *golden) search(n *Net, e *Encoded) []int {
 
 // newBeam is a query of which nothing is written.
 func (n *Net) newBeam() *beam {
-	return &beam{past: make([][][]float32, len(n.decoderLayers))}
+	return &beam{keyValues: make([][][]float32, len(n.decoderLayers))}
 }
 
 // logits are those of what follows, without a grammar.
 func (n *Net) logits(e *Encoded, b *beam) []float32 {
-	logits := n.next(e, []*beam{b}, new(scratch)).row(0)
+	logits := n.nextLogits(e, []*beam{b}, new(scratch)).row(0)
 	for i := range e.in.Question {
 		logits[len(n.Keywords)+i] = float32(math.Inf(-1))
 	}
@@ -165,7 +165,7 @@ func (n *Net) logits(e *Encoded, b *beam) []float32 {
 
 // with is the query with another token.
 func (b *beam) with(id int) *beam {
-	return &beam{ids: append(slices.Clip(b.ids), id), past: slices.Clone(b.past)}
+	return &beam{ids: append(slices.Clip(b.ids), id), keyValues: slices.Clone(b.keyValues)}
 }
 
 // logOf gives the log-probability of one of some logits.

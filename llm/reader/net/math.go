@@ -31,17 +31,17 @@ type scratch struct {
 	wide []float64
 }
 
-var scratches = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
+var scratchPool = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
 
-// borrow gives a scratch, to be given back to scratches.
-func borrow() *scratch {
-	s := scratches.Get().(*scratch)
+// getScratch gives a scratch, to be given back to scratches.
+func getScratch() *scratch {
+	s := scratchPool.Get().(*scratch)
 	s.used = 0
 	return s
 }
 
-// take lends n zeros, until used is set back.
-func (s *scratch) take(n int) []float32 {
+// alloc lends n zeros, until used is set back.
+func (s *scratch) alloc(n int) []float32 {
 	if s.used+n > len(s.data) {
 		// What was lent before stays with those who have it.
 		s.data = make([]float32, 2*len(s.data)+n)
@@ -52,8 +52,8 @@ func (s *scratch) take(n int) []float32 {
 	return part
 }
 
-// takeWide lends n zeros, until it is called again.
-func (s *scratch) takeWide(n int) []float64 {
+// allocFloat64 lends n zeros, until it is called again.
+func (s *scratch) allocFloat64(n int) []float64 {
 	if n > len(s.wide) {
 		s.wide = make([]float64, 2*n)
 	}
@@ -61,7 +61,7 @@ func (s *scratch) takeWide(n int) []float64 {
 	return s.wide[:n]
 }
 
-func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.take(rows * cols), rows, cols} }
+func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.alloc(rows * cols), rows, cols} }
 
 // The factors of a product are packed for tile: the left one in pairs of rows, the
 // right one in groups of outputs. The inner dimension is filled up to an even number.
@@ -82,7 +82,7 @@ type pairs struct {
 // pairs packs some columns of a matrix.
 func (s *scratch) pairs(x matrix, from, in int) pairs {
 	even := roundUp(in, 2)
-	p := pairs{s.take(roundUp(x.rows, pair) * even), x.rows, even}
+	p := pairs{s.alloc(roundUp(x.rows, pair) * even), x.rows, even}
 	for i := range x.rows {
 		to := p.data[i/pair*pair*even+i%pair:]
 		for k, v := range x.row(i)[from : from+in] {
@@ -180,20 +180,20 @@ func addProduct(to matrix, column int, x pairs, w groups, from, end int) {
 
 func (g *groups) count() int { return (g.out + group - 1) / group }
 
-// worthIt is the least number of multiplications that several goroutines share.
-const worthIt = 1 << 18
+// minParallelWork is the least number of multiplications that several goroutines share.
+const minParallelWork = 1 << 18
 
 // add adds to a matrix what the layer makes of x.
 func (l *linear) add(to, x matrix, s *scratch) {
 	w := &l.weight
 	before := s.used
-	units := s.take(x.rows)
-	packed := s.takeWide(roundUp(x.rows, pair) * w.in)
+	units := s.alloc(x.rows)
+	packed := s.allocFloat64(roundUp(x.rows, pair) * w.in)
 	for i := range x.rows {
 		units[i] = w.round(packed[i/pair*pair*w.in+i%pair:], x.row(i))
 		addTo(to.row(i), l.bias)
 	}
-	if x.rows*w.in*w.out < worthIt {
+	if x.rows*w.in*w.out < minParallelWork {
 		w.addTo(to, packed, units, 0, w.groups())
 	} else {
 		parallel(w.groups(), func(from, end int) { w.addTo(to, packed, units, from, end) })
@@ -208,8 +208,8 @@ func (l *linear) apply(x matrix, s *scratch) matrix {
 	return out
 }
 
-// helping is how many goroutines help, for all questions together.
-var helping atomic.Int64
+// activeHelpers is how many goroutines help, for all questions together.
+var activeHelpers atomic.Int64
 
 // parallel calls f with parts of the numbers below n: in this goroutine, and in as
 // many more as there are processors that no other call has taken.
@@ -217,8 +217,8 @@ func parallel(n int, f func(from, to int)) {
 	const partsEach = 4
 	helpers := 0
 	for limit := runtime.GOMAXPROCS(0) - 1; helpers < min(limit, n-1); helpers++ {
-		if helping.Add(1) > int64(limit) {
-			helping.Add(-1)
+		if activeHelpers.Add(1) > int64(limit) {
+			activeHelpers.Add(-1)
 			break
 		}
 	}
@@ -238,7 +238,7 @@ func parallel(n int, f func(from, to int)) {
 	}
 	for range helpers {
 		go func() {
-			defer helping.Add(-1)
+			defer activeHelpers.Add(-1)
 			work()
 		}()
 	}

@@ -34,7 +34,7 @@ func smallWeights() []byte {
 	}
 	linear("say", d, len(ir.Keywords))
 	linear("answerable", d, 1)
-	for name, rows := range map[string]int{"own": 3, "kind": link.Kinds, "bucket": link.Buckets, "place": places, "step": steps, "keyword": len(ir.Keywords) + 1} {
+	for name, rows := range map[string]int{"own": 3, "kind": link.Kinds, "bucket": link.Buckets, "place": maxPositions, "step": maxSteps, "keyword": len(ir.Keywords) + 1} {
 		add(name+".weight", rows, d)
 	}
 	add("bias.weight", heads, int(link.Relations))
@@ -75,9 +75,9 @@ func smallWeights() []byte {
 	return file
 }
 
-// TestWrite writes queries with weights that mean nothing: each is whole by the
+// TestDecode writes queries with weights that mean nothing: each is whole by the
 // grammar, and the same every time.
-func TestWrite(t *testing.T) {
+func TestDecode(t *testing.T) {
 	t.Parallel()
 	n, err := Load(smallWeights())
 	if err != nil {
@@ -87,7 +87,7 @@ func TestWrite(t *testing.T) {
 	tokens := link.Tokenize("How many orders in Hamburg were over 100 in 2024?")
 	in := link.New(tokens, cat, link.Values(tokens, cat, time.Date(2025, 6, 15, 0, 0, 0, 0, time.UTC)), nil, nil)
 	first := n.Encode(in)
-	candidates := n.Write(first, cat)
+	candidates := n.Decode(first, cat)
 	if first.Answerable <= 0 || first.Answerable >= 1 {
 		t.Errorf("answerable by %v", first.Answerable)
 	}
@@ -101,13 +101,13 @@ func TestWrite(t *testing.T) {
 	}
 	for range 3 {
 		e := n.Encode(in)
-		if again := n.Write(e, cat); !reflect.DeepEqual(again, candidates) || e.Answerable != first.Answerable {
+		if again := n.Decode(e, cat); !reflect.DeepEqual(again, candidates) || e.Answerable != first.Answerable {
 			t.Fatalf("the second time: %v\nthe first: %v", again, candidates)
 		}
 	}
 }
 
-func TestHalf(t *testing.T) {
+func TestFloat16(t *testing.T) {
 	t.Parallel()
 	for h, want := range map[uint16]float32{0: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.33325195, 0x0001: 5.9604645e-08, 0x7bff: 65504, 0x8400: -6.1035156e-05} {
 		if got := fromHalf(h); got != want {
@@ -206,9 +206,9 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, file []byte) { _, _ = Load(file) })
 }
 
-// TestWriteWithoutNumbers writes queries over a table that has neither numbers nor
+// TestDecodeWithoutNumbers writes queries over a table that has neither numbers nor
 // dates, and of a question without values: what the grammar wants may not be there.
-func TestWriteWithoutNumbers(t *testing.T) {
+func TestDecodeWithoutNumbers(t *testing.T) {
 	t.Parallel()
 	n, err := Load(smallWeights())
 	if err != nil {
@@ -217,7 +217,7 @@ func TestWriteWithoutNumbers(t *testing.T) {
 	cat := catalog.New([]*catalog.Profile{{Name: "notes", Columns: []catalog.ColumnProfile{{Name: "text", Type: "VARCHAR"}}}}, nil)
 	tokens := link.Tokenize("what is there")
 	in := link.New(tokens, cat, nil, nil, nil)
-	for _, c := range n.Write(n.Encode(in), cat) {
+	for _, c := range n.Decode(n.Encode(in), cat) {
 		if !ir.Valid(c.Tokens) {
 			t.Errorf("not a query: %s", ir.Text(c.Tokens))
 		}

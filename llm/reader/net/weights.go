@@ -18,14 +18,14 @@ import (
 
 // Limits of a file of weights.
 const (
-	maxHead    = 1 << 20
+	maxHeader  = 1 << 20
 	maxNumbers = 64 << 20
 	maxWidth   = 1024
 	maxLayers  = 32
 )
 
-// about is the head of a file of weights.
-type about struct {
+// header is the head of a file of weights.
+type header struct {
 	D           int      `json:"d"`
 	Heads       int      `json:"heads"`
 	Encoder     int      `json:"encoder"`
@@ -44,7 +44,7 @@ type about struct {
 
 // linear is a matrix, and what is added.
 type linear struct {
-	weight lanes
+	weight packedMatrix
 	bias   []float32
 }
 
@@ -64,7 +64,7 @@ type decoderLayer struct {
 
 // Net is the network with its weights. It is safe for concurrent use.
 type Net struct {
-	about
+	header
 	numbers map[string]int32
 	vec     *vectors.Vectors
 
@@ -85,11 +85,11 @@ func Load(file []byte) (*Net, error) {
 		return nil, errors.New("not a file of weights")
 	}
 	length := int(binary.LittleEndian.Uint32(file[4:]))
-	if length > maxHead || length > len(file)-8 {
+	if length > maxHeader || length > len(file)-8 {
 		return nil, errors.New("the head of the weights is too long")
 	}
 	n := &Net{vec: vectors.Load(), numbers: map[string]int32{}}
-	if err := json.Unmarshal(file[8:8+length], &n.about); err != nil {
+	if err := json.Unmarshal(file[8:8+length], &n.header); err != nil {
 		return nil, fmt.Errorf("read the head of the weights: %w", err)
 	}
 	if err := n.check(); err != nil {
@@ -173,7 +173,7 @@ type loader struct {
 	err     error
 }
 
-// take gives a tensor; nothing after the first that does not fit.
+// take gives a tensor by name. After the first error it gives nil.
 func (l *loader) take(name string, shape ...int) []float32 {
 	t := l.tensors[name]
 	if !slices.Equal(t.shape, shape) && l.err == nil {
@@ -190,7 +190,7 @@ func (l *loader) linear(name string, in, out int) linear {
 	if l.err != nil {
 		return linear{}
 	}
-	return linear{newLanes(weight, in, out), bias}
+	return linear{newPackedMatrix(weight, in, out), bias}
 }
 
 // relation takes the vectors of relations, packed for each head.
@@ -216,7 +216,7 @@ func (n *Net) build(l *loader) {
 	n.word, n.cell = l.linear("word", vectors.Dim, d), l.linear("cell", vectors.Dim, d)
 	n.own = l.take("own.weight", len(n.Vocabulary), d)
 	n.kind, n.bucket = l.take("kind.weight", n.Kinds, d), l.take("bucket.weight", n.Buckets, d)
-	n.place, n.step = l.take("place.weight", places, d), l.take("step.weight", steps, d)
+	n.place, n.step = l.take("place.weight", maxPositions, d), l.take("step.weight", maxSteps, d)
 	n.keyword = l.take("keyword.weight", len(n.Keywords)+1, d)
 	n.bias = l.take("bias.weight", n.Encoder*n.Heads, n.Relations)
 	n.pointed, n.point, n.item = l.linear("pointed", d, d), l.linear("point", d, d), l.linear("item", d, d)

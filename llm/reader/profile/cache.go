@@ -42,8 +42,8 @@ func NewCache(limit int) *Cache {
 	return &Cache{parts: lru.New[Key, *catalog.Part](limit), reading: map[Key]chan struct{}{}}
 }
 
-// Known gives what is known of a dataset, nil where nothing is.
-func (c *Cache) Known(key Key) *catalog.Part {
+// Cached gives what is known of a dataset, nil where nothing is.
+func (c *Cache) Cached(key Key) *catalog.Part {
 	part, _ := c.parts.Get(key)
 	return part
 }
@@ -55,7 +55,7 @@ func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalo
 		return read(ctx, data, d)
 	}
 	for key := KeyOf(d); ; {
-		if part := c.Known(key); part != nil {
+		if part := c.Cached(key); part != nil {
 			return part, nil
 		}
 		c.mu.Lock()
@@ -65,7 +65,7 @@ func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalo
 		}
 		c.mu.Unlock()
 		if !waiting {
-			return c.first(ctx, key, data, d)
+			return c.readShared(ctx, key, data, d)
 		}
 		select {
 		case <-busy:
@@ -76,8 +76,8 @@ func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalo
 	}
 }
 
-// first reads for all who wait.
-func (c *Cache) first(ctx context.Context, key Key, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
+// readShared reads for all who wait.
+func (c *Cache) readShared(ctx context.Context, key Key, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
 	defer func() {
 		c.mu.Lock()
 		close(c.reading[key])

@@ -13,7 +13,7 @@ import (
 	"parley/llm/reader/profile"
 )
 
-func TestCacheIsBounded(t *testing.T) {
+func TestCacheSizeLimit(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	dogs := d.Table("dogs", "name VARCHAR, age BIGINT", "('Rex', 3), ('Spot', 5)")
@@ -34,23 +34,23 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 	}
 	for i, want := range map[int]bool{46: false, 47: true, 48: true, 49: true} {
-		if known := cache.Known(profile.KeyOf(version(i))) != nil; known != want {
+		if known := cache.Cached(profile.KeyOf(version(i))) != nil; known != want {
 			t.Errorf("version %d is known: %v", i, known)
 		}
 	}
-	cache.Known(profile.KeyOf(version(47)))
+	cache.Cached(profile.KeyOf(version(47)))
 	_, _ = cache.Part(t.Context(), d, version(50))
-	if cache.Known(profile.KeyOf(version(47))) == nil {
+	if cache.Cached(profile.KeyOf(version(47))) == nil {
 		t.Error("what was used last was dropped")
 	}
 	small := profile.NewCache(one - 1)
-	if part, err := small.Part(t.Context(), d, dogs); err != nil || part == nil || small.Known(profile.KeyOf(dogs)) != nil {
+	if part, err := small.Part(t.Context(), d, dogs); err != nil || part == nil || small.Cached(profile.KeyOf(dogs)) != nil {
 		t.Errorf("what is too large is kept: %v", err)
 	}
 }
 
-// TestReadsOnce has many callers wait for one that reads.
-func TestReadsOnce(t *testing.T) {
+// TestConcurrentReadsShareOne has many callers wait for one that reads.
+func TestConcurrentReadsShareOne(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	dogs := d.Table("dogs", "name VARCHAR, age BIGINT", "('Rex', 3), ('Spot', 5)")
@@ -80,13 +80,13 @@ func TestReadsOnce(t *testing.T) {
 	}
 }
 
-// held blocks queries until it is released.
-type held struct {
+// blockedData blocks queries until it is released.
+type blockedData struct {
 	llm.Data
 	release chan struct{}
 }
 
-func (h held) Query(ctx context.Context, sql string) (llm.Rows, error) {
+func (h blockedData) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	<-h.release
 	return h.Data.Query(ctx, sql)
 }
@@ -96,7 +96,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	dogs := d.Table("dogs", "name VARCHAR", "('Rex')")
-	data := held{d, make(chan struct{})}
+	data := blockedData{d, make(chan struct{})}
 	cache := profile.NewCache(1 << 20)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -31,12 +31,12 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestFactsOfUnread has one column that cannot be read: nothing is said of it.
-func TestFactsOfUnread(t *testing.T) {
+// TestFactsOfUnreadableColumn has one column that cannot be read: nothing is said of it.
+func TestFactsOfUnreadableColumn(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	dogs := d.Table("dogs", "name VARCHAR, age BIGINT", "('Rex', 3), ('Spot', 5)")
-	got := profile.NewCache(1<<20).Facts(t.Context(), broken{d, `"age"`, llm.ErrBadQuery}, []llm.Dataset{dogs}).Datasets[0]
+	got := profile.NewCache(1<<20).Facts(t.Context(), failingData{d, `"age"`, llm.ErrBadQuery}, []llm.Dataset{dogs}).Datasets[0]
 	if _, known := got.Columns["age"]; known || len(got.Columns["name"].Values) != 2 {
 		t.Errorf("%+v", got)
 	}

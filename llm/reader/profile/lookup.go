@@ -37,7 +37,7 @@ func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []
 			if column := &cat.Columns[c]; column.Kind == catalog.Text && !column.Complete && table.Rows <= lookUpRows {
 				name := ir.Ident(column.Name)
 				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s ORDER BY v LIMIT %d)",
-					c, name, ir.Ident(table.Name), isOneOf(name, phrases), lookUpCells))
+					c, name, ir.Ident(table.Name), phraseCondition(name, phrases), lookUpCells))
 			}
 		}
 		if len(parts) == 0 {
@@ -75,9 +75,9 @@ func lookUp(ctx context.Context, data llm.Data, query string) ([]catalog.Cell, e
 	return cells, nil
 }
 
-// isOneOf is a condition: that a column holds one of the phrases. Most values have
+// phraseCondition is a condition: that a column holds one of the phrases. Most values have
 // another length, and that is seen much faster than what they are in lower case.
-func isOneOf(column string, phrases []string) string {
+func phraseCondition(column string, phrases []string) string {
 	var list []string
 	var lengths []int
 	ascii := true

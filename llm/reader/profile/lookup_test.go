@@ -57,7 +57,7 @@ func TestLookUp(t *testing.T) {
 			t.Errorf("%s: %q, want %q", question, got, want)
 		}
 		found := link.Values(tokens, cat.WithCells(cells), now)
-		if ok := slices.ContainsFunc(found, func(v link.Found) bool { return len(v.Cells[0]) > 0 && v.Exact }); ok != (len(want) > 0) {
+		if ok := slices.ContainsFunc(found, func(v link.ValueMatch) bool { return len(v.Cells[0]) > 0 && v.Exact }); ok != (len(want) > 0) {
 			t.Errorf("%s: found %+v", question, found)
 		}
 	}
@@ -65,10 +65,10 @@ func TestLookUp(t *testing.T) {
 		t.Errorf("looked for %q", phrases)
 	}
 	away := errors.New("away")
-	if _, err := profile.LookUp(t.Context(), broken{d, "ports", away}, cat, []string{"x"}); !errors.Is(err, away) {
+	if _, err := profile.LookUp(t.Context(), failingData{d, "ports", away}, cat, []string{"x"}); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
-	if cells, err := profile.LookUp(t.Context(), broken{d, "ports", fmt.Errorf("%w: x", llm.ErrBadQuery)}, cat, []string{"x"}); err != nil || cells != nil {
+	if cells, err := profile.LookUp(t.Context(), failingData{d, "ports", fmt.Errorf("%w: x", llm.ErrBadQuery)}, cat, []string{"x"}); err != nil || cells != nil {
 		t.Errorf("got %v", err)
 	}
 }

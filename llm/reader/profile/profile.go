@@ -52,7 +52,7 @@ func (r *reader) read(ctx context.Context, columns []catalog.ColumnProfile) erro
 	case err != nil && !errors.Is(err, llm.ErrBadQuery):
 		return err
 	case err == nil && len(rows.Rows) == 1:
-		return r.take(rows.Rows[0], columns)
+		return r.decode(rows.Rows[0], columns)
 	case len(columns) > 1:
 		if err := r.read(ctx, columns[:len(columns)/2]); err != nil {
 			return err
@@ -81,8 +81,8 @@ func (r *reader) query(columns []catalog.ColumnProfile) string {
 	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), ir.Ident(r.Name), sampledRows)
 }
 
-// take reads the result of a query.
-func (r *reader) take(row json.RawMessage, columns []catalog.ColumnProfile) error {
+// decode reads the result of a query.
+func (r *reader) decode(row json.RawMessage, columns []catalog.ColumnProfile) error {
 	var cells map[string]json.RawMessage
 	if err := json.Unmarshal(row, &cells); err != nil {
 		return err

@@ -59,9 +59,9 @@ func describe(cat *catalog.Catalog) []string {
 	return append(lines, fmt.Sprint("links ", cat.Links))
 }
 
-// TestAsInTraining compares the catalog of datasets with the one that training has of the
+// TestSameAsTraining compares the catalog of datasets with the one that training has of the
 // same files: the network has to be told of data as it was when it was trained.
-func TestAsInTraining(t *testing.T) {
+func TestSameAsTraining(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	long := strings.Repeat("é", 130)
@@ -111,9 +111,9 @@ func TestAsInTraining(t *testing.T) {
 	}
 }
 
-// TestLarge reads a table with more rows than are looked at, values that do not fit into
+// TestLargeDataset reads a table with more rows than are looked at, values that do not fit into
 // one result, and columns that are no values.
-func TestLarge(t *testing.T) {
+func TestLargeDataset(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	d.Exec(`CREATE TABLE events AS SELECT i AS event_id, 'é' || repeat('ü', 119) || (i % 4000) AS note, md5(CAST(i AS VARCHAR)) || repeat('漢', 100) AS hash, [i, i] AS list, {'a': i} AS obj,
@@ -141,14 +141,14 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// broken fails for queries that hold a text.
-type broken struct {
+// failingData fails for queries that hold a text.
+type failingData struct {
 	llm.Data
 	at  string
 	err error
 }
 
-func (b broken) Query(ctx context.Context, sql string) (llm.Rows, error) {
+func (b failingData) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	if strings.Contains(sql, b.at) {
 		return llm.Rows{}, b.err
 	}
@@ -161,12 +161,12 @@ func TestBrokenColumn(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	dogs := d.Table("dogs", "name VARCHAR, age BIGINT, town VARCHAR", "('Rex', 3, 'Rome'), ('Spot', 5, 'Oslo')")
-	p, err := profile.Read(t.Context(), broken{d, `"age"`, llm.ErrBadQuery}, dogs)
+	p, err := profile.Read(t.Context(), failingData{d, `"age"`, llm.ErrBadQuery}, dogs)
 	if err != nil || len(p.Columns[0].Values) != 2 || p.Columns[1].Filled != 0 || len(p.Columns[2].Values) != 2 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	away := errors.New("away")
-	if _, err := profile.Read(t.Context(), broken{d, `"age"`, away}, dogs); !errors.Is(err, away) {
+	if _, err := profile.Read(t.Context(), failingData{d, `"age"`, away}, dogs); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,17 +22,17 @@ var FeatureNames = []string{"probability", "values left out", "names left out", 
 // featuresOf computes the features of a reading.
 func featuresOf(q *Question, r *Reading, c coverage) Features {
 	weak, missing := valuesOf(q, r)
-	d := doubtsOf(q, r)
+	d := countDoubts(q, r)
 	return Features{
-		math.Log(max(r.Probability, 1e-6)), upTo(c.values, 3), upTo(c.names, 3), upTo(len(c.unread)-c.names, 4), upTo(c.weak, 4), upTo(c.unmet, 3), is(c.negation),
-		upTo(c.unasked, 3), is(r.Empty), is(r.Repeated), upTo(weak, 3), upTo(missing, 2), float64(len(r.Tokens)) / 10, is(r.Rows > 100),
-		upTo(c.similar, 3), upTo(d.unnamed, 3), upTo(d.dates, 2), upTo(d.tests, 2),
+		math.Log(max(r.Probability, 1e-6)), capped(c.values, 3), capped(c.names, 3), capped(len(c.unread)-c.names, 4), capped(c.weak, 4), capped(c.unmet, 3), indicator(c.negation),
+		capped(c.unasked, 3), indicator(r.Empty), indicator(r.Repeated), capped(weak, 3), capped(missing, 2), float64(len(r.Tokens)) / 10, indicator(r.Rows > 100),
+		capped(c.similar, 3), capped(d.unnamed, 3), capped(d.laterDates, 2), capped(d.nullTests, 2),
 	}
 }
 
-func upTo(n, most int) float64 { return float64(min(n, most)) }
+func capped(n, most int) float64 { return float64(min(n, most)) }
 
-func is(b bool) float64 {
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -82,8 +82,8 @@ const Threshold = 0.7
 // what the data lacks.
 const thresholdUnread = 0.8
 
-// Sure reports whether a reading is an answer.
-func Sure(confidence float64, unread []string) bool {
+// IsConfident reports whether a reading is an answer.
+func IsConfident(confidence float64, unread []string) bool {
 	return confidence >= Threshold && (len(unread) == 0 || confidence >= thresholdUnread)
 }
 
@@ -101,11 +101,11 @@ var calibration = func() (c Calibration) {
 	return c
 }()
 
-// share gives each reading its share of the likelihood of all.
-func share(all []Reading) {
+// setShares gives each reading its share of the likelihood of all.
+func setShares(all []Reading) {
 	highest := math.Inf(-1)
 	for i := range all {
-		all[i].Share = weigh(calibration.Rank, all[i].Features)
+		all[i].Share = weightedSum(calibration.Rank, all[i].Features)
 		highest = max(highest, all[i].Share)
 	}
 	sum := 0.0
@@ -118,8 +118,8 @@ func share(all []Reading) {
 	}
 }
 
-// confide gives each reading its confidence.
-func confide(q *Question, all []Reading) {
+// setConfidence gives each reading its confidence.
+func setConfidence(q *Question, all []Reading) {
 	for i := range all {
 		second := 0.0
 		for k := range all {
@@ -128,7 +128,7 @@ func confide(q *Question, all []Reading) {
 			}
 		}
 		x := slices.Concat(all[i].Features, ConfidenceFeatures(all[i].Share, second, q.Answerable), all[i].Circumstances, Features{1})
-		all[i].Confidence = 1 / (1 + math.Exp(-weigh(calibration.Confidence, x)))
+		all[i].Confidence = 1 / (1 + math.Exp(-weightedSum(calibration.Confidence, x)))
 	}
 }
 
@@ -151,10 +151,10 @@ func circumstances(q *Question, r *Reading) Features {
 			parsed = parsed || !c.Native && c.Kind != catalog.Text
 		}
 	}
-	return Features{is(q.Input.Earlier > 0), is(len(q.Catalog.Tables) == 1), is(position), is(parsed)}
+	return Features{indicator(q.Input.Earlier > 0), indicator(len(q.Catalog.Tables) == 1), indicator(position), indicator(parsed)}
 }
 
-func weigh(weights []float64, x Features) float64 {
+func weightedSum(weights []float64, x Features) float64 {
 	sum := 0.0
 	for i, w := range weights {
 		sum += w * x[i]

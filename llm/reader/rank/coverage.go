@@ -27,23 +27,23 @@ type coverage struct {
 
 // Relations by which a word belongs to an item: those that name it, and weaker ones.
 const (
-	naming     = 1<<link.ExactTable | 1<<link.PartTable | 1<<link.ExactColumn | 1<<link.PartColumn | 1<<link.WordOfValue
-	resembling = 1<<link.Similar | 1<<link.Prefix
-	hinted     = 1<<link.FairlySimilar | 1<<link.Described
+	namingRelations  = 1<<link.ExactTable | 1<<link.PartTable | 1<<link.ExactColumn | 1<<link.PartColumn | 1<<link.WordOfValue
+	similarRelations = 1<<link.Similar | 1<<link.Prefix
+	weakRelations    = 1<<link.FairlySimilar | 1<<link.Described
 )
 
-// plainCount is how many tokens a query has at most that counts all rows of a table.
-const plainCount = 5
+// maxCountTokens is how many tokens a query has at most that counts all rows of a table.
+const maxCountTokens = 5
 
-// cover compares a question with a query.
-func cover(q *Question, tokens []ir.Token) coverage {
+// computeCoverage compares a question with a query.
+func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	var c coverage
 	used := usedItems(q, tokens)
 	keywords := keywordsOf(tokens)
-	words := cues(q.Tokens)
+	words := normalizeCues(q.Tokens)
 	for i := range operations {
 		o := &operations[i]
-		asked, done := o.asked(words), o.done(keywords)
+		asked, done := o.askedBy(words), o.doneBy(keywords)
 		if o.name == "nth" && asked && !done {
 			asked = q.ordinalUnread(o, used, keywords)
 		}
@@ -53,38 +53,38 @@ func cover(q *Question, tokens []ir.Token) coverage {
 			c.negation = c.negation || o.name == "negation"
 		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
 			c.unasked++
-		case done && !asked && o.name == "nth" && !namesPlace(q.Tokens):
+		case done && !asked && o.name == "nth" && !namesRank(q.Tokens):
 			c.names++ // the first is asked for, whatever unmet operations weigh
 		}
 	}
 	left := make([]bool, len(q.Input.Values))
 	// Suppliers are not customers, and diabetics not smokers.
-	strict := len(tokens) <= plainCount && keywords["count"] && len(q.Catalog.Tables) > 1 || q.unnamedFlag(tokens)
+	strict := len(tokens) <= maxCountTokens && keywords["count"] && len(q.Catalog.Tables) > 1 || q.testsUnnamedBoolean(tokens)
 	for i, t := range words {
-		if q.silent(t) || periodDone(t.Lower, keywords) {
+		if q.isIgnored(t) || periodDone(t.Lower, keywords) {
 			continue
 		}
-		asks := asksFor(t.Lower)
-		how := q.read(i, used, left, keywords)
-		if strict && (how == readSimilar || how == readWeakly) {
-			how = notRead
+		asks := operationOf(t.Lower)
+		how := q.matchWord(i, used, left, keywords)
+		if strict && (how == matchSimilar || how == matchWeak) {
+			how = matchNone
 		}
 		switch {
-		case how == notRead && (fillers[t.Lower] || q.measuredIn(t.Lower, tokens)):
+		case how == matchNone && (fillerWords[t.Lower] || q.isUnitOfQuery(t.Lower, tokens)):
 			continue
-		case how == notRead && superlative(t.Lower, keywords):
-			how = readWeakly
+		case how == matchNone && isSuperlative(t.Lower, keywords):
+			how = matchWeak
 		}
 		switch {
-		case how == read, asks != "" && met(asks, keywords):
-		case asks != "", how == notRead, how == readElsewhere:
+		case how == matchNamed, asks != "" && operationMet(asks, keywords):
+		case asks != "", how == matchNone, how == matchElsewhere:
 			c.unread = append(c.unread, i)
-			if how == readElsewhere {
+			if how == matchElsewhere {
 				c.names++
 			}
-		case how == readSimilar:
+		case how == matchSimilar:
 			c.similar++
-		case how == readWeakly:
+		case how == matchWeak:
 			c.weak++
 		}
 	}
@@ -101,17 +101,17 @@ func cover(q *Question, tokens []ir.Token) coverage {
 func (q *Question) ordinalUnread(o *operation, used []bool, keywords map[string]bool) bool {
 	left := make([]bool, len(q.Input.Values))
 	for i, t := range q.Tokens {
-		if o.words[t.Lower] && q.read(i, used, left, keywords) != read {
+		if o.words[t.Lower] && q.matchWord(i, used, left, keywords) != matchNamed {
 			return true
 		}
 	}
 	return false
 }
 
-func met(name string, keywords map[string]bool) bool {
+func operationMet(name string, keywords map[string]bool) bool {
 	for i := range operations {
 		if operations[i].name == name {
-			return operations[i].done(keywords)
+			return operations[i].doneBy(keywords)
 		}
 	}
 	return false
@@ -143,49 +143,49 @@ func usedItems(q *Question, tokens []ir.Token) []bool {
 	return used
 }
 
-// silent reports whether a token says nothing of what is asked for.
-func (q *Question) silent(t link.Token) bool {
+// isIgnored reports whether a token says nothing of what is asked for.
+func (q *Question) isIgnored(t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
 	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
 		return true
 	}
-	return catalog.StopWords[t.Lower] && asksFor(t.Lower) != "negation" || quiet[t.Lower]
+	return catalog.StopWords[t.Lower] && operationOf(t.Lower) != "negation" || phrasingWords[t.Lower]
 }
 
 // How a word is reflected in a query.
 const (
-	notRead = iota
-	readElsewhere
-	readWeakly
-	readSimilar
-	read
+	matchNone = iota
+	matchElsewhere
+	matchWeak
+	matchSimilar
+	matchNamed
 )
 
-// read says how a word is reflected, and notes values that are left out. A word that
+// matchWord says how a word is reflected, and notes values that are left out. A word that
 // names something that the query leaves out is not reflected by what it only resembles.
-func (q *Question) read(word int, used, left []bool, keywords map[string]bool) int {
+func (q *Question) matchWord(word int, used, left []bool, keywords map[string]bool) int {
 	in := q.Input
 	row := in.Relations[word*len(in.Items) : (word+1)*len(in.Items)]
 	first := in.Question + in.Tables + len(in.Columns)
 	similar, weakly, elsewhere := false, false, false
 	var out []int
 	if k := ordinalKeyword(q.Tokens[word].Lower); keywords[k] {
-		return read
+		return matchNamed
 	}
 	for item := in.Question; item < first+len(in.Values); item++ {
 		switch bits := row[item]; {
-		case used[item] && bits&naming != 0:
-			return read
-		case item >= first && bits&naming != 0 && in.Values[item-first].How == link.NumberText && keywords["k"+in.Values[item-first].Text]:
-			return read // small numbers are words of the language too
-		case used[item] && q.flag(item):
+		case used[item] && bits&namingRelations != 0:
+			return matchNamed
+		case item >= first && bits&namingRelations != 0 && in.Values[item-first].How == link.NumberText && keywords["k"+in.Values[item-first].Text]:
+			return matchNamed // small numbers are words of the language too
+		case used[item] && q.isBooleanItem(item):
 			similar = similar || bits&(1<<link.Prefix) != 0
 		case used[item]:
-			similar = similar || bits&resembling != 0
-			weakly = weakly || bits&hinted != 0
-		case bits&naming != 0 && item < first:
+			similar = similar || bits&similarRelations != 0
+			weakly = weakly || bits&weakRelations != 0
+		case bits&namingRelations != 0 && item < first:
 			elsewhere = true
-		case bits&naming != 0 && certain(in.Values[item-first]):
+		case bits&namingRelations != 0 && isCertain(in.Values[item-first]):
 			elsewhere = true
 			out = append(out, item-first)
 		}
@@ -195,37 +195,37 @@ func (q *Question) read(word int, used, left []bool, keywords map[string]bool) i
 	}
 	switch {
 	case elsewhere:
-		return readElsewhere
+		return matchElsewhere
 	case similar:
-		return readSimilar
+		return matchSimilar
 	case weakly:
-		return readWeakly
+		return matchWeak
 	}
-	return notRead
+	return matchNone
 }
 
-// measuredIn reports whether a word is the unit of a column of a query: litres.
-func (q *Question) measuredIn(word string, tokens []ir.Token) bool {
+// isUnitOfQuery reports whether a word is the unit of a column of a query: litres.
+func (q *Question) isUnitOfQuery(word string, tokens []ir.Token) bool {
 	unit := catalog.Unit(word)
 	return unit != "" && slices.ContainsFunc(tokens, func(t ir.Token) bool { return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].Unit == unit })
 }
 
-// unnamedFlag reports whether a query tests a flag that no word names.
-func (q *Question) unnamedFlag(tokens []ir.Token) bool {
+// testsUnnamedBoolean reports whether a query tests a flag that no word names.
+func (q *Question) testsUnnamedBoolean(tokens []ir.Token) bool {
 	return slices.ContainsFunc(tokens, func(t ir.Token) bool {
-		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean() && !q.named(t.N, tokens)
+		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean() && !q.isNamed(t.N, tokens)
 	})
 }
 
-// flag reports whether an item is a column that says yes or no: its word stands for
+// isBooleanItem reports whether an item is a column that says yes or no: its word stands for
 // nothing else, however similar.
-func (q *Question) flag(item int) bool {
+func (q *Question) isBooleanItem(item int) bool {
 	t, ok := q.Input.Token(item)
 	return ok && t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean()
 }
 
-// certain reports whether a value was surely meant as one.
-func certain(v link.Found) bool {
+// isCertain reports whether a value was surely meant as one.
+func isCertain(v link.ValueMatch) bool {
 	switch v.How {
 	case link.Quoted, link.WholeCell, link.NumberText, link.Period:
 		return true

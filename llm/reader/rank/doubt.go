@@ -6,17 +6,17 @@ import (
 	"parley/llm/reader/link"
 )
 
-// doubts are what speaks against a query without a word of the question that is left out.
-type doubts struct {
+// doubtCounts are what speaks against a query without a word of the question that is left out.
+type doubtCounts struct {
 	// unnamed counts columns that are computed, compared or ordered with and that no word
 	// has to do with; dates those of them that are dates of a table with an earlier one.
-	unnamed, dates int
-	// tests counts searches for missing values in columns where none is missing.
-	tests int
+	unnamed, laterDates int
+	// nullTests counts searches for missing values in columns where none is missing.
+	nullTests int
 }
 
-func doubtsOf(q *Question, r *Reading) doubts {
-	var d doubts
+func countDoubts(q *Question, r *Reading) doubtCounts {
+	var d doubtCounts
 	seen := shownColumns(r.Query)
 	for i, t := range r.Tokens {
 		if t.Class != ir.ColumnRef {
@@ -24,9 +24,9 @@ func doubtsOf(q *Question, r *Reading) doubts {
 		}
 		c := &q.Catalog.Columns[t.N]
 		if i+1 < len(r.Tokens) && (r.Tokens[i+1].Is("isnull") || r.Tokens[i+1].Is("notnull")) && c.Filled >= q.Catalog.Tables[c.Table].Rows {
-			d.tests++
+			d.nullTests++
 		}
-		if seen[t.N] || q.Catalog.Tables[c.Table].Key == t.N || q.Catalog.IsReference(t.N) || q.named(t.N, r.Tokens) {
+		if seen[t.N] || q.Catalog.Tables[c.Table].Key == t.N || q.Catalog.IsReference(t.N) || q.isNamed(t.N, r.Tokens) {
 			continue
 		}
 		seen[t.N] = true
@@ -34,7 +34,7 @@ func doubtsOf(q *Question, r *Reading) doubts {
 		case c.Kind != catalog.Date:
 			d.unnamed++
 		case q.firstDate(c.Table) != t.N:
-			d.dates++
+			d.laterDates++
 		}
 	}
 	return d
@@ -51,12 +51,12 @@ func shownColumns(q *ir.Query) map[int]bool {
 	return shown
 }
 
-// named reports whether a word has to do with a column, or a value of a query is in it.
-func (q *Question) named(column int, tokens []ir.Token) bool {
+// isNamed reports whether a word has to do with a column, or a value of a query is in it.
+func (q *Question) isNamed(column int, tokens []ir.Token) bool {
 	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
-	by := uint64(naming | resembling | hinted)
+	by := uint64(namingRelations | similarRelations | weakRelations)
 	if q.Catalog.Columns[column].IsBoolean() {
-		by = naming | 1<<link.Prefix
+		by = namingRelations | 1<<link.Prefix
 	}
 	for word := range q.Input.Question {
 		if item >= 0 && q.Input.Relations[word*n+item]&by != 0 {

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
 	"parley/llm/reader/vectors"
 )
 
-// fillers are further words that say nothing of what is asked for: verbs that go with any
+// fillerWords are further words that say nothing of what is asked for: verbs that go with any
 // noun, and words of emphasis. Right readings of the questions to train on leave them out.
-var fillers = wordSet(`use uses used using come comes came went take takes took taken bring brings brought give gave run runs ran keep kept put
+var fillerWords = catalog.WordSet(`use uses used using come comes came went take takes took taken bring brings brought give gave run runs ran keep kept put
 	live lives living happen happens happened occur occurs occurred appear appears seen known noted measured covered filled entered handled represented
 	anything anybody something everything everybody stuff single whole entire numbers counts often usually normally generally mostly roughly
 	overall altogether once instead far here nowadays moment terms file sheet spreadsheet database i'd we'd you'd`)
@@ -19,14 +20,6 @@ var fillers = wordSet(`use uses used using come comes came went take takes took 
 var periodWords = map[string][]string{
 	"weekday": {"weekday"}, "weekdays": {"weekday"}, "daily": {"day"}, "weekly": {"week"}, "monthly": {"month", "monthof"}, "quarterly": {"quarter"},
 	"yearly": {"year"}, "annual": {"year"}, "annually": {"year"}, "hourly": {"hour"}, "decades": {"decade"},
-}
-
-func wordSet(list string) map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		all[w] = true
-	}
-	return all
 }
 
 // periodDone reports whether a query has the part of a date that a word speaks of.
@@ -39,9 +32,9 @@ func periodDone(word string, keywords map[string]bool) bool {
 	return false
 }
 
-// cues are the words that may ask for operations. "At least 3" and "at most" ask for no
+// normalizeCues are the words that may ask for operations. "At least 3" and "at most" ask for no
 // extreme, "above 80 %" for no share, and "unpaid" for what is not.
-func cues(tokens []link.Token) []link.Token {
+func normalizeCues(tokens []link.Token) []link.Token {
 	all := slices.Clone(tokens)
 	for i := range all {
 		before := ""
@@ -53,15 +46,15 @@ func cues(tokens []link.Token) []link.Token {
 			all[i].Lower = "than"
 		case (word == "%" || word == "percent") && before != "" && before[0] >= '0' && before[0] <= '9':
 			all[i].Lower = "the"
-		case negated(word):
+		case isNegated(word):
 			all[i].Lower = "not"
 		}
 	}
 	return all
 }
 
-// negated reports whether a word says that something was not done: unpaid, unlabelled.
-func negated(word string) bool {
+// isNegated reports whether a word says that something was not done: unpaid, unlabelled.
+func isNegated(word string) bool {
 	done, ok := strings.CutPrefix(word, "un")
 	if !ok || len(done) < 4 || vectors.Load().Number(done) < 0 {
 		return false
@@ -69,10 +62,10 @@ func negated(word string) bool {
 	return strings.HasSuffix(done, "ed") || participles[done]
 }
 
-var participles = wordSet("paid sold sent known seen read done given taken written driven broken spent built bought")
+var participles = catalog.WordSet("paid sold sent known seen read done given taken written driven broken spent built bought")
 
-// superlative reports whether a word ends as words for an extreme do, and a query finds
+// isSuperlative reports whether a word ends as words for an extreme do, and a query finds
 // one: "busiest" says that much, and that it is of some column.
-func superlative(word string, keywords map[string]bool) bool {
-	return len(word) > 5 && strings.HasSuffix(word, "est") && met("extreme", keywords)
+func isSuperlative(word string, keywords map[string]bool) bool {
+	return len(word) > 5 && strings.HasSuffix(word, "est") && operationMet("extreme", keywords)
 }

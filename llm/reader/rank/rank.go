@@ -67,28 +67,28 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	}
 	for i := range all {
 		r := &all[i]
-		c := cover(&question, r.Tokens)
+		c := computeCoverage(&question, r.Tokens)
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
 		}
 		r.Features, r.Circumstances = featuresOf(&question, r, c), circumstances(&question, r)
 	}
-	share(all)
+	setShares(all)
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })
-	confide(&question, all)
+	setConfidence(&question, all)
 	return all, nil
 }
 
-// meant gives the queries that candidates may mean, each by the links that it may follow.
-func meant(question *Question, candidates []net.Candidate) []routed {
-	var all []routed
+// parseCandidates gives the queries that candidates may mean, each by the links that it may follow.
+func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery {
+	var all []pathQuery
 	values := question.Input.IRValues()
 	for _, c := range candidates {
 		q, err := ir.Parse(c.Tokens, values)
 		if err != nil || degenerate(q) || meaningless(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
-		all = append(all, question.routes(routed{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)
+		all = append(all, question.joinPaths(pathQuery{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)
 	}
 	return all
 }
@@ -97,7 +97,7 @@ func meant(question *Question, candidates []net.Candidate) []routed {
 func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	var all []Reading
 	byKey, bySQL := map[string]int{}, map[string]int{}
-	for _, m := range meant(question, candidates) {
+	for _, m := range parseCandidates(question, candidates) {
 		sql, err := ir.SQL(m.query, question.Catalog, question.Now)
 		if err != nil {
 			continue
@@ -113,7 +113,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if !ok {
 			continue
 		}
-		if at, ok := byKey[result.Key]; ok && !result.Empty && !m.oneOf {
+		if at, ok := byKey[result.Key]; ok && !result.Empty && !m.ambiguous {
 			all[at].Probability += m.probability
 			bySQL[sql] = at
 			continue
@@ -131,7 +131,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 // or asks for the same thing twice.
 func degenerate(q *ir.Query) bool {
 	for i, e := range q.Items {
-		if pointless(e) {
+		if comparesItself(e) {
 			return true
 		}
 		for _, before := range q.Items[:i] {
@@ -140,7 +140,7 @@ func degenerate(q *ir.Query) bool {
 			}
 		}
 	}
-	if repeats(q.Where) || subsumes(q.Where) || slices.ContainsFunc(q.Where, pointlessCond) || slices.ContainsFunc(q.Having, pointlessCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return pointless(s.By) }) {
+	if repeats(q.Where) || subsumes(q.Where) || slices.ContainsFunc(q.Where, isTrivialCond) || slices.ContainsFunc(q.Having, isTrivialCond) || slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return comparesItself(s.By) }) {
 		return true
 	}
 	if q.Right == nil {
@@ -217,15 +217,15 @@ func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
 		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return figure(c.Left) })
 }
 
-// pointless reports whether an expression sets a column against itself.
-func pointless(e ir.Expr) bool {
-	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, pointlessCond) ||
+// comparesItself reports whether an expression sets a column against itself.
+func comparesItself(e ir.Expr) bool {
+	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, isTrivialCond) ||
 		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1]) || e.Second != nil && sameExpr(e, *e.Second)
 }
 
-func pointlessCond(c ir.Cond) bool {
+func isTrivialCond(c ir.Cond) bool {
 	switch {
-	case pointless(c.Left), c.Sub != nil && degenerate(c.Sub):
+	case comparesItself(c.Left), c.Sub != nil && degenerate(c.Sub):
 		return true
 	case c.Op == "between" && len(c.Values) == 2:
 		return c.Values[0].Text == c.Values[1].Text
@@ -249,7 +249,7 @@ func contradicts(q *ir.Query, cat *catalog.Catalog) bool {
 	}
 	for i, c := range q.Where {
 		for _, before := range q.Where[:i] {
-			if c.Op == "=" && before.Op == "=" && len(c.Values) == 1 && len(before.Values) == 1 && sameExpr(c.Left, before.Left) && apart(c.Values[0], before.Values[0]) {
+			if c.Op == "=" && before.Op == "=" && len(c.Values) == 1 && len(before.Values) == 1 && sameExpr(c.Left, before.Left) && disjoint(c.Values[0], before.Values[0]) {
 				return true
 			}
 		}
@@ -257,8 +257,8 @@ func contradicts(q *ir.Query, cat *catalog.Catalog) bool {
 	return false
 }
 
-// apart reports whether no cell can equal both of two values.
-func apart(a, b ir.Value) bool {
+// disjoint reports whether no cell can equal both of two values.
+func disjoint(a, b ir.Value) bool {
 	if a.Kind == ir.PeriodValue && b.Kind == ir.PeriodValue {
 		return a.To <= b.From || b.To <= a.From
 	}

@@ -38,7 +38,7 @@ func candidate(t *testing.T, q rank.Question, text string, probability float64) 
 func token(t *testing.T, q rank.Question, word string) ir.Token {
 	t.Helper()
 	if value, ok := strings.CutPrefix(word, "'"); ok {
-		at := slices.IndexFunc(q.Input.Values, func(v link.Found) bool { return strings.EqualFold(v.Text, strings.TrimSuffix(value, "'")) })
+		at := slices.IndexFunc(q.Input.Values, func(v link.ValueMatch) bool { return strings.EqualFold(v.Text, strings.TrimSuffix(value, "'")) })
 		if at < 0 {
 			t.Fatalf("no value %s", word)
 		}
@@ -50,7 +50,7 @@ func token(t *testing.T, q rank.Question, word string) ir.Token {
 	if at := slices.IndexFunc(q.Catalog.Tables, func(t catalog.Table) bool { return t.Name == word }); at >= 0 {
 		return ir.Token{Class: ir.TableRef, N: at}
 	}
-	return ir.Key(word)
+	return ir.KeywordToken(word)
 }
 
 // TestUnread looks at which words a query does not reflect.
@@ -174,8 +174,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestRoutes joins by the column that the question names, of two that refer to one table.
-func TestRoutes(t *testing.T) {
+// TestJoinPaths joins by the column that the question names, of two that refer to one table.
+func TestJoinPaths(t *testing.T) {
 	t.Parallel()
 	ids := []string{"1", "2", "3"}
 	key := func(name string) catalog.ColumnProfile {

@@ -62,9 +62,9 @@ func columnOrder(rows [][]string) []int {
 	return order
 }
 
-// significant is how many digits of a number count: sums differ in the last ones by the
+// significantDigits is how many digits of a number count: sums differ in the last ones by the
 // order of their terms.
-const significant = 12
+const significantDigits = 12
 
 // cellText gives a cell as text that is the same for the same value.
 func cellText(cell any) string {
@@ -73,8 +73,8 @@ func cellText(cell any) string {
 		return strconv.Quote(fmt.Sprint(cell))
 	}
 	text := string(number)
-	if n, err := number.Float64(); err == nil && (len(text) <= significant || strings.ContainsAny(text, ".eE")) {
-		return strconv.FormatFloat(n, 'g', significant, 64)
+	if n, err := number.Float64(); err == nil && (len(text) <= significantDigits || strings.ContainsAny(text, ".eE")) {
+		return strconv.FormatFloat(n, 'g', significantDigits, 64)
 	}
 	return text
 }

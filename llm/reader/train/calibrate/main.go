@@ -22,9 +22,9 @@ import (
 
 const (
 	// rounds of gradient descent, the length of a step, and how much large weights cost.
-	rounds = 4000
-	step   = 0.05
-	cost   = 0.002
+	rounds       = 4000
+	learningRate = 0.05
+	weightDecay  = 0.002
 	// folds is how many parts the databases are cut into for the check.
 	folds = 6
 )
@@ -197,7 +197,7 @@ func softmax(weights []float64, o *outcome.Outcome) []float64 {
 func fit(all []outcome.Outcome) rank.Calibration {
 	c := rank.Calibration{Rank: make([]float64, len(rank.FeatureNames)), Confidence: make([]float64, len(rank.FeatureNames)+len(rank.ConfidenceNames)+1)}
 	c.Rank[0] = 1
-	descend(c.Rank, func(slope []float64) int { return rankSlope(all, c.Rank, slope) })
+	minimize(c.Rank, func(slope []float64) int { return rankGradient(all, c.Rank, slope) })
 	type sample struct {
 		x     []float64
 		right float64
@@ -211,7 +211,7 @@ func fit(all []outcome.Outcome) rank.Calibration {
 			}
 		}
 	}
-	descend(c.Confidence, func(slope []float64) int {
+	minimize(c.Confidence, func(slope []float64) int {
 		for _, s := range samples {
 			add(slope, s.x, sigmoid(dot(c.Confidence, s.x))-s.right)
 		}
@@ -220,8 +220,8 @@ func fit(all []outcome.Outcome) rank.Calibration {
 	return c
 }
 
-// rankSlope adds up how the weights must change for right readings to win.
-func rankSlope(all []outcome.Outcome, weights, slope []float64) int {
+// rankGradient adds up how the weights must change for right readings to win.
+func rankGradient(all []outcome.Outcome, weights, slope []float64) int {
 	n := 0
 	for i := range all {
 		o := &all[i]
@@ -247,18 +247,18 @@ func rankSlope(all []outcome.Outcome, weights, slope []float64) int {
 	return n
 }
 
-// descend lowers a loss whose slope is given, by steps of Adam's method.
-func descend(weights []float64, slopeOf func(slope []float64) int) {
+// minimize lowers a loss whose slope is given, by steps of Adam's method.
+func minimize(weights []float64, slopeOf func(slope []float64) int) {
 	mean, square := make([]float64, len(weights)), make([]float64, len(weights))
 	for round := 1; round <= rounds; round++ {
 		slope := make([]float64, len(weights))
 		n := slopeOf(slope)
 		for i := range weights {
-			g := slope[i]/float64(max(n, 1)) + cost*weights[i]
+			g := slope[i]/float64(max(n, 1)) + weightDecay*weights[i]
 			mean[i] = 0.9*mean[i] + 0.1*g
 			square[i] = 0.999*square[i] + 0.001*g*g
 			m, v := mean[i]/(1-math.Pow(0.9, float64(round))), square[i]/(1-math.Pow(0.999, float64(round)))
-			weights[i] -= step * (1 - float64(round)/float64(rounds+1)) * m / (math.Sqrt(v) + 1e-8)
+			weights[i] -= learningRate * (1 - float64(round)/float64(rounds+1)) * m / (math.Sqrt(v) + 1e-8)
 		}
 	}
 }

@@ -69,8 +69,8 @@ func open(name, dir string) (*database, error) {
 	return &database{db, name}, err
 }
 
-// take checks a query against an answer, where there is one, and writes it.
-func (c *converter) take(d *database, question string, after []string, q *ir.Query, answer *eval.Question) error {
+// writeChecked checks a query against an answer, where there is one, and writes it.
+func (c *converter) writeChecked(d *database, question string, after []string, q *ir.Query, answer *eval.Question) error {
 	why, printed := check(d, question, q, answer)
 	c.count(d.name, why, question, printed)
 	c.counts[dataset.Part(d.name)]++

@@ -77,7 +77,7 @@ func (c *converter) suite(set, dir string) error {
 		if err != nil {
 			return err
 		}
-		err = lines(filepath.Join(dir, name, "questions.jsonl"), func(q question) error { return c.one(d, q) })
+		err = lines(filepath.Join(dir, name, "questions.jsonl"), func(q question) error { return c.convertQuestion(d, q) })
 		if err != nil {
 			return err
 		}
@@ -86,9 +86,9 @@ func (c *converter) suite(set, dir string) error {
 	return nil
 }
 
-func (c *converter) one(d *database, q question) error {
+func (c *converter) convertQuestion(d *database, q question) error {
 	if q.SQL == "" {
-		return c.none(d, q)
+		return c.writeUnanswerable(d, q)
 	}
 	tree, err := sqlread.Read(q.SQL, d.Catalog)
 	if err != nil {
@@ -103,11 +103,11 @@ func (c *converter) one(d *database, q question) error {
 		}
 		q.Answer, q.Match = want, eval.MatchRows
 	}
-	return c.take(d, q.Question.Question, q.After, tree, &q.Question)
+	return c.writeChecked(d, q.Question.Question, q.After, tree, &q.Question)
 }
 
-// none writes a question that has no answer in the data.
-func (c *converter) none(d *database, q question) error {
+// writeUnanswerable writes a question that has no answer in the data.
+func (c *converter) writeUnanswerable(d *database, q question) error {
 	c.counts["none"]++
 	return c.out.Encode(dataset.Example{DB: d.name, Question: q.Question.Question, After: q.After})
 }
@@ -145,7 +145,7 @@ func (c *converter) spider(file, dir string) error {
 				c.count(d.name, err.Error(), i.Question, i.SQL)
 				continue
 			}
-			if err := c.take(d, i.Question, nil, tree, answers[plainSQL(i.SQL)]); err != nil {
+			if err := c.writeChecked(d, i.Question, nil, tree, answers[plainSQL(i.SQL)]); err != nil {
 				return err
 			}
 		}
@@ -196,12 +196,12 @@ func (c *converter) wtq(file, dir string) error {
 			if err := json.Unmarshal(p[0], &text); err != nil {
 				return err
 			}
-			tree, err := oldForm(p[1])
+			tree, err := parseOldForm(p[1])
 			if err != nil {
 				c.count(d.name, err.Error(), text, string(p[1]))
 				continue
 			}
-			if err := c.take(d, text, nil, tree, answers[text]); err != nil {
+			if err := c.writeChecked(d, text, nil, tree, answers[text]); err != nil {
 				return err
 			}
 		}
@@ -210,8 +210,8 @@ func (c *converter) wtq(file, dir string) error {
 	return nil
 }
 
-// oldForm reads a query of the language's earlier form.
-func oldForm(raw json.RawMessage) (*ir.Query, error) {
+// parseOldForm reads a query of the language's earlier form.
+func parseOldForm(raw json.RawMessage) (*ir.Query, error) {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func oldForm(raw json.RawMessage) (*ir.Query, error) {
 		}
 		words = append(words, fmt.Sprintf("%s%.0f", ref[0], ref[1]))
 	}
-	words = renew(words)
+	words = convertKeywords(words)
 	tokens, err := ir.ParseText(strings.Join(words, " "))
 	if err != nil {
 		return nil, err
@@ -243,8 +243,8 @@ func oldForm(raw json.RawMessage) (*ir.Query, error) {
 	return ir.Parse(tokens, values)
 }
 
-// renew writes keywords of the earlier form as today's.
-func renew(words []string) []string {
+// convertKeywords writes keywords of the earlier form as today's.
+func convertKeywords(words []string) []string {
 	var all []string
 	for i := 0; i < len(words); i++ {
 		switch w := words[i]; {

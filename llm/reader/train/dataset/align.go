@@ -15,8 +15,8 @@ var Now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
 
 // Tokens writes a query whose values are literals as tokens that point to the
 // values found in the question.
-func Tokens(q *ir.Query, found []link.Found, cat *catalog.Catalog) ([]ir.Token, error) {
-	flags(q, cat)
+func Tokens(q *ir.Query, found []link.ValueMatch, cat *catalog.Catalog) ([]ir.Token, error) {
+	normalizeFlags(q, cat)
 	return ir.Tokens(q, func(c *ir.Cond, n int) (ir.Token, bool) {
 		want, left := ir.Value{Kind: ir.NumberValue, Text: strconv.Itoa(n)}, ir.Expr{Kind: "rowid", Column: -1, Other: -1}
 		if c != nil {
@@ -24,7 +24,7 @@ func Tokens(q *ir.Query, found []link.Found, cat *catalog.Catalog) ([]ir.Token, 
 		}
 		best, at := 0, -1
 		for i, f := range found {
-			if s := fits(want, f, left, cat); s > best {
+			if s := matchScore(want, f, left, cat); s > best {
 				best, at = s, i
 			}
 		}
@@ -32,14 +32,14 @@ func Tokens(q *ir.Query, found []link.Found, cat *catalog.Catalog) ([]ir.Token, 
 	})
 }
 
-// flags writes comparisons of columns that say yes or no as such, and those of today
+// normalizeFlags writes comparisons of columns that say yes or no as such, and those of today
 // that the question leaves out.
-func flags(q *ir.Query, cat *catalog.Catalog) {
+func normalizeFlags(q *ir.Query, cat *catalog.Catalog) {
 	change := func(conds []ir.Cond) {
 		for i := range conds {
 			c := &conds[i]
 			if c.Sub != nil {
-				flags(c.Sub, cat)
+				normalizeFlags(c.Sub, cat)
 			}
 			if len(c.Values) != 1 || c.Left.Kind != "column" || c.Left.Op != "" {
 				continue
@@ -64,13 +64,13 @@ func flags(q *ir.Query, cat *catalog.Catalog) {
 		change(q.Order[i].By.Conds)
 	}
 	if q.Right != nil {
-		flags(q.Right, cat)
+		normalizeFlags(q.Right, cat)
 	}
 }
 
-// fits says how well a value that was found stands for a literal that is compared with
+// matchScore says how well a value that was found stands for a literal that is compared with
 // left: 0 is for not at all.
-func fits(want ir.Value, f link.Found, left ir.Expr, cat *catalog.Catalog) int {
+func matchScore(want ir.Value, f link.ValueMatch, left ir.Expr, cat *catalog.Catalog) int {
 	column := left.Column
 	text := strings.ToLower(strings.TrimSpace(want.Text))
 	if want.Kind == ir.PeriodValue {
@@ -100,14 +100,14 @@ func fits(want ir.Value, f link.Found, left ir.Expr, cat *catalog.Catalog) int {
 			return 5
 		}
 	}
-	if strings.EqualFold(strings.TrimSpace(f.Text), text) || squeeze(f.Text) == squeeze(text) {
+	if strings.EqualFold(strings.TrimSpace(f.Text), text) || joinTokens(f.Text) == joinTokens(text) {
 		return 2
 	}
 	return 0
 }
 
-// squeeze leaves out what questions and cells write differently.
-func squeeze(s string) string {
+// joinTokens leaves out what questions and cells write differently.
+func joinTokens(s string) string {
 	return strings.Join(catalog.ValueTokens(s), "")
 }
 

@@ -77,7 +77,7 @@ func column(name string, rows [][]string, i, columns int) catalog.ColumnProfile 
 	for _, row := range rows {
 		if i < len(row) && row[i] != "" {
 			cells = append(cells, row[i])
-			types.see(row[i])
+			types.observe(row[i])
 		}
 	}
 	c.Type, c.Filled = types.name(), int64(len(cells))
@@ -135,12 +135,12 @@ func isTimestamp(cell string) bool {
 	})
 }
 
-// guess is the types that all cells so far have.
-type guess struct{ integer, double, date, timestamp, boolean, seen bool }
+// typeGuess is the types that all cells so far have.
+type typeGuess struct{ integer, double, date, timestamp, boolean, seen bool }
 
-func newGuess() *guess { return &guess{true, true, true, true, true, false} }
+func newGuess() *typeGuess { return &typeGuess{true, true, true, true, true, false} }
 
-func (g *guess) see(cell string) {
+func (g *typeGuess) observe(cell string) {
 	cell = strings.TrimSpace(cell)
 	g.seen = true
 	_, err := strconv.ParseInt(cell, 10, 64)
@@ -154,7 +154,7 @@ func (g *guess) see(cell string) {
 	g.boolean = g.boolean && (lower == "true" || lower == "false")
 }
 
-func (g *guess) name() string {
+func (g *typeGuess) name() string {
 	switch {
 	case !g.seen:
 		return "VARCHAR"

@@ -66,7 +66,7 @@ func (e *Example) Query() (*ir.Query, error) {
 
 // Target writes an example's query as tokens that point to values found in its
 // question.
-func (e *Example) Target(found []link.Found, cat *catalog.Catalog) ([]ir.Token, error) {
+func (e *Example) Target(found []link.ValueMatch, cat *catalog.Catalog) ([]ir.Token, error) {
 	q, err := e.Query()
 	if err != nil {
 		return nil, err

@@ -31,10 +31,10 @@ type goldenExample struct {
 	order  uint64
 }
 
-// consider takes an example if its name is among those with the smallest hashes. Only
+// offer takes an example if its name is among those with the smallest hashes. Only
 // questions of this project's own data are taken, because they are published.
-func (g *goldens) consider(number int, name string, r *record) {
-	if !strings.HasPrefix(name, "own/") || r.part == parts[dataset.Validation] || r.none {
+func (g *goldens) offer(number int, name string, r *record) {
+	if !strings.HasPrefix(name, "own/") || r.part == parts[dataset.Validation] || r.unanswerable {
 		return
 	}
 	e := goldenExample{Example: number, Input: r.in, Target: r.target, order: seedOf(name)}

@@ -23,10 +23,10 @@ const (
 // item is a question with its reading, whose values are literals; none says that the
 // data does not answer it.
 type item struct {
-	question string
-	query    *ir.Query
-	none     bool
-	from     int
+	question     string
+	query        *ir.Query
+	unanswerable bool
+	origin       int
 	// before is the question that it goes on from, with the reading of that.
 	before *item
 }
@@ -38,16 +38,16 @@ func seedOf(name string) uint64 {
 }
 
 // How many questions are made for a database, by its set.
-var madeFor = map[string]int{"spider": 500, "own": 500, "wtq": 60}
+var templatesPerDatabase = map[string]int{"spider": 500, "own": 500, "wtq": 60}
 
-func (s *source) made() []item {
+func (s *source) templateItems() []item {
 	if dataset.Part(s.name) != dataset.Train {
 		return nil
 	}
 	set, _, _ := strings.Cut(s.name, "/")
 	var all []item
-	for _, q := range synth.New(s.cat, madeFor[set], seedOf(s.name)) {
-		one := item{question: q.Text, query: q.Query, from: fromTemplate}
+	for _, q := range synth.New(s.cat, templatesPerDatabase[set], seedOf(s.name)) {
+		one := item{question: q.Text, query: q.Query, origin: fromTemplate}
 		if q.Before != nil {
 			one.before = &item{question: q.Before.Text, query: q.Before.Query}
 		}
@@ -56,8 +56,8 @@ func (s *source) made() []item {
 	return all
 }
 
-// real gives the items of a database's examples.
-func (s *source) real() []item {
+// exampleItems gives the items of a database's examples.
+func (s *source) exampleItems() []item {
 	byQuestion := map[string]*item{}
 	var all []item
 	for i := range s.examples {
@@ -66,11 +66,11 @@ func (s *source) real() []item {
 	return all
 }
 
-// again gives the items of a database's examples with other values.
-func (s *source) again(rng *rand.Rand) []item {
+// itemsWithOtherValues gives the items of a database's examples with other values.
+func (s *source) itemsWithOtherValues(rng *rand.Rand) []item {
 	var others []dataset.Example
 	for i := range s.examples {
-		if e, ok := otherValues(s.examples[i], s.cat, rng); ok {
+		if e, ok := withOtherValues(s.examples[i], s.cat, rng); ok {
 			others = append(others, e)
 		}
 	}
@@ -82,8 +82,8 @@ func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) 
 	var all []item
 	for i := range examples {
 		e := &examples[i]
-		one := item{question: e.Question, none: e.IR == ""}
-		if !one.none {
+		one := item{question: e.Question, unanswerable: e.IR == ""}
+		if !one.unanswerable {
 			q, err := e.Query()
 			if err != nil {
 				continue
@@ -92,7 +92,7 @@ func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) 
 		}
 		if len(e.After) > 0 {
 			one.before = byQuestion[e.After[len(e.After)-1]]
-			if one.before == nil || one.before.none {
+			if one.before == nil || one.before.unanswerable {
 				continue
 			}
 		}
@@ -105,13 +105,13 @@ func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) 
 
 // variants of a person's question, for training.
 func variants(one item, rng *rand.Rand) []item {
-	all := []item{one, noisy(one, rng), noisy(one, rng)}
+	all := []item{one, informal(one, rng), informal(one, rng)}
 	return all
 }
 
-// noisy writes a question as somebody in a hurry would: in lower case, without marks
+// informal writes a question as somebody in a hurry would: in lower case, without marks
 // and some small words.
-func noisy(one item, rng *rand.Rand) item {
+func informal(one item, rng *rand.Rand) item {
 	if strings.ContainsAny(one.question, `"'“”`) {
 		one.question = strings.TrimRight(one.question, "?. ")
 		return one
@@ -121,7 +121,7 @@ func noisy(one item, rng *rand.Rand) item {
 	}
 	var words []string
 	for _, w := range strings.Fields(strings.TrimRight(one.question, "?. ")) {
-		if small[strings.ToLower(w)] && rng.Float64() < 0.15 {
+		if smallWords[strings.ToLower(w)] && rng.Float64() < 0.15 {
 			continue
 		}
 		words = append(words, w)
@@ -130,7 +130,7 @@ func noisy(one item, rng *rand.Rand) item {
 	return one
 }
 
-var small = map[string]bool{"the": true, "a": true, "of": true, "all": true, "please": true, "an": true, "for": true, "are": true, "is": true, "me": true}
+var smallWords = map[string]bool{"the": true, "a": true, "of": true, "all": true, "please": true, "an": true, "for": true, "are": true, "is": true, "me": true}
 
 // example makes the input and the target of an item; ok is false where the question
 // does not name what the query needs.
@@ -153,7 +153,7 @@ func example(one item, cat *catalog.Catalog) (in *link.Input, target []ir.Token,
 		values = append(slices.Clip(values), before...)
 	}
 	var keep []int
-	if !one.none {
+	if !one.unanswerable {
 		t, err := dataset.Tokens(one.query, values, cat)
 		if err != nil {
 			return nil, nil, false

@@ -47,8 +47,8 @@ func run(data, out string) error {
 	log.Printf("%d databases", len(sources))
 	// Made questions are needed twice: for the words, and as examples.
 	made := make([][]item, len(sources))
-	each(len(sources), func(i int) { made[i] = sources[i].made() })
-	vocabulary := words(sources, made)
+	parallel(len(sources), func(i int) { made[i] = sources[i].templateItems() })
+	vocabulary := vocabularyOf(sources, made)
 	log.Printf("%d words", len(vocabulary))
 	w, err := newWriter(out, vocabulary)
 	if err != nil {
@@ -59,10 +59,10 @@ func run(data, out string) error {
 	for start := 0; start < len(sources); start += chunk {
 		batch := sources[start:min(start+chunk, len(sources))]
 		results := make([][]record, len(batch))
-		each(len(batch), func(i int) { results[i] = w.records(&batch[i], made[start+i], sources) })
+		parallel(len(batch), func(i int) { results[i] = w.records(&batch[i], made[start+i], sources) })
 		for n, all := range results {
 			for i := range all {
-				w.golden.consider(w.written, fmt.Sprintf("%s %d", batch[n].name, i), &all[i])
+				w.golden.offer(w.written, fmt.Sprintf("%s %d", batch[n].name, i), &all[i])
 				if err := w.write(&all[i]); err != nil {
 					return err
 				}
@@ -72,8 +72,8 @@ func run(data, out string) error {
 	return w.close()
 }
 
-// each calls f with the numbers below n, on all processors.
-func each(n int, f func(i int)) {
+// parallel calls f with the numbers below n, on all processors.
+func parallel(n int, f func(i int)) {
 	var wait sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
@@ -139,7 +139,7 @@ func load(data string) ([]source, error) {
 		return 1
 	})
 	errs := make([]error, len(sources))
-	each(len(sources), func(i int) {
+	parallel(len(sources), func(i int) {
 		sources[i].number = i
 		sources[i].cat, sources[i].profiles, errs[i] = dataset.Catalog(filepath.Join(data, sources[i].name))
 	})

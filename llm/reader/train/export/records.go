@@ -23,8 +23,8 @@ type record struct {
 	cat    *catalog.Catalog
 	target []int32
 	// part is 0 for training, 1 for development, 2 for validation.
-	part, from, db int32
-	none           bool
+	part, origin, db int32
+	unanswerable     bool
 }
 
 var parts = map[string]int32{dataset.Train: 0, dataset.Dev: 1, dataset.Validation: 2}
@@ -39,7 +39,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		if !ok {
 			return
 		}
-		if r, ok := number(in, target, one); ok {
+		if r, ok := newRecord(in, target, one); ok {
 			r.cat, r.part, r.db = cat, parts[part], int32(s.number)
 			all = append(all, r)
 		}
@@ -47,15 +47,15 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 	var wider []*catalog.Catalog
 	if part == dataset.Train && !strings.HasPrefix(s.name, "wtq/") {
 		for range 3 {
-			if cat := beside(s, sources, rng); cat != nil {
+			if cat := withOtherTables(s, sources, rng); cat != nil {
 				wider = append(wider, cat)
 			}
 		}
-		for _, one := range s.again(rng) {
+		for _, one := range s.itemsWithOtherValues(rng) {
 			add(one, s.cat)
 		}
 	}
-	asked := s.real()
+	asked := s.exampleItems()
 	for _, one := range asked {
 		if part != dataset.Train {
 			add(one, s.cat)
@@ -67,22 +67,22 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		if len(wider) > 0 && rng.Float64() < 0.5 {
 			add(one, wider[rng.IntN(len(wider))])
 		}
-		if one.none || one.before != nil {
+		if one.unanswerable || one.before != nil {
 			continue
 		}
 		// A question that stands alone means the same after another one.
-		if before := &asked[rng.IntN(len(asked))]; rng.Float64() < 0.3 && !before.none && before.before == nil {
+		if before := &asked[rng.IntN(len(asked))]; rng.Float64() < 0.3 && !before.unanswerable && before.before == nil {
 			after := one
 			after.before = before
 			add(after, s.cat)
 		}
 		for range 2 {
-			if other, cat, ok := w.names.renamed(one, s.cat, rng); ok {
+			if other, cat, ok := w.names.withOtherNames(one, s.cat, rng); ok {
 				add(other, cat)
 			}
 		}
 		if rng.Float64() < 0.15 {
-			if cat, ok := w.names.described(one, s.cat, rng); ok {
+			if cat, ok := w.names.withDescription(one, s.cat, rng); ok {
 				add(one, cat)
 			}
 		}
@@ -90,13 +90,13 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		if rng.Float64() < 0.25 {
 			other := &sources[rng.IntN(len(sources))]
 			if other.name != s.name && strings.SplitN(other.name, "/", 2)[0] == strings.SplitN(s.name, "/", 2)[0] {
-				add(item{question: one.question, none: true, from: fromElsewhere}, other.cat)
+				add(item{question: one.question, unanswerable: true, origin: fromElsewhere}, other.cat)
 			}
 		}
 		// Nor has it without a column that it needs.
 		if rng.Float64() < 0.2 {
-			if cat, ok := without(s, one, rng); ok {
-				add(item{question: one.question, none: true, from: fromElsewhere}, cat)
+			if cat, ok := withoutColumn(s, one, rng); ok {
+				add(item{question: one.question, unanswerable: true, origin: fromElsewhere}, cat)
 			}
 		}
 	}
@@ -106,9 +106,9 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 	return all
 }
 
-// without gives the catalog without a column that an item's query shows, groups or
+// withoutColumn gives the catalog without a column that an item's query shows, groups or
 // compares by.
-func without(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
+func withoutColumn(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {
 		return nil, false
@@ -125,12 +125,12 @@ func without(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
 	return s.cat.WithoutColumn(columns[rng.IntN(len(columns))]), true
 }
 
-// number gives an example as numbers.
-func number(in *link.Input, target []ir.Token, one item) (record, bool) {
+// newRecord gives an example as numbers.
+func newRecord(in *link.Input, target []ir.Token, one item) (record, bool) {
 	if len(in.Items) > maxItems || len(target)+1 > maxTarget {
 		return record{}, false
 	}
-	r := record{in: in, none: one.none, from: int32(one.from)}
+	r := record{in: in, unanswerable: one.unanswerable, origin: int32(one.origin)}
 	for _, t := range target {
 		if t.Class == ir.Keyword {
 			r.target = append(r.target, int32(t.N))

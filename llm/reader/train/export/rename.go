@@ -48,10 +48,10 @@ func collectNames(sources []source) names {
 	return n
 }
 
-// renamed gives a question in which things that it names by their names have other
+// withOtherNames gives a question in which things that it names by their names have other
 // names, there and in the catalog: so that the network learns to look instead of
 // knowing.
-func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *catalog.Catalog, bool) {
+func (n names) withOtherNames(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {
 		return one, cat, false
@@ -105,9 +105,9 @@ func (n names) renamed(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *c
 	return one, cat.WithNames(maps.Clone(tables), columns), true
 }
 
-// described gives the catalog with a column that an item's query needs under a short
+// withDescription gives the catalog with a column that an item's query needs under a short
 // name, so that only a description tells what it is.
-func (n names) described(one item, cat *catalog.Catalog, rng *rand.Rand) (*catalog.Catalog, bool) {
+func (n names) withDescription(one item, cat *catalog.Catalog, rng *rand.Rand) (*catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {
 		return nil, false

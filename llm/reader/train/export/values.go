@@ -12,9 +12,9 @@ import (
 	"parley/llm/reader/train/dataset"
 )
 
-// otherValues gives an example that asks for other values of the same columns; ok is
+// withOtherValues gives an example that asks for other values of the same columns; ok is
 // false where it names none.
-func otherValues(e dataset.Example, cat *catalog.Catalog, rng *rand.Rand) (dataset.Example, bool) {
+func withOtherValues(e dataset.Example, cat *catalog.Catalog, rng *rand.Rand) (dataset.Example, bool) {
 	tokens, err := ir.ParseText(e.IR)
 	if err != nil || len(e.After) > 0 {
 		return e, false
@@ -27,15 +27,15 @@ func otherValues(e dataset.Example, cat *catalog.Catalog, rng *rand.Rand) (datas
 			column = t.N
 		case ir.ValueRef:
 			if t.N < len(e.Values) && column >= 0 {
-				changed = otherValue(&e, t.N, &cat.Columns[column], rng) || changed
+				changed = replaceValue(&e, t.N, &cat.Columns[column], rng) || changed
 			}
 		}
 	}
 	return e, changed
 }
 
-// otherValue changes one value of an example, where its question names it once.
-func otherValue(e *dataset.Example, n int, column *catalog.Column, rng *rand.Rand) bool {
+// replaceValue changes one value of an example, where its question names it once.
+func replaceValue(e *dataset.Example, n int, column *catalog.Column, rng *rand.Rand) bool {
 	old := strings.TrimSpace(e.Values[n].Text)
 	fresh := ""
 	switch number, err := strconv.Atoi(old); {

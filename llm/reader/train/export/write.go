@@ -23,9 +23,9 @@ const (
 	minDatabases  = 7
 )
 
-// words gives the vocabulary: what each database's questions have in common with
+// vocabularyOf gives the vocabulary: what each database's questions have in common with
 // those of others. The words of the language come first.
-func words(sources []source, made [][]item) []string {
+func vocabularyOf(sources []source, made [][]item) []string {
 	count := map[string]int{}
 	for i := range sources {
 		seen := map[string]bool{}
@@ -34,7 +34,7 @@ func words(sources []source, made [][]item) []string {
 				seen[t.Lower] = true
 			}
 		}
-		for _, one := range sources[i].real() {
+		for _, one := range sources[i].exampleItems() {
 			see(one.question)
 		}
 		for k, one := range made[i] {
@@ -113,12 +113,12 @@ func (w *writer) put(name string, numbers any) error {
 func (w *writer) write(r *record) error {
 	n := len(r.in.Items)
 	w.written++
-	w.counts[[2]int32{r.part, r.from}]++
+	w.counts[[2]int32{r.part, r.origin}]++
 	none := int32(0)
-	if r.none {
+	if r.unanswerable {
 		none = 1
 	}
-	if err := w.put("meta.i32", []int32{int32(n), int32(len(r.target)), r.part, r.from, r.db, none}); err != nil {
+	if err := w.put("meta.i32", []int32{int32(n), int32(len(r.target)), r.part, r.origin, r.db, none}); err != nil {
 		return err
 	}
 	vec, own, cells := make([]int32, 0, n*link.MaxWords), make([]int32, 0, n*link.MaxWords), make([]int32, 0, n*link.MaxCells)

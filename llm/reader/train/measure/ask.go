@@ -72,7 +72,7 @@ func ask(n *net.Net, db *duck.Database, q *question) (o outcome.Outcome, ok bool
 	var earlier *link.EarlierQuery
 	for _, before := range q.After {
 		readings, in, _ := read(n, db, before, earlier, map[string][][]any{})
-		if len(readings) == 0 || !rank.Sure(readings[0].Confidence, readings[0].Unread) {
+		if len(readings) == 0 || !rank.IsConfident(readings[0].Confidence, readings[0].Unread) {
 			return o, false
 		}
 		earlier = &link.EarlierQuery{Tokens: readings[0].Tokens, Values: in.Values}
@@ -93,7 +93,7 @@ func read(n *net.Net, db *duck.Database, text string, earlier *link.EarlierQuery
 	in := link.New(tokens, db.Catalog, link.Values(tokens, db.Catalog, dataset.Now), earlier, nil)
 	e := n.Encode(in)
 	asked := rank.Question{Tokens: tokens, Input: in, Catalog: db.Catalog, Now: dataset.Now, Answerable: e.Answerable}
-	readings, _ := rank.Readings(asked, n.Write(e, db.Catalog), func(sql string) (rank.Result, bool, error) {
+	readings, _ := rank.Readings(asked, n.Decode(e, db.Catalog), func(sql string) (rank.Result, bool, error) {
 		got, err := db.Rows(sql)
 		if err != nil {
 			return rank.Result{}, false, nil

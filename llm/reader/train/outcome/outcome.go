@@ -45,7 +45,7 @@ func (o *Outcome) Any() bool {
 
 // Answered reports whether the best reading is sure enough to be an answer.
 func (o *Outcome) Answered() bool {
-	return len(o.Readings) > 0 && rank.Sure(o.Readings[0].Confidence, o.Readings[0].Unread)
+	return len(o.Readings) > 0 && rank.IsConfident(o.Readings[0].Confidence, o.Readings[0].Unread)
 }
 
 // Confidence is that of the best reading, 0 where there is none.

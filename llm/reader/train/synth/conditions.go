@@ -30,7 +30,7 @@ var comparative = []struct {
 	{regexp.MustCompile(`revenue|sales|budget|amount|value|total`), [5]string{"biggest", "smallest", "bigger", "smaller", "big"}},
 }
 
-func (m *maker) adjectives(i int) ([5]string, bool) {
+func (m *generator) adjectives(i int) ([5]string, bool) {
 	for _, c := range comparative {
 		if c.name.MatchString(m.name(i)) {
 			return c.words, true
@@ -54,11 +54,11 @@ func number(s string) ir.Value { return ir.Value{Kind: ir.NumberValue, Text: s} 
 func period(s string) ir.Value { return ir.Value{Kind: ir.PeriodValue, Text: s} }
 
 // condition makes a condition on a table, or on another that is linked with it.
-func (m *maker) condition(t int, other *neighbour) (condition, bool) {
+func (m *generator) condition(t int, other *neighbour) (condition, bool) {
 	at, of := t, ""
 	if other != nil && m.chance(0.5) {
 		at = other.table
-		of = pick(m, []string{m.one(at) + " ", m.one(at) + "'s ", ""})
+		of = pick(m, []string{m.singularName(at) + " ", m.singularName(at) + "'s ", ""})
 	}
 	var kinds []string
 	add := func(kind string, times int, columns []int) {
@@ -114,7 +114,7 @@ func (m *maker) condition(t int, other *neighbour) (condition, bool) {
 	return m.null(at, of)
 }
 
-func (m *maker) cased(v string) string {
+func (m *generator) cased(v string) string {
 	switch {
 	case m.chance(0.15):
 		return `"` + v + `"`
@@ -124,16 +124,16 @@ func (m *maker) cased(v string) string {
 	return v
 }
 
-func (m *maker) equal(t int, of string) (condition, bool) {
+func (m *generator) equal(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	v := m.value(i)
-	words := m.say(map[string]string{"o": of, "c": m.column(i), "v": m.cased(v)},
+	words := m.fill(map[string]string{"o": of, "c": m.column(i), "v": m.cased(v)},
 		"whose {o}{c} is {v}", "with {o}{c} {v}", "where {o}{c} is {v}", "in {v}", "from {v}", "for {v}", "that have {o}{c} {v}",
 		"with {v} {o}{c}", "in the {v} {o}{c}", "of {o}{c} {v}", "with {v} as {o}{c}", "by {v}", "on {v}", "at {v}", "that are {v}", "marked {v}", "({v})", "to {v}")
 	return condition{words, []ir.Cond{cond(columnExpr(i), "=", text(v))}}, v != ""
 }
 
-func (m *maker) like(t int, of string) (condition, bool) {
+func (m *generator) like(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	var words []string
 	for _, w := range strings.Fields(m.value(i)) {
@@ -145,22 +145,22 @@ func (m *maker) like(t int, of string) (condition, bool) {
 		return condition{}, false
 	}
 	w := pick(m, words)
-	said := m.say(map[string]string{"w": w}, `"{w}"`, "'{w}'", "{w}", "the word {w}")
-	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "w": said},
+	said := m.fill(map[string]string{"w": w}, `"{w}"`, "'{w}'", "{w}", "the word {w}")
+	return condition{m.fill(map[string]string{"o": of, "c": m.column(i), "w": said},
 		"whose {o}{c} contains {w}", "with a {o}{c} containing {w}", "where {o}{c} includes {w}", "with {w} in the {o}{c}", "that mention {w} in {o}{c}"),
 		[]ir.Cond{cond(columnExpr(i), "like", text(w))}}, true
 }
 
-func (m *maker) unequal(t int, of string) (condition, bool) {
+func (m *generator) unequal(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	v := m.value(i)
-	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "v": m.cased(v)},
+	return condition{m.fill(map[string]string{"o": of, "c": m.column(i), "v": m.cased(v)},
 		"whose {o}{c} is not {v}", "with {o}{c} other than {v}", "where {o}{c} is not {v}", "excluding {o}{c} {v}", "except {v}", "not in {v}", "outside {v}", "that are not {v}"),
 		[]ir.Cond{cond(columnExpr(i), "!=", text(v))}}, v != ""
 }
 
 // values picks two or three values of a column, fewer where it has few.
-func (m *maker) values(i int) []string {
+func (m *generator) values(i int) []string {
 	var all []string
 	for range 2 + m.rng.IntN(2) {
 		if v := m.value(i); v != "" && !slices.Contains(all, v) {
@@ -172,7 +172,7 @@ func (m *maker) values(i int) []string {
 }
 
 // neither excludes two or three values.
-func (m *maker) neither(t int, of string) (condition, bool) {
+func (m *generator) neither(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	said := m.values(i)
 	if len(said) < 2 {
@@ -183,13 +183,13 @@ func (m *maker) neither(t int, of string) (condition, bool) {
 		conds = append(conds, cond(columnExpr(i), "!=", text(v)))
 	}
 	list, last := strings.Join(said[:len(said)-1], ", "), said[len(said)-1]
-	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "a": list, "b": last},
+	return condition{m.fill(map[string]string{"o": of, "c": m.column(i), "a": list, "b": last},
 		"not in {a} or {b}", "not from {a} or {b}", "that are neither {a} nor {b}", "in neither {a} nor {b}", "whose {o}{c} is neither {a} nor {b}", "with {o}{c} other than {a} or {b}",
 		"except {a} and {b}", "excluding {a} and {b}", "whose {o}{c} is not {a} or {b}", "not {a} or {b}", "not {a} and not {b}", "without {a} and {b}", "where {o}{c} is not {a} nor {b}"), conds}, true
 }
 
 // several is a choice of two or three values.
-func (m *maker) several(t int, of string) (condition, bool) {
+func (m *generator) several(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	said := m.values(i)
 	if len(said) < 2 {
@@ -202,12 +202,12 @@ func (m *maker) several(t int, of string) (condition, bool) {
 		conds = append(conds, c)
 	}
 	list := strings.Join(said[:len(said)-1], ", ") + pick(m, []string{" or ", " or ", " and "}) + said[len(said)-1]
-	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "v": list},
+	return condition{m.fill(map[string]string{"o": of, "c": m.column(i), "v": list},
 		"in {v}", "from {v}", "whose {o}{c} is {v}", "with {o}{c} {v}", "for {v}", "with {o}{c} either {v}"), conds}, true
 }
 
 // someNumber picks a number near those of a column.
-func (m *maker) someNumber(i int) string {
+func (m *generator) someNumber(i int) string {
 	x, ok := catalog.ParseNumber(m.value(i))
 	if !ok {
 		x = pick(m, []float64{1, 2, 3, 5, 10, 20, 50, 100, 1000, 2000})
@@ -225,7 +225,7 @@ var comparisons = [][2]string{{">", "more than"}, {">", "greater than"}, {">", "
 	{"<", "less than"}, {"<", "below"}, {"<", "under"}, {"<", "lower than"}, {"<", "fewer than"}, {">=", "at least"}, {"<=", "at most"},
 	{">=", "no less than"}, {"=", "exactly"}, {"=", "equal to"}, {"<", "smaller than"}, {"<=", "up to"}, {">", "exceeding"}, {"<=", "no more than"}, {">=", "or more"}, {"=", ""}}
 
-func (m *maker) compare(t int, of string) (condition, bool) {
+func (m *generator) compare(t int, of string) (condition, bool) {
 	i := pick(m, m.numbers[t])
 	n := m.someNumber(i)
 	if a, ok := m.adjectives(i); ok && m.chance(0.4) {
@@ -233,7 +233,7 @@ func (m *maker) compare(t int, of string) (condition, bool) {
 		if m.chance(0.5) {
 			op, w = "<", a[3]
 		}
-		return condition{m.say(map[string]string{"w": w, "n": n}, "{w} than {n}", "that are {w} than {n}"), []ir.Cond{cond(columnExpr(i), op, number(n))}}, true
+		return condition{m.fill(map[string]string{"w": w, "n": n}, "{w} than {n}", "that are {w} than {n}"), []ir.Cond{cond(columnExpr(i), op, number(n))}}, true
 	}
 	spoken := n
 	if other, words, ok := m.inUnit(i); ok && m.chance(0.5) {
@@ -244,12 +244,12 @@ func (m *maker) compare(t int, of string) (condition, bool) {
 	if c[1] == "or more" {
 		said = spoken + " or more"
 	}
-	words := m.say(map[string]string{"o": of, "c": m.column(i), "w": said},
+	words := m.fill(map[string]string{"o": of, "c": m.column(i), "w": said},
 		"with {o}{c} {w}", "whose {o}{c} is {w}", "where {o}{c} is {w}", "that have a {o}{c} {w}", "with {w} {c}", "having {w} {c}", "with a {c} of {w}", "where the {c} is {w}")
 	return condition{words, []ir.Cond{cond(columnExpr(i), c[0], number(n))}}, true
 }
 
-func (m *maker) between(t int, of string) (condition, bool) {
+func (m *generator) between(t int, of string) (condition, bool) {
 	i := pick(m, m.numbers[t])
 	a, b := m.someNumber(i), m.someNumber(i)
 	x, _ := strconv.ParseFloat(a, 64)
@@ -257,13 +257,13 @@ func (m *maker) between(t int, of string) (condition, bool) {
 	if x > y {
 		a, b = b, a
 	}
-	return condition{m.say(map[string]string{"o": of, "c": m.column(i), "a": a, "b": b},
+	return condition{m.fill(map[string]string{"o": of, "c": m.column(i), "a": a, "b": b},
 		"with {o}{c} between {a} and {b}", "whose {o}{c} is between {a} and {b}", "with {o}{c} from {a} to {b}"),
 		[]ir.Cond{cond(columnExpr(i), "between", number(a), number(b))}}, x != y
 }
 
 // flag is a column that says yes or no.
-func (m *maker) flag(t int) (condition, bool) {
+func (m *generator) flag(t int) (condition, bool) {
 	i := pick(m, m.flags[t])
 	words := m.cat.Columns[i].Words
 	if len(words) > 1 && (words[0] == "is" || words[0] == "has" || words[0] == "was") {
@@ -272,42 +272,42 @@ func (m *maker) flag(t int) (condition, bool) {
 	name := strings.Join(words, " ")
 	yes := m.chance(0.6)
 	value := ir.Value{Kind: ir.BoolValue, Text: "true"}
-	said := m.say(map[string]string{"c": name}, "that are {c}", "which are {c}", "with {c}", "that have {c}", "where {c} is true", "where {c} is yes")
+	said := m.fill(map[string]string{"c": name}, "that are {c}", "which are {c}", "with {c}", "that have {c}", "where {c} is true", "where {c} is yes")
 	if !yes {
 		value.Text = "false"
-		said = m.say(map[string]string{"c": name}, "that are not {c}", "without {c}", "that have no {c}", "where {c} is false", "where {c} is no", "not {c}")
+		said = m.fill(map[string]string{"c": name}, "that are not {c}", "without {c}", "that have no {c}", "where {c} is false", "where {c} is no", "not {c}")
 	}
 	return condition{said, []ir.Cond{cond(columnExpr(i), "=", value)}}, true
 }
 
 // average compares with the average of all.
-func (m *maker) average(t int) (condition, bool) {
+func (m *generator) average(t int) (condition, bool) {
 	i := pick(m, m.numbers[t])
 	c := pick(m, [][2]string{{">", "above"}, {">", "more than"}, {">", "higher than"}, {"<", "below"}, {"<", "lower than"}, {"<", "less than"}})
-	words := m.say(map[string]string{"c": m.column(i), "w": c[1]},
+	words := m.fill(map[string]string{"c": m.column(i), "w": c[1]},
 		"whose {c} is {w} the average", "with {c} {w} average", "with {w} average {c}", "with a {c} {w} the mean {c}", "with {w}-average {c}")
 	sub := cond(columnExpr(i), c[0])
 	sub.Sub = query(aggExpr("avg", i))
 	return condition{words, []ir.Cond{sub}}, true
 }
 
-func (m *maker) null(t int, of string) (condition, bool) {
+func (m *generator) null(t int, of string) (condition, bool) {
 	i := pick(m, m.cat.Tables[t].Columns)
 	if m.cat.Tables[t].Key == i {
 		return condition{}, false
 	}
 	words := map[string]string{"o": of, "c": m.column(i)}
 	if m.chance(0.7) {
-		return condition{m.say(words, "with no {o}{c}", "without a {o}{c}", "with missing {o}{c}", "whose {o}{c} is missing", "where {o}{c} is unknown",
+		return condition{m.fill(words, "with no {o}{c}", "without a {o}{c}", "with missing {o}{c}", "whose {o}{c} is missing", "where {o}{c} is unknown",
 			"that have no {o}{c} recorded", "with null {o}{c}", "where {o}{c} is empty", "that don't have a {c}", "lacking a {c}", "with no {c} on file"),
 			[]ir.Cond{cond(columnExpr(i), "isnull")}}, true
 	}
-	return condition{m.say(words, "that have a {o}{c}", "where {o}{c} is known", "with a recorded {o}{c}", "whose {o}{c} is not null", "that have any {c}"),
+	return condition{m.fill(words, "that have a {o}{c}", "where {o}{c} is known", "with a recorded {o}{c}", "whose {o}{c} is not null", "that have any {c}"),
 		[]ir.Cond{cond(columnExpr(i), "notnull")}}, true
 }
 
 // conditions makes none, one or two conditions.
-func (m *maker) conditions(t int, other *neighbour, often float64) condition {
+func (m *generator) conditions(t int, other *neighbour, often float64) condition {
 	if !m.chance(often) {
 		return condition{}
 	}

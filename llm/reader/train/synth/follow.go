@@ -8,7 +8,7 @@ import (
 )
 
 // follow makes a question that goes on from another: it changes a part of its query.
-func (m *maker) follow(before *Question) (Question, bool) {
+func (m *generator) follow(before *Question) (Question, bool) {
 	q := *before.Query
 	if q.Set != "" {
 		return Question{}, false
@@ -23,7 +23,7 @@ func (m *maker) follow(before *Question) (Question, bool) {
 }
 
 // otherValue asks the same of another value.
-func (m *maker) otherValue(q *ir.Query) (string, bool) {
+func (m *generator) otherValue(q *ir.Query) (string, bool) {
 	for n, c := range q.Where {
 		if c.Left.Kind != "column" || c.Op != "=" || len(c.Values) != 1 {
 			continue
@@ -47,13 +47,13 @@ func (m *maker) otherValue(q *ir.Query) (string, bool) {
 		if v.Kind == ir.TextValue {
 			said = m.cased(v.Text)
 		}
-		return m.say(map[string]string{"v": said}, "and in {v}", "what about {v}", "and {v}", "how about {v}", "and for {v}", "same for {v}", "{v}", "and those in {v}", "now for {v}", "what about in {v}"), true
+		return m.fill(map[string]string{"v": said}, "and in {v}", "what about {v}", "and {v}", "how about {v}", "and for {v}", "same for {v}", "{v}", "and those in {v}", "now for {v}", "what about in {v}"), true
 	}
 	return "", false
 }
 
 // tableOf is a table that the query is about.
-func (m *maker) tableOf(q *ir.Query) int {
+func (m *generator) tableOf(q *ir.Query) int {
 	if len(q.From) > 0 {
 		return q.From[0]
 	}
@@ -65,7 +65,7 @@ func (m *maker) tableOf(q *ir.Query) int {
 	return -1
 }
 
-func (m *maker) moreCondition(q *ir.Query) (string, bool) {
+func (m *generator) moreCondition(q *ir.Query) (string, bool) {
 	t := m.tableOf(q)
 	if t < 0 {
 		return "", false
@@ -75,10 +75,10 @@ func (m *maker) moreCondition(q *ir.Query) (string, bool) {
 		return "", false
 	}
 	q.Where = append(q.Where, c.conds...)
-	return m.say(map[string]string{"c": c.words}, "only {c}", "only those {c}", "just the ones {c}", "and only {c}", "restrict that to those {c}", "but only {c}", "of those, {c}", "filter to those {c}"), true
+	return m.fill(map[string]string{"c": c.words}, "only {c}", "only those {c}", "just the ones {c}", "and only {c}", "restrict that to those {c}", "but only {c}", "of those, {c}", "filter to those {c}"), true
 }
 
-func (m *maker) lessCondition(q *ir.Query) (string, bool) {
+func (m *generator) lessCondition(q *ir.Query) (string, bool) {
 	if len(q.Where) == 0 {
 		return "", false
 	}
@@ -89,7 +89,7 @@ func (m *maker) lessCondition(q *ir.Query) (string, bool) {
 	return pick(m, []string{"and overall", "and in total", "what about all of them", "without that filter", "and for all", "all of them", "regardless of that", "and altogether"}), true
 }
 
-func (m *maker) otherMeasure(q *ir.Query) (string, bool) {
+func (m *generator) otherMeasure(q *ir.Query) (string, bool) {
 	at := slices.IndexFunc(q.Items, func(e ir.Expr) bool { return e.Kind == "agg" && e.Outer == "" })
 	t := m.tableOf(q)
 	if at < 0 || t < 0 || len(m.numbers[t]) == 0 || len(q.Order) > 0 || len(q.Having) > 0 {
@@ -103,17 +103,17 @@ func (m *maker) otherMeasure(q *ir.Query) (string, bool) {
 		}
 		e.Func = a[0]
 		q.Items[at] = e
-		return m.say(map[string]string{"a": a[1]}, "what about the {a}", "and the {a}", "and the {a} instead", "show the {a} instead", "{a} instead"), a[1] != "sum of"
+		return m.fill(map[string]string{"a": a[1]}, "what about the {a}", "and the {a}", "and the {a} instead", "show the {a} instead", "{a} instead"), a[1] != "sum of"
 	}
 	words, fresh := m.aggregate(pick(m, m.numbers[t]))
 	q.Items[at], q.From = fresh, nil
 	if m.tableOf(q) < 0 {
 		return "", false
 	}
-	return m.say(map[string]string{"a": words}, "and the {a}", "what about the {a}", "and what is the {a}", "show the {a} instead", "now the {a}"), true
+	return m.fill(map[string]string{"a": words}, "and the {a}", "what about the {a}", "and what is the {a}", "show the {a} instead", "now the {a}"), true
 }
 
-func (m *maker) otherGroup(q *ir.Query) (string, bool) {
+func (m *generator) otherGroup(q *ir.Query) (string, bool) {
 	t := m.tableOf(q)
 	if len(q.Group) != 1 || t < 0 || len(q.Items) == 0 {
 		return "", false
@@ -128,11 +128,11 @@ func (m *maker) otherGroup(q *ir.Query) (string, bool) {
 		}
 	}
 	q.Group = []ir.Expr{g.key}
-	return m.say(map[string]string{"g": g.words}, "by {g} instead", "and by {g}", "now by {g}", "same by {g}", "per {g} instead", "break it down by {g} instead"), true
+	return m.fill(map[string]string{"g": g.words}, "by {g} instead", "and by {g}", "now by {g}", "same by {g}", "per {g} instead", "break it down by {g} instead"), true
 }
 
 // addGroup breaks a single figure down.
-func (m *maker) addGroup(q *ir.Query) (string, bool) {
+func (m *generator) addGroup(q *ir.Query) (string, bool) {
 	t := m.tableOf(q)
 	if len(q.Group) > 0 || t < 0 || len(q.Items) != 1 || q.Items[0].Kind != "agg" || q.Limit > 0 {
 		return "", false
@@ -142,10 +142,10 @@ func (m *maker) addGroup(q *ir.Query) (string, bool) {
 		return "", false
 	}
 	q.Items, q.Group = []ir.Expr{g.key, q.Items[0]}, []ir.Expr{g.key}
-	return m.say(map[string]string{"by": m.by(g), "g": g.words}, "{by}", "and {by}", "break that down by {g}", "show it {by}", "split that by {g}"), true
+	return m.fill(map[string]string{"by": m.by(g), "g": g.words}, "{by}", "and {by}", "break that down by {g}", "show it {by}", "split that by {g}"), true
 }
 
-func (m *maker) otherOrder(q *ir.Query) (string, bool) {
+func (m *generator) otherOrder(q *ir.Query) (string, bool) {
 	if len(q.Items) == 0 || q.Limit > 0 || len(q.Items) == 1 && q.Items[0].Kind != "column" {
 		return "", false
 	}
@@ -167,10 +167,10 @@ func (m *maker) otherOrder(q *ir.Query) (string, bool) {
 	if desc {
 		way = pick(m, []string{" descending", ", highest first", " in descending order", ", largest first"})
 	}
-	return m.say(map[string]string{"c": words}, "sort it by {c}", "sort by {c}", "order that by {c}", "sorted by {c}", "arrange by {c}") + way, true
+	return m.fill(map[string]string{"c": words}, "sort it by {c}", "sort by {c}", "order that by {c}", "sorted by {c}", "arrange by {c}") + way, true
 }
 
-func (m *maker) otherLimit(q *ir.Query) (string, bool) {
+func (m *generator) otherLimit(q *ir.Query) (string, bool) {
 	if len(q.Order) == 0 {
 		return "", false
 	}
@@ -179,5 +179,5 @@ func (m *maker) otherLimit(q *ir.Query) (string, bool) {
 		return "", false
 	}
 	q.Limit, q.Nth = n, 0
-	return m.say(map[string]string{"n": strconv.Itoa(n)}, "just the top {n}", "only the first {n}", "top {n}", "and the top {n}", "show {n} of them", "the first {n} only"), true
+	return m.fill(map[string]string{"n": strconv.Itoa(n)}, "just the top {n}", "only the first {n}", "top {n}", "and the top {n}", "show {n} of them", "the first {n} only"), true
 }

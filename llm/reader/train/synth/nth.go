@@ -15,7 +15,7 @@ var (
 )
 
 // ordinal picks a number from 2 on, the small ones most, and says it: second, 2nd.
-func (m *maker) ordinal() (n int, said string) {
+func (m *generator) ordinal() (n int, said string) {
 	n = pick(m, []int{2, 2, 2, 2, 3, 3, 3, 4, 5, 2 + m.rng.IntN(9)})
 	if m.chance(0.35) {
 		return n, ordinalDigits[n-2]
@@ -24,7 +24,7 @@ func (m *maker) ordinal() (n int, said string) {
 }
 
 // ranked are the words of a question for the nth of something.
-func (m *maker) ranked(n int, ordinal string, desc bool) map[string]string {
+func (m *generator) ranked(n int, ordinal string, desc bool) map[string]string {
 	w := pick(m, []string{"highest", "largest", "greatest", "most", "biggest", "best"})
 	if !desc {
 		w = pick(m, []string{"lowest", "smallest", "least"})
@@ -37,7 +37,7 @@ func (m *maker) ranked(n int, ordinal string, desc bool) map[string]string {
 }
 
 // nth asks for the second, third and so on of an order.
-func (m *maker) nth(s subject) (Question, bool) {
+func (m *generator) nth(s subject) (Question, bool) {
 	switch m.rng.IntN(8) {
 	case 0, 1:
 		return m.nthGroup(s)
@@ -50,7 +50,7 @@ func (m *maker) nth(s subject) (Question, bool) {
 }
 
 // nthRow asks which row is the nth by a column.
-func (m *maker) nthRow(s subject) (Question, bool) {
+func (m *generator) nthRow(s subject) (Question, bool) {
 	label := m.label[s.table]
 	options := slices.Concat(m.numbers[s.table], m.numbers[s.table], m.dates[s.table], m.years[s.table])
 	if label < 0 || len(options) == 0 {
@@ -63,7 +63,7 @@ func (m *maker) nthRow(s subject) (Question, bool) {
 	q := query(columnExpr(label))
 	q.Where, q.Order, q.Limit, q.Nth = c.conds, []ir.Sort{{By: columnExpr(i), Desc: desc}}, 1, n
 	fill := m.ranked(n, k, desc)
-	fill["t"], fill["a"], fill["o"], fill["c"] = m.one(s.table), m.column(i), m.column(label), c.words
+	fill["t"], fill["a"], fill["o"], fill["c"] = m.singularName(s.table), m.column(i), m.column(label), c.words
 	texts := []string{"which {t} has the {kw} {a}{c}", "who has the {kw} {a}{c}", "{t} with the {kw} {a}{c}", "find the {t} with the {kw} {a}{c}", "the {kw} {t} by {a}{c}",
 		"what is the {o} of the {t} with the {kw} {a}{c}", "which {o} has the {kw} {a}{c}", "show the {kw} {t} by {a}{c}"}
 	dated := slices.Contains(m.dates[s.table], i) || slices.Contains(m.years[s.table], i)
@@ -88,11 +88,11 @@ func (m *maker) nthRow(s subject) (Question, bool) {
 	case !desc && m.chance(0.15):
 		texts = []string{"which {t} is {k} to last by {a}{c}", "{t} in {k} to last place by {a}{c}", "the {k} from the bottom by {a}{c}"}
 	}
-	return Question{Text: m.say(fill, texts...), Query: q}, true
+	return Question{Text: m.fill(fill, texts...), Query: q}, true
 }
 
 // places are questions for a place in a ranking.
-func (m *maker) places(n int) []string {
+func (m *generator) places(n int) []string {
 	texts := []string{"number {n} {t} by {a}{c}", "who is number {n} by {a}{c}", "which {t} is number {n} in {a}{c}", "which {t} ranks {k} by {a}{c}", "{t} ranked {k} in {a}{c}",
 		"which {t} came {k} in {a}{c}", "which {t} is in {k} place by {a}{c}", "who is {k} by {a}{c}", "who came in {k} by {a}{c}"}
 	if n == 2 {
@@ -102,7 +102,7 @@ func (m *maker) places(n int) []string {
 }
 
 // nthValue asks for the nth of the values of a column, each of which counts once.
-func (m *maker) nthValue(s subject) (Question, bool) {
+func (m *generator) nthValue(s subject) (Question, bool) {
 	if len(m.numbers[s.table]) == 0 {
 		return Question{}, false
 	}
@@ -113,12 +113,12 @@ func (m *maker) nthValue(s subject) (Question, bool) {
 	q := query(columnExpr(i))
 	q.Distinct, q.Where, q.Order, q.Limit, q.Nth = true, c.conds, []ir.Sort{{By: columnExpr(i), Desc: desc}}, 1, n
 	fill := m.ranked(n, k, desc)
-	fill["l"], fill["a"], fill["T"], fill["c"] = pick(m, singleLeads), m.column(i), m.many(s.table), c.words
-	return Question{Text: m.say(fill, "{l} {kw} {a}{c}", "{l} {kw} {a} of {T}{c}", "what is the {kw} {a}{c}", "{l} {kw} {a} among {T}{c}"), Query: q}, true
+	fill["l"], fill["a"], fill["T"], fill["c"] = pick(m, singleLeads), m.column(i), m.pluralName(s.table), c.words
+	return Question{Text: m.fill(fill, "{l} {kw} {a}{c}", "{l} {kw} {a} of {T}{c}", "what is the {kw} {a}{c}", "{l} {kw} {a} among {T}{c}"), Query: q}, true
 }
 
 // nthGroup asks which group is the nth by a figure.
-func (m *maker) nthGroup(s subject) (Question, bool) {
+func (m *generator) nthGroup(s subject) (Question, bool) {
 	g, ok := m.group(s)
 	if !ok {
 		return Question{}, false
@@ -132,9 +132,9 @@ func (m *maker) nthGroup(s subject) (Question, bool) {
 	fill["g"], fill["t"], fill["c"] = g.words, g.words, c.words
 	var e ir.Expr
 	if len(m.numbers[s.table]) == 0 || m.chance(0.5) {
-		e, q.From, fill["a"] = countExpr(), []int{s.table}, "number of "+m.many(s.table)
+		e, q.From, fill["a"] = countExpr(), []int{s.table}, "number of "+m.pluralName(s.table)
 		if m.chance(0.5) {
-			fill["a"], fill["kw"] = m.many(s.table), k+" "+map[bool]string{true: "most", false: pick(m, []string{"fewest", "least"})}[desc]
+			fill["a"], fill["kw"] = m.pluralName(s.table), k+" "+map[bool]string{true: "most", false: pick(m, []string{"fewest", "least"})}[desc]
 		}
 	} else {
 		fill["a"], e = m.aggregate(pick(m, m.numbers[s.table]))
@@ -147,11 +147,11 @@ func (m *maker) nthGroup(s subject) (Question, bool) {
 	if desc && m.chance(0.25) {
 		texts = m.places(n)
 	}
-	return Question{Text: m.say(fill, texts...), Query: q}, true
+	return Question{Text: m.fill(fill, texts...), Query: q}, true
 }
 
 // nthOfEach asks for the nth row of each group.
-func (m *maker) nthOfEach(s subject) (Question, bool) {
+func (m *generator) nthOfEach(s subject) (Question, bool) {
 	label := m.label[s.table]
 	g, ok := m.group(s)
 	if !ok || label < 0 || len(m.numbers[s.table]) == 0 || g.key.Column == label {
@@ -163,16 +163,16 @@ func (m *maker) nthOfEach(s subject) (Question, bool) {
 	q := query(g.key, columnExpr(label))
 	q.Order, q.Limit, q.Nth, q.Each = []ir.Sort{{By: columnExpr(i), Desc: desc}}, 1, n, &g.key
 	fill := m.ranked(n, k, desc)
-	fill["t"], fill["g"], fill["a"] = m.one(s.table), g.words, m.column(i)
-	return Question{Text: m.say(fill, "which {t} has the {kw} {a} in each {g}", "the {t} with the {kw} {a} per {g}", "for each {g}, the {t} with the {kw} {a}", "{t} with the {kw} {a} for every {g}"), Query: q}, true
+	fill["t"], fill["g"], fill["a"] = m.singularName(s.table), g.words, m.column(i)
+	return Question{Text: m.fill(fill, "which {t} has the {kw} {a} in each {g}", "the {t} with the {kw} {a} per {g}", "for each {g}, the {t} with the {kw} {a}", "{t} with the {kw} {a} for every {g}"), Query: q}, true
 }
 
 // otherPlace asks of a query for one row for another place in the same order.
-func (m *maker) otherPlace(q *ir.Query) (string, bool) {
+func (m *generator) otherPlace(q *ir.Query) (string, bool) {
 	n, k := m.ordinal()
 	if n == q.Nth {
 		return "", false
 	}
 	q.Nth = n
-	return m.say(m.ranked(n, k, true), "and the {k}", "what about the {k}", "who is {k}", "and number {n}", "and the {k} one", "which is the {k}", "and in {k} place", "the {k}", "what is the {k} one"), true
+	return m.fill(m.ranked(n, k, true), "and the {k}", "what about the {k}", "who is {k}", "and number {n}", "and the {k} one", "which is the {k}", "and in {k} place", "the {k}", "what is the {k} one"), true
 }

@@ -11,7 +11,7 @@ import (
 
 var whenWords = [][2]string{{"=", "in %s"}, {"=", "for %s"}, {">", "after %s"}, {"<", "before %s"}, {">=", "since %s"}, {"=", "in the year %s"}, {"=", "%s"}, {">=", "from %s on"}, {"<=", "until %s"}, {"=", "during %s"}}
 
-func (m *maker) inYear(t int) (condition, bool) {
+func (m *generator) inYear(t int) (condition, bool) {
 	i := pick(m, m.years[t])
 	x, ok := catalog.ParseNumber(m.value(i))
 	if !ok {
@@ -28,7 +28,7 @@ var relativePeriods = []string{"last month", "this month", "last year", "this ye
 	"last 7 days", "last 30 days", "past 30 days", "last 90 days", "last 3 months", "past 6 months", "last 12 months", "last 2 years", "past 2 weeks", "previous month", "previous year"}
 
 // inPeriod is a condition on a date, in the words of a calendar.
-func (m *maker) inPeriod(t int, of string) (condition, bool) {
+func (m *generator) inPeriod(t int, of string) (condition, bool) {
 	i := pick(m, m.dates[t])
 	v := m.value(i)
 	year := "2023"
@@ -40,7 +40,7 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 	n := m.rng.IntN(12) + 1
 	lead := ""
 	if m.chance(0.25) {
-		lead = m.say(map[string]string{"o": of, "c": m.column(i)}, "with {o}{c} ", "whose {o}{c} is ", "where {o}{c} is ", "with a {c} ")
+		lead = m.fill(map[string]string{"o": of, "c": m.column(i)}, "with {o}{c} ", "whose {o}{c} is ", "where {o}{c} is ", "with a {c} ")
 	}
 	switch m.rng.IntN(9) {
 	case 0, 1, 2:
@@ -52,7 +52,7 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 		return condition{lead + fmt.Sprintf(w[1], said), []ir.Cond{cond(columnExpr(i), w[0], period(fmt.Sprintf("%s-%02d", year, n)))}}, true
 	case 4:
 		q := (n-1)/3 + 1
-		said := m.say(map[string]string{"q": strconv.Itoa(q), "y": year}, "Q{q} {y}", "q{q} {y}", "{y} Q{q}", "Q{q} of {y}", "the "+[]string{"first", "second", "third", "fourth"}[q-1]+" quarter of {y}")
+		said := m.fill(map[string]string{"q": strconv.Itoa(q), "y": year}, "Q{q} {y}", "q{q} {y}", "{y} Q{q}", "Q{q} of {y}", "the "+[]string{"first", "second", "third", "fourth"}[q-1]+" quarter of {y}")
 		return condition{lead + pick(m, []string{"in ", "for ", "during "}) + said, []ir.Cond{cond(columnExpr(i), "=", period(fmt.Sprintf("%s-Q%d", year, q)))}}, true
 	case 5:
 		if m.chance(0.4) {
@@ -68,7 +68,7 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 	case 7:
 		if y, err := strconv.Atoi(year); err == nil && m.chance(0.5) {
 			to := strconv.Itoa(y + 1 + m.rng.IntN(3))
-			return condition{lead + m.say(map[string]string{"a": year, "b": to}, "between {a} and {b}", "from {a} to {b}"),
+			return condition{lead + m.fill(map[string]string{"a": year, "b": to}, "between {a} and {b}", "from {a} to {b}"),
 				[]ir.Cond{cond(columnExpr(i), "between", period(year), period(to))}}, true
 		}
 		fallthrough
@@ -79,8 +79,8 @@ func (m *maker) inPeriod(t int, of string) (condition, bool) {
 }
 
 // inQuarter is a quarter of any year.
-func (m *maker) inQuarter(column, n int) condition {
-	words := m.say(map[string]string{"n": strconv.Itoa(n), "k": []string{"first", "second", "third", "fourth"}[n-1]},
+func (m *generator) inQuarter(column, n int) condition {
+	words := m.fill(map[string]string{"n": strconv.Itoa(n), "k": []string{"first", "second", "third", "fourth"}[n-1]},
 		"in Q{n}", "in q{n}", "for Q{n}", "during Q{n}", "in the {k} quarter", "in every {k} quarter", "in quarter {n}", "in Q{n} of any year", "in the {k} quarter of the year", "for the {k} quarter")
 	return condition{words, []ir.Cond{cond(ir.Expr{Kind: "part", Func: "quarter", Column: column, Other: -1}, "=", number(strconv.Itoa(n)))}}
 }

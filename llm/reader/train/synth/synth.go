@@ -23,8 +23,8 @@ type Question struct {
 	Before *Question
 }
 
-// maker makes questions over one catalog.
-type maker struct {
+// generator makes questions over one catalog.
+type generator struct {
 	cat *catalog.Catalog
 	rng *rand.Rand
 	// numbers, texts, dates and years are columns by table; groups are those that
@@ -44,7 +44,7 @@ var (
 
 // New makes n questions over a catalog, fewer where it has little to ask for.
 func New(cat *catalog.Catalog, n int, seed uint64) []Question {
-	m := newMaker(cat, seed)
+	m := newGenerator(cat, seed)
 	if len(m.usable) == 0 {
 		return nil
 	}
@@ -54,11 +54,11 @@ func New(cat *catalog.Catalog, n int, seed uint64) []Question {
 		if !ok || q.Query == nil {
 			continue
 		}
-		q.Text = m.finish(q.Text)
+		q.Text = m.formatQuestion(q.Text)
 		all = append(all, q)
 		if m.chance(0.12) {
 			if next, ok := m.follow(&q); ok {
-				next.Text = m.finish(next.Text)
+				next.Text = m.formatQuestion(next.Text)
 				all = append(all, next)
 			}
 		}
@@ -66,15 +66,15 @@ func New(cat *catalog.Catalog, n int, seed uint64) []Question {
 	return all
 }
 
-func newMaker(cat *catalog.Catalog, seed uint64) *maker {
-	m := &maker{cat: cat, rng: rand.New(rand.NewPCG(seed, 7)), named: cat.NameStems()}
+func newGenerator(cat *catalog.Catalog, seed uint64) *generator {
+	m := &generator{cat: cat, rng: rand.New(rand.NewPCG(seed, 7)), named: cat.NameStems()}
 	n := len(cat.Tables)
 	m.numbers, m.texts, m.dates, m.years = make([][]int, n), make([][]int, n), make([][]int, n), make([][]int, n)
 	m.flags, m.groups, m.label = make([][]int, n), make([][]int, n), make([]int, n)
 	for t := range cat.Tables {
 		m.label[t] = -1
 		for _, i := range cat.Tables[t].Columns {
-			m.sort(t, i)
+			m.classifyColumn(t, i)
 		}
 		for _, i := range m.texts[t] {
 			if m.label[t] < 0 || nameName.MatchString(m.name(i)) && !nameName.MatchString(m.name(m.label[t])) {
@@ -94,8 +94,8 @@ func newMaker(cat *catalog.Catalog, seed uint64) *maker {
 	return m
 }
 
-// sort tells what a column can be asked for.
-func (m *maker) sort(t, i int) {
+// classifyColumn tells what a column can be asked for.
+func (m *generator) classifyColumn(t, i int) {
 	c := &m.cat.Columns[i]
 	key := m.cat.Tables[t].Key == i || m.cat.IsReference(i) || idName.MatchString(m.name(i))
 	switch {
@@ -112,14 +112,14 @@ func (m *maker) sort(t, i int) {
 	}
 }
 
-func (m *maker) name(column int) string { return strings.Join(m.cat.Columns[column].Words, " ") }
+func (m *generator) name(column int) string { return strings.Join(m.cat.Columns[column].Words, " ") }
 
-func (m *maker) chance(p float64) bool { return m.rng.Float64() < p }
+func (m *generator) chance(p float64) bool { return m.rng.Float64() < p }
 
-func pick[T any](m *maker, options []T) T { return options[m.rng.IntN(len(options))] }
+func pick[T any](m *generator, options []T) T { return options[m.rng.IntN(len(options))] }
 
-// say picks one of some sentences and fills in its words: {T} and the like.
-func (m *maker) say(words map[string]string, sentences ...string) string {
+// fill picks one of some sentences and fills in its words: {T} and the like.
+func (m *generator) fill(words map[string]string, sentences ...string) string {
 	s := pick(m, sentences)
 	for key, w := range words {
 		s = strings.ReplaceAll(s, "{"+key+"}", w)
@@ -127,14 +127,14 @@ func (m *maker) say(words map[string]string, sentences ...string) string {
 	return s
 }
 
-// swapped is how often a word of a name is replaced by one that is used alike.
-const swapped = 0.1
+// swapProbability is how often a word of a name is replaced by one that is used alike.
+const swapProbability = 0.1
 
 var nearWords sync.Map
 
-// alike gives a word that is used like another, or the word itself. Units differ.
-func (m *maker) alike(word string) string {
-	if catalog.StopWords[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapped) {
+// similarWord gives a word that is used like another, or the word itself. Units differ.
+func (m *generator) similarWord(word string) string {
+	if catalog.StopWords[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapProbability) {
 		return word
 	}
 	near, ok := nearWords.Load(word)
@@ -152,7 +152,7 @@ func (m *maker) alike(word string) string {
 }
 
 // column says a column in words.
-func (m *maker) column(i int) string {
+func (m *generator) column(i int) string {
 	words := slices.Clone(m.cat.Columns[i].Words)
 	if len(words) > 1 && m.chance(0.3) {
 		table := catalog.Stems(m.cat.Tables[m.cat.Columns[i].Table].Words)
@@ -161,23 +161,23 @@ func (m *maker) column(i int) string {
 		}
 	}
 	for k, w := range words {
-		words[k] = m.alike(w)
+		words[k] = m.similarWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// one and many say a table in words.
-func (m *maker) one(t int) string {
+// singularName and many say a table in words.
+func (m *generator) singularName(t int) string {
 	table := &m.cat.Tables[t]
 	if len(m.cat.Tables) == 1 && len(table.Name) < 3 {
 		return pick(m, []string{"row", "entry", "record", "item"})
 	}
 	words := slices.Clone(table.Words)
-	words[len(words)-1] = singular(m.alike(words[len(words)-1]))
+	words[len(words)-1] = singular(m.similarWord(words[len(words)-1]))
 	return strings.Join(words, " ")
 }
 
-func (m *maker) many(t int) string { return plural(m.one(t)) }
+func (m *generator) pluralName(t int) string { return plural(m.singularName(t)) }
 
 func singular(w string) string {
 	switch {
@@ -204,7 +204,7 @@ func plural(w string) string {
 }
 
 // value picks a value of a column, "" where it has none that can be said.
-func (m *maker) value(i int) string {
+func (m *generator) value(i int) string {
 	values := m.cat.Columns[i].Values
 	for range 4 {
 		if len(values) == 0 {
@@ -220,12 +220,12 @@ func (m *maker) value(i int) string {
 // neighbour is a table that a link connects with another.
 type neighbour struct {
 	table int
-	// one says that a row of the first table has one of this.
+	// one says that a row of the first table refers to one row of this table.
 	one  bool
 	link catalog.Link
 }
 
-func (m *maker) neighbours(t int) []neighbour {
+func (m *generator) neighbours(t int) []neighbour {
 	var all []neighbour
 	for _, l := range m.cat.Links {
 		a, b := m.cat.Columns[l.From].Table, m.cat.Columns[l.To].Table
@@ -242,9 +242,9 @@ func (m *maker) neighbours(t int) []neighbour {
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// finish writes a question as people do: with a capital letter and a mark, or
+// formatQuestion writes a question as people do: with a capital letter and a mark, or
 // without.
-func (m *maker) finish(text string) string {
+func (m *generator) formatQuestion(text string) string {
 	text = strings.TrimSpace(spaces.ReplaceAllString(text, " "))
 	if text == "" {
 		return text
@@ -261,7 +261,7 @@ func (m *maker) finish(text string) string {
 }
 
 // join lists phrases.
-func (m *maker) join(all []string) string {
+func (m *generator) join(all []string) string {
 	if len(all) == 1 {
 		return all[0]
 	}

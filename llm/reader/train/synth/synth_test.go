@@ -11,9 +11,9 @@ import (
 	"parley/llm/reader/train/synth"
 )
 
-// TestMadeQuestions makes questions over the shop. Nearly all name what their queries
+// TestGeneratedQuestions makes questions over the shop. Nearly all name what their queries
 // need, and print as SQL; follow-ups go on from another one.
-func TestMadeQuestions(t *testing.T) {
+func TestGeneratedQuestions(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	all := synth.New(cat, 1500, 1)

@@ -16,7 +16,7 @@ var unitNames = map[string][]string{
 
 // inUnit picks a number of a column that has a unit: as the query has it, and in words
 // with a unit.
-func (m *maker) inUnit(column int) (number, words string, ok bool) {
+func (m *generator) inUnit(column int) (number, words string, ok bool) {
 	own := m.cat.Columns[column].Unit
 	if len(unitNames[own]) == 0 {
 		return "", "", false

@@ -30,8 +30,8 @@ type trialRunner struct {
 	cat  *catalog.Catalog
 	// remaining is the time that is left for them. ended says that some had no result in
 	// time: then what they say may be another thing next time.
-	remaining  time.Duration
-	timedOut bool
+	remaining time.Duration
+	timedOut  bool
 }
 
 // run tries a query out. One that is not valid is none; any other error ends the job. A

@@ -10,7 +10,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// wordValues are those that v0, v1 and so on stand for in TestWords.
+// wordValues are those that v0, v1 and so on stand for in TestDescribe.
 func wordValues() []ir.Value {
 	cat := catalogtest.Shop()
 	column := func(table, name string) int { return catalogtest.Column(cat, table, name) }
@@ -32,7 +32,7 @@ func wordValues() []ir.Value {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	for _, test := range []struct{ query, want string }{
@@ -128,15 +128,15 @@ func TestWords(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.query, err)
 		}
-		if got := ir.Words(q, cat); got != test.want {
+		if got := ir.Describe(q, cat); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.query, got, test.want)
 		}
 	}
 }
 
-// TestRandomWords says random queries. Those that print as different SQL are, but for
+// TestDescribeRandomQueries says random queries. Those that print as different SQL are, but for
 // few, said in different words.
-func TestRandomWords(t *testing.T) {
+func TestDescribeRandomQueries(t *testing.T) {
 	t.Parallel()
 	cat := catalogtest.Shop()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -154,7 +154,7 @@ func TestRandomWords(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		words := ir.Words(q, cat)
+		words := ir.Describe(q, cat)
 		if words == "" || strange.MatchString(words) || strings.HasPrefix(words, ",") {
 			t.Fatalf("%s is said as %q", ir.Text(tokens), words)
 		}

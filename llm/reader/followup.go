@@ -14,8 +14,8 @@ import (
 // the question before, by what the words say.
 const (
 	factorStandalone = 5
-	factorUnclear       = 1
-	factorFollowUp      = 0.1
+	factorUnclear    = 1
+	factorFollowUp   = 0.1
 )
 
 // Words that tell questions which go on from the one before from those that stand alone.
@@ -26,9 +26,9 @@ var (
 		"drop", "add", "remove", "ignore", "leave", "that"}
 	followUpPrepositions = []string{"by", "per", "for", "from", "in", "at", "with", "to", "on", "of", "outside", "within", "before", "after", "since",
 		"until", "over", "under", "above", "below", "not"}
-	followUpLastWords = []string{"only", "too", "please", "first", "instead", "well", "top", "also", "that", "those", "these"}
-	pronouns   = []string{"them", "those", "these", "he", "she", "they", "it", "there", "one", "ones", "his", "her", "their", "its", "him"}
-	questionFirstWords  = []string{"how", "what", "which", "who", "whom", "whose", "where", "when", "why", "list", "show", "give", "find", "count", "tell",
+	followUpLastWords  = []string{"only", "too", "please", "first", "instead", "well", "top", "also", "that", "those", "these"}
+	pronouns           = []string{"them", "those", "these", "he", "she", "they", "it", "there", "one", "ones", "his", "her", "their", "its", "him"}
+	questionFirstWords = []string{"how", "what", "which", "who", "whom", "whose", "where", "when", "why", "list", "show", "give", "find", "count", "tell",
 		"is", "are", "was", "were", "does", "do", "did", "name", "display", "get"}
 )
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 )
@@ -14,35 +15,31 @@ type operation struct {
 	name string
 	// words ask for it.
 	words map[string]bool
-	// by are the keywords of the language of which one must be there.
-	by []string
+	// keywords are the keywords of the language of which one must be there.
+	keywords []string
 }
 
 // operations are what questions ask for in words.
 var operations = []operation{
-	op("average", "average averages averaged avg mean typical typically", "avg"),
-	op("median", "median medians", "median"),
-	op("share", "percent percentage percentages % share shares proportion fraction pct", "pct pctof share / over ratio growth"),
-	op("negation", "not never without no none nobody neither nor except excluding excludes exclude lacking lack lacks missing isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't won't can't un unpaid",
+	newOperation("average", "average averages averaged avg mean typical typically", "avg"),
+	newOperation("median", "median medians", "median"),
+	newOperation("share", "percent percentage percentages % share shares proportion fraction pct", "pct pctof share / over ratio growth"),
+	newOperation("negation", "not never without no none nobody neither nor except excluding excludes exclude lacking lack lacks missing isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't won't can't un unpaid",
 		"!= notin notlike isnull except false k0 < <= pct pctof"),
-	op("distinct", "different distinct unique various", "distinct group"),
-	op("grouping", "each per every", "group each"),
-	op("extreme", `most least highest lowest largest smallest biggest maximum minimum max min top bottom best worst first last latest earliest oldest
+	newOperation("distinct", "different distinct unique various", "distinct group"),
+	newOperation("grouping", "each per every", "group each"),
+	newOperation("extreme", `most least highest lowest largest smallest biggest maximum minimum max min top bottom best worst first last latest earliest oldest
 		youngest newest longest shortest cheapest fewest greatest heaviest fastest slowest recent recently dearest priciest`, "order limit max min after before each"),
-	op("comparison", "more less fewer greater over above under below exceed exceeds exceeding exceeded higher lower larger smaller older younger than beyond", "> < >= <= between less"),
-	op("count", "many count number", "count sum"),
-	op("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
-	op("difference", "difference differ gap minus spread", "less - diff days"),
-	op("nth", "second third fourth fifth sixth seventh eighth ninth tenth 2nd 3rd 4th 5th 6th 7th 8th 9th 10th runner penultimate", "nth"),
-	op("total", "total totals sum altogether overall combined", "sum count"),
+	newOperation("comparison", "more less fewer greater over above under below exceed exceeds exceeding exceeded higher lower larger smaller older younger than beyond", "> < >= <= between less"),
+	newOperation("count", "many count number", "count sum"),
+	newOperation("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
+	newOperation("difference", "difference differ gap minus spread", "less - diff days"),
+	newOperation("nth", "second third fourth fifth sixth seventh eighth ninth tenth 2nd 3rd 4th 5th 6th 7th 8th 9th 10th runner penultimate", "nth"),
+	newOperation("total", "total totals sum altogether overall combined", "sum count"),
 }
 
-func op(name, words, by string) operation {
-	o := operation{name: name, words: map[string]bool{}, by: strings.Fields(by)}
-	for _, w := range strings.Fields(words) {
-		o.words[w] = true
-	}
-	return o
+func newOperation(name, words, keywords string) operation {
+	return operation{name: name, words: catalog.WordSet(words), keywords: strings.Fields(keywords)}
 }
 
 var ordinalWords = strings.Fields("second third fourth fifth sixth seventh eighth ninth tenth")
@@ -55,9 +52,9 @@ func ordinalKeyword(word string) string {
 	return ""
 }
 
-// namesPlace reports whether a question names a place in a ranking otherwise than by an
+// namesRank reports whether a question names a place in a ranking otherwise than by an
 // ordinal: number two.
-func namesPlace(tokens []link.Token) bool {
+func namesRank(tokens []link.Token) bool {
 	return slices.ContainsFunc(tokens, func(t link.Token) bool {
 		switch t.Lower {
 		case "number", "no", "rank", "ranked", "ranks", "place", "position", "#":
@@ -67,8 +64,8 @@ func namesPlace(tokens []link.Token) bool {
 	})
 }
 
-// asked reports whether a question has a word that asks for the operation.
-func (o *operation) asked(tokens []link.Token) bool {
+// askedBy reports whether a question has a word that asks for the operation.
+func (o *operation) askedBy(tokens []link.Token) bool {
 	for _, t := range tokens {
 		if o.words[t.Lower] {
 			return true
@@ -77,9 +74,9 @@ func (o *operation) asked(tokens []link.Token) bool {
 	return false
 }
 
-// done reports whether a query does it.
-func (o *operation) done(keywords map[string]bool) bool {
-	for _, w := range o.by {
+// doneBy reports whether a query does it.
+func (o *operation) doneBy(keywords map[string]bool) bool {
+	for _, w := range o.keywords {
 		if keywords[w] {
 			return true
 		}
@@ -98,8 +95,8 @@ func keywordsOf(tokens []ir.Token) map[string]bool {
 	return all
 }
 
-// asksFor says what a word asks for, "" for nothing.
-func asksFor(word string) string {
+// operationOf says what a word asks for, "" for nothing.
+func operationOf(word string) string {
 	for i := range operations {
 		if operations[i].words[word] {
 			return operations[i].name
@@ -108,10 +105,8 @@ func asksFor(word string) string {
 	return ""
 }
 
-// quiet are words that say how a question is put and not what it is about.
-var quiet = func() map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
+// phrasingWords are words that say how a question is put and not what it is about.
+var phrasingWords = catalog.WordSet(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
 		also just only still yet now then so too very quite really exactly please currently ever both either together among amongst within across during
 		while after before since until till through up down out off against toward towards along via if else because but yes ok okay well
 		data dataset table tables record records row rows entry entries item items thing things value values information info detail details list lists
@@ -122,8 +117,4 @@ var quiet = func() map[string]bool {
 		many much few several lot lots amount exist exists existing available present recorded registered listed belong belongs contain contains include includes including
 		respectively corresponding associated related regarding concerning named called titled labelled whose whom person people someone anyone everybody everyone
 		time times day days date dates year years month months week weeks quarter quarters hour hours today yesterday
-		'm 's 're 've n't vs versus etc eg ie etc. & and/or`) {
-		all[w] = true
-	}
-	return all
-}()
+		'm 's 're 've n't vs versus etc eg ie etc. & and/or`)

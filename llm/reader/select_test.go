@@ -58,10 +58,10 @@ func manyTables(tb testing.TB) (*ducktest.Duck, []llm.Dataset) {
 	return d, append(datasets, more...)
 }
 
-// TestManyDatasets finds the tables of a question among 200 of 50 columns each: by the
+// TestSelectDatasets finds the tables of a question among 200 of 50 columns each: by the
 // names of tables and columns, by other words for them, by values that are known, and
 // those that connect them.
-func TestManyDatasets(t *testing.T) {
+func TestSelectDatasets(t *testing.T) {
 	t.Parallel()
 	d, datasets := manyTables(t)
 	r := reader.New()
@@ -101,10 +101,10 @@ func TestManyDatasets(t *testing.T) {
 	}
 }
 
-// invented answers the queries that profile a dataset with values of its own.
-type invented struct{}
+// generatedData answers the queries that profile a dataset with values of its own.
+type generatedData struct{}
 
-func (invented) Query(_ context.Context, sql string) (llm.Rows, error) {
+func (generatedData) Query(_ context.Context, sql string) (llm.Rows, error) {
 	row := map[string]any{"n": 5000}
 	for i := range 50 {
 		if !strings.Contains(sql, fmt.Sprintf("AS v%d,", i)) && !strings.Contains(sql, fmt.Sprintf("AS v%d FROM", i)) {
@@ -120,9 +120,9 @@ func (invented) Query(_ context.Context, sql string) (llm.Rows, error) {
 	return llm.Rows{Columns: []string{"n"}, Rows: []json.RawMessage{text}}, err
 }
 
-// BenchmarkManyDatasets asks about a namespace of 200 datasets with 50 columns each, and
+// BenchmarkSelectDatasets asks about a namespace of 200 datasets with 50 columns each, and
 // of four of them for comparison.
-func BenchmarkManyDatasets(b *testing.B) {
+func BenchmarkSelectDatasets(b *testing.B) {
 	questions := []string{"How many ships are there?", "What is the average cargo weight for each cargo kind?", "Which island has the highest island rating?",
 		"List the nurse labels of nurses in nurse list with a level above 20.", "What is the total battery voltage by battery maker?"}
 	for name, datasets := range map[string][]llm.Dataset{"200": many(), "4": many()[:4]} {
@@ -130,7 +130,7 @@ func BenchmarkManyDatasets(b *testing.B) {
 			r := reader.New()
 			ask := func(n int) {
 				// What was read on another day is not known.
-				task := llm.Task{Datasets: datasets, Data: invented{}, Now: now.AddDate(0, 0, n)}
+				task := llm.Task{Datasets: datasets, Data: generatedData{}, Now: now.AddDate(0, 0, n)}
 				_, _ = r.WriteQuery(b.Context(), llm.QueryTask{Task: task, Instruction: questions[n%len(questions)]})
 			}
 			for n := range questions {

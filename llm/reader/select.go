@@ -17,10 +17,10 @@ import (
 const (
 	// maxUnfiltered is how many there may be for all to be taken; of more, at most
 	// maxSelected are chosen and a few that connect them.
-	maxUnfiltered    = 12
-	maxSelected = 5
-	minSelected    = 2
-	maxLinkTables   = 2
+	maxUnfiltered = 12
+	maxSelected   = 5
+	minSelected   = 2
+	maxLinkTables = 2
 	// minScoreShare is how much of the best score others must have to be chosen.
 	minScoreShare = 0.4
 )

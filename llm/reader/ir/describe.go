@@ -7,16 +7,16 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Words says in plain English what a query does: "average amount of orders per
+// Describe says in plain English what a query does: "average amount of orders per
 // country, only those with channel “web”, in 2025, highest first, the first 5".
-func Words(q *Query, cat *catalog.Catalog) string {
-	s := &speaker{cat: cat, main: -1}
+func Describe(q *Query, cat *catalog.Catalog) string {
+	s := &describer{cat: cat, main: -1}
 	s.main = s.mainTable(q)
 	return s.query(q)
 }
 
-// speaker says one query; queries within it have speakers of their own.
-type speaker struct {
+// describer says one query; queries within it have speakers of their own.
+type describer struct {
 	cat *catalog.Catalog
 	// main is the table whose rows are meant by "those"; -1 for none.
 	main int
@@ -30,10 +30,10 @@ type phrase struct {
 
 // mainTable is the table that a query is about: that of its first aggregate, or else
 // of the first thing that it names.
-func (s *speaker) mainTable(q *Query) int {
+func (s *describer) mainTable(q *Query) int {
 	first := func(e Expr) int {
 		table := -1
-		eachColumn(e, func(c int) {
+		visitColumns(e, func(c int) {
 			if c >= 0 && table < 0 {
 				table = s.cat.Columns[c].Table
 			}
@@ -64,7 +64,7 @@ func (s *speaker) mainTable(q *Query) int {
 	return -1
 }
 
-func (s *speaker) query(q *Query) string {
+func (s *describer) query(q *Query) string {
 	parts := []string{s.shown(q)}
 	add := func(text string) {
 		if text != "" {
@@ -83,11 +83,11 @@ func (s *speaker) query(q *Query) string {
 		return text
 	}
 	how := map[string]string{"union": "together with", "intersect": "but only what is also among", "except": "but without"}
-	return text + "; " + how[q.Set] + ": " + Words(q.Right, s.cat)
+	return text + "; " + how[q.Set] + ": " + Describe(q.Right, s.cat)
 }
 
-// shown says what a query shows, and for each of what.
-func (s *speaker) shown(q *Query) string {
+// visitShown says what a query shows, and for each of what.
+func (s *describer) shown(q *Query) string {
 	var all, figures []phrase
 	for _, e := range q.Items {
 		all = append(all, s.expr(e))
@@ -120,8 +120,8 @@ func (s *speaker) shown(q *Query) string {
 }
 
 // keys says what a query groups by: what it says, and what it shows beside figures.
-func (s *speaker) keys(q *Query) []string {
-	if len(q.Group) == 0 && !aggregated(q) {
+func (s *describer) keys(q *Query) []string {
+	if len(q.Group) == 0 && !hasAggregates(q) {
 		return nil
 	}
 	var keys []string
@@ -144,7 +144,7 @@ func sameExpr(a, b Expr) bool {
 }
 
 // named adds the tables to phrases: once for several that are of the same one.
-func (s *speaker) named(all []phrase) []string {
+func (s *describer) named(all []phrase) []string {
 	texts := make([]string, len(all))
 	for i, p := range all {
 		texts[i] = p.text
@@ -156,7 +156,7 @@ func (s *speaker) named(all []phrase) []string {
 }
 
 // of says a phrase with its table.
-func (s *speaker) of(p phrase) string {
+func (s *describer) of(p phrase) string {
 	if p.table < 0 {
 		return p.text
 	}
@@ -165,10 +165,10 @@ func (s *speaker) of(p phrase) string {
 
 // linked says which tables a query joins without naming a column of them, and by
 // which link.
-func (s *speaker) linked(q *Query) string {
+func (s *describer) linked(q *Query) string {
 	var tables []string
 	named := map[int]bool{s.main: true}
-	shown(q, func(c int) {
+	visitShown(q, func(c int) {
 		if c >= 0 {
 			named[s.cat.Columns[c].Table] = true
 		}
@@ -193,7 +193,7 @@ func (s *speaker) linked(q *Query) string {
 }
 
 // having says which groups remain.
-func (s *speaker) having(q *Query) string {
+func (s *describer) having(q *Query) string {
 	if len(q.Having) == 0 {
 		return ""
 	}
@@ -212,7 +212,7 @@ func (s *speaker) having(q *Query) string {
 }
 
 // order says how rows are sorted.
-func (s *speaker) order(q *Query) string {
+func (s *describer) order(q *Query) string {
 	var figures []Expr
 	for _, e := range q.Items {
 		if isAggregate(e) {
@@ -238,7 +238,7 @@ func (s *speaker) order(q *Query) string {
 }
 
 // direction says what comes first.
-func (s *speaker) direction(o Sort) string {
+func (s *describer) direction(o Sort) string {
 	words := [2]string{"lowest first", "highest first"}
 	switch kind := s.kind(o.By); {
 	case o.By.Kind == "rowid":
@@ -255,7 +255,7 @@ func (s *speaker) direction(o Sort) string {
 }
 
 // kind is what the values of an expression are.
-func (s *speaker) kind(e Expr) catalog.Kind {
+func (s *describer) kind(e Expr) catalog.Kind {
 	switch {
 	case e.Kind == "part" && e.Func != "year" && e.Func != "decade" && e.Func != "hour" && e.Func != "monthof" && e.Func != "weekday":
 		return catalog.Date
@@ -270,9 +270,9 @@ func (s *speaker) kind(e Expr) catalog.Kind {
 }
 
 // list joins texts with commas and an "and".
-func list(texts []string) string { return joined(texts, "and") }
+func list(texts []string) string { return joinList(texts, "and") }
 
-func joined(texts []string, last string) string {
+func joinList(texts []string, last string) string {
 	if len(texts) < 2 {
 		return strings.Join(texts, "")
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLanes compares products with those of float64, for odd sizes, and for numbers that
+// TestPackedMatrix compares products with those of float64, for odd sizes, and for numbers that
 // fill the lanes.
-func TestLanes(t *testing.T) {
+func TestPackedMatrix(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, number := range map[string]func() float32{
@@ -27,8 +27,8 @@ func TestLanes(t *testing.T) {
 					part[i] = number()
 				}
 			}
-			l := linear{newLanes(weight, in, out), bias}
-			l.add(to, x, borrow())
+			l := linear{newPackedMatrix(weight, in, out), bias}
+			l.add(to, x, getScratch())
 			for i := range rows {
 				for o := range out {
 					want, size := float64(bias[o]), 0.0

@@ -8,7 +8,7 @@ import (
 )
 
 // where says the conditions of a query. Periods of the only date are said apart.
-func (s *speaker) where(conds []Cond) []string {
+func (s *describer) where(conds []Cond) []string {
 	if len(conds) == 0 {
 		return nil
 	}
@@ -33,13 +33,13 @@ func (s *speaker) where(conds []Cond) []string {
 
 // isPeriod reports whether a condition compares the only date of the main table with a
 // period.
-func (s *speaker) isPeriod(c Cond) bool {
+func (s *describer) isPeriod(c Cond) bool {
 	return c.Left.Kind == "column" && c.Left.Op == "" && s.onlyDate(c.Left.Column) &&
 		len(c.Values) > 0 && !strings.Contains(c.Op, "like") && (c.Values[0].From != "" || c.Values[0].Kind == TodayValue)
 }
 
 // terms says conditions: all of those between two ORs must hold.
-func (s *speaker) terms(all []term) string {
+func (s *describer) terms(all []term) string {
 	var groups []string
 	for start := 0; start < len(all); {
 		end := start + 1
@@ -63,7 +63,7 @@ func (s *speaker) terms(all []term) string {
 
 // term says conditions on one column of which any must hold: "with channel “web” or
 // “store”".
-func (s *speaker) term(t term) string {
+func (s *describer) term(t term) string {
 	first, _ := s.parts(t.conds[0])
 	var tests, whole []string
 	for _, c := range t.conds {
@@ -74,19 +74,19 @@ func (s *speaker) term(t term) string {
 		whole = append(whole, s.cond(c))
 	}
 	if first == "" || len(tests) < len(whole) {
-		return joined(whole, "or")
+		return joinList(whole, "or")
 	}
-	return first + " " + joined(tests, "or")
+	return first + " " + joinList(tests, "or")
 }
 
 // cond says one condition.
-func (s *speaker) cond(c Cond) string {
+func (s *describer) cond(c Cond) string {
 	lead, test := s.parts(c)
 	return strings.TrimSpace(lead + " " + test)
 }
 
 // parts says a condition as what is compared and how.
-func (s *speaker) parts(c Cond) (lead, test string) {
+func (s *describer) parts(c Cond) (lead, test string) {
 	switch c.Op {
 	case "isnull":
 		return "", "without a known " + s.left(c.Left)
@@ -108,8 +108,8 @@ func (s *speaker) parts(c Cond) (lead, test string) {
 }
 
 // sub says a query within another: in parentheses where it is not a plain figure.
-func (s *speaker) sub(q *Query) string {
-	text := Words(q, s.cat)
+func (s *describer) sub(q *Query) string {
+	text := Describe(q, s.cat)
 	if len(q.Where)+len(q.Group)+len(q.Having)+len(q.Order)+len(q.Items)+q.Limit == 1 && q.Set == "" && q.Via < 0 && len(q.From) < 2 {
 		return "the " + text
 	}
@@ -118,10 +118,10 @@ func (s *speaker) sub(q *Query) string {
 
 // among says that a value is one of those of another query. Where a link leads from one
 // to the other, that is to have rows of the other table or not.
-func (s *speaker) among(c Cond) (lead, test string) {
+func (s *describer) among(c Cond) (lead, test string) {
 	q, not := c.Sub, c.Op == "notin"
 	if s.followsLink(c) {
-		inner := &speaker{cat: s.cat, main: s.cat.Columns[q.Items[0].Column].Table}
+		inner := &describer{cat: s.cat, main: s.cat.Columns[q.Items[0].Column].Table}
 		text := "with " + inner.rows()
 		if not {
 			text = "without " + inner.rows()
@@ -140,7 +140,7 @@ func (s *speaker) among(c Cond) (lead, test string) {
 
 // followsLink reports whether a condition says no more than that rows of another table
 // refer to this one.
-func (s *speaker) followsLink(c Cond) bool {
+func (s *describer) followsLink(c Cond) bool {
 	q := c.Sub
 	if c.Left.Kind != "column" || c.Left.Op != "" || s.cat.Columns[c.Left.Column].Table != s.main ||
 		len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Items[0].Op != "" ||
@@ -151,7 +151,7 @@ func (s *speaker) followsLink(c Cond) bool {
 }
 
 // comparison says how something is compared.
-func (s *speaker) comparison(c Cond) string {
+func (s *describer) comparison(c Cond) string {
 	words := map[string]string{"=": "equal to", "!=": "other than", ">": "above", "<": "below", ">=": "at least", "<=": "at most"}
 	if s.kind(c.Left) == catalog.Date {
 		words = map[string]string{"=": "at", "!=": "not at", ">": "after", "<": "before", ">=": "not before", "<=": "not after"}

@@ -11,12 +11,12 @@ import (
 
 // Limits of what is said of values.
 const (
-	spokenCells = 3
-	spokenValue = 80
+	maxDescribedCells = 3
+	maxDescribedValue = 80
 )
 
 // compare says a comparison with values, by what the left side holds.
-func (s *speaker) compare(lead string, c Cond) (string, string) {
+func (s *describer) compare(lead string, c Cond) (string, string) {
 	if len(c.Values) == 0 {
 		return lead, c.Op
 	}
@@ -55,21 +55,21 @@ func (s *speaker) compare(lead string, c Cond) (string, string) {
 }
 
 // equal says a value that a cell must have, and the cells that it stands for.
-func (s *speaker) equal(c Cond, v Value) string {
+func (s *describer) equal(c Cond, v Value) string {
 	if c.Left.Kind != "column" || c.Left.Op != "" {
 		return s.constant(c, v)
 	}
 	cells := v.Cells[c.Left.Column]
 	switch kind := s.cat.Columns[c.Left.Column].Kind; {
 	case len(cells) > 0 && (kind == catalog.Text || !s.cat.Columns[c.Left.Column].Native):
-		texts := make([]string, 0, spokenCells)
-		for _, cell := range cells[:min(len(cells), spokenCells)] {
+		texts := make([]string, 0, maxDescribedCells)
+		for _, cell := range cells[:min(len(cells), maxDescribedCells)] {
 			texts = append(texts, quote(cell))
 		}
-		if more := len(cells) - spokenCells; more > 0 {
+		if more := len(cells) - maxDescribedCells; more > 0 {
 			return strings.Join(texts, ", ") + fmt.Sprintf(" or %d more", more)
 		}
-		return joined(texts, "or")
+		return joinList(texts, "or")
 	case kind == catalog.Text && v.Kind == TextValue && !v.Exact:
 		return "containing " + quote(v.Text)
 	}
@@ -78,7 +78,7 @@ func (s *speaker) equal(c Cond, v Value) string {
 
 // constant says a value: numbers as they are, months and weekdays by name, others
 // quoted.
-func (s *speaker) constant(c Cond, v Value) string {
+func (s *describer) constant(c Cond, v Value) string {
 	n, err := strconv.Atoi(v.Text)
 	switch {
 	case err != nil || v.Kind == TextValue && c.Left.Kind == "column":
@@ -100,14 +100,14 @@ func (s *speaker) constant(c Cond, v Value) string {
 // quote puts a value in quotation marks, on one line and of a bearable length.
 func quote(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > spokenValue {
-		text = string(letters[:spokenValue-1]) + "…"
+	if letters := []rune(text); len(letters) > maxDescribedValue {
+		text = string(letters[:maxDescribedValue-1]) + "…"
 	}
 	return "“" + text + "”"
 }
 
 // compareDate says a comparison with a period, both ends of which count as its days.
-func (s *speaker) compareDate(c Cond) string {
+func (s *describer) compareDate(c Cond) string {
 	v := c.Values[0]
 	in, name := period(v)
 	first, last := ends(v)
@@ -144,7 +144,7 @@ func ends(v Value) (first, last string) {
 	return first, last
 }
 
-const spokenDay = "2 January 2006"
+const dayFormat = "2 January 2006"
 
 // period says a span of time with the word before it: "in " and "March 2025".
 func period(v Value) (in, name string) {
@@ -159,7 +159,7 @@ func period(v Value) (in, name string) {
 	year, month := from.Year(), from.Month()
 	switch {
 	case to.Equal(from.AddDate(0, 0, 1)):
-		return "on ", from.Format(spokenDay)
+		return "on ", from.Format(dayFormat)
 	case from.Day() != 1:
 	case to.Equal(from.AddDate(0, 1, 0)):
 		return "in ", from.Format("January 2006")
@@ -171,11 +171,11 @@ func period(v Value) (in, name string) {
 	case to.Equal(from.AddDate(10, 0, 0)) && year%10 == 0:
 		return "in ", fmt.Sprintf("the %ds", year)
 	}
-	return "from ", from.Format(spokenDay) + " to " + to.AddDate(0, 0, -1).Format(spokenDay)
+	return "from ", from.Format(dayFormat) + " to " + to.AddDate(0, 0, -1).Format(dayFormat)
 }
 
 // limit says which of the rows a query wants.
-func (s *speaker) limit(q *Query) string {
+func (s *describer) limit(q *Query) string {
 	if q.Limit == 0 {
 		return ""
 	}

@@ -6,10 +6,10 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-func (s *speaker) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
+func (s *describer) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
 
 // column says a column, with its table where others have one of the same name.
-func (s *speaker) column(c int) string {
+func (s *describer) column(c int) string {
 	column := &s.cat.Columns[c]
 	name := catalog.DisplayName(column.Name)
 	if column.Table == s.main {
@@ -24,11 +24,11 @@ func (s *speaker) column(c int) string {
 }
 
 // bare says a column without its table.
-func (s *speaker) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
+func (s *describer) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
 
 // onlyDate reports whether a column is the only one with dates in the main table, so
 // that it need not be named.
-func (s *speaker) onlyDate(c int) bool {
+func (s *describer) onlyDate(c int) bool {
 	if s.cat.Columns[c].Table != s.main || s.cat.Columns[c].Kind != catalog.Date {
 		return false
 	}
@@ -41,7 +41,7 @@ func (s *speaker) onlyDate(c int) bool {
 }
 
 // left says an expression by which rows are grouped, sorted or chosen.
-func (s *speaker) left(e Expr) string {
+func (s *describer) left(e Expr) string {
 	if isAggregate(e) {
 		return s.of(s.expr(e))
 	}
@@ -65,7 +65,7 @@ var partWords = map[string]string{
 var arithWords = map[string]string{"plus": " plus ", "less": " minus ", "times": " times ", "over": " divided by "}
 
 // value says what an expression has for one row.
-func (s *speaker) value(e Expr, column func(int) string) string {
+func (s *describer) value(e Expr, column func(int) string) string {
 	kind := e.Kind
 	if e.Inner != "" {
 		kind = e.Inner
@@ -85,7 +85,7 @@ func (s *speaker) value(e Expr, column func(int) string) string {
 }
 
 // measure says the value of an expression with its table; with both where it has two.
-func (s *speaker) measure(e Expr) phrase {
+func (s *describer) measure(e Expr) phrase {
 	table := s.cat.Columns[e.Column].Table
 	if e.Other < 0 || s.cat.Columns[e.Other].Table == table {
 		return phrase{s.value(e, s.bare), table}
@@ -94,7 +94,7 @@ func (s *speaker) measure(e Expr) phrase {
 }
 
 // expr says an expression that is shown.
-func (s *speaker) expr(e Expr) phrase {
+func (s *describer) expr(e Expr) phrase {
 	switch e.Kind {
 	case "*":
 		return phrase{"all columns", s.main}
@@ -123,7 +123,7 @@ func (s *speaker) expr(e Expr) phrase {
 }
 
 // rows says what the rows are.
-func (s *speaker) rows() string {
+func (s *describer) rows() string {
 	if s.main < 0 {
 		return "rows"
 	}
@@ -131,7 +131,7 @@ func (s *speaker) rows() string {
 }
 
 // agg says an aggregate.
-func (s *speaker) agg(e Expr) phrase {
+func (s *describer) agg(e Expr) phrase {
 	if e.Star {
 		return phrase{"number of " + s.rows(), -1}
 	}
@@ -157,7 +157,7 @@ func (s *speaker) agg(e Expr) phrase {
 }
 
 // extreme says the least or greatest of what a column holds.
-func (s *speaker) extreme(e Expr) string {
+func (s *describer) extreme(e Expr) string {
 	words := [2]string{"lowest", "highest"}
 	switch s.kind(Expr{Kind: "column", Column: e.Column, Op: e.Op, Inner: e.Inner}) {
 	case catalog.Date:

@@ -56,10 +56,10 @@ func TestSlowTrials(t *testing.T) {
 	})
 }
 
-// untried reads profiles of datasets, and nothing else in any time.
-type untried struct{ *ducktest.Duck }
+// noTrials reads profiles of datasets, and nothing else in any time.
+type noTrials struct{ *ducktest.Duck }
 
-func (u untried) Query(ctx context.Context, sql string) (llm.Rows, error) {
+func (u noTrials) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	if strings.HasSuffix(sql, "AS sample") {
 		return u.Duck.Query(ctx, sql)
 	}
@@ -67,16 +67,16 @@ func (u untried) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	return llm.Rows{}, ctx.Err()
 }
 
-// TestSlowReadingIsNotKept reads a question whose queries cannot be tried out in time, and
+// TestSlowReadingIsNotCached reads a question whose queries cannot be tried out in time, and
 // again when they can.
-func TestSlowReadingIsNotKept(t *testing.T) {
+func TestSlowReadingIsNotCached(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)
 	const question = "How many poodles are there?"
 	synctest.Test(t, func(t *testing.T) {
 		r := reader.New()
 		start := time.Now()
-		if _, err := r.WriteQuery(t.Context(), step(untried{d}, datasets, question)); err != nil {
+		if _, err := r.WriteQuery(t.Context(), step(noTrials{d}, datasets, question)); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(start); took < 5*time.Second || took > 15*time.Second {

@@ -2,11 +2,11 @@ package link
 
 import "strings"
 
-// otherWords are words for cells that hold another word: a letter for a sex, the
+// synonyms are words for cells that hold another word: a letter for a sex, the
 // name of a country for its adjective, the other spelling.
-var otherWords = func() map[string][]string {
+var synonyms = func() map[string][]string {
 	all := map[string][]string{}
-	for _, line := range strings.Split(strings.TrimSpace(otherWordList), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(synonymList), "\n") {
 		words, cells, _ := strings.Cut(line, "=")
 		for _, w := range strings.Split(words, ",") {
 			for _, c := range strings.Split(cells, ",") {
@@ -17,7 +17,7 @@ var otherWords = func() map[string][]string {
 	return all
 }()
 
-const otherWordList = `
+const synonymList = `
 female, females, women, woman, girls, ladies = f, female, woman, w
 male, males, men, man, boys, guys, guy = m, male, man
 yes = y, true, 1

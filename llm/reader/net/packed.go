@@ -2,14 +2,14 @@ package net
 
 import "math"
 
-// lanes is a matrix of whole numbers for products with whole numbers. A float64 holds two
+// packedMatrix is a matrix of whole numbers for products with whole numbers. A float64 holds two
 // outputs, the second one times lane: one multiplication serves both, which makes plain
 // Go nearly twice as fast. Their sums stay below half a lane, so they are exact, and the
 // same on every processor.
 //
 // A weight is rounded to one of 511 values of its output, an input to one of a few
 // thousand of its row. That is about as exact as the bfloat16 of training.
-type lanes struct {
+type packedMatrix struct {
 	// data has, for each group of float64 and each input, their numbers side by side.
 	data []float64
 	// scales are what whole numbers of each output stand for.
@@ -21,34 +21,34 @@ type lanes struct {
 }
 
 const (
-	lane       = 1 << 27
-	maxWeight  = 255
-	maxSum     = lane/2 - lane/64
-	maxInput   = 1 << 14
-	laneGroup  = 2 * group
-	tiny       = 1e-30   // counts as zero
-	roundWhole = 3 << 51 // added and taken away, it makes the digits after the point go away
+	packFactor       = 1 << 27
+	maxWeight        = 255
+	maxSum           = packFactor/2 - packFactor/64
+	maxInput         = 1 << 14
+	packedGroup      = 2 * group
+	minMagnitude     = 1e-30   // counts as zero
+	roundingConstant = 3 << 51 // added and taken away, it makes the digits after the point go away
 )
 
-// newLanes rounds a matrix with a row for each output.
-func newLanes(weight []float32, in, out int) lanes {
-	l := lanes{scales: make([]float32, out), in: roundUp(in, 2), out: out}
-	l.data = make([]float64, roundUp(out, laneGroup)/2*l.in)
+// newPackedMatrix rounds a matrix with a row for each output.
+func newPackedMatrix(weight []float32, in, out int) packedMatrix {
+	l := packedMatrix{scales: make([]float32, out), in: roundUp(in, 2), out: out}
+	l.data = make([]float64, roundUp(out, packedGroup)/2*l.in)
 	most := float32(1)
 	for o := range out {
 		row := weight[o*in : (o+1)*in]
-		high := largest(row)
-		if high < tiny {
+		high := maxAbs(row)
+		if high < minMagnitude {
 			continue
 		}
 		l.scales[o] = high / maxWeight
-		at := l.data[o/laneGroup*group*l.in+o%laneGroup/2:]
+		at := l.data[o/packedGroup*group*l.in+o%packedGroup/2:]
 		by, sum := 1.0, float32(0)
 		if o%2 == 1 {
-			by = lane
+			by = packFactor
 		}
 		for k, v := range row {
-			q := whole(float64(v * (maxWeight / high)))
+			q := roundToInt(float64(v * (maxWeight / high)))
 			at[group*k] += by * q
 			sum += float32(math.Abs(q))
 		}
@@ -58,12 +58,12 @@ func newLanes(weight []float32, in, out int) lanes {
 	return l
 }
 
-// whole rounds to a whole number.
-func whole(x float64) float64 { return x + roundWhole - roundWhole }
+// roundToInt rounds to a whole number.
+func roundToInt(x float64) float64 { return x + roundingConstant - roundingConstant }
 
-// largest gives the largest absolute number. Those of finite floats are in the order of
+// maxAbs gives the largest absolute number. Those of finite floats are in the order of
 // their bits.
-func largest(x []float32) float32 {
+func maxAbs(x []float32) float32 {
 	most := uint32(0)
 	for _, v := range x {
 		most = max(most, math.Float32bits(v)&^(1<<31))
@@ -73,25 +73,25 @@ func largest(x []float32) float32 {
 
 // round sets every second number to the whole numbers of a row of inputs, and gives what
 // they stand for.
-func (l *lanes) round(to []float64, row []float32) (unit float32) {
-	most := largest(row)
-	if most < tiny {
+func (l *packedMatrix) round(to []float64, row []float32) (unit float32) {
+	most := maxAbs(row)
+	if most < minMagnitude {
 		return 0
 	}
 	by := l.limit / most
 	for k, v := range row {
-		to[pair*k] = whole(float64(float32(v * by)))
+		to[pair*k] = roundToInt(float64(float32(v * by)))
 	}
 	return most / l.limit
 }
 
-func (l *lanes) groups() int { return (l.out + laneGroup - 1) / laneGroup }
+func (l *packedMatrix) groups() int { return (l.out + packedGroup - 1) / packedGroup }
 
 // addTo adds products to a matrix, for the groups of outputs in a range.
-func (l *lanes) addTo(to matrix, x []float64, units []float32, from, end int) {
+func (l *packedMatrix) addTo(to matrix, x []float64, units []float32, from, end int) {
 	for g := from; g < end; g++ {
 		weights := l.data[g*group*l.in : (g+1)*group*l.in]
-		first, last := g*laneGroup, min((g+1)*laneGroup, l.out)
+		first, last := g*packedGroup, min((g+1)*packedGroup, l.out)
 		scales := l.scales[first:last]
 		for i := 0; i < to.rows; i += pair {
 			p, q := tile(x[i*l.in:(i+pair)*l.in], weights)
@@ -107,9 +107,9 @@ func (l *lanes) addTo(to matrix, x []float64, units []float32, from, end int) {
 func addOutputs(to []float32, sums [group]float64, scales []float32, unit float32) {
 	for i := range to {
 		sum := sums[i/2]
-		second := whole(sum / lane)
+		second := roundToInt(sum / packFactor)
 		if i%2 == 0 {
-			to[i] += float32(sum-second*lane) * (scales[i] * unit)
+			to[i] += float32(sum-second*packFactor) * (scales[i] * unit)
 		} else {
 			to[i] += float32(second) * (scales[i] * unit)
 		}
