@@ -12,14 +12,14 @@ import (
 	"parley/llm/reader/link"
 )
 
-// maxEarlier is how many questions back a conversation is read.
+// maxEarlier limits how many earlier questions of a conversation are read.
 const maxEarlier = 3
 
-// turn is a question that was looked up before, and how.
+// turn is an earlier question with its query.
 type turn struct{ question, sql string }
 
-// earlierTurns gives what was looked up before a step, oldest first: in earlier turns of the
-// conversation, and for earlier steps of the same question.
+// earlierTurns returns the questions and queries before a step, oldest first: those of
+// earlier turns of the conversation, and those of earlier steps of the same question.
 func earlierTurns(task llm.QueryTask) []turn {
 	var all []turn
 	for _, t := range task.Earlier {
@@ -42,8 +42,8 @@ func earlierTurns(task llm.QueryTask) []turn {
 	return all[max(0, len(all)-maxEarlier):]
 }
 
-// earlierQuery reads some turns again, one after the other, and gives the reading of the
-// last that was looked up; nil where none is the same.
+// earlierQuery reads turns again in order, and returns the reading of the last one that has
+// the query of that turn; nil if there is none.
 func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {
 	var earlier *link.EarlierQuery
 	for _, t := range turns {
@@ -59,7 +59,7 @@ func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*li
 	return earlier, nil
 }
 
-// rereadTurn gives the reading of a turn that was looked up, nil where none is.
+// rereadTurn returns the reading of a turn that has the turn's query; nil if there is none.
 func (r *Reader) rereadTurn(ctx context.Context, t turn, s *source, before *link.EarlierQuery) (*link.EarlierQuery, error) {
 	again, err := r.read(ctx, t.question, s, before)
 	if err != nil {
@@ -77,8 +77,8 @@ func (r *Reader) rereadTurn(ctx context.Context, t turn, s *source, before *link
 	return match, nil
 }
 
-// newEarlierQuery gives a reading as part of the next question's input, with the values that it
-// uses and those that its own question names.
+// newEarlierQuery converts a reading to a part of the next question's input, with the
+// values that it uses and those that its question names.
 func newEarlierQuery(tokens []ir.Token, values []link.ValueMatch) *link.EarlierQuery {
 	e := &link.EarlierQuery{Tokens: slices.Clone(tokens)}
 	number := make([]int, len(values))
@@ -99,8 +99,8 @@ func newEarlierQuery(tokens []ir.Token, values []link.ValueMatch) *link.EarlierQ
 
 var dateLiteral = regexp.MustCompile(`DATE '\d{4}-\d{2}-\d{2}'`)
 
-// withoutDates gives a query without its dates: those of "last month" depend on the day of
-// asking.
+// withoutDates removes the dates of a query: those of "last month" depend on the current
+// day.
 func withoutDates(sql string) string {
 	return dateLiteral.ReplaceAllLiteralString(strings.TrimSpace(sql), "DATE")
 }

@@ -10,16 +10,16 @@ import (
 	"parley/llm/reader/link"
 )
 
-// How many times as sure as a reading of a question alone one must be that goes on from
-// the question before, by what the words say.
+// A reading as a follow-up is chosen if its confidence is at least that of the standalone
+// reading times a factor, which depends on the words of the question.
 const (
 	factorStandalone = 5
 	factorUnclear    = 1
 	factorFollowUp   = 0.1
 )
 
-// Words that tell questions which go on from the one before from those that stand alone.
-// Those with a blank are two words.
+// Words that distinguish follow-up questions from standalone ones. An entry with a blank is
+// two words.
 var (
 	followUpFirstWords = []string{"and", "what about", "how about", "same", "only", "just", "but", "now", "also", "or", "instead", "of those", "of these",
 		"of them", "of that", "make", "exclude", "without", "excluding", "include", "the same", "plus", "then", "rather", "except", "as", "keep",
@@ -32,15 +32,14 @@ var (
 		"is", "are", "was", "were", "does", "do", "did", "name", "display", "get"}
 )
 
-// The most words of a question for its prepositions and pronouns to point at what came
-// before it, and of one without a verb.
+// Limits of the number of words: of a question whose first preposition or last word makes
+// it a follow-up, and of one whose pronouns do.
 const (
 	maxShortWords = 5
 	maxPlainWords = 6
 )
 
-// followUpFactor is how many times as sure as a reading of a question alone one must be that
-// goes on from the question before.
+// followUpFactor returns the factor for a question: see factorStandalone.
 func followUpFactor(tokens []link.Token) float64 {
 	var words []string
 	for _, t := range tokens {
@@ -64,8 +63,8 @@ func followUpFactor(tokens []link.Token) float64 {
 	return factorUnclear
 }
 
-// hasPronoun reports whether words have a pronoun that points at what came before. "Are
-// there" points at nothing.
+// hasPronoun reports whether words have a pronoun that refers to something before. "There"
+// in "are there" does not.
 func hasPronoun(words []string) bool {
 	for i, w := range words {
 		exists := w == "there" && i > 0 && slices.Contains([]string{"is", "are", "was", "were"}, words[i-1])

@@ -9,8 +9,9 @@ import (
 	"parley/llm/reader/link"
 )
 
-// withHint adds the dataset that hints name to a question that names none: "How many are
-// there?" of orders. Hints that name several say nothing about which is meant.
+// withHint adds the dataset that the hints name to a question that names none: "How many
+// are there?" becomes "How many are there in orders". Hints that name several datasets are
+// ignored.
 func withHint(question, hints string, datasets []llm.Dataset) string {
 	asked, hinted := stemsOf(question), stemsOf(hints)
 	if len(hinted) == 0 {
@@ -40,7 +41,7 @@ func stemsOf(text string) []string {
 	return stems
 }
 
-// containsSequence reports whether some words stand in a text, one after the other.
+// containsSequence reports whether a text has the words in a row.
 func containsSequence(text, words []string) bool {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(words)], words) {

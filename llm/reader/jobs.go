@@ -14,7 +14,7 @@ var (
 	_ llm.Describer = (*Reader)(nil)
 )
 
-// Plan says in which steps a question is to be answered: one for each question in it.
+// Plan returns a step for each question in the text.
 func (r *Reader) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 	question := strings.TrimSpace(task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
@@ -30,13 +30,12 @@ func (r *Reader) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 	return llm.Plan{Steps: steps, Reasoning: "The question has several parts; each is looked up by itself."}, nil
 }
 
-// Answer puts what the steps gave into sentences, with a short table where there are
-// several rows.
+// Answer formats the results of the steps as sentences, and several rows as a short table.
 func (r *Reader) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, error) {
 	return dialog.Answer(task), ctx.Err()
 }
 
-// Describe implements [llm.Describer]. It says of the sample what anybody can see in it.
+// Describe implements [llm.Describer] from the sample alone.
 func (r *Reader) Describe(ctx context.Context, task llm.DescribeTask) (llm.Description, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Description{}, err

@@ -8,13 +8,13 @@ import (
 	"parley/llm/reader/profile"
 )
 
-// names are the words that a dataset and its columns are called by.
+// names has the words in the names and descriptions of a dataset and its columns.
 type names struct {
-	// table are the words of the name, in order; columns and hints those of columns and
-	// of descriptions, once each.
+	// table has the words of the dataset's name, in order; columns and hints those of
+	// column names and of descriptions.
 	table, columns, hints []string
-	// references are the columns whose names say that they refer to something, by its
-	// stems: customer for customer_id.
+	// references has the stems of what columns refer to by their names: customer for
+	// customer_id.
 	references []string
 }
 
@@ -40,7 +40,7 @@ func newNames(d llm.Dataset) *names {
 	return n
 }
 
-// namesOf gives the names of a dataset, from the cache where they are there.
+// namesOf returns the names of a dataset, from the cache if possible.
 func (r *Reader) namesOf(d llm.Dataset) *names {
 	key := profile.KeyOf(d)
 	if n, ok := r.names.Get(key); ok {
@@ -51,7 +51,7 @@ func (r *Reader) namesOf(d llm.Dataset) *names {
 	return n
 }
 
-// size is about how many bytes names take.
+// size estimates the memory of names in bytes.
 func (n *names) size() int {
 	const word = 40
 	return word * (4 + len(n.table) + len(n.columns) + len(n.hints) + len(n.references))

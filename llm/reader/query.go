@@ -15,17 +15,17 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// ambiguousShare is how much of the best reading's share another must have for the question
-// to be ambiguous.
+// ambiguousShare is the part of the best reading's share that a second one needs for the
+// question to be ambiguous.
 const ambiguousShare = 0.6
 
-// minEmptyProbability is how likely a reading that finds nothing must be, by the network, to
-// be named.
+// minEmptyProbability is the network's probability from which a refusal names a reading
+// without rows.
 const minEmptyProbability = 0.6
 
-// WriteQuery reads a step as a query over the datasets, or as a search for passages of
-// text. What it does not understand well enough is an [llm.UnanswerableError] that names
-// the words.
+// WriteQuery translates a step to a query over the datasets, or to a search for passages of
+// text. If it is not confident, it returns an [llm.UnanswerableError] that names the words
+// it did not understand.
 func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
 	question := cmp.Or(task.Instruction, task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
@@ -73,12 +73,12 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// isFailedQuery reports whether a query was tried already.
+// isFailedQuery reports whether a query failed before.
 func isFailedQuery(tries []llm.FailedQuery, sql string) bool {
 	return slices.ContainsFunc(tries, func(f llm.FailedQuery) bool { return strings.TrimSpace(f.SQL) == sql })
 }
 
-// splitDatasets tells datasets of rows from datasets of passages.
+// splitDatasets separates datasets of rows from datasets of passages.
 func splitDatasets(datasets []llm.Dataset) (rows, passages []llm.Dataset) {
 	for _, d := range datasets {
 		if d.HoldsPassages() {
@@ -90,21 +90,21 @@ func splitDatasets(datasets []llm.Dataset) (rows, passages []llm.Dataset) {
 	return rows, passages
 }
 
-// interpretation is how a question can be read.
+// interpretation has the readings of a question.
 type interpretation struct {
-	// readResult are the surest first.
+	// readings are sorted by confidence, the highest first.
 	readings []rank.Reading
 	source   *source
-	// followUp says that they go on from the question before.
+	// followUp says that the readings depend on the previous question.
 	followUp bool
 }
 
-// confident reports whether the surest reading is an answer.
+// confident reports whether the best reading can be used as an answer.
 func (f *interpretation) confident() bool {
 	return len(f.readings) > 0 && rank.IsConfident(f.readings[0].Confidence, f.readings[0].Unread)
 }
 
-// query gives the surest reading.
+// query returns the best reading as a query.
 func (f *interpretation) query() llm.Query {
 	best := &f.readings[0]
 	words := "Read as: "
@@ -114,12 +114,12 @@ func (f *interpretation) query() llm.Query {
 	return llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
 }
 
-// describe says what a reading does.
+// describe describes a reading in words.
 func (f *interpretation) describe(x *rank.Reading) string {
 	return ir.Describe(x.Query, f.source.Catalog)
 }
 
-// describeJoins names the columns by which a reading joins tables, "" where it reads one.
+// describeJoins names the columns on which a reading joins tables; "" for a single table.
 func (f *interpretation) describeJoins(x *rank.Reading) string {
 	_, links, err := ir.Tables(x.Query, f.source.Catalog)
 	if err != nil || len(links) == 0 {
@@ -132,14 +132,14 @@ func (f *interpretation) describeJoins(x *rank.Reading) string {
 	return " Joined by " + strings.Join(pairs, " and ") + "."
 }
 
-// columnName names a column with its table.
+// columnName returns the name of a column with its table.
 func (f *interpretation) columnName(n int) string {
 	c := &f.source.Columns[n]
 	return f.source.Tables[c.Table].Name + "." + c.Name
 }
 
-// refusal says why there is no answer: nothing is result, two readings are about as likely,
-// or words are not understood.
+// refusal returns the error of a question without an answer: there are no rows, two
+// readings are about equally likely, or words are not understood.
 func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.Token) error {
 	var unread []string
 	guess := ""
@@ -160,8 +160,8 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.T
 	return dialog.NotUnderstood(unread, guess, examples)
 }
 
-// alternative gives, in words, a reading that is about as likely as the first and can be told
-// from it; "" for none.
+// alternative describes a reading that is about as likely as the first and reads
+// differently in words; "" for none.
 func (f *interpretation) alternative() string {
 	first := &f.readings[0]
 	if len(first.Unread) > 0 || first.Empty {
@@ -176,10 +176,11 @@ func (f *interpretation) alternative() string {
 	return ""
 }
 
-// maxExamples is how many questions a refusal names.
+// maxExamples limits the example questions of a refusal.
 const maxExamples = 2
 
-// exampleQuestions gives questions that are surely understood, to ask in place of one that is not.
+// exampleQuestions returns questions about the same data that the reader answers with
+// confidence.
 func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.Token) ([]string, error) {
 	var examples []string
 	for _, question := range dialog.Suggestions(tokens, s.Catalog) {
@@ -197,8 +198,8 @@ func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.
 	return examples, nil
 }
 
-// interpret reads a question about datasets of rows, alone and after the one before it, and
-// gives the readings of the surer way.
+// interpret reads a question about datasets of rows, alone and as a follow-up of the
+// previous question, and returns the more confident readings.
 func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset) (interpretation, error) {
 	questions := []string{question}
 	for _, t := range turns {
@@ -213,7 +214,7 @@ func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question str
 		return interpretation{}, err
 	}
 	standalone := interpretation{readings: slices.Clone(alone.readings), source: s}
-	minConfidence := 0.0 // how sure a reading must be that goes on from the question before
+	minConfidence := 0.0 // the least confidence of a reading as a follow-up
 	if len(alone.readings) > 0 {
 		minConfidence = followUpFactor(link.Tokenize(question)) * alone.readings[0].Confidence
 	}

@@ -13,14 +13,13 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// candidates is a question with the queries that the network wrote for it.
+// candidateSet is a question with the queries that the network generated for it.
 type candidateSet struct {
 	rank.Question
 	candidates []net.Candidate
 }
 
-// generate has the network write the likeliest queries of a question. It gives nil for a
-// question without words.
+// generate runs the network on a question. It returns nil for a question without words.
 func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time) (*candidateSet, error) {
 	n, err := load()
 	if err != nil {
@@ -36,24 +35,23 @@ func generate(question string, cat *catalog.Catalog, earlier *link.EarlierQuery,
 	return &candidateSet{asked, n.Decode(encoded, cat)}, nil
 }
 
-// source is what questions of one job are about.
+// source is the data that the questions of one job are about.
 type source struct {
 	*catalog.Catalog
-	// key is the same for the same versions of the same datasets; "" where these have
-	// no version.
+	// key identifies the versions of the datasets; "" if one has no version.
 	key    string
 	trials trialRunner
 	now    time.Time
 }
 
-// readResult are those of a question, with the values that it names.
+// readResult has the readings of a question and the values that the question names.
 type readResult struct {
 	readings []rank.Reading
 	values   []link.ValueMatch
 }
 
-// read reads a question, or gives what was read before: the same question about the same
-// data on the same day has the same readings.
+// read returns the readings of a question, from the cache if possible: the same question
+// about the same data on the same day has the same readings.
 func (r *Reader) read(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (readResult, error) {
 	key := s.keyOf(question, earlier)
 	if known, ok := r.recent.Get(key); ok {
@@ -74,7 +72,7 @@ func (r *Reader) read(ctx context.Context, question string, s *source, earlier *
 	return result, nil
 }
 
-// generate is [generate] when there is a free processor: more at a time would take longer, and
+// generate calls [generate] when a slot is free. More at a time would take longer and use
 // more memory.
 func (r *Reader) generate(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*candidateSet, error) {
 	select {
@@ -94,7 +92,7 @@ func (s *source) keyOf(question string, earlier *link.EarlierQuery) [sha256.Size
 	return sha256.Sum256([]byte(text))
 }
 
-// size is about how many bytes readings take.
+// size estimates the memory of a result in bytes.
 func (r readResult) size() int {
 	const reading, token, value, cell = 2048, 16, 256, 64
 	n := reading

@@ -1,12 +1,12 @@
-// Package reader does the jobs of [llm.Jobs] without a language model: it reads questions
-// into queries with a small network that was trained for it. It needs no network access,
-// gives the same query for the same question every time, and says so when it does not
-// understand one.
+// Package reader implements [llm.Jobs] without a language model: a small trained network
+// translates questions to queries. It needs no internet access, is deterministic, and
+// refuses questions that it does not understand.
 //
-// A question goes through these packages: profile reads what the datasets hold, catalog
-// says what that means, link finds what the words have to do with it, net writes the
-// likeliest queries in the language of ir under its grammar, and rank runs them and
-// chooses. train has what the network was trained with.
+// A question passes these packages: profile reads sample values of the datasets, catalog
+// describes their tables and columns, link connects the words of the question with them,
+// net generates the most likely queries in the language of ir, and rank runs them and
+// chooses one. dialog has the texts: steps, answers, refusals. train has the programs that
+// train the network.
 package reader
 
 import (
@@ -28,28 +28,29 @@ import (
 //go:embed weights.bin
 var weights []byte
 
-// load reads the weights, once.
+// load reads the weights on first use.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
 
-// Limits of memory, about.
+// Approximate memory limits of the caches.
 const (
-	// cacheBytes is for what is known of datasets.
+	// cacheBytes is for profiles of datasets.
 	cacheBytes = 20 << 20
-	// recentBytes is for questions that were read, and nameBytes for the words of names.
+	// recentBytes is for readings of recent questions, and nameBytes for the words in names
+	// of datasets.
 	recentBytes = 4 << 20
 	nameBytes   = 4 << 20
 )
 
-// Reader does the jobs of a language model. It is safe for concurrent use.
+// Reader implements [llm.Jobs]. It is safe for concurrent use.
 type Reader struct {
 	cache  *profile.Cache
 	names  *lru.Cache[profile.Key, *names]
 	recent *lru.Cache[[sha256.Size]byte, readResult]
-	// slots has room for as many questions as are read at a time.
+	// slots limits how many questions the network processes at a time.
 	slots chan struct{}
 }
 
-// New makes a [Reader] that knows no dataset yet.
+// New returns a [Reader] with empty caches.
 func New() *Reader {
 	return &Reader{
 		cache:  profile.NewCache(cacheBytes),
@@ -59,11 +60,10 @@ func New() *Reader {
 	}
 }
 
-// Catalog says what datasets hold, from the same cache that the reader has.
+// Catalog returns the reader's cache of what datasets hold.
 func (r *Reader) Catalog() llm.Catalog { return r.cache }
 
-// source makes the catalog of some datasets, and adds values that phrases of questions
-// name.
+// source makes the catalog of datasets, with the values that phrases of the questions name.
 func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Dataset, questions []string) (*source, error) {
 	parts := make([]*catalog.Part, len(datasets))
 	key := sha256.New()

@@ -13,7 +13,7 @@ import (
 	"parley/llm/reader/vectors"
 )
 
-// Limits of the datasets that a question is read against.
+// Limits of the datasets that are part of a question's catalog.
 const (
 	// maxUnfiltered is how many there may be for all to be taken; of more, at most
 	// maxSelected are chosen and a few that connect them.
@@ -21,11 +21,11 @@ const (
 	maxSelected   = 5
 	minSelected   = 2
 	maxLinkTables = 2
-	// minScoreShare is how much of the best score others must have to be chosen.
+	// minScoreShare is the part of the best score that a dataset needs to be selected.
 	minScoreShare = 0.4
 )
 
-// How much a word counts by where a dataset has it.
+// Weights of a word by where the dataset has it.
 const (
 	inTable   = 1.0
 	inColumn  = 0.8
@@ -33,7 +33,8 @@ const (
 	hintToken = 0.5
 )
 
-// How alike two words are: the same, one begins with the other, used alike.
+// Similarities of two words: equal, one is a prefix of the other, similar and fairly
+// similar vectors.
 const (
 	sameWord    = 1.0
 	prefixWord  = 0.6
@@ -41,19 +42,19 @@ const (
 	weakWord    = 0.3
 )
 
-// datasetSelector chooses the datasets that a question most likely speaks of, by their names and
-// descriptions alone: the choice must not depend on what was asked before.
+// datasetSelector scores datasets for a question by their names and descriptions alone: the
+// selection must not depend on earlier questions.
 type datasetSelector struct {
 	tokens []link.Token
-	// weights are how much tokens count.
+	// weights has the weight of each token.
 	weights []float64
 	vec     *vectors.Vectors
-	// similarities has, for each word of a name that was seen, how alike each token is.
+	// similarities caches, for each word of a name, the similarity with each token.
 	similarities map[string][]float64
 }
 
-// selectDatasets chooses the datasets that a question most likely speaks of, in their order.
-// named are texts that name datasets for certain: queries of the conversation.
+// selectDatasets returns the datasets that are most relevant to a question, in their order.
+// named are earlier queries of the conversation, which name relevant datasets.
 func (r *Reader) selectDatasets(question, hints string, named []turn, datasets []llm.Dataset) []llm.Dataset {
 	if len(datasets) <= maxUnfiltered {
 		return datasets
@@ -96,7 +97,7 @@ func newDatasetSelector(question, hints string) *datasetSelector {
 	return c
 }
 
-// match says for each token how much a dataset has of it.
+// match returns how well a dataset matches each token.
 func (c *datasetSelector) match(n *names) []float64 {
 	found := make([]float64, len(c.tokens))
 	take := func(words []string, share float64) {
@@ -116,7 +117,7 @@ func (c *datasetSelector) match(n *names) []float64 {
 	return found
 }
 
-// wordSimilarities says how alike each token is to a word of a name.
+// wordSimilarities returns the similarity of each token with a word of a name.
 func (c *datasetSelector) wordSimilarities(word string) []float64 {
 	if known, ok := c.similarities[word]; ok {
 		return known
@@ -149,8 +150,8 @@ func (c *datasetSelector) similarity(t link.Token, word, stem string) float64 {
 	return 0
 }
 
-// scores adds up what datasets have of a question. Words that many have count less, and
-// a name of which the question says all counts more.
+// scores sums the matches of each dataset. Words that many datasets have count less, and a
+// name whose words are all in the question counts more.
 func (c *datasetSelector) scores(all []*names, matches [][]float64) []float64 {
 	scores := make([]float64, len(all))
 	for t := range c.tokens {
@@ -181,7 +182,7 @@ func (c *datasetSelector) scores(all []*names, matches [][]float64) []float64 {
 	return scores
 }
 
-// topScores gives the numbers of the datasets with the highest scores.
+// topScores returns the indexes of the datasets with the highest scores.
 func topScores(scores []float64) []int {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -195,8 +196,8 @@ func topScores(scores []float64) []int {
 	return order[:n]
 }
 
-// addLinkTables adds the datasets that connect chosen ones: those that refer to two of them,
-// or to one and are referred to by another. It gives all in their order.
+// addLinkTables adds datasets that connect the chosen ones: those that refer to two of
+// them, or refer to one and are referred to by another. The result is sorted.
 func addLinkTables(chosen []int, all []*names) []int {
 	called := func(i int) string { return strings.Join(catalog.Stems(all[i].table), " ") }
 	added := 0

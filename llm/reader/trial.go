@@ -15,28 +15,28 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// Limits of trying queries out.
+// Limits of trial runs of queries.
 const (
-	// maxTrialRows is how many rows the tables of a query may have together.
+	// maxTrialRows limits the rows of all tables of a query.
 	maxTrialRows = 2_000_000
 	// maxTrialTime is how long one may take, and maxTrialsTime all of a job together.
 	maxTrialTime  = 5 * time.Second
 	maxTrialsTime = 15 * time.Second
 )
 
-// trialRunner try the queries of a job out, one after the other.
+// trialRunner runs the candidate queries of a job, one after the other.
 type trialRunner struct {
 	data llm.Data
 	cat  *catalog.Catalog
-	// remaining is the time that is left for them. ended says that some had no result in
-	// time: then what they say may be another thing next time.
+	// remaining is the time that is left. timedOut says that a query did not end in time,
+	// so that the result may differ next time.
 	remaining time.Duration
 	timedOut  bool
 }
 
-// run tries a query out. One that is not valid is none; any other error ends the job. A
-// query over very many rows, or that takes too long, counts as one that runs and gives
-// something of its own.
+// run runs a query. It returns false for an invalid query; any other error ends the job. A
+// query over too many rows, or one that times out, counts as valid with a result unlike any
+// other.
 func (t *trialRunner) run(ctx context.Context, sql string) (rank.Result, bool, error) {
 	unknown := rank.Result{Key: sql}
 	if tableRows(sql, t.cat) > maxTrialRows {
@@ -60,12 +60,12 @@ func (t *trialRunner) run(ctx context.Context, sql string) (rank.Result, bool, e
 	}
 	result, ok, err := decodeResult(rows)
 	if rows.Truncated {
-		result.Key = sql // which rows came first says nothing
+		result.Key = sql // the first rows do not identify a result
 	}
 	return result, ok, err
 }
 
-// tableRows is how many rows the tables have that a query names, at most.
+// tableRows returns the number of rows of all tables that a query names.
 func tableRows(sql string, cat *catalog.Catalog) int64 {
 	var all int64
 	for i := range cat.Tables {
@@ -76,7 +76,7 @@ func tableRows(sql string, cat *catalog.Catalog) int64 {
 	return all
 }
 
-// decodeResult decodes rows and tells what they are. Internal columns do not count.
+// decodeResult converts rows to a result without internal columns.
 func decodeResult(rows llm.Rows) (rank.Result, bool, error) {
 	cells := make([][]any, len(rows.Rows))
 	for i, text := range rows.Rows {
