@@ -15,8 +15,8 @@ import (
 
 // Limits of the datasets that are part of a question's catalog.
 const (
-	// maxUnfiltered is how many there may be for all to be taken; of more, at most
-	// maxSelected are chosen and a few that connect them.
+	// maxUnfiltered is the number of datasets up to which all are used; of more,
+	// maxSelected at most are selected, and maxLinkTables that connect them.
 	maxUnfiltered = 12
 	maxSelected   = 5
 	minSelected   = 2

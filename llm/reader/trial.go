@@ -19,7 +19,7 @@ import (
 const (
 	// maxTrialRows limits the rows of all tables of a query.
 	maxTrialRows = 2_000_000
-	// maxTrialTime is how long one may take, and maxTrialsTime all of a job together.
+	// maxTrialTime limits one trial run, and maxTrialsTime all of a job.
 	maxTrialTime  = 5 * time.Second
 	maxTrialsTime = 15 * time.Second
 )

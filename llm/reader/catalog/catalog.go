@@ -1,12 +1,12 @@
-// Package catalog describes the tables that a question can be about: typed
-// columns, the words of their names, sampled values and the keys between them. It
-// reads no data itself: [Profile] values come from a query engine at run time and
-// from files in training, and mean the same in both.
+// Package catalog describes the tables that a question can be about: typed columns, the
+// words of their names, sample values, and references between tables. It reads no data: a
+// [Profile] comes from package profile at run time and from files in training, with the
+// same meaning.
 package catalog
 
 import "slices"
 
-// Kind is what the values of a column are, whatever their type in the database.
+// Kind is the kind of a column's values, independent of the type in the database.
 type Kind uint8
 
 // The kinds of columns.
@@ -17,34 +17,34 @@ const (
 	Bool
 	// Clock is a duration or a time of day, such as 7:24.
 	Clock
-	// Other is a list, a struct or bytes: it can be shown and not compared.
+	// Other is a list, a struct or bytes: it can be shown but not compared.
 	Other
 )
 
-// Profile is what is known of one dataset.
+// Profile has the statistics and sample values of one dataset.
 type Profile struct {
 	Name        string
 	Description string
 	Rows        int64
-	// Sampled is how many rows were looked at; 0 for all.
+	// Sampled is the number of rows that were read; 0 for all.
 	Sampled int64
 	Columns []ColumnProfile
 }
 
-// ColumnProfile is what is known of one column of a dataset.
+// ColumnProfile has the statistics and sample values of one column.
 type ColumnProfile struct {
 	Name        string
 	Description string
-	// Type is DuckDB's name of it.
+	// Type is the name of the DuckDB type.
 	Type string
-	// Values are distinct ones as text, sorted; Complete says that they are all.
+	// Values are distinct values as text, sorted; Complete says that there are no others.
 	Values   []string
 	Complete bool
-	// Distinct counts distinct values, Filled cells that are not NULL, of the rows
-	// that were looked at.
+	// Distinct counts distinct values, Filled cells that are not NULL, in the rows that
+	// were read.
 	Distinct, Filled int64
-	// Least and Most are the ends of a type with an order, as text; "" where they are not
-	// known.
+	// Least and Most are the minimum and maximum of an ordered type, as text; "" if
+	// unknown.
 	Least, Most string
 }
 
@@ -58,7 +58,7 @@ type Table struct {
 	Rows  int64
 	// Columns are indexes into the catalog's columns.
 	Columns []int
-	// Key is the column that identifies a row, -1 when there is none.
+	// Key is the column that identifies a row; -1 for none.
 	Key   int
 	stems []string
 }
@@ -70,13 +70,13 @@ type Column struct {
 	Words []string
 	Hints []string
 	Kind  Kind
-	// Native says that the database's own type is of this kind. Otherwise the
-	// column is text that reads as such.
+	// Native says that the database type is of this kind. Otherwise the column is text that
+	// can be parsed as such.
 	Native bool
-	// Integers says that all numbers are whole, DecimalComma that texts write fractions
-	// with a comma: 12,50.
+	// Integers says that all numbers are integers, DecimalComma that the texts have a
+	// decimal comma: 12,50.
 	Integers, DecimalComma bool
-	// Unit is what its numbers are measured in, see [Convert]; "" where that is unknown.
+	// Unit is the unit of the numbers, see [Convert]; "" if unknown.
 	Unit string
 	// Values are distinct ones, sorted; Complete says that they are all.
 	Values           []string
@@ -85,18 +85,19 @@ type Column struct {
 	// Least and Most are the ends of a type with an order, as text; "" where they are not
 	// known.
 	Least, Most string
-	// Unique says that no value occurs twice and none is missing.
+	// Unique says that no value is repeated and none is missing.
 	Unique bool
 	stems  []string
 }
 
-// Link says that the values of one column refer to rows of another table.
+// Link says that the values of one column refer to rows of another table, as a foreign key
+// does.
 type Link struct {
 	// From refers to To, which is unique in its table.
 	From, To int
 }
 
-// Catalog is the tables that one question can be about.
+// Catalog has the tables that a question can be about.
 type Catalog struct {
 	Tables  []Table
 	Columns []Column
@@ -104,7 +105,7 @@ type Catalog struct {
 	index   *Index
 }
 
-// New makes the catalog of some datasets. Declared links go before inferred ones.
+// New makes the catalog of datasets. Declared links take precedence over inferred ones.
 func New(profiles []*Profile, declared []Link) *Catalog {
 	parts := make([]*Part, len(profiles))
 	for i, p := range profiles {
@@ -113,7 +114,7 @@ func New(profiles []*Profile, declared []Link) *Catalog {
 	return Join(parts, declared)
 }
 
-// newColumn makes a column of a profile of so many rows.
+// newColumn makes a column from its profile; rows is the number of rows that were read.
 func newColumn(p *ColumnProfile, rows int64) Column {
 	c := Column{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description),
 		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled, Least: p.Least, Most: p.Most}
@@ -134,16 +135,16 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 	return c
 }
 
-// Stems are those of the words that a table is called by.
+// Stems are the stems of the words of the table's name.
 func (t *Table) Stems() []string { return t.stems }
 
-// Stems are those of the words that a column is called by.
+// Stems are the stems of the words of the column's name.
 func (c *Column) Stems() []string { return c.stems }
 
-// Index finds values by their words.
+// Index returns the index of the values.
 func (c *Catalog) Index() *Index { return c.index }
 
-// NameStems gives the stems of the words that tables and columns are called by.
+// NameStems returns the stems of the words in all names of tables and columns.
 func (c *Catalog) NameStems() map[string]bool {
 	stems := map[string]bool{}
 	for i := range c.Tables {
@@ -178,13 +179,13 @@ const (
 	MaxValueLength = 120
 )
 
-// ValueLimit is how many distinct values of each column a profile of so many columns
-// holds.
+// ValueLimit returns the limit of distinct values per column for a profile with this many
+// columns.
 func ValueLimit(columns int) int {
 	return max(minValues, min(maxValues, tableValues/max(columns, 1)))
 }
 
-// TruncateValue shortens a value to what a profile holds of it.
+// TruncateValue shortens a value to MaxValueLength.
 func TruncateValue(v string) string {
 	n := 0
 	for i := range v {
@@ -196,7 +197,7 @@ func TruncateValue(v string) string {
 	return v
 }
 
-// WithoutColumn gives the catalog without one column, which no link may use.
+// WithoutColumn returns the catalog without one column. No link may use the column.
 func (c *Catalog) WithoutColumn(column int) *Catalog {
 	less := &Catalog{index: &Index{}}
 	number := make([]int, len(c.Columns))
@@ -235,7 +236,7 @@ func (c *Catalog) WithoutColumn(column int) *Catalog {
 	return less
 }
 
-// WithNames gives the catalog with other words in the names of some tables and columns.
+// WithNames returns the catalog with other words in the names of some tables and columns.
 func (c *Catalog) WithNames(tables, columns map[int][]string) *Catalog {
 	other := *c
 	other.Tables, other.Columns = slices.Clone(c.Tables), slices.Clone(c.Columns)
@@ -248,8 +249,8 @@ func (c *Catalog) WithNames(tables, columns map[int][]string) *Catalog {
 	return &other
 }
 
-// WithDescription gives the catalog with other words in the name of a column, whose own become
-// words of its description.
+// WithDescription returns the catalog with other words in the name of a column. The old
+// words become words of its description.
 func (c *Catalog) WithDescription(column int, words, more []string) *Catalog {
 	other := c.WithNames(nil, map[int][]string{column: words})
 	other.Columns[column].Hints = append(Stems(c.Columns[column].Words), Stems(more)...)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// DisplayName gives a name as people write it: order_date and orderDate are order date.
+// DisplayName converts an identifier to words: order_date and orderDate become order date.
 func DisplayName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -29,7 +29,7 @@ func DisplayName(name string) string {
 	return name
 }
 
-// Plural gives the last word of a name in the plural, where it is not in it already.
+// Plural puts the last word of a name into the plural, unless it is plural already.
 func Plural(name string) string {
 	lower := strings.ToLower(name)
 	end := func(suffixes ...string) bool { return hasAnySuffix(lower, suffixes...) }

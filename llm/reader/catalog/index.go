@@ -15,7 +15,7 @@ const (
 	maxPerWord      = 400
 )
 
-// Cell names a value of a column.
+// Cell is a value of a column.
 type Cell struct {
 	Column int
 	Value  string
@@ -24,24 +24,25 @@ type Cell struct {
 // Index finds the values of a catalog by their words.
 type Index struct{ parts []indexedPart }
 
-// indexedPart is the index of a part, and the number in the catalog of each of its
-// columns; -1 for one that the catalog does not have.
+// indexedPart is the index of a part, with the number in the catalog of each of its
+// columns; -1 for a column that is not in the catalog.
 type indexedPart struct {
 	*partIndex
 	numbers []int
 }
 
-// partIndex finds values of a part by hashes of their words, which takes a few bytes
-// for each value. Whatever a hash finds is compared with the words themselves.
+// partIndex finds values of a part by hashes of their words, with a few bytes per value.
+// Hash collisions are removed by comparing the words.
 type partIndex struct {
 	columns []Column
-	// byKey has values by all of their words, byWord by each of several.
+	// byKey has values by their key, byWord the values of several words by each word.
 	byKey, byWord []entry
-	// singleWordKeys are the keys of one word that misspelled words are compared with, sorted.
+	// singleWordKeys are the sorted keys of single-word values, to compare misspelled words
+	// with.
 	singleWordKeys []string
 }
 
-// entry is a value, by its column and number there.
+// entry is a value, by the hash of a text, its column and its number in the column.
 type entry struct {
 	hash          uint32
 	column, value uint16
@@ -77,7 +78,7 @@ func newPartIndex(columns []Column) *partIndex {
 	return x
 }
 
-// trimCapacity copies a list to one that has no room for more.
+// trimCapacity copies a slice without spare capacity.
 func trimCapacity[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
 
 func (x *partIndex) add(column, n int, value string) {
@@ -112,7 +113,7 @@ func (x *partIndex) size() int {
 	return n
 }
 
-// find gives the entries of a text whose values fit.
+// find returns the entries with the hash of a text whose values fit.
 func (x *partIndex) find(entries []entry, text string, fits func(value string) bool) []entry {
 	hash := hashOf(text)
 	at, _ := slices.BinarySearchFunc(entries, hash, func(e entry, h uint32) int { return cmp.Compare(e.hash, h) })
@@ -135,7 +136,7 @@ func (x *partIndex) findContaining(word string) []entry {
 	return x.find(x.byWord, word, func(value string) bool { return slices.Contains(ValueTokens(value), word) })
 }
 
-// Key is the form under which words are found: their stems.
+// Key returns the key of words in the index: their stems.
 func Key(words []string) string {
 	if len(words) == 1 {
 		return Stem(words[0])
@@ -143,17 +144,17 @@ func Key(words []string) string {
 	return strings.Join(Stems(words), " ")
 }
 
-// FindExact finds the values that consist of just these words.
+// FindExact returns the values that have exactly the words of a key.
 func (x *Index) FindExact(key string) []Cell {
 	return x.cells(func(p *partIndex) []entry { return p.findExact(key) })
 }
 
-// FindContaining finds the longer values that a word is part of.
+// FindContaining returns the values of several words that contain a word.
 func (x *Index) FindContaining(word string) []Cell {
 	return x.cells(func(p *partIndex) []entry { return p.findContaining(word) })
 }
 
-// cells gives what all parts have, in the order of columns.
+// cells collects the matches of all parts, in the order of columns.
 func (x *Index) cells(find func(*partIndex) []entry) []Cell {
 	var all []Cell
 	for _, p := range x.parts {
@@ -166,8 +167,8 @@ func (x *Index) cells(find func(*partIndex) []entry) []Cell {
 	return all
 }
 
-// ValueTokens cuts a value into folded words and the signs that tell values apart:
-// O+ and O- are two values.
+// ValueTokens splits a value into folded words and the signs that distinguish values: O+
+// and O- are two values.
 func ValueTokens(value string) []string {
 	var tokens []string
 	folded := Fold(value)
@@ -195,11 +196,11 @@ func ValueTokens(value string) []string {
 	return tokens
 }
 
-// minNearKey is the fewest bytes of a key that a misspelled word may stand for.
+// minNearKey is the minimum length of a key to compare misspelled words with.
 const minNearKey = 4
 
-// FindNear finds the keys of one word that are one changed, added, left out or swapped
-// letter away from a stem, and begin with the same letter.
+// FindNear returns the single-word keys with the same first letter that are one edit away
+// from a stem: see [IsOneEdit].
 func (x *Index) FindNear(stem string) []string {
 	var found []string
 	if stem == "" {
@@ -217,7 +218,8 @@ func (x *Index) FindNear(stem string) []string {
 	return slices.Compact(found)
 }
 
-// IsOneEdit reports whether one changed, added, left out or swapped letter makes a of b.
+// IsOneEdit reports whether a and b differ in one substituted, inserted, deleted or
+// transposed byte.
 func IsOneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kindOfType says what the values of a DuckDB type are, and whether the type
-// itself says so.
+// kindOfType returns the kind of the values of a DuckDB type, and whether the type is
+// native.
 func kindOfType(name string) (k Kind, native, integers bool) {
 	name, _, _ = strings.Cut(strings.ToUpper(name), "(")
 	switch strings.TrimSpace(name) {
@@ -27,15 +27,15 @@ func kindOfType(name string) (k Kind, native, integers bool) {
 	return Other, true, false
 }
 
-// Comparable reports whether values of a DuckDB type can be compared with something
-// that a question names. Lists, structs and bytes cannot.
+// Comparable reports whether values of a DuckDB type can be compared with a value in a
+// question. Lists, structs and bytes cannot.
 func Comparable(name string) bool {
 	kind, _, _ := kindOfType(name)
 	return kind != Other
 }
 
-// Ordered reports whether a DuckDB type has a least and a most value that say something:
-// numbers, dates and times.
+// Ordered reports whether a DuckDB type has a useful minimum and maximum: numbers, dates
+// and times.
 func Ordered(name string) bool {
 	kind, _, _ := kindOfType(name)
 	return kind == Number || kind == Date || kind == Clock
@@ -52,20 +52,20 @@ var (
 	integerCell = regexp.MustCompile(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
 )
 
-// missingTexts are texts that say that there is no value.
+// missingTexts are texts that stand for a missing value.
 var missingTexts = WordSet(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
 
-// IsMissing reports whether a cell's text says that there is no value.
+// IsMissing reports whether a cell's text stands for a missing value.
 func IsMissing(cell string) bool {
 	cell = strings.TrimSpace(cell)
 	return cell == "" || missingTexts[strings.ToLower(cell)]
 }
 
-// minKindTenths is the share of cells that must be of a kind, in tenths, for text to count
-// as such.
+// minKindTenths is the share of cells, in tenths, that must be of a kind for a text column
+// to be of that kind.
 const minKindTenths = 8
 
-// kindOfValues says what texts are, by most of them.
+// kindOfValues returns the kind that most texts have.
 func kindOfValues(values []string) (k Kind, integers bool) {
 	var seen, numbers, dates, clocks, whole int
 	for _, v := range sample(values, 200) {
@@ -103,8 +103,8 @@ var (
 	commaThousands = regexp.MustCompile(`,\d{3}|\.\d{1,2}\D*$`)
 )
 
-// decimalComma reports whether numbers have a comma before their fraction or dots before
-// their thousands, and none has a comma before thousands.
+// decimalComma reports whether numbers have a decimal comma or dots as thousands
+// separators, and none has a comma as thousands separator.
 func decimalComma(values []string) bool {
 	found := false
 	for _, v := range values {
@@ -121,7 +121,7 @@ func leadingZero(v string) bool {
 	return len(v) > 1 && v[0] == '0' && v[1] >= '0' && v[1] <= '9'
 }
 
-// sample takes at most n of some values, spread evenly over all.
+// sample returns at most n values, evenly spread.
 func sample(values []string, n int) []string {
 	if len(values) <= n {
 		return values
@@ -135,7 +135,7 @@ func sample(values []string, n int) []string {
 
 var digits = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
 
-// ParseNumber reads the number in a cell, as the queries' cleaned form does.
+// ParseNumber parses the number in a cell as the SQL of package ir does.
 func ParseNumber(cell string) (float64, bool) {
 	text := digits.FindString(cell)
 	if text == "" {
@@ -146,13 +146,13 @@ func ParseNumber(cell string) (float64, bool) {
 	return n, err == nil
 }
 
-// TrueTexts are texts of cells that stand for yes; others of the same column stand
-// for no.
+// TrueTexts are the texts of cells that stand for true in a boolean column.
 var TrueTexts = map[string]bool{"true": true, "t": true, "yes": true, "y": true, "1": true, "on": true, "x": true}
 
 var falseTexts = map[string]bool{"false": true, "f": true, "no": true, "n": true, "0": true, "off": true, "": true}
 
-// IsBoolean reports whether a column says yes or no, whatever its type.
+// IsBoolean reports whether all values of a column mean true or false, independent of its
+// type.
 func (c *Column) IsBoolean() bool {
 	if c.Kind == Bool {
 		return true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isIdentifier reports whether a column's name says that it identifies something.
+// isIdentifier reports whether a column is an identifier by its name.
 func isIdentifier(words []string) bool {
 	switch words[len(words)-1] {
 	case "id", "ids", "code", "no", "number", "key", "uuid", "#", "identifier":
@@ -14,8 +14,8 @@ func isIdentifier(words []string) bool {
 	return len(words) == 1 && strings.HasSuffix(words[0], "id") && len(words[0]) > 3
 }
 
-// Reference gives the stems of what a column refers to by the words of its name: customer
-// for customer_id. It is false where the name does not say so.
+// Reference returns the stems of what a column refers to by its name: customer for
+// customer_id. ok is false for a name that is no reference.
 func Reference(words []string) (stems []string, ok bool) {
 	if len(words) < 2 || !isIdentifier(words) {
 		return nil, false
@@ -23,8 +23,8 @@ func Reference(words []string) (stems []string, ok bool) {
 	return Stems(words[:len(words)-1]), true
 }
 
-// findKey finds the column that identifies the rows of a table: the first that is
-// unique and is named as such, or else the first column if it is unique; -1 for none.
+// findKey returns the key column of a table: the first unique column with the name of an
+// identifier, or else the first column if it is unique; -1 for none.
 func findKey(columns []Column) int {
 	key := -1
 	for i := range columns {
@@ -42,26 +42,26 @@ func findKey(columns []Column) int {
 	return key
 }
 
-// Limits of a link: the least share of distinct values that must be found in the
-// other column, and from where on that counts as all of them.
+// Limits of a link: the minimum share of distinct values that the other column must have,
+// and the share from which it counts as all.
 const (
 	minIncluded       = 0.6
 	minNearlyIncluded = 0.95
 )
 
-// commonNames are columns of many tables that say nothing about what they refer to.
+// commonNames are column names of many tables that do not indicate a reference.
 var commonNames = WordSet("name title description date type year status id country city state month day time")
 
 // linkFinder infers links.
 type linkFinder struct {
 	*Catalog
-	// keys has the values of each column, as links compare them.
+	// keys has hashes of the normalized values of each column.
 	keys []func() []uint64
 	// names has the names of the columns of each table, in lower case.
 	names []map[string]bool
 }
 
-// find infers which columns refer to other tables, by their names and values.
+// find infers links from the names and values of columns.
 func (f *linkFinder) find(declared []Link) {
 	f.Links = append(f.Links, declared...)
 	taken := map[int]bool{}
@@ -98,11 +98,11 @@ func (f *linkFinder) find(declared []Link) {
 	f.Links = append(f.Links, inferred...)
 }
 
-// minRoleValues is how many values a column needs to refer to a table by a role.
+// minRoleValues is the minimum number of values of a column for a link by role.
 const minRoleValues = 3
 
-// byRole finds the key that a column refers to under the name of a role, such as paid_by
-// or owner_no: the only one that holds all its values. It gives -1 for none.
+// byRole finds the key that a column named after a role refers to, such as paid_by or
+// owner_no: the only key that has all its values; -1 for none.
 func (f *linkFinder) byRole(from int) int {
 	a := &f.Columns[from]
 	last := a.Words[len(a.Words)-1]
@@ -132,8 +132,8 @@ func (f *linkFinder) byRole(from int) int {
 	return found
 }
 
-// mayRefer reports whether a column's name has anything to do with a table, so that its
-// columns are worth a look: most have nothing.
+// mayRefer reports whether a column's name is related to a table. It excludes most pairs
+// cheaply.
 func (f *linkFinder) mayRefer(from, table int) bool {
 	own, t := &f.Columns[from], &f.Tables[table]
 	if overlaps(own.stems, t.stems) || samePrefix(own.stems, t.stems) || f.names[table][strings.ToLower(own.Name)] {
@@ -145,13 +145,12 @@ func (f *linkFinder) mayRefer(from, table int) bool {
 	return isSubset(f.Columns[t.Key].stems, own.stems) || f.Tables[own.Table].Key == from && overlaps(f.Tables[own.Table].stems, t.stems)
 }
 
-// normalizeKey gives a value as keys are compared: 1 and 1.0 are the same.
+// normalizeKey normalizes a value for comparing keys: 1 and 1.0 are equal.
 func normalizeKey(v string) string {
 	return strings.TrimSuffix(strings.TrimSpace(strings.ToLower(v)), ".0")
 }
 
-// score says how much two columns look like a reference and what it refers
-// to; 0 is for not at all.
+// score rates two columns as reference and referenced column; 0 for none.
 func (f *linkFinder) score(from, to int) float64 {
 	a, b := &f.Columns[from], &f.Columns[to]
 	if a.Table == b.Table || !b.Unique || b.Kind == Date || a.Filled == 0 || (a.Kind == Number) != (b.Kind == Number) {
@@ -180,18 +179,19 @@ func (f *linkFinder) score(from, to int) float64 {
 	return score
 }
 
-// minSharedKeys is how many values the keys of two tables must share to be the same.
+// minSharedKeys is the minimum number of key values for two tables to describe the same
+// entity.
 const minSharedKeys = 20
 
-// sameEntity reports whether the keys of two tables may stand for the same things,
-// of which each table tells a part: the tables' names share a word.
+// sameEntity reports whether two tables may describe the same entities under the same key:
+// their names share a word.
 func (c *Catalog) sameEntity(from, to int) bool {
 	a, b := c.Columns[from].Table, c.Columns[to].Table
 	return a > b && c.Tables[a].Key == from && c.Tables[b].Key == to && len(c.Columns[to].Values) >= minSharedKeys &&
 		overlaps(c.Tables[a].stems, c.Tables[b].stems)
 }
 
-// nameScore says how much the names of two columns look like a reference.
+// nameScore rates two columns as reference and referenced column by their names.
 func (c *Catalog) nameScore(from, to int) float64 {
 	a, b := &c.Columns[from], &c.Columns[to]
 	own, other, table := a.stems, b.stems, c.Tables[b.Table].stems
@@ -233,8 +233,8 @@ func isSubsetOfEither(words, a, b []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(a, w) && !slices.Contains(b, w) })
 }
 
-// includedShare is the share of values of a column that another has; both are sorted. Of a
-// column whose values are not all known, those beyond the known ones count as found.
+// includedShare returns the share of the sorted keys a that b has. If b is not complete,
+// one common key is enough for all.
 func includedShare(a, b []uint64, complete bool) float64 {
 	if len(a) == 0 {
 		return 0

@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// Part is what catalogs hold of one dataset: all that can be known without looking at
-// others. It is made once, and may be part of many catalogs at the same time.
+// Part is the part of a catalog that depends on one dataset only. It is immutable and
+// shared by many catalogs.
 type Part struct {
-	// table has numbers of columns within the part.
+	// table has the column numbers of the part, not of a catalog.
 	table   Table
 	seen    int64
 	columns []Column
 	index   *partIndex
-	// keys has, for each column, the values as links compare them: sorted hashes, made
-	// when they are first needed.
+	// keys has, for each column, the sorted hashes of its values for finding links,
+	// computed on first use.
 	keys []func() []uint64
 	// names are those of the columns, in lower case.
 	names map[string]bool
 }
 
-// NewPart makes the part of a dataset. Columns whose names begin with __ are internal
-// and left out.
+// NewPart makes the part of a dataset, without internal columns: those whose names start
+// with __.
 func NewPart(p *Profile) *Part {
 	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description), Rows: p.Rows, Key: -1}}
 	part.table.stems = Stems(part.table.Words)
@@ -49,13 +49,13 @@ func NewPart(p *Profile) *Part {
 	return part
 }
 
-// Columns are those of the part, as catalogs have them.
+// Columns returns the columns of the part.
 func (p *Part) Columns() []Column { return p.columns }
 
-// Seen is how many rows were looked at, from the first on.
+// Seen returns the number of rows that were read, from the first row on.
 func (p *Part) Seen() int64 { return p.seen }
 
-// Size is about how many bytes of memory the part takes.
+// Size estimates the memory of the part in bytes.
 func (p *Part) Size() int {
 	const column, hash = 1024, 8
 	n := column
@@ -71,13 +71,13 @@ func (p *Part) Size() int {
 	return n + p.index.size()
 }
 
-// stringSize is about how many bytes of memory a string takes.
+// stringSize estimates the memory of a string in bytes.
 func stringSize(s string) int {
 	const header, unit = 16, 16
 	return header + (len(s)+unit-1)/unit*unit
 }
 
-// linkKeys gives values as links compare them.
+// linkKeys returns the sorted hashes of normalized values.
 func linkKeys(values []string) []uint64 {
 	keys := make([]uint64, len(values))
 	for i, v := range values {
@@ -89,7 +89,7 @@ func linkKeys(values []string) []uint64 {
 	return slices.Compact(keys)
 }
 
-// Join makes the catalog of some datasets. Declared links go before inferred ones.
+// Join makes the catalog of some parts. Declared links take precedence over inferred ones.
 func Join(parts []*Part, declared []Link) *Catalog {
 	c := &Catalog{index: &Index{}}
 	for _, p := range parts {
@@ -117,8 +117,8 @@ func Join(parts []*Part, declared []Link) *Catalog {
 	return c
 }
 
-// WithCells gives the catalog with further values of some columns, which its index
-// finds. The columns themselves do not list them.
+// WithCells returns the catalog with more values in its index. The columns do not list
+// them.
 func (c *Catalog) WithCells(cells []Cell) *Catalog {
 	if len(cells) == 0 {
 		return c

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// unit is what numbers are measured in.
+// unit is a unit of measurement.
 type unit struct {
 	name, dimension string
-	// size is how many of the dimension's base unit it is.
+	// size is the unit in base units of its dimension.
 	size float64
-	// words stand for it anywhere in a name, short at its end only, and said in questions
-	// only: a column called month has no numbers of months.
+	// words name the unit anywhere in a column name, suffixes at its end only, and
+	// questionWords in questions only: the numbers of a column called month are not months.
 	words, suffixes, questionWords string
 }
 
@@ -28,7 +28,7 @@ var units = []unit{
 	{"one", "count", 1, "", "", ""}, {"thousand", "count", 1e3, "thousand thousands", "", ""}, {"million", "count", 1e6, "million millions mio mn", "", ""}, {"billion", "count", 1e9, "billion billions bn", "", ""},
 }
 
-// unitWords has the units by the words for them in questions, and unitOf by their names.
+// unitWords has the units by their words in questions, and unitOf by their names.
 var unitWords, unitOf = func() (words, names map[string]*unit) {
 	words, names = map[string]*unit{}, map[string]*unit{}
 	for i := range units {
@@ -41,7 +41,7 @@ var unitWords, unitOf = func() (words, names map[string]*unit) {
 	return words, names
 }()
 
-// Unit gives the name of the unit that a word stands for after a number, "" for none.
+// Unit returns the name of the unit that a word after a number means; "" for none.
 func Unit(word string) string {
 	if u := unitWords[word]; u != nil && u.dimension != "count" {
 		return u.name
@@ -49,7 +49,7 @@ func Unit(word string) string {
 	return ""
 }
 
-// Dimension gives what a unit measures, "" for none.
+// Dimension returns the dimension of a unit; "" for none.
 func Dimension(name string) string {
 	if u := unitOf[name]; u != nil {
 		return u.dimension
@@ -57,21 +57,21 @@ func Dimension(name string) string {
 	return ""
 }
 
-// Convert gives a number of one unit in another. Both must measure the same.
+// Convert converts a number from one unit to another of the same dimension.
 func Convert(number, from, to string) (string, bool) {
 	a, b := unitOf[from], unitOf[to]
 	x, err := strconv.ParseFloat(number, 64)
 	if a == nil || b == nil || a.dimension != b.dimension || err != nil {
 		return "", false
 	}
-	// Twelve digits are exact enough, and have no noise.
+	// Rounding to 12 digits removes floating-point noise.
 	const digits = 12
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x*a.size/b.size, 'g', digits, 64), 64)
 	return strconv.FormatFloat(x, 'f', -1, 64), true
 }
 
-// columnUnit gives the unit of a column of numbers by the words of its name, or else of
-// its description; "" for none.
+// columnUnit returns the unit of a numeric column by its name, or else by its description;
+// "" for none.
 func columnUnit(words, hints []string) string {
 	for i, w := range slices.Backward(words) {
 		u, last := unitWords[w], i > 0 && i == len(words)-1

@@ -12,7 +12,7 @@ const (
 	maxHintWords = 24
 )
 
-// Fold gives a text in lower case and without accents.
+// Fold converts a text to lower case without accents.
 func Fold(s string) string {
 	ascii := true
 	for i := 0; i < len(s); i++ {
@@ -43,7 +43,7 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// abbreviations are abbreviations in names, and what they stand for.
+// abbreviations are those that are usual in names of columns.
 var abbreviations = map[string]string{
 	"qty": "quantity", "amt": "amount", "num": "number", "nbr": "number", "nr": "number", "cust": "customer",
 	"emp": "employee", "dept": "department", "desc": "description", "addr": "address", "tel": "phone", "dob": "birthday",
@@ -54,8 +54,8 @@ var abbreviations = map[string]string{
 	"vol": "volume", "ord": "order", "pmt": "payment", "txn": "transaction", "trx": "transaction", "mgmt": "management",
 }
 
-// ExpandAbbreviation gives the word that an abbreviation in names stands for, "" where it stands for
-// none or several.
+// ExpandAbbreviation returns the word that an abbreviation means; "" for other words, and
+// for abbreviations of several words.
 func ExpandAbbreviation(word string) string {
 	if long := abbreviations[word]; !strings.Contains(long, " ") {
 		return long
@@ -63,8 +63,8 @@ func ExpandAbbreviation(word string) string {
 	return ""
 }
 
-// NameWords gives the words of a name: customer_id, customerId and CustomerID are
-// customer and id.
+// NameWords splits a name into words: customer_id, customerId and CustomerID are customer
+// and id.
 func NameWords(name string) []string {
 	var words []string
 	add := func(w string) {
@@ -109,8 +109,8 @@ func NameWords(name string) []string {
 	return words
 }
 
-// startsWord reports whether a new word begins at i in the middle of letters and
-// digits: orderDate, HTTPCode, address2.
+// startsWord reports whether a new word starts at i within letters and digits: orderDate,
+// HTTPCode, address2.
 func startsWord(runes []rune, i int) bool {
 	before, at := runes[i-1], runes[i]
 	switch {
@@ -124,7 +124,7 @@ func startsWord(runes []rune, i int) bool {
 	return unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
 }
 
-// Hints are the stems of the words of a description that say something, once each.
+// Hints returns the distinct stems of the words of a description, without stop words.
 func Hints(text string) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -140,7 +140,7 @@ func Hints(text string) []string {
 	return words
 }
 
-// StopWords are words that carry no meaning of their own in a question about data.
+// StopWords are words without meaning of their own in a question about data.
 var StopWords = WordSet(`the a an of in on at to for and or is are was were be been do does did what which who whom whose how many
 	much show list give me find all each every with without that this these those have has had by from as it its their there
 	than not no name names number id per between total when where why please return tell display get any some into about us we
@@ -161,7 +161,7 @@ var irregularStems = map[string]string{
 	"won": "win", "ran": "run", "wrote": "write", "written": "write", "taught": "teach", "born": "birth", "died": "death",
 }
 
-// Stem cuts the ending off a folded word, near enough to compare words with.
+// Stem removes the ending of a folded word, for comparing words.
 func Stem(w string) string {
 	w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'")
 	if s, ok := irregularStems[w]; ok {
@@ -201,7 +201,7 @@ func hasAnySuffix(w string, suffixes ...string) bool {
 	return false
 }
 
-// Stems gives the stem of each word.
+// Stems returns the stem of each word.
 func Stems(words []string) []string {
 	stems := make([]string, len(words))
 	for i, w := range words {

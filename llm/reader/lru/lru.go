@@ -1,4 +1,5 @@
-// Package lru keeps what was used most recently, within a number of bytes.
+// Package lru is a least-recently-used cache with a limit in bytes. Callers give the size
+// of each value.
 package lru
 
 import (
@@ -6,7 +7,7 @@ import (
 	"sync"
 )
 
-// Cache is values by their keys. It is safe for concurrent use.
+// Cache maps keys to values. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	mu    sync.Mutex
 	limit int
@@ -21,12 +22,12 @@ type entry[K comparable, V any] struct {
 	bytes int
 }
 
-// New makes a [Cache] of so many bytes.
+// New returns a [Cache] with a limit in bytes.
 func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, byKey: map[K]*list.Element{}, order: list.New()}
 }
 
-// Get gives the value of a key, and says whether there is one.
+// Get returns the value of a key; ok is false if there is none.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,8 +39,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
-// Put keeps a value that takes about so many bytes. One that is larger than the cache is
-// not kept.
+// Put stores a value of about this many bytes. A value larger than the limit is not stored.
 func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,19 +10,19 @@ import (
 	"parley/llm/reader/lru"
 )
 
-// Cache keeps what is known of datasets, those that were used most recently, within a
-// number of bytes. It is safe for concurrent use.
+// Cache is a least-recently-used cache of profiles with a limit in bytes. It is safe for
+// concurrent use.
 type Cache struct {
 	parts *lru.Cache[Key, *catalog.Part]
 	mu    sync.Mutex
-	// reading has what is being read now; it is closed when that ends.
+	// reading has a channel for each dataset that is being read, closed when that ends.
 	reading map[Key]chan struct{}
 }
 
-// Key tells versions of datasets apart.
+// Key identifies a version of a dataset.
 type Key [sha256.Size]byte
 
-// KeyOf gives the key of a dataset: its version, and what its owner says of it.
+// KeyOf returns the key of a dataset: a hash of its version, columns and descriptions.
 func KeyOf(d llm.Dataset) Key {
 	text := make([]byte, 0, 4096)
 	add := func(s string) { text = append(append(text, s...), 0) }
@@ -37,19 +37,19 @@ func KeyOf(d llm.Dataset) Key {
 	return sha256.Sum256(text)
 }
 
-// NewCache makes a [Cache] of so many bytes.
+// NewCache returns a [Cache] with a limit in bytes.
 func NewCache(limit int) *Cache {
 	return &Cache{parts: lru.New[Key, *catalog.Part](limit), reading: map[Key]chan struct{}{}}
 }
 
-// Cached gives what is known of a dataset, nil where nothing is.
+// Cached returns a dataset from the cache; nil if it is not there.
 func (c *Cache) Cached(key Key) *catalog.Part {
 	part, _ := c.parts.Get(key)
 	return part
 }
 
-// Part gives what is known of a dataset. Where nothing is, one caller reads it, for
-// whom others wait. A dataset without a version is read each time.
+// Part returns a dataset from the cache, or reads it. Concurrent callers share one read. A
+// dataset without a version is read each time.
 func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
 	if d.Version == "" {
 		return read(ctx, data, d)
@@ -69,14 +69,14 @@ func (c *Cache) Part(ctx context.Context, data llm.Data, d llm.Dataset) (*catalo
 		}
 		select {
 		case <-busy:
-			// What was read may be too large to be kept, or reading failed: look again.
+			// The part may be too large for the cache, or reading failed: try again.
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// readShared reads for all who wait.
+// readShared reads a dataset and wakes the callers that wait for it.
 func (c *Cache) readShared(ctx context.Context, key Key, data llm.Data, d llm.Dataset) (*catalog.Part, error) {
 	defer func() {
 		c.mu.Lock()

@@ -14,8 +14,8 @@ import (
 
 // Limits of the values that facts name.
 const (
-	// fewValues is how many are named all; of more, exampleValues are, and of those with
-	// more than shortValue characters one.
+	// fewValues is the number up to which all values are named; of more, exampleValues are,
+	// and one of values longer than shortValue characters.
 	fewValues     = 12
 	exampleValues = 3
 	shortValue    = 60
@@ -52,7 +52,7 @@ func (c *Cache) Facts(ctx context.Context, data llm.Data, datasets []llm.Dataset
 	return facts
 }
 
-// factsOf gives what a column holds, of so many rows.
+// factsOf returns the facts of a column; seen is the number of rows that were read.
 func factsOf(c *catalog.Column, seen int64) llm.ColumnFacts {
 	f := llm.ColumnFacts{Missing: seen - c.Filled}
 	if !c.Native {
@@ -86,8 +86,8 @@ func byNumber(a, b string) int {
 	return cmp.Compare(x, y)
 }
 
-// unitOf gives what all numbers are written with, before or after them: kg, %, €. It is ""
-// where they differ.
+// unitOf returns the text that all numbers have before or after them, such as kg, % or €;
+// "" if they differ.
 func unitOf(values []string) string {
 	unit := ""
 	for _, v := range values {

@@ -16,15 +16,15 @@ import (
 
 // Limits of looking for values.
 const (
-	// lookUpRows is how many rows a table may have to be looked through.
+	// lookUpRows is the row limit of a table to search.
 	lookUpRows = 2_000_000
-	// lookUpCells is how many values of a column are found.
+	// lookUpCells limits the values that are found in a column.
 	lookUpCells = 20
 )
 
-// LookUp looks for phrases among the values that a catalog does not list: one query for
-// each table that has columns of text with too many values. Phrases are in lower case;
-// values have them in any case and with a blank before or after.
+// LookUp searches phrases among the values that a catalog does not list, with one query for
+// each table that has such text columns. Phrases are in lower case; case and surrounding
+// blanks of values do not count.
 func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []string) ([]catalog.Cell, error) {
 	if len(phrases) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []
 	return found, nil
 }
 
-// lookUp reads the cells that a query gives. One that is not valid gives none.
+// lookUp returns the cells of a query; none for an invalid query.
 func lookUp(ctx context.Context, data llm.Data, query string) ([]catalog.Cell, error) {
 	rows, err := data.Query(ctx, query)
 	if errors.Is(err, llm.ErrBadQuery) {
@@ -75,8 +75,9 @@ func lookUp(ctx context.Context, data llm.Data, query string) ([]catalog.Cell, e
 	return cells, nil
 }
 
-// phraseCondition is a condition: that a column holds one of the phrases. Most values have
-// another length, and that is seen much faster than what they are in lower case.
+// phraseCondition returns the SQL condition that a column has one of the phrases. It tests
+// the length first, which excludes most values and is much faster than converting them to
+// lower case.
 func phraseCondition(column string, phrases []string) string {
 	var list []string
 	var lengths []int

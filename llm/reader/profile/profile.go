@@ -1,5 +1,5 @@
-// Package profile reads what datasets hold, with few and bounded queries, and keeps it
-// in memory for each version of a dataset.
+// Package profile reads statistics and sample values of datasets with few, bounded queries,
+// and caches them for each version of a dataset. What they mean is left to package catalog.
 package profile
 
 import (
@@ -16,13 +16,13 @@ import (
 
 // Limits of a profile.
 const (
-	// sampledRows is how many rows of a dataset are looked at, from the first on.
+	// sampledRows limits the rows that are read of a dataset, from the first row on.
 	sampledRows = 50_000
-	// queryColumns is how many columns one query looks at.
+	// queryColumns limits the columns of one query.
 	queryColumns = 60
 )
 
-// Read makes the profile of a dataset.
+// Read reads the profile of a dataset.
 func Read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Profile, error) {
 	r := &reader{data: data, limit: catalog.ValueLimit(len(d.Columns)),
 		Profile: &catalog.Profile{Name: d.Name, Description: d.Description, Rows: d.Rows, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
@@ -40,12 +40,12 @@ func Read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Profile, 
 type reader struct {
 	*catalog.Profile
 	data llm.Data
-	// limit is how many values of a column are kept.
+	// limit is the maximum number of values per column.
 	limit int
 }
 
-// read looks at some columns with one query. Those whose values are too long for one
-// result, or that cannot be read together, are looked at by halves.
+// read reads some columns with one query. If the query is invalid, or its result too large,
+// it reads each half of the columns.
 func (r *reader) read(ctx context.Context, columns []catalog.ColumnProfile) error {
 	rows, err := r.data.Query(ctx, r.query(columns))
 	switch {
@@ -62,8 +62,8 @@ func (r *reader) read(ctx context.Context, columns []catalog.ColumnProfile) erro
 	return nil // nothing is known of this column
 }
 
-// query asks, for each column, for how many cells are filled, how many values differ,
-// for the first of them as text, and for the least and the most.
+// query returns the SQL that counts, for each column, the filled cells and distinct values,
+// and selects the first values as text, the minimum and the maximum.
 func (r *reader) query(columns []catalog.ColumnProfile) string {
 	list := []string{"count(*) AS n"}
 	for i := range columns {
@@ -81,7 +81,7 @@ func (r *reader) query(columns []catalog.ColumnProfile) string {
 	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), ir.Ident(r.Name), sampledRows)
 }
 
-// decode reads the result of a query.
+// decode stores the result of a query in the profile.
 func (r *reader) decode(row json.RawMessage, columns []catalog.ColumnProfile) error {
 	var cells map[string]json.RawMessage
 	if err := json.Unmarshal(row, &cells); err != nil {
@@ -117,7 +117,7 @@ func number(text json.RawMessage) int64 {
 	return i
 }
 
-// text gives a JSON string, "" for anything else.
+// text decodes a JSON string; "" for anything else.
 func text(value json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(value, &s)
