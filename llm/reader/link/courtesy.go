@@ -6,8 +6,8 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// openings are what people write before a question, and closings after it. They say
-// nothing of what is asked for.
+// openings and closings are polite phrases before and after a question, without meaning for
+// it.
 var (
 	openings = phraseList("hi there|hello there|hi|hello|hey|good morning|good afternoon|good evening|quick question|one question|one more question|another question|" +
 		"i would like to know|i would like to see|i'd like to know|i'd like to see|i want to know|i wanted to know|i need to know|i was wondering|i am wondering|i'm wondering|" +
@@ -24,7 +24,7 @@ func phraseList(list string) [][]string {
 	return all
 }
 
-// trimCourtesy leaves out openings and closings where a question stands beside them.
+// trimCourtesy removes openings and closings from a question.
 func trimCourtesy(tokens []Token) []Token {
 	for {
 		n := openingLength(tokens)
@@ -45,9 +45,9 @@ func trimCourtesy(tokens []Token) []Token {
 	return tokens
 }
 
-// openingLength gives how many tokens of an opening come before a question, with its marks. A
-// word that could begin a name, as Hi of Hi-Fi, is one before a mark and a blank, or
-// before a word that asks.
+// openingLength returns the number of tokens of an opening, with its punctuation. A word
+// that could begin a name, as Hi of Hi-Fi, counts only before punctuation and a blank, or
+// before a question word.
 func openingLength(tokens []Token) int {
 	for _, phrase := range openings {
 		n := len(phrase)

@@ -12,14 +12,14 @@ import (
 // Limits of an input.
 const (
 	maxColumns = 72
-	// MaxCells is the most words of a column's values that count.
+	// MaxCells is the maximum number of words of a column's values.
 	MaxCells = 8
-	// MaxWords is the most words of an item that count.
+	// MaxWords is the maximum number of words of an item.
 	MaxWords         = 6
 	maxEarlierTokens = 40
 )
 
-// Relation is something that one item of an input has to do with another.
+// Relation is a relation between two items of an input.
 type Relation uint8
 
 // The relations. Nine of distance in a sequence come first: four or more before,
@@ -52,13 +52,12 @@ const (
 	Described
 	EarlierItem
 	ItemEarlier
-	// Relations is how many there are.
+	// Relations is the number of relations.
 	Relations
 )
 
-// Kinds of items: question words, tables, columns by type and by whether they are a
-// key, refer to a table or neither, values by how they were found, and the tokens of
-// an earlier query.
+// Kinds of items: question words, tables, columns by type and role (key, reference, other),
+// values by kind of match, and tokens of an earlier query.
 const (
 	kindWord     = 0
 	kindTable    = 1
@@ -76,51 +75,52 @@ const (
 type Item struct {
 	Words []string
 	Kind  int
-	// Cells are words of a column's values, and Bucket says of what size they are.
+	// Cells are words of a column's values, and Bucket is their size class.
 	Cells  []string
 	Bucket int
 }
 
-// Input is what the network reads of one question.
+// Input is the input of the network for one question. Golden files have its field names.
 type Input struct {
 	Items []Item
 	// Relations has a bit for each relation of each pair of items.
 	Relations []uint64
-	// Question, Tables, Columns, Values and Earlier are how many items there are of
-	// each, in this order.
+	// Question and Tables count items; the items of Columns, Values and Earlier follow in
+	// this order.
 	Question, Tables int
-	// Columns are the columns that are part of the input.
+	// Columns are the catalog's columns that are part of the input.
 	Columns []int
 	Values  []ValueMatch
 	Earlier int
 }
 
-// EarlierQuery is the reading of the question before, which a question may go on from.
+// EarlierQuery is the reading of the previous question, which a follow-up question refers
+// to.
 type EarlierQuery struct {
 	Tokens []ir.Token
 	Values []ValueMatch
 }
 
-// builder makes an input.
+// builder builds an input.
 type builder struct {
 	*Input
 	cat    *catalog.Catalog
 	tokens []Token
 	vec    *vectors.Vectors
-	// wordAt has the words of the question by their stems, and spans what several words in
-	// a row make when they are written as one.
+	// tokensByStem has the tokens of each stem, and joinedSpans the tokens in a row by
+	// their joined text.
 	tokensByStem map[string][]int
 	joinedSpans  map[string][]tokenRange
-	// findMisspelled has the words that no name or known word is written as.
+	// misspelled has the tokens that are neither English words nor in a name.
 	misspelled []int
-	// findNumbers has the numbers of words' vectors that were looked up.
+	// vectorNumbers caches the numbers of words' vectors.
 	vectorNumbers map[string]int32
-	// itemOfColumn has the item of each column that is part of the input.
+	// itemOfColumn has the item of each column of the input.
 	itemOfColumn map[int]int
 	n            int
 }
 
-// New makes the input of a question. Columns that keep holds must be part of it.
+// New makes the input of a question, with all columns in keep.
 func New(tokens []Token, cat *catalog.Catalog, values []ValueMatch, earlier *EarlierQuery, keep []int) *Input {
 	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), tokensByStem: map[string][]int{}, vectorNumbers: map[string]int32{}, itemOfColumn: map[int]int{}}
 	for i, t := range tokens {
@@ -163,7 +163,7 @@ func New(tokens []Token, cat *catalog.Catalog, values []ValueMatch, earlier *Ear
 	return b.Input
 }
 
-// vectorNumber gives the number of a word's vector, -1 for none.
+// vectorNumber returns the number of a word's vector; -1 for none.
 func (b *builder) vectorNumber(word string) int32 {
 	n, ok := b.vectorNumbers[word]
 	if !ok {
@@ -173,8 +173,8 @@ func (b *builder) vectorNumber(word string) int32 {
 	return n
 }
 
-// selectColumns gives the columns that are part of the input: all, or those that the
-// question most likely speaks of.
+// selectColumns returns the columns of the input: all, or those most relevant to the
+// question.
 func (b *builder) selectColumns(tables, columns []links, keep []int) []int {
 	all := make([]int, len(columns))
 	for i := range all {
@@ -214,7 +214,7 @@ func (b *builder) selectColumns(tables, columns []links, keep []int) []int {
 	return all
 }
 
-// addItems makes the elements of the input.
+// addItems adds the items of the input.
 func (b *builder) addItems(earlier *EarlierQuery) {
 	for _, t := range b.tokens {
 		b.Items = append(b.Items, Item{Words: []string{t.Lower}, Kind: kindWord})
@@ -268,7 +268,7 @@ func (b *builder) columnItem(c int) Item {
 	return Item{Words: column.Words, Kind: kindColumn + kind*columnTypes + role, Cells: cells, Bucket: bucket}
 }
 
-// cellSample gives some words of a column's values and the range that they are in.
+// cellSample returns some words of a column's values and their size class.
 func cellSample(c *catalog.Column) (words []string, bucket int) {
 	switch c.Kind {
 	case catalog.Date:
@@ -295,7 +295,8 @@ func cellSample(c *catalog.Column) (words []string, bucket int) {
 	return words, 10
 }
 
-// numberBucket tells years, shares and numbers of different sizes apart.
+// numberBucket returns the size class of a column's numbers: years, shares, or by
+// magnitude.
 func numberBucket(c *catalog.Column) int {
 	var numbers []float64
 	whole := true

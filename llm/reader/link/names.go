@@ -7,17 +7,17 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// links are the question words that a name has to do with.
+// links are the question words that are related to a name, by kind of relation.
 type links struct{ exact, part, similar, fair, prefix, described []int }
 
-// MinSimilar and MinFairlySimilar are the least similarity of the vectors of words that
-// are similar, and fairly so.
+// MinSimilar and MinFairlySimilar are the minimum similarities of the vectors of similar
+// and of fairly similar words.
 const (
 	MinSimilar       = 0.62
 	MinFairlySimilar = 0.48
 )
 
-// linkName finds the words of the question that have to do with a name.
+// linkName finds the words of the question that are related to a name.
 func (b *builder) linkName(words, stems, hints []string) links {
 	var l links
 	linked := map[int]bool{}
@@ -62,7 +62,7 @@ func (b *builder) sameStems(i int, stems []string) bool {
 	return true
 }
 
-// linkWord links a word of the question to a name by similar words and prefixes.
+// linkWord links a word of the question to a name by similarity and prefix.
 func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	best, prefix := float32(0), false
 	for _, w := range name {
@@ -83,12 +83,12 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	}
 }
 
-// looksDerived reports whether two words look derived from one: escalations and escalated.
+// looksDerived reports whether two words may have the same root: escalations and escalated.
 func looksDerived(a, b string) bool {
 	return len(a) > minSharedLetters && len(b) > minSharedLetters && a[minSharedLetters] == b[minSharedLetters] && sharesPrefix(a, b)
 }
 
-// tokenRange is some tokens in a row.
+// tokenRange is a range of tokens.
 type tokenRange struct{ start, end int }
 
 // Limits of names that are written as one word in one place and as several in another.
@@ -97,8 +97,7 @@ const (
 	minJoinedChars = 3
 )
 
-// joinedWords gives what tokens in a row make when they are written as one word: e-mail
-// and "e mail" are email.
+// joinedWords returns ranges of tokens by their joined text: e-mail and "e mail" are email.
 func joinedWords(tokens []Token) map[string][]tokenRange {
 	all := map[string][]tokenRange{}
 	for i := range tokens {
@@ -121,8 +120,8 @@ func joinedWords(tokens []Token) map[string][]tokenRange {
 	return all
 }
 
-// linkJoined links words that a name has in one and the question in several, or the
-// other way round: NO2 and no_2.
+// linkJoined links names that are one word in the question and several in the name, or the
+// reverse: NO2 and no_2.
 func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
 	for k := range words {
 		text := ""
@@ -147,7 +146,8 @@ func (b *builder) linkJoined(l *links, words []string, marked map[int]bool) {
 	}
 }
 
-// misspelledWords are words that are neither known nor part of a value or a name.
+// misspelledWords returns the tokens that are neither English words nor part of a value or
+// a name.
 func misspelledWords(tokens []Token, values []ValueMatch, names map[string]bool) []int {
 	var all []int
 next:
@@ -165,7 +165,7 @@ next:
 	return all
 }
 
-// linkMisspelled links words that are one letter off a word of a name.
+// linkMisspelled links misspelled words that are one edit away from a word of a name.
 func (b *builder) linkMisspelled(l *links, words []string, marked map[int]bool) {
 	for _, i := range b.misspelled {
 		for _, w := range words {

@@ -20,7 +20,8 @@ var numberWords = func() map[string]int {
 
 var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 
-// measuredDimensions gives what the columns of a catalog are measured in. Days lie between dates.
+// measuredDimensions returns the dimensions of all columns with a unit. Columns of dates
+// allow days and years.
 func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 	all := map[string]bool{}
 	for i := range cat.Columns {
@@ -34,7 +35,7 @@ func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 	return all
 }
 
-// measuredUnit gives a unit, or "" where no column is measured in its dimension.
+// measuredUnit returns a unit; "" if no column has its dimension.
 func (f *valueFinder) measuredUnit(unit string) string {
 	if f.dimensions[catalog.Dimension(unit)] {
 		return unit
@@ -42,8 +43,8 @@ func (f *valueFinder) measuredUnit(unit string) string {
 	return ""
 }
 
-// unitAt gives the unit that stands at a token, hours or -hour, and where it ends; "" and
-// the token where there is none.
+// unitAt returns the unit at a token, such as hours or -hour, and its end; "" and the token
+// for none.
 func (f *valueFinder) unitAt(i int) (unit string, end int) {
 	end = i + 1
 	if wordAt(f.tokens, i) == "-" {
@@ -55,8 +56,8 @@ func (f *valueFinder) unitAt(i int) (unit string, end int) {
 	return unit, end
 }
 
-// unitOf gives the unit of the number at a token, 2 hours, 2 to 3 hours or 3k, and where
-// both end.
+// unitOf returns the unit of the number at a token, as in 2 hours, 2 to 3 hours or 3k, and
+// the end of both.
 func (f *valueFinder) unitOf(i int) (unit string, end int) {
 	if unit, end = f.unitAt(i + 1); unit != "" {
 		return unit, end
@@ -72,7 +73,7 @@ func (f *valueFinder) unitOf(i int) (unit string, end int) {
 	return unit, end
 }
 
-// findNumberWithUnit finds a number that is written as one with its unit: 5kg.
+// findNumberWithUnit finds a number and unit in one token: 5kg.
 func (f *valueFinder) findNumberWithUnit(i int) {
 	text := f.tokens[i].Lower
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
@@ -107,8 +108,7 @@ func (f *valueFinder) findNumbers() {
 	}
 }
 
-// isNegative reports whether a number has a minus sign: one that belongs to no word
-// before it.
+// isNegative reports whether a number has a minus sign that is not a hyphen.
 func (f *valueFinder) isNegative(i int) bool {
 	if i == 0 || f.tokens[i].SpaceBefore || !isDigit(f.tokens[i].Text, 0) {
 		return false
@@ -117,7 +117,7 @@ func (f *valueFinder) isNegative(i int) bool {
 	return (sign == "-" || sign == "−") && (i == 1 || f.tokens[i-1].SpaceBefore)
 }
 
-// inPeriod reports whether a token is part of a period, which has the number too.
+// inPeriod reports whether a token is part of a period.
 func (f *valueFinder) inPeriod(i int) bool {
 	return slices.ContainsFunc(f.matches, func(x ValueMatch) bool { return x.How == Period && x.Start <= i && i < x.End })
 }

@@ -10,7 +10,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// findLetters finds single letters that the question speaks of: the letter w.
+// findLetters finds single letters: the letter w.
 func (f *valueFinder) findLetters() {
 	for i := 1; i < len(f.tokens); i++ {
 		if w := f.tokens[i-1].Lower; (w == "letter" || w == "character") && utf8.RuneCountInString(f.tokens[i].Lower) == 1 && isWord(f.tokens[i].Lower) {
@@ -19,8 +19,8 @@ func (f *valueFinder) findLetters() {
 	}
 }
 
-// findCapitalized finds runs of words that begin with capital letters, which may be names
-// that no cell has as a whole.
+// findCapitalized finds runs of capitalized words, which may be names that are not a whole
+// cell.
 func (f *valueFinder) findCapitalized() {
 	if f.allCapitalized() {
 		return
@@ -41,11 +41,11 @@ func (f *valueFinder) findCapitalized() {
 	}
 }
 
-// minTitleWords is the fewest words of a question in which capitals begin all words.
+// minTitleWords is the minimum number of words for title case.
 const minTitleWords = 4
 
-// allCapitalized reports whether capitals tell no names from other words: HOW MANY ORDERS, and
-// How Many Orders Are There.
+// allCapitalized reports whether all words are capitalized, so that capitals do not
+// indicate names: HOW MANY ORDERS, and How Many Orders Are There.
 func (f *valueFinder) allCapitalized() bool {
 	words, shouted := 0, true
 	for i, t := range f.tokens {
@@ -70,12 +70,12 @@ func (f *valueFinder) isCapitalized(i int) bool {
 
 func allUpper(s string) bool { return len(s) > 1 && strings.ToUpper(s) == s }
 
-// isMatched reports whether tokens are part of a value that was found.
+// isMatched reports whether tokens are part of a match.
 func (f *valueFinder) isMatched(start, end int) bool {
 	return slices.ContainsFunc(f.matches, func(x ValueMatch) bool { return x.Start <= start && x.End >= end })
 }
 
-// cellsContaining finds the cells that contain all words of some tokens.
+// cellsContaining returns the cells that contain all words of some tokens.
 func (f *valueFinder) cellsContaining(start, end int) []catalog.Cell {
 	var cells []catalog.Cell
 	first := true
@@ -93,7 +93,7 @@ func (f *valueFinder) cellsContaining(start, end int) []catalog.Cell {
 	return cells
 }
 
-// findPartsOfCells finds words that few cells contain, in the singular too.
+// findPartsOfCells finds words that few cells contain, also in the singular.
 func (f *valueFinder) findPartsOfCells() {
 	for i, t := range f.tokens {
 		if f.coveredLength[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (questionWords[t.Lower] || shortWords[t.Lower] || f.names[t.Stem]) || catalog.StopWords[t.Lower] || !isWord(t.Lower) || f.isMatched(i, i+1) {
@@ -110,11 +110,11 @@ func (f *valueFinder) findPartsOfCells() {
 	}
 }
 
-// shortWords are words of three letters that questions are made of.
+// shortWords are common words of three letters in questions.
 var shortWords = catalog.WordSet("are was had has did who why how all any and but nor not the its our out off own per via one two six ten day top get got let say see ask put set use new old big low few far age sum avg sex pay buy yes now too")
 
-// findMisspelled finds words that are one letter off a cell's, where no name or known
-// word is written so.
+// findMisspelled finds words that are one edit away from a cell and neither an English word
+// nor in a name.
 func (f *valueFinder) findMisspelled() {
 	for i, t := range f.tokens {
 		if f.coveredLength[i] > 0 || len(t.Lower) < minMisspelled || catalog.StopWords[t.Lower] || !isWord(t.Lower) || f.isMatched(i, i+1) || f.names[t.Stem] || isEnglishWord(t.Lower) {

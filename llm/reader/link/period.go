@@ -11,7 +11,7 @@ import (
 var months = numberNames("january february march april may june july august september october november december", 3)
 var weekdays = numberNames("monday tuesday wednesday thursday friday saturday sunday", 3)
 
-// numberNames numbers words and their first letters, from 1.
+// numberNames maps words and their abbreviations to numbers from 1.
 func numberNames(words string, short int) map[string]int {
 	all := map[string]int{}
 	for i, w := range strings.Fields(words) {
@@ -24,7 +24,7 @@ var ordinals = map[string]int{"first": 1, "1st": 1, "second": 2, "2nd": 2, "thir
 
 const isoDay = "2006-01-02"
 
-// span is a period with its place in the question.
+// span is a period with its token range.
 type span struct {
 	start, end int
 	value      ir.Value
@@ -54,7 +54,7 @@ func joinTexts(tokens []Token) string {
 	return strings.Join(words, " ")
 }
 
-// periodAt reads a period at the begin of tokens: how many it takes, and its ends.
+// periodAt parses a period at the start of tokens: the number of tokens, and its bounds.
 func periodAt(t []Token, today time.Time) (n int, from, to time.Time) {
 	for _, read := range []func([]Token, time.Time) (int, time.Time, time.Time){numericDate, writtenDate, quarterOf, decadeOf, relativePeriod, yearAlone} {
 		if n, from, to = read(t, today); n > 0 {
@@ -207,7 +207,7 @@ func yearAlone(t []Token, _ time.Time) (int, time.Time, time.Time) {
 	return 0, time.Time{}, time.Time{}
 }
 
-// relativePeriod reads today, last month, past 30 days, this year and the like.
+// relativePeriod parses today, last month, past 30 days, this year and similar periods.
 func relativePeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
 	switch wordAt(t, 0) {
 	case "today":
@@ -235,8 +235,8 @@ func relativePeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
 	return 0, time.Time{}, time.Time{}
 }
 
-// pastPeriod reads last month, which is the whole one before, and last 30 days, of which today
-// is one.
+// pastPeriod parses last month, the calendar month before, and last 30 days, which include
+// today.
 func pastPeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
 	if unit := unitOf(wordAt(t, 1)); unit != "" && unit != "day" {
 		from, to := calendarPeriod(today, unit, -1)
@@ -262,7 +262,7 @@ func futurePeriod(t []Token, today time.Time) (int, time.Time, time.Time) {
 	return 0, time.Time{}, time.Time{}
 }
 
-// countOf reads the number after the first token and gives where it ends.
+// countOf parses the number after the first token and returns its end.
 func countOf(t []Token) (count, end int) {
 	if n, ok := numberWords[wordAt(t, 1)]; ok {
 		return n, 2
@@ -281,7 +281,8 @@ func unitOf(s string) string {
 	return ""
 }
 
-// calendarPeriod gives the unit of time that a day is in, or one before or after it.
+// calendarPeriod returns the calendar week, month, quarter or year of a day, shifted by a
+// number of units.
 func calendarPeriod(d time.Time, unit string, by int) (from, to time.Time) {
 	switch unit {
 	case "week":
@@ -313,7 +314,7 @@ func shift(d time.Time, unit string, by int) time.Time {
 	return d.AddDate(0, 0, by)
 }
 
-// datePart reads a month, weekday or quarter without a year, and gives where it ends.
+// datePart parses a month, weekday or quarter without a year, and returns its end.
 func datePart(t []Token, i int) (v ir.Value, end int) {
 	w := t[i].Lower
 	if m, ok := months[w]; ok && (len(w) > 3 || t[i].Text != w) && (w != "may" && w != "march" || t[i].Text != w) {
@@ -328,8 +329,8 @@ func datePart(t []Token, i int) (v ir.Value, end int) {
 	return ir.Value{}, 0
 }
 
-// quarterAt reads Q4, fourth quarter and quarter 4 at the begin of tokens, and gives how
-// many of them it takes.
+// quarterAt parses Q4, fourth quarter and quarter 4 at the start of tokens, and returns the
+// number of tokens.
 func quarterAt(t []Token) (q, n int) {
 	first, second := wordAt(t, 0), wordAt(t, 1)
 	if q, ok := quarterName(first); ok {
@@ -344,7 +345,7 @@ func quarterAt(t []Token) (q, n int) {
 	return 0, 0
 }
 
-// PeriodOf reads tokens that are a period as a whole, and gives its ends.
+// PeriodOf parses tokens that are one period, and returns its bounds.
 func PeriodOf(tokens []Token, now time.Time) (from, to string, ok bool) {
 	for _, s := range periods(tokens, now) {
 		if s.start == 0 && s.end == len(tokens) {

@@ -14,7 +14,7 @@ const (
 	maxPhraseWords = 5
 )
 
-// questionWords are words that say what to do with values, and are none themselves.
+// questionWords are words for operations and times, which are no values.
 var questionWords = catalog.WordSet(`average mean median minimum maximum min max highest lowest most least fewest top bottom first last largest
 	smallest biggest greatest longest shortest oldest youngest newest latest earliest cheapest count sum more less fewer over
 	under above below before after during until till since year years month months week weeks quarter quarters day days today
@@ -22,9 +22,9 @@ var questionWords = catalog.WordSet(`average mean median minimum maximum min max
 	different distinct unique percentage percent share ratio difference compare compared only also other than same both either
 	if so then but can could would should will hello hi`)
 
-// Phrases gives the phrases of a question, in lower case, that may be values which its
-// catalog does not list: what is quoted, and runs of words of which one at least is
-// neither a name nor a value that is listed. The longest come first.
+// Phrases returns the phrases of a question, in lower case, that may be values the catalog
+// does not list: quoted texts, and runs of words of which at least one is in no name and no
+// listed value. The longest come first.
 func Phrases(tokens []Token, cat *catalog.Catalog, now time.Time) []string {
 	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems()}
 	f.findQuoted()
@@ -54,7 +54,7 @@ func Phrases(tokens []Token, cat *catalog.Catalog, now time.Time) []string {
 	return all
 }
 
-// mayBeUnlistedValue reports whether tokens may be a value that is not listed.
+// mayBeUnlistedValue reports whether tokens may be a value that the catalog does not list.
 func (f *valueFinder) mayBeUnlistedValue(start, end int) bool {
 	unknown := false
 	for i := start; i < end; i++ {

@@ -5,7 +5,7 @@ import "parley/llm/reader/ir"
 // relate sets a relation from one item to another.
 func (b *builder) relate(from, to int, r Relation) { b.Relations[from*b.n+to] |= 1 << r }
 
-// relateSequence relates items of a sequence by their distance.
+// relateSequence sets the relations of distance in a sequence.
 func (b *builder) relateSequence(start, n int) {
 	for i := range n {
 		for j := range n {
@@ -104,7 +104,7 @@ func (b *builder) relateEarlier(earlier *EarlierQuery) {
 	}
 }
 
-// Token gives the token that an item of the input stands for, when it can be part of
+// Token returns the token for an item of the input; false for items that cannot be part of
 // a query.
 func (in *Input) Token(item int) (ir.Token, bool) {
 	columns, values := in.Question+in.Tables, in.firstValue()
@@ -121,8 +121,7 @@ func (in *Input) Token(item int) (ir.Token, bool) {
 	return ir.Token{}, false
 }
 
-// ItemOf gives the item that a token points to, -1 where it is not part of the
-// input.
+// ItemOf returns the item that a token refers to; -1 if it is not part of the input.
 func (in *Input) ItemOf(t ir.Token) int {
 	switch t.Class {
 	case ir.TableRef:
@@ -141,7 +140,7 @@ func (in *Input) ItemOf(t ir.Token) int {
 	return -1
 }
 
-// IRValues are the values as queries have them.
+// IRValues returns the values without their matches.
 func (in *Input) IRValues() []ir.Value {
 	values := make([]ir.Value, len(in.Values))
 	for i, v := range in.Values {

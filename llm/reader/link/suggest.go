@@ -12,17 +12,17 @@ import (
 
 // Limits of values that are suggested.
 const (
-	// fewValues is how many values a column may have for its values to be suggested.
+	// fewValues is the maximum number of values of a column for suggestions.
 	fewValues    = 12
 	maxSuggested = 8
-	// minResemblance is how similar a word and a cell must be.
+	// minResemblance is the minimum similarity of a word and a cell.
 	minResemblance = 0.6
-	// minSharedLetters is how many letters a word and a cell of one family begin with.
+	// minSharedLetters is the minimum length of a common prefix.
 	minSharedLetters = 4
 )
 
-// findSuggestions finds the cells of columns with few values that words of the question
-// resemble: "cancellations" and Cancelled, "missed" and No-show.
+// findSuggestions finds cells of columns with few values that are similar to words of the
+// question: "cancellations" and Cancelled, "missed" and No-show.
 func (f *valueFinder) findSuggestions() {
 	type option struct {
 		value string
@@ -61,7 +61,7 @@ func (f *valueFinder) findSuggestions() {
 	}
 }
 
-// mostSimilarToken gives the word of the question that resembles a value most.
+// mostSimilarToken returns the token that is most similar to a value.
 func (f *valueFinder) mostSimilarToken(value string) (token int, score float32) {
 	words := catalog.ValueTokens(value)
 	vec := vectors.Load()
@@ -86,7 +86,8 @@ func (f *valueFinder) mostSimilarToken(value string) (token int, score float32) 
 	return token, score
 }
 
-// sharesPrefix reports whether two words begin alike: cancellation and cancelled.
+// sharesPrefix reports whether two words have a long common prefix: cancellation and
+// cancelled.
 func sharesPrefix(a, b string) bool {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

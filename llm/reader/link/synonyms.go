@@ -2,8 +2,8 @@ package link
 
 import "strings"
 
-// synonyms are words for cells that hold another word: a letter for a sex, the
-// name of a country for its adjective, the other spelling.
+// synonyms maps words of questions to texts of cells: gender codes, countries and their
+// adjectives, other spellings.
 var synonyms = func() map[string][]string {
 	all := map[string][]string{}
 	for _, line := range strings.Split(strings.TrimSpace(synonymList), "\n") {

@@ -1,6 +1,7 @@
-// Package link finds what the words of a question may have to do with a catalog:
-// values that it names, spans of time, names of tables and columns. The result is
-// the input of the network, as numbers, and the values that its output points to.
+// Package link splits a question into tokens and connects them with a catalog (schema
+// linking): values that it names, periods of time, names of tables and columns. The result
+// is the input of the network and the values that its output refers to. It runs no query
+// and leaves the choice among alternatives to packages net and rank.
 package link
 
 import (
@@ -11,17 +12,17 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Limits of what is read of a question.
+// Limits of a question.
 const (
 	maxQuestionBytes = 4_000
-	// MaxTokens is how many tokens of a question are read.
+	// MaxTokens is the maximum number of tokens; the rest of a question is ignored.
 	MaxTokens = 50
 )
 
 // Token is a word, a number or a sign of a question.
 type Token struct {
-	// Text is as it was written, Lower folded and without 's, Stem without its ending.
-	// Long is the stem of what an abbreviation stands for, "" for other words.
+	// Text is the token as it was written, Lower the folded text without 's, and Stem its
+	// stem. Long is the stem of the word that an abbreviation means; "" for other words.
 	Text, Lower, Stem, Long string
 	// Start and End are byte positions in the question. The words for a comparison sign
 	// have the position of the sign.
@@ -30,12 +31,12 @@ type Token struct {
 	SpaceBefore bool
 }
 
-// FitsLimit reports whether a question is read to its end.
+// FitsLimit reports whether a question is within the limits.
 func FitsLimit(question string) bool {
 	return len(question) <= maxQuestionBytes && len(tokenize(question, MaxTokens+1)) <= MaxTokens
 }
 
-// Tokenize cuts a question into tokens, [MaxTokens] at most.
+// Tokenize splits a question into tokens, [MaxTokens] at most.
 func Tokenize(question string) []Token { return tokenize(question, MaxTokens) }
 
 // signs are the comparison signs with the words for them. A sign that begins with
@@ -103,16 +104,15 @@ func tokenize(question string, limit int) []Token {
 	return trimCourtesy(tokens)
 }
 
-// shorthand is how people type some words of questions in haste.
+// shorthand maps informal spellings to words.
 var shorthand = map[string]string{"whats": "what", "whos": "who", "hows": "how", "wheres": "where", "wich": "which", "pls": "please", "plz": "please", "thx": "thanks", "ppl": "people"}
 
-// correctableWords are those that questions are asked with and that are often misspelled.
+// correctableWords are words of questions that are often misspelled.
 var correctableWords = strings.Fields(`which where average highest lowest largest smallest biggest longest shortest expensive cheapest oldest youngest newest latest earliest maximum
 	minimum between percentage percent number total without different distinct monthly weekly yearly quarter quarterly
 	january february march april august september october november december`)
 
-// correctSpelling gives a folded word as it is usually written: misspelled words that questions
-// are asked with, and forms of haste.
+// correctSpelling corrects shorthand and misspelled correctableWords in a folded word.
 func correctSpelling(word string) string {
 	if long := shorthand[word]; long != "" {
 		return long
@@ -128,7 +128,7 @@ func correctSpelling(word string) string {
 	return word
 }
 
-// normalizeQuotes writes the many kinds of quotation marks in one way.
+// normalizeQuotes replaces typographic quotation marks.
 func normalizeQuotes(s string) string {
 	switch s {
 	case "“", "”", "„", "«", "»", "`", "″":
@@ -194,8 +194,8 @@ func numberEnd(s string, i int) int {
 	return end
 }
 
-// dotGroupsEnd finds the end of a number whose thousands have dots before them, from the
-// end of its first digits: 1.250,50 and 1.250.000. It gives 0 for others: 1.250 alone has
+// dotGroupsEnd finds the end of a number with dots as thousands separators, from the end of
+// its first digits: 1.250,50 and 1.250.000. It returns 0 for other numbers: 1.250 alone has
 // a fraction.
 func dotGroupsEnd(s string, first int) int {
 	end := first
@@ -255,8 +255,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// isContraction reports whether an apostrophe belongs to the word before it: 's, n't,
-// 've.
+// isContraction reports whether the text after an apostrophe is a short ending of the same
+// word: 's, n't, 've.
 func isContraction(rest string) bool {
 	n := 0
 	for n < len(rest) && rest[n] >= 'a' && rest[n] <= 'z' {

@@ -13,7 +13,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// How a value was found.
+// Kinds of matches: how a value was found.
 const (
 	Quoted = iota
 	WholeCell
@@ -23,10 +23,10 @@ const (
 	Period
 	DatePart
 	Misspelled
-	// Suggested values are cells of a column with few values that a word of the
-	// question resembles.
+	// Suggested is a cell of a column with few values that is similar to a word of the
+	// question.
 	Suggested
-	// Earlier values come from the question before.
+	// Earlier is a value of the previous question.
 	Earlier
 	matchKinds
 )
@@ -39,12 +39,13 @@ const (
 	minMisspelled = 5
 )
 
-// ValueMatch is a value that a question names, and where.
+// ValueMatch is a value that a question names. Golden files and results have its field
+// names.
 type ValueMatch struct {
 	ir.Value
-	// Start and End are tokens.
+	// Start and End are token positions.
 	Start, End int
-	// How is one of the constants above.
+	// How is the kind of match: one of the constants above.
 	How int
 }
 
@@ -54,11 +55,12 @@ type valueFinder struct {
 	cat     *catalog.Catalog
 	index   *catalog.Index
 	matches []ValueMatch
-	// coveredLength is the length of the longest value that was found at a token.
+	// coveredLength has, for each token, one more than the length of the longest value
+	// there.
 	coveredLength []int
 	// names has the stems of the words in the names of tables and columns.
 	names map[string]bool
-	// dimensions has the dimensions that some column is measured in.
+	// dimensions has the dimensions of the units of all columns.
 	dimensions map[string]bool
 }
 
@@ -94,7 +96,7 @@ func cellsByColumn(cells []catalog.Cell) map[int][]string {
 	return all
 }
 
-// findQuoted finds what stands in quotation marks.
+// findQuoted finds quoted texts.
 func (f *valueFinder) findQuoted() {
 	for i := 0; i < len(f.tokens); i++ {
 		mark := f.tokens[i].Text
@@ -115,8 +117,7 @@ func (f *valueFinder) findQuoted() {
 	}
 }
 
-// textOf gives the text of tokens as it was written, with single blanks where there
-// were any.
+// textOf returns the text of tokens as it was written, with single blanks.
 func (f *valueFinder) textOf(start, end int) string {
 	var b strings.Builder
 	for i := start; i < end; i++ {
@@ -128,7 +129,7 @@ func (f *valueFinder) textOf(start, end int) string {
 	return b.String()
 }
 
-// findWholeCells finds the cells whose words stand in the question, the longest first.
+// findWholeCells finds cells whose words are all in the question, the longest first.
 func (f *valueFinder) findWholeCells() {
 	n := len(f.tokens)
 	for length := min(maxSpan, n); length > 0; length-- {
@@ -148,8 +149,8 @@ func (f *valueFinder) findWholeCells() {
 	}
 }
 
-// cellsEqual finds the cells with just the words of some tokens. A sign that belongs to
-// the last one is part of it: O+.
+// cellsEqual returns the cells with exactly the words of some tokens. A sign directly after
+// the last token is part of it: O+.
 func (f *valueFinder) cellsEqual(start, end int) []catalog.Cell {
 	text := strings.TrimSuffix(f.textOf(start, end), "'s")
 	if end < len(f.tokens) && !f.tokens[end].SpaceBefore {
@@ -166,7 +167,7 @@ func (f *valueFinder) cellsEqual(start, end int) []catalog.Cell {
 	return f.index.FindExact(catalog.Key(words))
 }
 
-// hasLongerMatch reports whether a longer value was found at a token already.
+// hasLongerMatch reports whether one of the tokens is part of a longer match.
 func (f *valueFinder) hasLongerMatch(start, end, length int) bool {
 	for k := start; k < end; k++ {
 		if f.coveredLength[k] >= length+1 {
@@ -176,8 +177,8 @@ func (f *valueFinder) hasLongerMatch(start, end, length int) bool {
 	return false
 }
 
-// cannotBeValue reports whether tokens cannot be a value: words without meaning, single
-// small letters, signs.
+// cannotBeValue reports whether tokens are no value: stop words, single lower-case letters,
+// signs.
 func (f *valueFinder) cannotBeValue(start, end int) bool {
 	if end-start == 1 {
 		t := f.tokens[start]
@@ -195,8 +196,8 @@ func (f *valueFinder) cannotBeValue(start, end int) bool {
 	return true
 }
 
-// isAbbreviation reports whether a word without meaning is written as a cell is, in capitals:
-// AT for Austria, IT for a department.
+// isAbbreviation reports whether a stop word in capitals equals a cell: AT for Austria, IT
+// for a department.
 func (f *valueFinder) isAbbreviation(t Token) bool {
 	if !catalog.StopWords[t.Lower] || !allUpper(t.Text) || f.allCapitalized() {
 		return false
@@ -241,7 +242,7 @@ func isWord(s string) bool {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// mergeMatches merges values of the same text and keeps the likeliest ones.
+// mergeMatches merges matches of the same text and limits their number, weak ones last.
 func (f *valueFinder) mergeMatches() []ValueMatch {
 	var all []ValueMatch
 	byText := map[string]int{}

@@ -2,6 +2,6 @@ package link
 
 import "parley/llm/reader/vectors"
 
-// measuredUnit reports whether a word is an English one, so that it is not taken for a
-// misspelled value.
+// isEnglishWord reports whether a word has a vector. Such words are not treated as
+// misspelled values.
 func isEnglishWord(word string) bool { return vectors.Load().Number(word) >= 0 }

@@ -11,7 +11,7 @@ import (
 	"parley/llm/reader/link"
 )
 
-// Features are what speaks for and against a reading, in the order of [FeatureNames].
+// Features are the numbers by which readings are compared, in the order of [FeatureNames].
 type Features []float64
 
 // FeatureNames name the features by which readings are compared.
@@ -39,8 +39,8 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// valuesOf counts the values of a query that were not surely meant, and the texts that
-// are compared with a column that does not hold them.
+// valuesOf counts the values of a query with a weak match, and the texts that are compared
+// with a column without them.
 func valuesOf(q *Question, r *Reading) (weak, missing int) {
 	column := -1
 	for _, t := range r.Tokens {
@@ -60,7 +60,7 @@ func valuesOf(q *Question, r *Reading) (weak, missing int) {
 	return weak, missing
 }
 
-// Calibration is the weights of features, fitted on questions that the network was not
+// Calibration has the weights of features, fitted on questions that the network was not
 // trained on.
 type Calibration struct {
 	// Rank compares readings of one question, in the order of [FeatureNames].
@@ -70,19 +70,18 @@ type Calibration struct {
 	Confidence []float64 `json:"confidence"`
 }
 
-// ConfidenceNames name what the confidence of the best reading rests on besides its own
-// features.
+// ConfidenceNames name the further features of the confidence.
 var ConfidenceNames = []string{"share", "lead over the second", "answerable", "follows", "one table", "by position", "texts read as numbers"}
 
 // Threshold is the confidence from which on a reading is an answer: on validation databases of
 // Spider more than nine of ten answers are right with it, on everyday questions five of six.
 const Threshold = 0.7
 
-// thresholdUnread is that of readings that leave words of the question out: they may be
-// what the data lacks.
+// thresholdUnread is the threshold for readings with unread words: the data may lack what
+// they mean.
 const thresholdUnread = 0.8
 
-// IsConfident reports whether a reading is an answer.
+// IsConfident reports whether a reading is confident enough to be an answer.
 func IsConfident(confidence float64, unread []string) bool {
 	return confidence >= Threshold && (len(unread) == 0 || confidence >= thresholdUnread)
 }
@@ -90,7 +89,7 @@ func IsConfident(confidence float64, unread []string) bool {
 //go:embed calibration.json
 var calibrationFile []byte
 
-// calibration is embedded: a file that does not fit would fail every test.
+// calibration panics on an invalid file, which is embedded: every test would fail.
 var calibration = func() (c Calibration) {
 	if err := json.Unmarshal(calibrationFile, &c); err != nil {
 		panic(err)
@@ -101,7 +100,7 @@ var calibration = func() (c Calibration) {
 	return c
 }()
 
-// setShares gives each reading its share of the likelihood of all.
+// setShares sets the share of each reading: a softmax of their scores.
 func setShares(all []Reading) {
 	highest := math.Inf(-1)
 	for i := range all {
@@ -118,7 +117,7 @@ func setShares(all []Reading) {
 	}
 }
 
-// setConfidence gives each reading its confidence.
+// setConfidence sets the confidence of each reading.
 func setConfidence(q *Question, all []Reading) {
 	for i := range all {
 		second := 0.0
@@ -132,14 +131,14 @@ func setConfidence(q *Question, all []Reading) {
 	}
 }
 
-// ConfidenceFeatures are the first of [ConfidenceNames]: those that depend on how
-// readings are ranked.
+// ConfidenceFeatures returns the first of [ConfidenceNames]: those that depend on the
+// ranking.
 func ConfidenceFeatures(share, second, answerable float64) Features {
 	answerable = min(max(answerable, 1e-4), 1-1e-4)
 	return Features{share, math.Log(max(share, 1e-4)) - math.Log(max(second, 1e-4)), math.Log(answerable / (1 - answerable))}
 }
 
-// circumstances are the others: in which readings are right more or less often.
+// circumstances returns the other features of [ConfidenceNames].
 func circumstances(q *Question, r *Reading) Features {
 	position, parsed := false, false
 	for _, t := range r.Tokens {

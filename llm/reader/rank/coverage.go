@@ -10,9 +10,9 @@ import (
 	"parley/llm/reader/link"
 )
 
-// coverage says what of a question a query reflects.
+// coverage counts which words of a question a query reflects.
 type coverage struct {
-	// unread are the tokens of words that nothing of the query has to do with.
+	// unread are the tokens that nothing in the query reflects.
 	unread []int
 	// similar and weak count words that only resemble names in the query, more or less;
 	// names those that name something else, and values the values that the query leaves
@@ -25,17 +25,17 @@ type coverage struct {
 	negation       bool
 }
 
-// Relations by which a word belongs to an item: those that name it, and weaker ones.
+// Relations between a word and an item: those that name it, similar words, and weaker ones.
 const (
 	namingRelations  = 1<<link.ExactTable | 1<<link.PartTable | 1<<link.ExactColumn | 1<<link.PartColumn | 1<<link.WordOfValue
 	similarRelations = 1<<link.Similar | 1<<link.Prefix
 	weakRelations    = 1<<link.FairlySimilar | 1<<link.Described
 )
 
-// maxCountTokens is how many tokens a query has at most that counts all rows of a table.
+// maxCountTokens is the maximum length of a query that counts all rows of a table.
 const maxCountTokens = 5
 
-// computeCoverage compares a question with a query.
+// computeCoverage compares the words of a question with a query.
 func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	var c coverage
 	used := usedItems(q, tokens)
@@ -97,7 +97,7 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 }
 
 // ordinalUnread reports whether a question has an ordinal that no value of the query
-// stands for.
+// reflects.
 func (q *Question) ordinalUnread(o *operation, used []bool, keywords map[string]bool) bool {
 	left := make([]bool, len(q.Input.Values))
 	for i, t := range q.Tokens {
@@ -143,7 +143,7 @@ func usedItems(q *Question, tokens []ir.Token) []bool {
 	return used
 }
 
-// isIgnored reports whether a token says nothing of what is asked for.
+// isIgnored reports whether a token has no meaning for the query.
 func (q *Question) isIgnored(t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
 	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
@@ -152,7 +152,7 @@ func (q *Question) isIgnored(t link.Token) bool {
 	return catalog.StopWords[t.Lower] && operationOf(t.Lower) != "negation" || phrasingWords[t.Lower]
 }
 
-// How a word is reflected in a query.
+// How well a query reflects a word.
 const (
 	matchNone = iota
 	matchElsewhere
@@ -161,8 +161,9 @@ const (
 	matchNamed
 )
 
-// matchWord says how a word is reflected, and notes values that are left out. A word that
-// names something that the query leaves out is not reflected by what it only resembles.
+// matchWord returns how well a query reflects a word, and marks values that the query
+// leaves out. A word that names something outside the query is not reflected by similar
+// items in it.
 func (q *Question) matchWord(word int, used, left []bool, keywords map[string]bool) int {
 	in := q.Input
 	row := in.Relations[word*len(in.Items) : (word+1)*len(in.Items)]
@@ -204,27 +205,27 @@ func (q *Question) matchWord(word int, used, left []bool, keywords map[string]bo
 	return matchNone
 }
 
-// isUnitOfQuery reports whether a word is the unit of a column of a query: litres.
+// isUnitOfQuery reports whether a word is the unit of a column in the query: litres.
 func (q *Question) isUnitOfQuery(word string, tokens []ir.Token) bool {
 	unit := catalog.Unit(word)
 	return unit != "" && slices.ContainsFunc(tokens, func(t ir.Token) bool { return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].Unit == unit })
 }
 
-// testsUnnamedBoolean reports whether a query tests a flag that no word names.
+// testsUnnamedBoolean reports whether a query tests a boolean column that no word names.
 func (q *Question) testsUnnamedBoolean(tokens []ir.Token) bool {
 	return slices.ContainsFunc(tokens, func(t ir.Token) bool {
 		return t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean() && !q.isNamed(t.N, tokens)
 	})
 }
 
-// isBooleanItem reports whether an item is a column that says yes or no: its word stands for
-// nothing else, however similar.
+// isBooleanItem reports whether an item is a boolean column. Similar words do not name such
+// a column.
 func (q *Question) isBooleanItem(item int) bool {
 	t, ok := q.Input.Token(item)
 	return ok && t.Class == ir.ColumnRef && q.Catalog.Columns[t.N].IsBoolean()
 }
 
-// isCertain reports whether a value was surely meant as one.
+// isCertain reports whether a match is strong.
 func isCertain(v link.ValueMatch) bool {
 	switch v.How {
 	case link.Quoted, link.WholeCell, link.NumberText, link.Period:

@@ -6,7 +6,7 @@ import (
 	"parley/llm/reader/link"
 )
 
-// doubtCounts are what speaks against a query without a word of the question that is left out.
+// doubtCounts counts signs of a wrong query other than unread words.
 type doubtCounts struct {
 	// unnamed counts columns that are computed, compared or ordered with and that no word
 	// has to do with; dates those of them that are dates of a table with an earlier one.
@@ -40,7 +40,7 @@ func countDoubts(q *Question, r *Reading) doubtCounts {
 	return d
 }
 
-// shownColumns are the columns that a query only shows.
+// shownColumns returns the columns that a query shows.
 func shownColumns(q *ir.Query) map[int]bool {
 	shown := map[int]bool{}
 	for _, e := range q.Items {
@@ -51,7 +51,7 @@ func shownColumns(q *ir.Query) map[int]bool {
 	return shown
 }
 
-// isNamed reports whether a word has to do with a column, or a value of a query is in it.
+// isNamed reports whether a word is related to a column, or a value of the query is in it.
 func (q *Question) isNamed(column int, tokens []ir.Token) bool {
 	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
 	by := uint64(namingRelations | similarRelations | weakRelations)
@@ -71,7 +71,7 @@ func (q *Question) isNamed(column int, tokens []ir.Token) bool {
 	return false
 }
 
-// firstDate is the first date of a table, -1 for none.
+// firstDate returns the first date column of a table; -1 for none.
 func (q *Question) firstDate(table int) int {
 	for _, c := range q.Catalog.Tables[table].Columns {
 		if q.Catalog.Columns[c].Kind == catalog.Date {

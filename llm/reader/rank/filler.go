@@ -9,8 +9,8 @@ import (
 	"parley/llm/reader/vectors"
 )
 
-// fillerWords are further words that say nothing of what is asked for: verbs that go with any
-// noun, and words of emphasis. Right readings of the questions to train on leave them out.
+// fillerWords are further words without meaning for a query: general verbs and words of
+// emphasis. Right readings of training questions leave them out.
 var fillerWords = catalog.WordSet(`use uses used using come comes came went take takes took taken bring brings brought give gave run runs ran keep kept put
 	live lives living happen happens happened occur occurs occurred appear appears seen known noted measured covered filled entered handled represented
 	anything anybody something everything everybody stuff single whole entire numbers counts often usually normally generally mostly roughly
@@ -22,7 +22,7 @@ var periodWords = map[string][]string{
 	"yearly": {"year"}, "annual": {"year"}, "annually": {"year"}, "hourly": {"hour"}, "decades": {"decade"},
 }
 
-// periodDone reports whether a query has the part of a date that a word speaks of.
+// periodDone reports whether a query has the part of a date that a word names.
 func periodDone(word string, keywords map[string]bool) bool {
 	for _, k := range periodWords[word] {
 		if keywords[k] {
@@ -32,8 +32,8 @@ func periodDone(word string, keywords map[string]bool) bool {
 	return false
 }
 
-// normalizeCues are the words that may ask for operations. "At least 3" and "at most" ask for no
-// extreme, "above 80 %" for no share, and "unpaid" for what is not.
+// normalizeCues replaces words that look like another operation: "at least 3" and "at most"
+// ask for no extreme, "above 80 %" for no share, and "unpaid" means not paid.
 func normalizeCues(tokens []link.Token) []link.Token {
 	all := slices.Clone(tokens)
 	for i := range all {
@@ -53,7 +53,7 @@ func normalizeCues(tokens []link.Token) []link.Token {
 	return all
 }
 
-// isNegated reports whether a word says that something was not done: unpaid, unlabelled.
+// isNegated reports whether a word is a negated participle: unpaid, unlabelled.
 func isNegated(word string) bool {
 	done, ok := strings.CutPrefix(word, "un")
 	if !ok || len(done) < 4 || vectors.Load().Number(done) < 0 {
@@ -64,8 +64,8 @@ func isNegated(word string) bool {
 
 var participles = catalog.WordSet("paid sold sent known seen read done given taken written driven broken spent built bought")
 
-// isSuperlative reports whether a word ends as words for an extreme do, and a query finds
-// one: "busiest" says that much, and that it is of some column.
+// isSuperlative reports whether a word looks like a superlative, such as "busiest", and the
+// query finds an extreme.
 func isSuperlative(word string, keywords map[string]bool) bool {
 	return len(word) > 5 && strings.HasSuffix(word, "est") && operationMet("extreme", keywords)
 }

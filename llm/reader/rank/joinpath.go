@@ -8,19 +8,19 @@ import (
 	"parley/llm/reader/link"
 )
 
-// pathQuery is a query with the links that it follows, and how likely it is.
+// pathQuery is a query with a fixed join path, and its probability.
 type pathQuery struct {
 	tokens      []ir.Token
 	query       *ir.Query
 	probability float64
-	// ambiguous says that it is one of several that differ in the link alone: that they give the
-	// same rows does not make one right.
+	// ambiguous says that other queries differ in the join path only: equal rows do not
+	// make one of them more likely.
 	ambiguous bool
 }
 
-// joinPaths makes a query that joins two tables follow the column that the question names,
-// where several refer from one to the other: "away games" by away_team_id. Where it names
-// none, each of them may be meant.
+// joinPaths chooses the column on which a query joins two tables, if several columns refer
+// from one to the other: the one that the question names ("away games": away_team_id), or
+// else each of them.
 func (q *Question) joinPaths(r pathQuery) []pathQuery {
 	_, links, err := ir.Tables(r.query, q.Catalog)
 	if err != nil || r.query.Via >= 0 {
@@ -52,7 +52,7 @@ func (q *Question) joinPaths(r pathQuery) []pathQuery {
 	return []pathQuery{r}
 }
 
-// directions are words that tell one end from the other, which the network has learnt.
+// directions are words that distinguish two references. The network has learnt these.
 var directions = catalog.WordSet("from to into toward towards depart departs departed departing departure arrive arrives arrived arriving arrival leave leaves leaving land lands landing sent received source destination origin")
 
 func (q *Question) namesDirection() bool {
@@ -64,8 +64,8 @@ func (q *Question) sameTables(a, b catalog.Link) bool {
 	return table(a.From) == table(b.From) && table(a.To) == table(b.To)
 }
 
-// mentionScore says how much words have to do with a column: those that name it count more
-// than those that resemble it.
+// mentionScore rates how much the question mentions a column: words that name it count more
+// than similar words.
 func (q *Question) mentionScore(column int) int {
 	item, count := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), 0
 	for word := range q.Input.Question {
@@ -82,8 +82,8 @@ func (q *Question) mentionScore(column int) int {
 	return count
 }
 
-// withJoinColumn adds to a query the column whose link it takes, in the one place where the
-// language has it.
+// withJoinColumn adds the join column to a query, at the only position that the grammar
+// allows.
 func (q *Question) withJoinColumn(r pathQuery, column int) pathQuery {
 	for i := range len(r.tokens) + 1 {
 		tokens := slices.Insert(slices.Clone(r.tokens), i, ir.KeywordToken("on"), ir.Token{Class: ir.ColumnRef, N: column})

@@ -10,7 +10,7 @@ import (
 	"parley/llm/reader/link"
 )
 
-// operation is something that a query can do, by the words that ask for it.
+// operation is an operation of a query, with the words that ask for it.
 type operation struct {
 	name string
 	// words ask for it.
@@ -52,8 +52,7 @@ func ordinalKeyword(word string) string {
 	return ""
 }
 
-// namesRank reports whether a question names a place in a ranking otherwise than by an
-// ordinal: number two.
+// namesRank reports whether a question names a rank without an ordinal: number two.
 func namesRank(tokens []link.Token) bool {
 	return slices.ContainsFunc(tokens, func(t link.Token) bool {
 		switch t.Lower {
@@ -74,7 +73,7 @@ func (o *operation) askedBy(tokens []link.Token) bool {
 	return false
 }
 
-// doneBy reports whether a query does it.
+// doneBy reports whether a query has one of the operation's keywords.
 func (o *operation) doneBy(keywords map[string]bool) bool {
 	for _, w := range o.keywords {
 		if keywords[w] {
@@ -84,7 +83,7 @@ func (o *operation) doneBy(keywords map[string]bool) bool {
 	return false
 }
 
-// keywordsOf are the keywords that a query has.
+// keywordsOf returns the keywords of a query.
 func keywordsOf(tokens []ir.Token) map[string]bool {
 	all := map[string]bool{}
 	for _, t := range tokens {
@@ -95,7 +94,7 @@ func keywordsOf(tokens []ir.Token) map[string]bool {
 	return all
 }
 
-// operationOf says what a word asks for, "" for nothing.
+// operationOf returns the operation that a word asks for; "" for none.
 func operationOf(word string) string {
 	for i := range operations {
 		if operations[i].words[word] {
@@ -105,7 +104,7 @@ func operationOf(word string) string {
 	return ""
 }
 
-// phrasingWords are words that say how a question is put and not what it is about.
+// phrasingWords are words of the phrasing of a question, not of its subject.
 var phrasingWords = catalog.WordSet(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
 		also just only still yet now then so too very quite really exactly please currently ever both either together among amongst within across during
 		while after before since until till through up down out off against toward towards along via if else because but yes ok okay well

@@ -1,6 +1,7 @@
-// Package rank chooses among the queries that the network wrote: it runs them, drops
-// those that fail, adds up the probability of those that give the same result, compares
-// each with the words of the question, and says how sure the best one is.
+// Package rank chooses among the candidate queries of the network: it runs them, drops
+// those that fail, adds up the probabilities of those with the same result, compares each
+// with the words of the question, and computes the confidence of the best one. Its caller
+// runs the queries and decides what to do without confidence.
 package rank
 
 import (
@@ -17,49 +18,49 @@ import (
 	"parley/llm/reader/net"
 )
 
-// Question is what was asked, and of what.
+// Question is a question with its catalog.
 type Question struct {
 	Tokens  []link.Token
 	Input   *link.Input
 	Catalog *catalog.Catalog
 	Now     time.Time
-	// Answerable is how likely it is, by the network, that the data holds an answer.
+	// Answerable is the network's probability that the data has an answer.
 	Answerable float64
 }
 
-// Result is what a query gave, as far as it tells queries apart.
+// Result has the properties of a query's result that distinguish queries.
 type Result struct {
-	// Key is the same for the same rows.
+	// Key is equal for equal rows.
 	Key string
-	// Rows says how many there are, and Repeated that some are equal.
+	// Rows is the number of rows; Repeated says that some are equal.
 	Rows     int
 	Repeated bool
-	// Empty says that there was nothing: no rows, or NULL alone.
+	// Empty says that there are no rows, or only NULL.
 	Empty bool
 }
 
-// Run runs a query. It says false for one that is not valid.
+// Run runs a query. It returns false for an invalid query.
 type Run func(sql string) (Result, bool, error)
 
-// Reading is a query with all that can be said of it.
+// Reading is a query as an interpretation of a question.
 type Reading struct {
 	Tokens []ir.Token
 	Query  *ir.Query
 	SQL    string
-	// Probability is that of all queries with the same result together, by the network.
+	// Probability is the sum of the network's probabilities of all queries with the same
+	// result.
 	Probability float64
-	// Share is how likely this reading is among all readings of the question, and
-	// Confidence how likely it is right.
+	// Share is the probability of this reading among all readings of the question, and
+	// Confidence the probability that it is right.
 	Share, Confidence float64
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	Result
-	// Features and Circumstances are what Share and Confidence rest on.
+	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
 }
 
-// Readings prints and runs candidates and pools those with the same result, the
-// likeliest first.
+// Readings runs the candidates, merges those with the same result, and sorts them by share.
 func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	all, err := pool(&question, candidates, run)
 	if err != nil || len(all) == 0 {
@@ -79,7 +80,8 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	return all, nil
 }
 
-// parseCandidates gives the queries that candidates may mean, each by the links that it may follow.
+// parseCandidates parses the candidates and adds a query for each join path that one may
+// mean.
 func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery {
 	var all []pathQuery
 	values := question.Input.IRValues()
@@ -93,7 +95,7 @@ func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery
 	return all
 }
 
-// pool runs candidates and adds up the probability of those with the same result.
+// pool runs candidates and adds up the probabilities of those with the same result.
 func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	var all []Reading
 	byKey, bySQL := map[string]int{}, map[string]int{}
@@ -127,8 +129,8 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 	return all, nil
 }
 
-// degenerate reports whether a query cannot be meant: it compares a column with itself,
-// or asks for the same thing twice.
+// degenerate reports whether a query makes no sense: it compares a column with itself, or
+// has something twice.
 func degenerate(q *ir.Query) bool {
 	for i, e := range q.Items {
 		if comparesItself(e) {
@@ -151,7 +153,7 @@ func degenerate(q *ir.Query) bool {
 	return degenerate(q.Right) || reflect.DeepEqual(&left, q.Right)
 }
 
-// repeats reports whether a condition stands twice.
+// repeats reports whether a condition occurs twice.
 func repeats(conds []ir.Cond) bool {
 	for i, c := range conds {
 		c.Or = false
@@ -202,8 +204,8 @@ func includes(a, b ir.Cond) bool {
 	return false
 }
 
-// meaningless reports whether a query adds up what identifies rows, or counts that there
-// are a yes and a no.
+// meaningless reports whether a query adds up identifiers, or counts the distinct values of
+// a boolean column.
 func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
 	figure := func(e ir.Expr) bool {
 		if e.Kind != "agg" || e.Star || e.Op != "" || e.Inner != "" || e.Column < 0 {
@@ -217,7 +219,7 @@ func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
 		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return figure(c.Left) })
 }
 
-// comparesItself reports whether an expression sets a column against itself.
+// comparesItself reports whether an expression compares a column with itself.
 func comparesItself(e ir.Expr) bool {
 	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, isTrivialCond) ||
 		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1]) || e.Second != nil && sameExpr(e, *e.Second)
@@ -240,8 +242,8 @@ func sameExpr(a, b ir.Expr) bool {
 		a.Other == b.Other && a.Op == b.Op && a.Inner == b.Inner
 }
 
-// contradicts reports whether a query about one table wants a column to have two values
-// at once. Of several tables, different rows may have them.
+// contradicts reports whether a query of one table requires two values of one column at
+// once. With several tables, different rows may have them.
 func contradicts(q *ir.Query, cat *catalog.Catalog) bool {
 	tables, _, err := ir.Tables(q, cat)
 	if err != nil || len(tables) > 1 || slices.ContainsFunc(q.Where, func(c ir.Cond) bool { return c.Or }) {
@@ -257,7 +259,7 @@ func contradicts(q *ir.Query, cat *catalog.Catalog) bool {
 	return false
 }
 
-// disjoint reports whether no cell can equal both of two values.
+// disjoint reports whether no cell can match both values.
 func disjoint(a, b ir.Value) bool {
 	if a.Kind == ir.PeriodValue && b.Kind == ir.PeriodValue {
 		return a.To <= b.From || b.To <= a.From

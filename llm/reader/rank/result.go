@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ResultOf tells results apart by their values, in any order of rows and columns. Cells
-// are nil, json.Number, or something that prints as what it is.
+// ResultOf computes a result whose key is independent of the order of rows and columns.
+// Cells are nil, json.Number, or a type with a unique printed form.
 func ResultOf(rows [][]any) Result {
 	result := Result{Rows: len(rows), Empty: true}
 	texts := make([][]string, len(rows))
