@@ -7,29 +7,28 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Describe says in plain English what a query does: "average amount of orders per
-// country, only those with channel “web”, in 2025, highest first, the first 5".
+// Describe describes a query in English: "average amount of orders per country, only those
+// with channel “web”, in 2025, highest first, the first 5".
 func Describe(q *Query, cat *catalog.Catalog) string {
 	s := &describer{cat: cat, main: -1}
 	s.main = s.mainTable(q)
 	return s.query(q)
 }
 
-// describer says one query; queries within it have speakers of their own.
+// describer describes one query; each subquery has its own describer.
 type describer struct {
 	cat *catalog.Catalog
-	// main is the table whose rows are meant by "those"; -1 for none.
+	// main is the table that "those" refers to; -1 for none.
 	main int
 }
 
-// phrase is something with the table that it is of, -1 for none.
+// phrase is a text with the table that it belongs to; -1 for none.
 type phrase struct {
 	text  string
 	table int
 }
 
-// mainTable is the table that a query is about: that of its first aggregate, or else
-// of the first thing that it names.
+// mainTable returns the table of a query's first aggregate, or else of its first column.
 func (s *describer) mainTable(q *Query) int {
 	first := func(e Expr) int {
 		table := -1
@@ -86,7 +85,7 @@ func (s *describer) query(q *Query) string {
 	return text + "; " + how[q.Set] + ": " + Describe(q.Right, s.cat)
 }
 
-// visitShown says what a query shows, and for each of what.
+// shown describes the items and groups of a query.
 func (s *describer) shown(q *Query) string {
 	var all, figures []phrase
 	for _, e := range q.Items {
@@ -119,7 +118,7 @@ func (s *describer) shown(q *Query) string {
 	return text
 }
 
-// keys says what a query groups by: what it says, and what it shows beside figures.
+// keys describes the groups of a query: see groupKeys.
 func (s *describer) keys(q *Query) []string {
 	if len(q.Group) == 0 && !hasAggregates(q) {
 		return nil
@@ -143,7 +142,7 @@ func sameExpr(a, b Expr) bool {
 	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Other == b.Other && a.Op == b.Op
 }
 
-// named adds the tables to phrases: once for several that are of the same one.
+// named adds the tables to phrases, once for several in a row with the same table.
 func (s *describer) named(all []phrase) []string {
 	texts := make([]string, len(all))
 	for i, p := range all {
@@ -155,7 +154,7 @@ func (s *describer) named(all []phrase) []string {
 	return texts
 }
 
-// of says a phrase with its table.
+// of returns a phrase with its table.
 func (s *describer) of(p phrase) string {
 	if p.table < 0 {
 		return p.text
@@ -163,8 +162,8 @@ func (s *describer) of(p phrase) string {
 	return p.text + " of " + s.table(p.table)
 }
 
-// linked says which tables a query joins without naming a column of them, and by
-// which link.
+// linked describes the tables that a query joins without a column of them, and the join
+// column.
 func (s *describer) linked(q *Query) string {
 	var tables []string
 	named := map[int]bool{s.main: true}
@@ -192,7 +191,7 @@ func (s *describer) linked(q *Query) string {
 	return text + " by " + s.column(q.Via)
 }
 
-// having says which groups remain.
+// having describes the conditions on groups.
 func (s *describer) having(q *Query) string {
 	if len(q.Having) == 0 {
 		return ""
@@ -211,7 +210,7 @@ func (s *describer) having(q *Query) string {
 	return "only combinations of " + list(keys) + " " + text
 }
 
-// order says how rows are sorted.
+// order describes the order of rows.
 func (s *describer) order(q *Query) string {
 	var figures []Expr
 	for _, e := range q.Items {
@@ -237,7 +236,7 @@ func (s *describer) order(q *Query) string {
 	return "sorted " + strings.Join(keys, ", then ")
 }
 
-// direction says what comes first.
+// direction describes the direction of an order.
 func (s *describer) direction(o Sort) string {
 	words := [2]string{"lowest first", "highest first"}
 	switch kind := s.kind(o.By); {
@@ -254,7 +253,7 @@ func (s *describer) direction(o Sort) string {
 	return words[0]
 }
 
-// kind is what the values of an expression are.
+// kind returns the kind of an expression.
 func (s *describer) kind(e Expr) catalog.Kind {
 	switch {
 	case e.Kind == "part" && e.Func != "year" && e.Func != "decade" && e.Func != "hour" && e.Func != "monthof" && e.Func != "weekday":

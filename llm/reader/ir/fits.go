@@ -6,9 +6,9 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Fits reports whether a token that the grammar allows next has a fitting type: columns
-// of numbers and dates where such are wanted, and values that can be compared with the
-// column before. v is what the token of a value stands for.
+// Fits reports whether a token is allowed next and has a valid type: columns of numbers and
+// dates where the grammar requires them, and values that can be compared with the column
+// before. v is the value of a value token.
 func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 	switch t.Class {
 	case Keyword:
@@ -27,7 +27,8 @@ func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 
 var quarterWord, monthWord, monthOfWord, weekdayWord = MustWord("quarter"), MustWord("month"), MustWord("monthof"), MustWord("weekday")
 
-// allowsDatePart reports whether a month, weekday or quarter is compared with what has such.
+// allowsDatePart reports whether a value for a month, weekday or quarter is compared with
+// that part of a date.
 func (s State) allowsDatePart(cat *catalog.Catalog, v Value) bool {
 	switch {
 	case v.Kind == QuarterValue && s.part == End:

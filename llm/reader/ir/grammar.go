@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// rules are the productions of the language. A name that has a rule stands for
-// what the rule makes; any other is a keyword, or one of the classes: table, col
-// (any column), num (one with numbers), date, val (a value to compare the last
-// column with) and lim (a small whole number). Each choice is decided by its first
-// token.
+// rules are the productions of the LL(1) grammar. A name with a rule is a nonterminal; any
+// other name is a keyword, or one of the classes: table, col (any column), num (a column of
+// numbers), date, val (a value to compare the last column with) and lim (a small integer).
 const rules = `
 query  = select dist item items from via where group having order limit sets
 sets   = union query | intersect query | except query |
@@ -74,18 +72,18 @@ var classNames = map[string]symbol{
 	"table": symTable, "col": symColumn, "num": symNumber, "date": symDate, "val": symValue, "lim": symLimit,
 }
 
-// production is one way to write a nonterminal.
+// production is one alternative of a nonterminal.
 type production []symbol
 
 // grammar is the table of an LL(1) parser.
 type grammar struct {
 	start symbol
 	names []string
-	// choose gives the production of a nonterminal that begins with a terminal.
+	// choose has, for each nonterminal, the production for a first terminal.
 	choose []map[symbol]production
-	// empty has the nonterminals that may be nothing.
+	// empty marks the nonterminals that may be empty.
 	empty []bool
-	// first has the terminals that each nonterminal may begin with.
+	// first has the FIRST set of each nonterminal.
 	first [][]symbol
 }
 
@@ -129,7 +127,7 @@ func newGrammar(text string) (*grammar, error) {
 	return g, nil
 }
 
-// read gives the alternatives of each nonterminal.
+// read parses the alternatives of each nonterminal.
 func (g *grammar) read(text string) ([][]production, error) {
 	numbers := map[string]symbol{}
 	var bodies []string
@@ -162,8 +160,8 @@ func (g *grammar) read(text string) ([][]production, error) {
 	return all, nil
 }
 
-// symbol reads a name. Sections of a query are named after the keyword that they
-// begin with, which comes first in their own rule.
+// symbol returns the symbol of a name. A clause has the name of its first keyword, which
+// comes first in its own rule.
 func (g *grammar) symbol(field string, rules map[string]symbol, first bool) (symbol, error) {
 	if s, ok := classNames[field]; ok {
 		return s, nil
@@ -210,13 +208,13 @@ func (g *grammar) allEmpty(p production) bool {
 	return !slices.ContainsFunc(p, func(s symbol) bool { return s < symRules || !g.empty[s-symRules] })
 }
 
-// State is a place in a query that is being written. Its zero value is not one:
-// [Start] is.
+// State is the state of the parser after a prefix of a query. [Start] returns the first;
+// the zero value is invalid.
 type State struct {
-	// stack is what is still to come, the next last. It is never changed in place.
+	// stack has the expected symbols, the next one last. It is never changed in place.
 	stack []symbol
-	// column is the one that a value would be compared with, -1 for none; part is the
-	// period of it, End for none, and partOpen says that its column comes next.
+	// column is the column that a value would be compared with, -1 for none; part is the
+	// part of its date, End for none, and partOpen says that the column comes next.
 	column   int
 	part     Word
 	partOpen bool
@@ -226,22 +224,22 @@ type State struct {
 // Start is the state before the first token.
 func Start() State { return State{stack: []symbol{defaultGrammar.start}, column: -1} }
 
-// Done reports whether the query has ended.
+// Done reports whether the query is complete.
 func (s State) Done() bool { return s.done }
 
-// Column is the column that a value would be compared with, -1 for none.
+// Column returns the column that a value would be compared with; -1 for none.
 func (s State) Column() int { return s.column }
 
-// Allowed is what may come next.
+// Allowed is the set of tokens that the grammar allows next.
 type Allowed struct {
 	// Keywords has a bit for each.
 	Keywords [2]uint64
-	// Table, Column, Number, Date, Value and Limit say which classes may come:
-	// at most one of the three kinds of columns and one of the two of values.
+	// Table, Column, Number, Date, Value and Limit are the allowed classes: at most one of
+	// the three of columns and one of the two of values.
 	Table, Column, Number, Date, Value, Limit bool
 }
 
-// Has reports whether a keyword may come next.
+// Has reports whether a keyword is allowed.
 func (a Allowed) Has(w Word) bool { return a.Keywords[w/64]&(1<<(w%64)) != 0 }
 
 func (a *Allowed) add(s symbol) {
@@ -263,7 +261,7 @@ func (a *Allowed) add(s symbol) {
 	}
 }
 
-// Allowed says what may come next.
+// Allowed returns the tokens that the grammar allows next.
 func (s State) Allowed() Allowed {
 	var a Allowed
 	if s.done {
@@ -286,7 +284,7 @@ func (s State) Allowed() Allowed {
 	return a
 }
 
-// Next is the state after a token, which must be allowed by the grammar.
+// Next returns the state after a token; false if the grammar does not allow it.
 func (s State) Next(t Token) (State, bool) {
 	if s.done {
 		return s, false
@@ -334,7 +332,7 @@ func (s State) after(t Token, stack []symbol) State {
 	return next
 }
 
-// isPart marks the periods of dates.
+// isPart marks the keywords for parts of dates.
 var isPart = func() (all [128]bool) {
 	for _, w := range []string{"year", "quarter", "month", "week", "day", "monthof", "weekday", "hour", "decade"} {
 		all[MustWord(w)] = true
@@ -342,7 +340,7 @@ var isPart = func() (all [128]bool) {
 	return all
 }()
 
-// productionFor gives the production of a nonterminal that begins with a token.
+// productionFor returns the production of a nonterminal for a first token.
 func productionFor(nonterminal symbol, t Token) (production, bool) {
 	choices := defaultGrammar.choose[nonterminal-symRules]
 	switch t.Class {
@@ -380,7 +378,7 @@ func matches(terminal symbol, t Token) bool {
 	return terminal == symbol(t.N)
 }
 
-// Valid reports whether tokens, without the end, are a whole query by the grammar.
+// Valid reports whether tokens, without the end token, are a complete query.
 func Valid(tokens []Token) bool {
 	s := Start()
 	for _, t := range append(slices.Clip(tokens), Token{Keyword, int(End)}) {

@@ -9,21 +9,21 @@ import (
 
 var errNoPath = errors.New("tables that no link connects")
 
-// step is a link that is followed from one table to the next.
+// step is a link of a join path, from one table to the next.
 type step struct {
 	from, to int
 	link     catalog.Link
-	// many says that one row of from can have many of to.
+	// many says that several rows of to can belong to one row of from.
 	many bool
 }
 
-// graph is the links between tables.
+// graph is the graph of tables and links.
 type graph struct {
 	cat *catalog.Catalog
 	via int
 }
 
-// steps are the links from a table, those of the wanted column first.
+// steps returns the links from a table, those of the column via first.
 func (g graph) steps(table int) []step {
 	var all []step
 	for _, l := range g.cat.Links {
@@ -48,7 +48,7 @@ func (g graph) viaRank(s step) int {
 	return 1
 }
 
-// path finds the shortest way from some tables to another.
+// path finds the shortest path from some tables to another, by breadth-first search.
 func (g graph) path(from []int, to int) ([]step, error) {
 	if slices.Contains(from, to) {
 		return nil, nil
@@ -82,14 +82,14 @@ func trace(reachedBy map[int]step, from []int, to int) []step {
 	return path
 }
 
-// joins is the tables of one SELECT and how they are joined.
+// joins has the tables of one SELECT and their join path.
 type joins struct {
 	graph
 	tables []int
 	steps  []step
 }
 
-// add joins a table, and those on the way to it.
+// add joins a table, with those on the path to it.
 func (j *joins) add(table int) error {
 	if len(j.tables) == 0 {
 		j.tables = []int{table}
@@ -110,8 +110,8 @@ func (j *joins) follow(path []step) {
 	}
 }
 
-// multiplies reports whether the joins repeat rows of a table: whether some other
-// table is reached from it by a step to many.
+// multiplies reports whether the joins repeat rows of a table: whether a path from it has a
+// step to many.
 func (j *joins) multiplies(table int) bool {
 	seen := map[int]bool{table: true}
 	queue := []int{table}

@@ -11,27 +11,27 @@ type Query struct {
 	Distinct bool
 	Items    []Expr
 	From     []int
-	// Via is a column whose link is to be taken where there are several; -1 for none.
+	// Via is the column to join on if there are several; -1 for none.
 	Via    int
 	Where  []Cond
 	Group  []Expr
 	Having []Cond
 	Order  []Sort
-	// Limit is the most rows, 0 for all; Nth is the number of the first of them, from 1,
-	// 0 like 1; Each is what both hold for one by one.
+	// Limit is the maximum number of rows, 0 for all; Nth is the number of the first row,
+	// from 1, and 0 means 1; Each is the key for which both apply separately.
 	Limit, Nth int
 	Each       *Expr
-	// Set is "union", "intersect" or "except", and Right what follows it; "" for none.
+	// Set is the set operation "union", "intersect" or "except" with Right; "" for none.
 	Set   string
 	Right *Query
 }
 
-// Expr is something that has a value.
+// Expr is an expression.
 type Expr struct {
 	// Kind is "column", "agg", "part", "days", "age", "rowid", "*", "pct", "pctof",
 	// "share", "ratio", "diff" or "growth".
 	Kind string
-	// Func is the function of an "agg" and the period of a "part".
+	// Func is the function of an "agg" and the part of the date of a "part".
 	Func     string
 	Distinct bool
 	// Star is set for count(*).
@@ -41,8 +41,7 @@ type Expr struct {
 	Column, Other int
 	// Op joins two columns: "plus", "less", "times" or "over".
 	Op string
-	// Inner is what a function is applied to where that is not a column: "days" or
-	// "age".
+	// Inner is the argument of a function that is not a column: "days" or "age".
 	Inner string
 	// Outer joins an aggregate with Second: "+", "-" or "/".
 	Outer  string
@@ -54,15 +53,15 @@ type Expr struct {
 
 // Cond is a condition.
 type Cond struct {
-	// Or says that it is joined to the one before by OR.
+	// Or says that OR joins it to the condition before.
 	Or   bool
 	Left Expr
 	// Op is a comparison, "between", one of the likes, "isnull", "notnull", "in",
 	// "notin", "after" or "before".
 	Op string
-	// Values are what is compared with: two for "between".
+	// Values are the values to compare with: two for "between".
 	Values []Value
-	// Column is compared with where there is no value, -1 for none.
+	// Column is the column to compare with; -1 for none.
 	Column int
 	Sub    *Query
 }
@@ -73,7 +72,7 @@ type Sort struct {
 	Desc bool
 }
 
-// ValueKind is what a value is.
+// ValueKind is the kind of a value.
 type ValueKind uint8
 
 // The kinds of values.
@@ -85,21 +84,21 @@ const (
 	MonthValue
 	WeekdayValue
 	BoolValue
-	// TodayValue is the day of asking.
+	// TodayValue is the current day.
 	TodayValue
 	// QuarterValue is a quarter of any year.
 	QuarterValue
 )
 
-// Value is something that a question names, to compare with.
+// Value is a value in a question, to compare with.
 type Value struct {
 	Kind ValueKind
-	// Text is as the question has it; the digits of a number; the number of a month,
+	// Text is the text in the question, the digits of a number, or the number of a month,
 	// weekday or quarter, from 1.
 	Text string
-	// Cells are the texts of cells that it stands for, by column.
+	// Cells are the texts of matching cells, by column.
 	Cells map[int][]string
-	// Exact says that the question quotes it or that it is a whole cell.
+	// Exact says that the value is quoted or a whole cell.
 	Exact bool
 	// From and To bound a period, as ISO dates.
 	From, To string
@@ -107,7 +106,7 @@ type Value struct {
 	Unit string
 }
 
-// Number gives a number as it is compared with an expression: in the unit of this.
+// Number returns the number in the unit of the expression that it is compared with.
 func (v Value) Number(left Expr, cat *catalog.Catalog) string {
 	if v.Unit == "" || left.Op != "" || left.Outer != "" || left.Func == "count" || left.Kind == "part" {
 		return v.Text
@@ -127,7 +126,7 @@ func (v Value) Number(left Expr, cat *catalog.Catalog) string {
 	return v.Text
 }
 
-// parser turns tokens into a tree. The grammar has been checked before.
+// parser parses tokens that are valid by the grammar.
 type parser struct {
 	tokens []Token
 	values []Value
@@ -135,7 +134,7 @@ type parser struct {
 	err    error
 }
 
-// Parse makes a tree of tokens. Values are those that the tokens point to.
+// Parse parses tokens. Value tokens are indexes into values.
 func Parse(tokens []Token, values []Value) (*Query, error) {
 	if !Valid(tokens) {
 		return nil, fmt.Errorf("not a query: %s", Text(tokens))
@@ -158,10 +157,10 @@ func (p *parser) next() Token {
 	return t
 }
 
-// word takes a keyword.
+// word reads a keyword.
 func (p *parser) word() string { return Keywords[p.next().N] }
 
-// take takes a keyword if it comes next.
+// take reads a keyword if it comes next.
 func (p *parser) take(word string) bool {
 	if p.peek().Is(word) {
 		p.at++
@@ -275,7 +274,7 @@ func (p *parser) expr() Expr {
 	}
 }
 
-// aggs takes an aggregate, or two with a sign between them.
+// aggs reads an aggregate, or two with an operator between them.
 func (p *parser) aggs() Expr {
 	e := p.agg()
 	for _, sign := range []string{"+", "-", "/"} {

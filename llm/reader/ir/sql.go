@@ -17,12 +17,12 @@ func Ident(name string) string { return sqltext.Name(name) }
 // Literal quotes a text for SQL.
 func Literal(text string) string { return sqltext.Text(strings.ReplaceAll(text, "\x00", "")) }
 
-// SQL prints a query as DuckDB's SQL. A condition on the many side of a link is a
-// semijoin, and no aggregate counts a row twice. Queries that mean nothing, such as
-// a sum of texts, are errors.
+// SQL prints a query as DuckDB SQL. A condition on the many side of a link is a semijoin,
+// and no aggregate counts a row twice. Meaningless queries, such as a sum of texts, are
+// errors.
 //
-// Where the first rows by a measure are wanted and the measure is not shown, it comes
-// last under an internal name, which starts with __.
+// If a query selects the first rows by a measure that it does not show, the measure is the
+// last column, with an internal name: one that starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	p := &printer{cat: cat, now: now, outermost: q.Set == ""}
 	text := p.query(q)
@@ -32,8 +32,8 @@ func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	return text, nil
 }
 
-// Tables gives the tables that a query reads, those of queries within it left out,
-// and the links by which they are joined.
+// Tables returns the tables that a query reads, without those of subqueries, and the links
+// that join them.
 func Tables(q *Query, cat *catalog.Catalog) (tables []int, links []catalog.Link, err error) {
 	p := &printer{cat: cat, joins: joins{graph: graph{cat, q.Via}}}
 	if err := p.join(q); err != nil {
@@ -72,23 +72,23 @@ func Repeats(q *Query, cat *catalog.Catalog, table int) bool {
 	return p.joins.multiplies(table)
 }
 
-// printer prints one SELECT; queries within it have printers of their own.
+// printer prints one SELECT; each subquery has its own printer.
 type printer struct {
 	cat *catalog.Catalog
 	now time.Time
 	err error
 	// joins are the tables of this SELECT.
 	joins joins
-	// deduped has the name under which a column stands in a subquery of distinct
-	// rows; nil where there is none.
+	// deduped has the names of columns in the subquery of distinct rows; nil if there is
+	// none.
 	deduped map[int]string
-	// numbered is the table whose rows are numbered, -1 for none.
+	// numbered is the table with row numbers; -1 for none.
 	numbered int
 	// counted is the column whose distinct values count(*) counts, -1 for rows.
 	counted int
-	// measured says that what is selected is compared with: see expr.
+	// measured says that the selected values are compared: see expr.
 	measured bool
-	// outermost says that the rows are the result.
+	// outermost says that it is no subquery.
 	outermost bool
 }
 
@@ -99,7 +99,7 @@ func (p *printer) fail(format string, args ...any) string {
 	return ""
 }
 
-// sub prints a query within this one, measured as expr says.
+// sub prints a subquery; for measured see expr.
 func (p *printer) sub(q *Query, measured bool) string {
 	return p.printInner(&printer{cat: p.cat, now: p.now, measured: measured}, q)
 }
@@ -123,7 +123,7 @@ func (p *printer) query(q *Query) string {
 	return text + " " + strings.ToUpper(q.Set) + " " + p.printInner(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
 }
 
-// selectStatement prints a SELECT.
+// selectStatement prints a SELECT without set operations.
 func (p *printer) selectStatement(q *Query) string {
 	p.joins = joins{graph: graph{p.cat, q.Via}}
 	p.numbered, p.counted = -1, -1
@@ -143,7 +143,7 @@ func (p *printer) selectStatement(q *Query) string {
 	if base := p.repeated(q); base >= 0 {
 		source = p.distinctRows(q, base, where)
 	}
-	// What is selected and sorted by decides whether rows must be numbered.
+	// The items and the order decide whether rows need numbers.
 	items, order := p.items(q), p.order(q)
 	if measure := p.sortMeasure(q); measure != "" {
 		items = append(items, measure)
@@ -180,8 +180,8 @@ func (p *printer) selectStatement(q *Query) string {
 	return b.String()
 }
 
-// join finds the tables that the query needs as such: those of what it shows,
-// groups and sorts. Where it has none, those of its conditions.
+// join joins the tables of the columns that the query shows, groups and sorts by, or else
+// those of its conditions.
 func (p *printer) join(q *Query) error {
 	var tables []int
 	add := func(column int) {
@@ -216,7 +216,7 @@ func (p *printer) join(q *Query) error {
 	return nil
 }
 
-// visitShown calls f with the columns that a query shows, groups and sorts by.
+// visitShown calls f with each column that a query shows, groups or sorts by.
 func visitShown(q *Query, f func(column int)) {
 	for _, e := range q.Items {
 		visitColumns(e, f)
@@ -235,7 +235,7 @@ func visitShown(q *Query, f func(column int)) {
 	}
 }
 
-// visitColumns calls f with the columns of an expression, -1 among them.
+// visitColumns calls f with each column of an expression, and with -1 for absent ones.
 func visitColumns(e Expr, f func(column int)) {
 	f(e.Column)
 	f(e.Other)
@@ -258,7 +258,7 @@ func (p *printer) from() string {
 	return b.String()
 }
 
-// table prints a table in FROM, with its rows numbered where their order counts.
+// table prints a table in FROM, with row numbers if the query needs them.
 func (p *printer) table(t int) string {
 	name := Ident(p.cat.Tables[t].Name)
 	if t == p.numbered {
@@ -267,7 +267,7 @@ func (p *printer) table(t int) string {
 	return name
 }
 
-// numberRows has the rows of a table numbered, of one only.
+// numberRows adds row numbers to a table. Only one table can have them.
 func (p *printer) numberRows(table int) {
 	if p.deduped != nil || p.numbered >= 0 && p.numbered != table {
 		p.fail("numbers of rows that are joined")
@@ -275,7 +275,7 @@ func (p *printer) numberRows(table int) {
 	p.numbered = table
 }
 
-// rowNumber is the name of the numbers of rows, which no column has.
+// rowNumber returns the name of the row numbers, which differs from all columns.
 func (p *printer) rowNumber() string {
 	name := "row_no"
 	for slices.ContainsFunc(p.cat.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
@@ -296,7 +296,7 @@ func (p *printer) ref(column int) string {
 	return Ident(p.cat.Tables[c.Table].Name) + "." + Ident(c.Name)
 }
 
-// items prints what is selected, with a name for what is no column.
+// items prints the selected expressions, with a name for each that is no column.
 func (p *printer) items(q *Query) []string {
 	var all []string
 	names := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// expr prints an expression. With measured, a column of texts that read as numbers
-// or dates is read so.
+// expr prints an expression. With measured, columns of texts that are numbers or dates are
+// converted.
 func (p *printer) expr(e Expr, measured bool) string {
 	switch e.Kind {
 	case "*":
@@ -49,7 +49,7 @@ func (p *printer) expr(e Expr, measured bool) string {
 	return p.compareSides(e)
 }
 
-// compareSides prints what compares an aggregate on two sides.
+// compareSides prints the ratio, growth or difference of an aggregate under two conditions.
 func (p *printer) compareSides(e Expr) string {
 	a, b := p.agg(e, p.conds(e.Conds[:1])), p.agg(e, p.conds(e.Conds[1:]))
 	switch e.Kind {
@@ -61,7 +61,7 @@ func (p *printer) compareSides(e Expr) string {
 	return fmt.Sprintf("(%s - %s)", a, b)
 }
 
-// agg prints an aggregate, of the rows that meet a filter.
+// agg prints an aggregate over the rows of a filter.
 func (p *printer) agg(e Expr, filter string) string {
 	var of string
 	switch {
@@ -94,7 +94,7 @@ func (p *printer) agg(e Expr, filter string) string {
 	return text
 }
 
-// arith prints a column as a number, or two with a sign between them.
+// arith prints a column as a number, or two with an operator between them.
 func (p *printer) arith(e Expr) string {
 	if e.Op == "" {
 		return p.measure(e.Column)
@@ -111,7 +111,7 @@ func (p *printer) arith(e Expr) string {
 	return "(1.0 * " + a + " / nullif(" + b + ", 0))"
 }
 
-// numeric prints a column to compute with.
+// numeric prints a column for arithmetic.
 func (p *printer) numeric(column int) string {
 	if p.cat.Columns[column].Kind == catalog.Bool {
 		return "CAST(" + p.ref(column) + " AS INTEGER)"
@@ -119,8 +119,8 @@ func (p *printer) numeric(column int) string {
 	return p.measure(column)
 }
 
-// measure prints a column as what can be compared: texts that read as numbers,
-// dates or durations are turned into them.
+// measure prints a column for comparisons: texts that are numbers, dates or durations are
+// converted.
 func (p *printer) measure(column int) string {
 	c, ref := &p.cat.Columns[column], p.ref(column)
 	switch {
@@ -144,11 +144,11 @@ func (p *printer) measure(column int) string {
 	return ref
 }
 
-// dateFormats are the ways in which texts write dates that are understood.
+// dateFormats are the formats of dates in texts.
 var dateFormats = []string{"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%B %d %Y", "%A, %B %d, %Y",
 	"%A %d %B %Y", "%m/%d/%Y", "%d.%m.%Y", "%B %Y", "%b %Y", "%Y", "%B %d", "%d %B", "%b %d", "%d %b"}
 
-// parseDate prints a text as a point in time.
+// parseDate prints the conversion of a text to a timestamp.
 func parseDate(ref string) string {
 	formats := make([]string, len(dateFormats))
 	for i, f := range dateFormats {
@@ -158,7 +158,7 @@ func parseDate(ref string) string {
 	return "try_strptime(" + clean + ", [" + strings.Join(formats, ", ") + "])"
 }
 
-// parseClock prints a text such as 1:07:24 as seconds.
+// parseClock prints the conversion of a text such as 1:07:24 to seconds.
 func parseClock(ref string) string {
 	parts := "list_reverse(string_split(regexp_extract(" + ref + ", '[0-9:.]+'), ':'))"
 	part := func(n int) string {
@@ -169,7 +169,7 @@ func parseClock(ref string) string {
 
 func (p *printer) isDate(column int) bool { return p.cat.Columns[column].Kind == catalog.Date }
 
-// part prints a period of a date.
+// part prints a part of a date.
 func (p *printer) part(e Expr) string {
 	if !p.isDate(e.Column) {
 		return p.fail("%s of a column without dates", e.Func)
@@ -188,7 +188,7 @@ func (p *printer) part(e Expr) string {
 	return e.Func + "(" + c + ")"
 }
 
-// partNumber prints a period of a date as the number that it is compared by.
+// partNumber prints a part of a date as a number for comparisons.
 func (p *printer) partNumber(e Expr) string {
 	c := p.measure(e.Column)
 	switch e.Func {
@@ -213,7 +213,7 @@ func (p *printer) duration(kind string, e Expr) string {
 	return "date_diff('day', " + p.measure(e.Column) + ", " + p.measure(e.Other) + ")"
 }
 
-// label names the column that an expression makes; "" leaves it to the database.
+// label returns the column name of an expression; "" for the default of the database.
 func (p *printer) label(e Expr) string {
 	column := func() string {
 		if e.Column < 0 {
@@ -252,8 +252,8 @@ func (p *printer) label(e Expr) string {
 	return column()
 }
 
-// base is the table whose rows an aggregate is about, -1 where repeated rows do not
-// change it.
+// base returns the table whose rows an aggregate computes over; -1 if repeated rows do not
+// change its value.
 func (p *printer) base(q *Query, e Expr) int {
 	switch {
 	case e.Func == "min" || e.Func == "max" || e.Distinct:
@@ -268,8 +268,7 @@ func (p *printer) base(q *Query, e Expr) int {
 	return -1
 }
 
-// bases are the tables whose rows the query's aggregates are about, where the joins
-// repeat them.
+// bases returns the tables of the aggregates whose rows the joins repeat.
 func (p *printer) bases(q *Query) (tables []int, onlyCounts bool) {
 	onlyCounts = true
 	look := func(e Expr) {

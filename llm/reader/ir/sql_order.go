@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// rowNumberTest prints which of numbered rows a query wants.
+// rowNumberTest prints the test of row numbers for Limit and Nth.
 func rowNumberTest(q *Query) string {
 	switch {
 	case q.Nth <= 1:
@@ -19,8 +19,8 @@ func rowNumberTest(q *Query) string {
 	return fmt.Sprintf(" BETWEEN %d AND %d", q.Nth, q.Nth+q.Limit-1)
 }
 
-// sortMeasure prints the measure by which the first rows are chosen, where they do not
-// show it; "" for none.
+// sortMeasure prints the measure by which the first rows are selected, if the query does
+// not show it; "" for none.
 func (p *printer) sortMeasure(q *Query) string {
 	if !p.outermost || q.Distinct || q.Limit == 0 || len(q.Order) == 0 {
 		return ""
@@ -33,7 +33,7 @@ func (p *printer) sortMeasure(q *Query) string {
 	return p.expr(by, true) + " AS " + Ident(internalName(p.label(by)))
 }
 
-// internalName makes a name internal. Two of these mean something else in results.
+// internalName returns an internal name. It avoids the two that have a meaning in results.
 func internalName(name string) string {
 	name = "__" + cmp.Or(name, "measure")
 	if name == "__score" || name == "__metadata" {
@@ -42,8 +42,8 @@ func internalName(name string) string {
 	return name
 }
 
-// groupKeys gives what rows are grouped by: what the query says, and whatever else it
-// shows and sorts by beside an aggregate.
+// groupKeys returns the keys of GROUP BY: those of the query, and the other expressions
+// that it shows and sorts by besides aggregates.
 func groupKeys(q *Query) []Expr {
 	if len(q.Group) == 0 && !hasAggregates(q) {
 		return nil
@@ -65,7 +65,7 @@ func groupKeys(q *Query) []Expr {
 	return keys
 }
 
-// isAggregate reports whether an expression stands for many rows.
+// isAggregate reports whether an expression is an aggregate.
 func isAggregate(e Expr) bool {
 	switch e.Kind {
 	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
@@ -80,8 +80,8 @@ func hasAggregates(q *Query) bool {
 		slices.ContainsFunc(q.Order, func(s Sort) bool { return isAggregate(s.By) })
 }
 
-// tieBreakers are what is shown besides the sort keys: of rows that tie, the same come
-// first every time.
+// tieBreakers returns the shown columns besides the sort keys, to make the order of ties
+// deterministic.
 func (p *printer) tieBreakers(q *Query) []string {
 	var keys []string
 	for _, e := range q.Items {
@@ -100,7 +100,7 @@ func (p *printer) order(q *Query) string {
 		if s.Desc {
 			key += " DESC"
 		}
-		// NULL wins nothing.
+		// NULL never comes first.
 		keys = append(keys, key+" NULLS LAST")
 	}
 	if len(keys) > 0 && q.Limit > 0 {
@@ -117,8 +117,8 @@ func (p *printer) order(q *Query) string {
 	return " ORDER BY " + strings.Join(keys, ", ")
 }
 
-// keyOrder prints by what groups are sorted where the query does not say it: by the key,
-// and months and weekdays as in the calendar.
+// keyOrder prints the default order of groups: by the key, and months and weekdays as in
+// the calendar.
 func (p *printer) keyOrder(e Expr) string {
 	if e.Kind == "part" && (e.Func == "monthof" || e.Func == "weekday") {
 		return "min(" + p.partNumber(e) + ")"

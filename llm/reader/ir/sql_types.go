@@ -8,8 +8,7 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// class is what the values of an expression are, as far as DuckDB compares and computes
-// with them.
+// class is the type class of an expression for comparisons and arithmetic in DuckDB.
 type class uint8
 
 const (
@@ -21,7 +20,7 @@ const (
 	nested
 )
 
-// kindClass is the class of a column that is read as what its texts mean.
+// kindClass returns the class of a column after conversion of its texts.
 func kindClass(c *catalog.Column) class {
 	switch c.Kind {
 	case catalog.Number, catalog.Clock:
@@ -36,8 +35,7 @@ func kindClass(c *catalog.Column) class {
 	return text
 }
 
-// classOf gives the class of an expression. With measured, columns of texts that read as
-// numbers or dates are read so.
+// classOf returns the class of an expression; for measured see expr.
 func (p *printer) classOf(e Expr, measured bool) class {
 	switch {
 	case e.Kind == "column" && e.Op == "" && !measured:
@@ -62,8 +60,7 @@ func (p *printer) classOf(e Expr, measured bool) class {
 	return number
 }
 
-// check says why a query means nothing, or what DuckDB would say against it; nil where
-// it can be printed.
+// check returns an error for a query that is meaningless or that DuckDB would refuse.
 func (p *printer) check(q *Query) error {
 	if err := checkGroups(q); err != nil {
 		return err
@@ -85,7 +82,7 @@ func (p *printer) check(q *Query) error {
 	return p.checkSet(q)
 }
 
-// checkGroups looks at what stands beside aggregates and groups.
+// checkGroups checks what a query has besides aggregates and groups.
 func checkGroups(q *Query) error {
 	if !hasAggregates(q) && len(q.Group) == 0 {
 		return nil
@@ -118,7 +115,7 @@ func sameKey(a, b Expr) bool {
 	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Op == b.Op && a.Other == b.Other && !isAggregate(a)
 }
 
-// checkExpr looks at what is computed with.
+// checkExpr checks the types of an expression.
 func (p *printer) checkExpr(e Expr) error {
 	if e.Op != "" {
 		for _, c := range []int{e.Column, e.Other} {
@@ -146,7 +143,7 @@ func (p *printer) checkExpr(e Expr) error {
 	return nil
 }
 
-// checkCond looks at what a condition compares with.
+// checkCond checks the types of a condition.
 func (p *printer) checkCond(c Cond) error {
 	if err := p.checkExpr(c.Left); err != nil {
 		return err
@@ -166,7 +163,7 @@ func (p *printer) checkCond(c Cond) error {
 	return nil
 }
 
-// checkSet looks at the two sides of a set of rows.
+// checkSet checks the two sides of a set operation.
 func (p *printer) checkSet(q *Query) error {
 	if q.Set == "" {
 		return nil
@@ -180,7 +177,7 @@ func (p *printer) checkSet(q *Query) error {
 			return fmt.Errorf("%s of columns of different types", q.Set)
 		}
 	}
-	// An order at the end is one of all rows.
+	// An order at the end applies to all rows.
 	for _, s := range q.Right.Order {
 		if !slices.ContainsFunc(q.Items, func(e Expr) bool { return sameKey(e, s.By) && e.Kind == "column" && e.Op == "" }) {
 			return errors.New("an order by what is not shown")

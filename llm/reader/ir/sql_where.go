@@ -9,19 +9,18 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// term is conditions that stand together: one, or several on one column of which
-// any must hold.
+// term is one condition, or several on one column of which any must hold.
 type term struct {
 	conds []Cond
-	// or says that it is joined to the one before by OR.
+	// or says that OR joins it to the term before.
 	or bool
-	// path leads to the column's table from those that are joined, where that is a
-	// step to many; then the term is a semijoin.
+	// path is the path from the joined tables to the column's table, if it has a step to
+	// many; then the term is a semijoin.
 	path []step
 }
 
-// terms puts conditions on one column that are joined by OR together: they bind
-// tighter than AND, as people say "in 2024 or 2025 and in Berlin".
+// terms groups conditions on one column that OR joins: this OR binds tighter than AND, as
+// in "in 2024 or 2025 and in Berlin".
 func terms(conds []Cond) []term {
 	var all []term
 	for _, c := range conds {
@@ -61,8 +60,8 @@ func (p *printer) where(q *Query) string {
 	return " WHERE " + strings.Join(groups, " OR ")
 }
 
-// joinOrPath joins the table of a term where that repeats no rows, and else finds the
-// way to it.
+// joinOrPath joins the table of a term if that repeats no rows, and sets the path for a
+// semijoin otherwise.
 func (p *printer) joinOrPath(t *term) {
 	table := -1
 	visitColumns(t.conds[0].Left, func(c int) {
@@ -85,8 +84,8 @@ func (p *printer) joinOrPath(t *term) {
 	t.path = path
 }
 
-// conjunction prints terms that must all hold. Those on one table of the many side
-// must hold for one row of it.
+// conjunction prints terms that must all hold. Those with the same path must hold for the
+// same row.
 func (p *printer) conjunction(all []term, several bool) []string {
 	var parts []string
 	done := make([]bool, len(all))
@@ -118,7 +117,7 @@ func (p *printer) disjunction(conds []Cond, several bool) string {
 	return text
 }
 
-// semijoin prints the condition that some row at the end of a path meets others.
+// semijoin prints the condition that a row at the end of a path meets the conditions.
 func (p *printer) semijoin(path []step, conds [][]Cond) string {
 	inner := &printer{cat: p.cat, now: p.now, numbered: -1, counted: -1}
 	inner.joins = joins{graph: p.joins.graph, tables: []int{path[0].to}}
@@ -135,7 +134,7 @@ func (p *printer) semijoin(path []step, conds [][]Cond) string {
 	return text
 }
 
-// conds prints conditions with AND and OR between them, as they stand.
+// conds prints conditions in order, with AND and OR between them.
 func (p *printer) conds(conds []Cond) string {
 	var b strings.Builder
 	for i, c := range conds {
@@ -174,8 +173,8 @@ func (p *printer) cond(c Cond) string {
 	return p.compare(c)
 }
 
-// withoutNull adds to a query that its only column is not NULL, so that NOT IN is
-// never unknown.
+// withoutNull adds IS NOT NULL for the only column of a query, so that NOT IN is never
+// NULL.
 func withoutNull(q *Query) *Query {
 	if len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Set != "" || hasAggregates(q) || len(q.Group) > 0 {
 		return q
@@ -185,7 +184,7 @@ func withoutNull(q *Query) *Query {
 	return &copied
 }
 
-// neighbour prints that a row stands right after or before one with a value.
+// neighbour prints the condition that a row is directly after or before one with a value.
 func (p *printer) neighbour(c Cond) string {
 	table := p.cat.Columns[c.Left.Column].Table
 	p.numberRows(table)
@@ -202,7 +201,7 @@ func (p *printer) neighbour(c Cond) string {
 	return fmt.Sprintf("%[1]s = (SELECT %[2]s(%[1]s) FROM %[3]s WHERE %[4]s) %[5]s 1", p.rowNumber(), pick, inner.table(table), match, sign)
 }
 
-// contains prints a search in a text.
+// contains prints a text search.
 func (p *printer) contains(c Cond) string {
 	if c.Left.Kind != "column" {
 		return p.fail("a search in what is no column")
@@ -220,7 +219,7 @@ func (p *printer) contains(c Cond) string {
 	return "contains(" + text + ", " + word + ")"
 }
 
-// compare prints a comparison with values, by what the column holds.
+// compare prints a comparison with values, by the kind of the column.
 func (p *printer) compare(c Cond) string {
 	if c.Left.Kind != "column" || c.Left.Op != "" {
 		return p.compareNumber(c)
@@ -251,7 +250,7 @@ func (p *printer) compare(c Cond) string {
 	return p.compareText(c)
 }
 
-// number prints a value as a number that is compared with an expression.
+// number prints a value as a number for a comparison with an expression.
 func (p *printer) number(left Expr, v Value) string {
 	text := strings.ReplaceAll(v.Number(left, p.cat), ",", "")
 	if _, err := strconv.ParseFloat(text, 64); err != nil || strings.ContainsAny(text, "nNxX_") {
@@ -274,8 +273,7 @@ func (p *printer) compareNumber(c Cond) string {
 	return left + " " + c.Op + " " + p.number(c.Left, c.Values[0])
 }
 
-// compareDate prints a comparison with a period: in it, before it, from its begin
-// on, and so on.
+// compareDate prints a comparison with a period.
 func (p *printer) compareDate(c Cond) string {
 	left, v := p.measure(c.Left.Column), c.Values[0]
 	from, to := "DATE "+Literal(v.From), "DATE "+Literal(v.To)
@@ -300,7 +298,7 @@ func (p *printer) compareDate(c Cond) string {
 	return left + " < " + to
 }
 
-// compareBool prints whether a column says yes or no.
+// compareBool prints a test of a boolean column.
 func (p *printer) compareBool(c Cond) string {
 	column := &p.cat.Columns[c.Left.Column]
 	yes := catalog.TrueTexts[strings.ToLower(c.Values[0].Text)]
@@ -331,8 +329,8 @@ func (p *printer) compareBool(c Cond) string {
 	return p.fail("a column that does not say yes or no")
 }
 
-// compareText prints a comparison of text: with the cells that the value stands for,
-// where they are known.
+// compareText prints a comparison of text, with the matching cells of the value if there
+// are any.
 func (p *printer) compareText(c Cond) string {
 	ref, v := p.ref(c.Left.Column), c.Values[0]
 	switch c.Op {

@@ -1,7 +1,7 @@
-// Package ir is the language that questions are read into: small, typed, with
-// joins left out, because the links between tables imply them. A query is a list of
-// tokens, which the network writes under a [Grammar], and a tree, which prints as
-// DuckDB's SQL and in plain words.
+// Package ir is the query language of the network: small, typed, and without joins, which
+// follow from the links between tables. A query is a list of tokens, which the network
+// generates under a grammar ([State]), and a tree, which is printed as DuckDB SQL ([SQL])
+// and described in English ([Describe]). It runs no query.
 package ir
 
 import (
@@ -12,8 +12,8 @@ import (
 // Word is a keyword of the language.
 type Word uint8
 
-// Keywords are the words of the language. Their order is part of the format of
-// trained weights: new ones go to the end.
+// Keywords are the keywords of the language. Their order is part of the format of trained
+// weights: append new ones at the end.
 var Keywords = []string{
 	"<end>", "select", "distinct", "count", "sum", "avg", "min", "max", "*", "where", "and", "or",
 	"=", "!=", ">", "<", ">=", "<=", "between", "like", "likepre", "likesuf", "notlike", "in", "notin", "isnull", "notnull",
@@ -35,8 +35,8 @@ var wordNumbers = func() map[string]Word {
 	return all
 }()
 
-// MustWord gives the keyword that is written so. It panics where there is none: words are
-// written in code alone.
+// MustWord returns the keyword with this text. It panics if there is none; the text must be
+// a constant.
 func MustWord(text string) Word {
 	w, ok := wordNumbers[text]
 	if !ok {
@@ -47,7 +47,7 @@ func MustWord(text string) Word {
 
 func (w Word) String() string { return Keywords[w] }
 
-// Class tells what a [Token] is.
+// Class is the class of a [Token].
 type Class uint8
 
 // The classes of tokens.
@@ -64,10 +64,10 @@ type Token struct {
 	N     int
 }
 
-// KeywordToken is the token of a keyword.
+// KeywordToken returns the token of a keyword; see [MustWord].
 func KeywordToken(text string) Token { return Token{Keyword, int(MustWord(text))} }
 
-// Is reports whether a token is a keyword.
+// Is reports whether a token is this keyword.
 func (t Token) Is(text string) bool { return t.Class == Keyword && Keywords[t.N] == text }
 
 func (t Token) String() string {
@@ -82,7 +82,7 @@ func (t Token) String() string {
 	return Keywords[t.N]
 }
 
-// Text writes tokens with blanks between them, for people and tests.
+// Text formats tokens with blanks between them.
 func Text(tokens []Token) string {
 	words := make([]string, len(tokens))
 	for i, t := range tokens {
@@ -91,7 +91,7 @@ func Text(tokens []Token) string {
 	return strings.Join(words, " ")
 }
 
-// ParseText reads what Text writes.
+// ParseText parses the output of [Text].
 func ParseText(text string) ([]Token, error) {
 	var tokens []Token
 	for _, field := range strings.Fields(text) {

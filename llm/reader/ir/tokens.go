@@ -2,16 +2,16 @@ package ir
 
 import "fmt"
 
-// writer turns a tree into tokens.
+// writer converts a tree to tokens.
 type writer struct {
 	tokens []Token
 	value  func(c *Cond, n int) (Token, bool)
 	err    error
 }
 
-// Tokens writes a query as tokens. value gives the token of the nth value of a
-// condition; small numbers and yes and no need none. A number of rows is asked for with
-// no condition.
+// Tokens converts a query to tokens. value returns the token of the nth value of a
+// condition; small numbers and booleans need none. For a number of rows the condition is
+// nil and n the number.
 func Tokens(q *Query, value func(c *Cond, n int) (Token, bool)) ([]Token, error) {
 	w := &writer{value: value}
 	w.query(q)
@@ -189,7 +189,7 @@ func (w *writer) limit(n int) {
 	w.literal(nil, Value{Kind: NumberValue, Text: fmt.Sprint(n)}, n)
 }
 
-// literal writes a value: as the token that it has, or else as a small number.
+// literal writes a value: its token, or else a keyword for a small number.
 func (w *writer) literal(c *Cond, v Value, n int) {
 	if v.Kind == BoolValue || v.Kind == TodayValue {
 		w.word(v.Text)

@@ -39,8 +39,7 @@ const (
 	minMisspelled = 5
 )
 
-// ValueMatch is a value that a question names. Golden files and results have its field
-// names.
+// ValueMatch is a value that a question names. Golden files have its field names.
 type ValueMatch struct {
 	ir.Value
 	// Start and End are token positions.
@@ -55,8 +54,8 @@ type valueFinder struct {
 	cat     *catalog.Catalog
 	index   *catalog.Index
 	matches []ValueMatch
-	// coveredLength has, for each token, one more than the length of the longest value
-	// there.
+	// coveredLength is 0 for a token in no match; for tokens of a whole cell it is one more
+	// than the cell's number of tokens.
 	coveredLength []int
 	// names has the stems of the words in the names of tables and columns.
 	names map[string]bool

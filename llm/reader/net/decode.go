@@ -11,21 +11,20 @@ import (
 
 // Limits of a search.
 const (
-	// Beams is how many queries are written side by side.
+	// Beams is the width of the beam search.
 	Beams     = 8
 	maxTokens = 60
-	// maxScoreGap is how much less likely than the best a query may be to be written
-	// on, as a logarithm.
+	// maxScoreGap is the maximum difference of log-probabilities to the best query.
 	maxScoreGap = 7
 )
 
-// Candidate is a query that was written, and the logarithm of its probability.
+// Candidate is a complete query with its log-probability.
 type Candidate struct {
 	Tokens []ir.Token
 	Score  float64
 }
 
-// beam is a query that is being written.
+// beam is a prefix of a query.
 type beam struct {
 	tokens []ir.Token
 	ids    []int
@@ -35,8 +34,8 @@ type beam struct {
 	keyValues [][][]float32
 }
 
-// Decode writes the likeliest queries, the best first. Each is a whole query by the
-// grammar whose columns and values have fitting types.
+// Decode generates the most likely queries by beam search, the best first. Each is valid by
+// the grammar and has columns and values of valid types.
 func (n *Net) Decode(e *Encoded, cat *catalog.Catalog) []Candidate {
 	s := getScratch()
 	defer scratchPool.Put(s)
@@ -47,7 +46,7 @@ func (n *Net) Decode(e *Encoded, cat *catalog.Catalog) []Candidate {
 		logits := n.nextLogits(e, beams, s)
 		options := n.expansions(e, cat, beams, logits)
 		if len(options) == 0 {
-			break // the grammar wants what the catalog does not have
+			break // the catalog has nothing that the grammar allows
 		}
 		best := options[0].score
 		if len(done) > 0 {
@@ -76,7 +75,7 @@ func (n *Net) Decode(e *Encoded, cat *catalog.Catalog) []Candidate {
 	return done
 }
 
-// expansion is a way to go on with a beam.
+// expansion is a beam with a next token.
 type expansion struct {
 	beam  *beam
 	token ir.Token
@@ -96,8 +95,8 @@ func (b *beam) extend(t ir.Token, id int, score float64) (*beam, bool) {
 	return next, true
 }
 
-// expansions are the ways to go on that the grammar allows, the likeliest first. What it
-// does not allow has no share of the probability.
+// expansions returns the next tokens that the grammar allows, the most likely first. Other
+// tokens have no probability.
 func (n *Net) expansions(e *Encoded, cat *catalog.Catalog, beams []*beam, logits matrix) []expansion {
 	var all []expansion
 	for i, b := range beams {
@@ -138,19 +137,19 @@ func (n *Net) expansions(e *Encoded, cat *catalog.Catalog, beams []*beam, logits
 	return all
 }
 
-// comparesEqual reports whether a beam wants the value that a column equals.
+// comparesEqual reports whether the next token of a beam is a value for equality.
 func (b *beam) comparesEqual() bool {
 	last := b.tokens[len(b.tokens)-1]
 	return last.Is("=") || last.Is("!=")
 }
 
-// onlyInOtherColumns reports whether a text is in the cells of other columns and in none of this
+// onlyInOtherColumns reports whether a text matches cells of other columns but none of this
 // one.
 func onlyInOtherColumns(cat *catalog.Catalog, column int, v ir.Value) bool {
 	return column >= 0 && v.Kind == ir.TextValue && len(v.Cells) > 0 && len(v.Cells[column]) == 0 && cat.Columns[column].Complete
 }
 
-// nextLogits gives the logits of what follows each beam.
+// nextLogits returns the logits of the next token of each beam.
 func (n *Net) nextLogits(e *Encoded, beams []*beam, s *scratch) matrix {
 	x := s.matrix(len(beams), n.D)
 	for i, b := range beams {
@@ -176,7 +175,7 @@ func (n *Net) nextLogits(e *Encoded, beams []*beam, s *scratch) matrix {
 	return out
 }
 
-// embedStep gives the last token of a beam as a vector.
+// embedStep sets a row to the embedding of a beam's last token.
 func (n *Net) embedStep(row []float32, e *Encoded, b *beam) {
 	at := len(b.ids)
 	switch {
@@ -191,7 +190,8 @@ func (n *Net) embedStep(row []float32, e *Encoded, b *beam) {
 	addTo(row, n.step[at*n.D:(at+1)*n.D])
 }
 
-// apply is one layer: each beam takes from its own steps and from the input.
+// apply runs one layer: self-attention over the steps of each beam, cross-attention to the
+// input, and a feed-forward network.
 func (l *decoderLayer) apply(x matrix, e *Encoded, n *Net, beams []*beam, number int, s *scratch) {
 	normed := l.norm1.apply(x, s.matrix(x.rows, n.D))
 	qkv := newMatrix(x.rows, 3*n.D) // the beams keep it
@@ -218,8 +218,8 @@ func (l *decoderLayer) apply(x matrix, e *Encoded, n *Net, beams []*beam, number
 	l.down.add(x, up, s)
 }
 
-// attend adds to a row what a query finds among the steps of a query: rows with their
-// key and value side by side.
+// attend adds the attention over the past steps of a beam to a row. Each step has its key
+// and value in one row.
 func attend(out, query []float32, past [][]float32, heads int, s *scratch) {
 	d, width := len(query), len(query)/heads
 	scale := float32(1 / math.Sqrt(float64(width)))

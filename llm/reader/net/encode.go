@@ -9,30 +9,30 @@ import (
 	"parley/llm/reader/vectors"
 )
 
-// How many places of words and steps of queries have weights; later ones count as the
+// Numbers of positions of words and of steps of queries with weights; later ones use the
 // last.
 const (
 	maxPositions = 64
 	maxSteps     = 80
 )
 
-// Encoded is an input as the network understands it.
+// Encoded is the output of the encoder for an input.
 type Encoded struct {
 	in     *link.Input
 	memory matrix
-	// items are what is pointed to, pointed what a pointer says to the next step, and
-	// memories what each decoder layer looks at.
+	// items are the keys of the pointer, pointed the embeddings of items in the next step,
+	// and crossAttention the keys and values of each decoder layer.
 	items          groups
 	pointed        matrix
 	crossAttention []heads
-	// Answerable is how likely it is that the data holds what was asked for.
+	// Answerable is the probability that the data has an answer.
 	Answerable float64
 }
 
 // heads are the keys and values of attention, for each head.
 type heads struct{ keys, values []groups }
 
-// newHeads packs keys and values, which stand side by side from a column of x on.
+// newHeads packs keys and values, which are in x from a column on.
 func newHeads(x matrix, column, count int, take func(n int) []float32) heads {
 	var all heads
 	d := (x.cols - column) / 2
@@ -44,7 +44,7 @@ func newHeads(x matrix, column, count int, take func(n int) []float32) heads {
 	return all
 }
 
-// Encode reads an input.
+// Encode runs the encoder on an input.
 func (n *Net) Encode(in *link.Input) *Encoded {
 	s := getScratch()
 	defer scratchPool.Put(s)
@@ -68,7 +68,7 @@ func (n *Net) Encode(in *link.Input) *Encoded {
 	return e
 }
 
-// embed gives each item the sum of what its words, kind, contents and place mean.
+// embed returns the sum of the embeddings of each item's words, kind, cells and position.
 func (n *Net) embed(in *link.Input, s *scratch) matrix {
 	size := len(in.Items)
 	meaning, contents := s.matrix(size, vectors.Dim), s.matrix(size, vectors.Dim)
@@ -99,7 +99,7 @@ func (n *Net) embed(in *link.Input, s *scratch) matrix {
 	return x
 }
 
-// vectorNumber gives the number of a word's vector, or that of its stem; -1 for none.
+// vectorNumber returns the number of the vector of a word, or of its stem; -1 for none.
 func (n *Net) vectorNumber(word string) int32 {
 	if i := n.vec.Number(word); i >= 0 {
 		return i
@@ -135,8 +135,8 @@ func (n *Net) meanOf(row []float32, words []string, most int, unknown bool) {
 	}
 }
 
-// apply is one layer: each item takes from the others, by what they are and by what
-// they have to do with each other.
+// apply runs one layer: self-attention with relations between items, and a feed-forward
+// network.
 func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *scratch) {
 	qkv := l.qkv.apply(l.norm1.apply(x, s.matrix(x.rows, x.cols)), s)
 	out := s.matrix(x.rows, n.D)
@@ -156,8 +156,8 @@ func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *sc
 	l.down.add(x, up, s)
 }
 
-// attend adds what one head takes from all items to the columns of that head. Each
-// relation adds a number to how much is taken, and a vector to what is taken.
+// attend adds the attention of one head to the columns of that head. Each relation adds a
+// bias to the weight, and a vector to the value.
 func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, relations []uint64, bias []float32, s *scratch) {
 	size, width := out.rows, packed.values[h].out
 	through := s.matrix(size, len(bias))
@@ -188,8 +188,8 @@ func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, re
 	addProduct(out, h*width, s.pairs(through, 0, len(bias)), l.relation[h], 0, l.relation[h].count())
 }
 
-// attentionWeights sets weights to how much each query takes from each key. more may change the
-// numbers before they are made shares of one.
+// attentionWeights computes the attention weights of queries. more may change the logits
+// before the softmax.
 func (m heads) attentionWeights(h int, weights matrix, queries pairs, more func(k int, weights []float32)) {
 	keys := &m.keys[h]
 	clear(weights.data)
@@ -205,7 +205,7 @@ func (m heads) attentionWeights(h int, weights matrix, queries pairs, more func(
 	}
 }
 
-// answerability judges whether the data holds what was asked for.
+// answerability returns the probability that the data has an answer.
 func (n *Net) answerability(memory matrix, question int, s *scratch) float64 {
 	both := s.matrix(1, 2*n.D)
 	words, best := both.data[:n.D], both.data[n.D:]

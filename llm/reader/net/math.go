@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Sums of products are made in the order of their terms, one by one, whatever the
-// number of goroutines: the same input gives the same output. On processors where Go
-// fuses multiplication and addition (arm64, not amd64), sums of floats differ in their
-// last bits, and now and then the rounding of an input of lanes by one step: queries keep
-// their order unless their log-probabilities are within about 1e-3.
+// Sums of products are computed in the order of their terms, independent of the number of
+// goroutines: the same input gives the same output. On processors where Go fuses
+// multiplication and addition (arm64, not amd64), sums of floats differ in their last bits,
+// and sometimes a quantized input of packedMatrix by one step: queries keep their order
+// unless their log-probabilities are within about 1e-3.
 
-// matrix is rows of the same length, one after the other.
+// matrix is a matrix in row-major order.
 type matrix struct {
 	data []float32
 	rows int
@@ -24,7 +24,7 @@ func newMatrix(rows, cols int) matrix { return matrix{make([]float32, rows*cols)
 
 func (m matrix) row(i int) []float32 { return m.data[i*m.cols : (i+1)*m.cols] }
 
-// scratch lends memory for intermediate results.
+// scratch is an allocator for intermediate results.
 type scratch struct {
 	data []float32
 	used int
@@ -33,17 +33,17 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
 
-// getScratch gives a scratch, to be given back to scratches.
+// getScratch returns a scratch, to be put back into scratchPool.
 func getScratch() *scratch {
 	s := scratchPool.Get().(*scratch)
 	s.used = 0
 	return s
 }
 
-// alloc lends n zeros, until used is set back.
+// alloc returns n zeros, valid until used is reset.
 func (s *scratch) alloc(n int) []float32 {
 	if s.used+n > len(s.data) {
-		// What was lent before stays with those who have it.
+		// Slices of the old memory stay valid.
 		s.data = make([]float32, 2*len(s.data)+n)
 	}
 	part := s.data[s.used : s.used+n : s.used+n]
@@ -52,7 +52,7 @@ func (s *scratch) alloc(n int) []float32 {
 	return part
 }
 
-// allocFloat64 lends n zeros, until it is called again.
+// allocFloat64 returns n zeros, valid until the next call.
 func (s *scratch) allocFloat64(n int) []float64 {
 	if n > len(s.wide) {
 		s.wide = make([]float64, 2*n)
@@ -72,7 +72,7 @@ const (
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// pairs is a left factor: for each pair of rows, the numbers of both side by side.
+// pairs is a left factor: for each pair of rows, their numbers interleaved.
 type pairs struct {
 	data []float32
 	rows int
@@ -92,7 +92,7 @@ func (s *scratch) pairs(x matrix, from, in int) pairs {
 	return p
 }
 
-// groups is a right factor: for each group of outputs, their numbers side by side.
+// groups is a right factor: for each group of outputs, their numbers interleaved.
 type groups struct {
 	data []float32
 	in   int
@@ -132,8 +132,8 @@ func columnGroups(data []float32, x matrix, from, out int) groups {
 	return g
 }
 
-// tile multiplies a pair of rows with a group of outputs: eight sums that do not wait
-// for each other, as many as fit in registers.
+// tile multiplies a pair of rows with a group of outputs: eight independent sums, as many
+// as fit in registers.
 func tile[T float32 | float64](x, w []T) (p, q [group]T) {
 	var p0, p1, p2, p3, q0, q1, q2, q3 T
 	for len(x) >= 2*pair && len(w) >= 2*group {
@@ -180,10 +180,10 @@ func addProduct(to matrix, column int, x pairs, w groups, from, end int) {
 
 func (g *groups) count() int { return (g.out + group - 1) / group }
 
-// minParallelWork is the least number of multiplications that several goroutines share.
+// minParallelWork is the minimum number of multiplications for several goroutines.
 const minParallelWork = 1 << 18
 
-// add adds to a matrix what the layer makes of x.
+// add adds the output of the layer for x to a matrix.
 func (l *linear) add(to, x matrix, s *scratch) {
 	w := &l.weight
 	before := s.used
@@ -201,18 +201,18 @@ func (l *linear) add(to, x matrix, s *scratch) {
 	s.used = before
 }
 
-// apply gives what the layer makes of x.
+// apply returns the output of the layer for x.
 func (l *linear) apply(x matrix, s *scratch) matrix {
 	out := s.matrix(x.rows, l.weight.out)
 	l.add(out, x, s)
 	return out
 }
 
-// activeHelpers is how many goroutines help, for all questions together.
+// activeHelpers counts the helper goroutines of all questions.
 var activeHelpers atomic.Int64
 
-// parallel calls f with parts of the numbers below n: in this goroutine, and in as
-// many more as there are processors that no other call has taken.
+// parallel calls f with parts of the range from 0 to n: in this goroutine, and in one more
+// for each processor that no other call uses.
 func parallel(n int, f func(from, to int)) {
 	const partsEach = 4
 	helpers := 0
@@ -243,11 +243,11 @@ func parallel(n int, f func(from, to int)) {
 		}()
 	}
 	work()
-	// A goroutine that comes too late finds nothing to do: nobody waits for it.
+	// A goroutine that starts late finds no part left; the caller does not wait for it.
 	wait.Wait()
 }
 
-// apply scales each row to mean zero and variance one, and then by weights.
+// apply is layer normalization.
 func (m *norm) apply(x, to matrix) matrix {
 	for i := range x.rows {
 		row, to := x.row(i), to.row(i)
@@ -278,7 +278,7 @@ func exp(x float32) float32 {
 	return math.Float32frombits(math.Float32bits(p) + (math.Float32bits(whole)-math.Float32bits(round))<<23)
 }
 
-// gelu is the activation, by its usual approximation.
+// gelu is the GELU activation, by its tanh approximation.
 func gelu(x matrix) {
 	const c = 2 * 0.7978845608028654
 	parallelFrom(len(x.data), 1<<14, func(from, to int) {
@@ -321,7 +321,7 @@ func dot(a, b []float32) (sum float32) {
 	return sum
 }
 
-// softmax makes numbers shares of one.
+// softmax replaces numbers by their softmax.
 func softmax(x []float32) {
 	highest := x[0]
 	for _, v := range x {

@@ -2,19 +2,19 @@ package net
 
 import "math"
 
-// packedMatrix is a matrix of whole numbers for products with whole numbers. A float64 holds two
-// outputs, the second one times lane: one multiplication serves both, which makes plain
-// Go nearly twice as fast. Their sums stay below half a lane, so they are exact, and the
-// same on every processor.
+// packedMatrix is a matrix of quantized weights. A float64 holds the integer weights of two
+// outputs, the second one times packFactor: one multiplication computes both, which makes
+// plain Go nearly twice as fast. Sums stay below half of packFactor, so they are exact and
+// equal on every processor.
 //
-// A weight is rounded to one of 511 values of its output, an input to one of a few
-// thousand of its row. That is about as exact as the bfloat16 of training.
+// A weight is rounded to one of 511 values per output, an input to one of a few thousand
+// per row. That is about as precise as bfloat16 in training.
 type packedMatrix struct {
-	// data has, for each group of float64 and each input, their numbers side by side.
+	// data has, for each group of float64 and each input, the numbers of the group.
 	data []float64
-	// scales are what whole numbers of each output stand for.
+	// scales has the quantization step of each output.
 	scales []float32
-	// limit is the largest whole number of an input.
+	// limit is the largest quantized input.
 	limit float32
 	in    int
 	out   int
@@ -30,7 +30,7 @@ const (
 	roundingConstant = 3 << 51 // added and taken away, it makes the digits after the point go away
 )
 
-// newPackedMatrix rounds a matrix with a row for each output.
+// newPackedMatrix quantizes a matrix with a row for each output.
 func newPackedMatrix(weight []float32, in, out int) packedMatrix {
 	l := packedMatrix{scales: make([]float32, out), in: roundUp(in, 2), out: out}
 	l.data = make([]float64, roundUp(out, packedGroup)/2*l.in)
@@ -58,11 +58,11 @@ func newPackedMatrix(weight []float32, in, out int) packedMatrix {
 	return l
 }
 
-// roundToInt rounds to a whole number.
+// roundToInt rounds to an integer.
 func roundToInt(x float64) float64 { return x + roundingConstant - roundingConstant }
 
-// maxAbs gives the largest absolute number. Those of finite floats are in the order of
-// their bits.
+// maxAbs returns the largest absolute value. Absolute values of finite floats are ordered
+// as their bits.
 func maxAbs(x []float32) float32 {
 	most := uint32(0)
 	for _, v := range x {
@@ -71,8 +71,8 @@ func maxAbs(x []float32) float32 {
 	return math.Float32frombits(most)
 }
 
-// round sets every second number to the whole numbers of a row of inputs, and gives what
-// they stand for.
+// round quantizes a row of inputs into every second number, and returns the quantization
+// step.
 func (l *packedMatrix) round(to []float64, row []float32) (unit float32) {
 	most := maxAbs(row)
 	if most < minMagnitude {
@@ -103,7 +103,7 @@ func (l *packedMatrix) addTo(to matrix, x []float64, units []float32, from, end 
 	}
 }
 
-// addOutputs adds the outputs that sums hold.
+// addOutputs unpacks the outputs of sums and adds them.
 func addOutputs(to []float32, sums [group]float64, scales []float32, unit float32) {
 	for i := range to {
 		sum := sums[i/2]

@@ -1,6 +1,7 @@
-// Package net runs the reader's network: it encodes an input, and writes the
-// likeliest queries token by token under the grammar. It depends on nothing but the
-// weights, and gives the same result for the same input every time.
+// Package net runs the reader's network, an encoder and decoder of the transformer kind: it
+// encodes an input and generates the most likely queries by beam search under the grammar.
+// It is deterministic. The input comes from package link; running and ranking queries is
+// left to package rank.
 package net
 
 import (
@@ -24,7 +25,7 @@ const (
 	maxLayers  = 32
 )
 
-// header is the head of a file of weights.
+// header is the JSON header of a file of weights.
 type header struct {
 	D           int      `json:"d"`
 	Heads       int      `json:"heads"`
@@ -42,7 +43,7 @@ type header struct {
 	} `json:"tensors"`
 }
 
-// linear is a matrix, and what is added.
+// linear is a linear layer.
 type linear struct {
 	weight packedMatrix
 	bias   []float32
@@ -52,7 +53,7 @@ type norm struct{ weight, bias []float32 }
 
 type encoderLayer struct {
 	qkv, out, up, down linear
-	// relation has for each head a vector of each relation.
+	// relation has, for each head, a vector for each relation.
 	relation     []groups
 	norm1, norm2 norm
 }
@@ -70,16 +71,15 @@ type Net struct {
 
 	word, cell, pointed, say, point, item, judge, answerable linear
 	own, kind, bucket, place, keyword, step                  []float32
-	// bias has a row for each head of each encoder layer, and a number for each
-	// relation.
+	// bias has, for each head of each encoder layer, a number for each relation.
 	bias          []float32
 	encoderLayers []encoderLayer
 	decoderLayers []decoderLayer
 	norm, last    norm
 }
 
-// Load reads a file of weights: "PRLR", the length of a JSON head in four bytes, the
-// head, and each tensor of its list as float16. All numbers are little endian.
+// Load reads a file of weights: "PRLR", the length of the JSON header in four bytes, the
+// header, and each tensor of its list as float16. All numbers are little endian.
 func Load(file []byte) (*Net, error) {
 	if len(file) < 8 || string(file[:4]) != "PRLR" {
 		return nil, errors.New("not a file of weights")
@@ -109,8 +109,8 @@ func Load(file []byte) (*Net, error) {
 	return n, nil
 }
 
-// check compares the head with the language and the inputs of this program. Weights may
-// lack the last keywords of the language: they never write those.
+// check compares the header with the language and the inputs of this program. Weights may
+// lack the last keywords of the language, which are never generated then.
 func (n *Net) check() error {
 	switch {
 	case n.D <= 0 || n.D > maxWidth || n.Heads <= 0 || n.D%n.Heads != 0:
@@ -160,14 +160,14 @@ func (n *Net) tensors(data []byte) (map[string]tensor, error) {
 	return all, nil
 }
 
-// fromHalf gives a finite float16 as float32: its digits stand in the same order, and
-// its exponent counts from another number.
+// fromHalf converts a finite float16 to float32. The bits have the same order, and the
+// exponent has another bias.
 func fromHalf(h uint16) float32 {
 	const exponents = 1 << 112
 	return math.Float32frombits(uint32(h>>15)<<31|uint32(h&0x7fff)<<13) * exponents
 }
 
-// loader takes tensors by name and checks their sizes.
+// loader gives tensors by name and checks their shapes.
 type loader struct {
 	tensors map[string]tensor
 	err     error
@@ -193,7 +193,7 @@ func (l *loader) linear(name string, in, out int) linear {
 	return linear{newPackedMatrix(weight, in, out), bias}
 }
 
-// relation takes the vectors of relations, packed for each head.
+// relation returns the vectors of relations, packed for each head.
 func (l *loader) relation(name string, heads, relations, width int) []groups {
 	data := l.take(name, heads, relations, width)
 	if l.err != nil {
