@@ -21,9 +21,9 @@ const (
 	maxPassages      = 3
 )
 
-// Answer puts what the steps gave into sentences, with a short table where there are
-// several rows. Each part cites its step as [step N]. Texts of the data are escaped, so
-// that none becomes a link, an image or HTML.
+// Answer formats the results of the steps as sentences, and several rows as a short table.
+// Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
+// a link, an image or HTML.
 func Answer(task llm.AnswerTask) llm.Answer {
 	var parts []string
 	for i, s := range task.Steps {
@@ -69,8 +69,8 @@ func answerStep(s llm.Step, n int) string {
 	return tableAnswer(columns, rows, s.Rows.Truncated, cite)
 }
 
-// unusedSentence says which words of the question a step leaves out, as its reasoning names
-// them.
+// unusedSentence names the words of the question that a step does not use, from its
+// reasoning.
 func unusedSentence(s llm.Step) string {
 	at := strings.LastIndex(s.Reasoning, unusedPrefix)
 	if at < 0 || s.Failure != "" {
@@ -81,7 +81,7 @@ func unusedSentence(s llm.Step) string {
 
 func columnName(name string) string { return escapeCell(catalog.DisplayName(name)) }
 
-// sentence says one row in words, without the end.
+// sentence formats one row as a sentence without the full stop.
 func sentence(columns []string, row []string) string {
 	var parts []string
 	for i, c := range columns[:min(len(columns), maxAnswerColumns)] {
@@ -94,7 +94,7 @@ func sentence(columns []string, row []string) string {
 	return "T" + enumerate(parts)[1:]
 }
 
-// listAnswer says the values of one column, with the figures by which they were chosen.
+// listAnswer lists the values of one column, with the measure by which they were selected.
 func listAnswer(column string, rows [][]string, measure string, figures []measureValue, cite string) string {
 	var list []string
 	missing, with := 0, ""
@@ -144,7 +144,7 @@ func tableAnswer(columns []string, rows [][]string, truncated bool, cite string)
 	return b.String()
 }
 
-// rowTexts gives the columns and values of a result as texts.
+// rowTexts returns the columns and values of a result as texts, without internal columns.
 func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {
@@ -165,8 +165,7 @@ func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []strin
 	return columns, values
 }
 
-// shortNumber is jsonText with numbers as people write them. The rows have all of
-// their digits.
+// shortNumber is jsonText with rounded numbers.
 func shortNumber(value json.RawMessage) string {
 	var n float64
 	_, decimals, _ := strings.Cut(string(value), ".")
@@ -181,7 +180,7 @@ func shortNumber(value json.RawMessage) string {
 	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(n, 'f', digits, 64), "0"), ".")
 }
 
-// jsonText is a JSON value as text; null is none.
+// jsonText returns a JSON value as text; "" for null.
 func jsonText(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -196,8 +195,8 @@ func jsonText(raw json.RawMessage) string {
 var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`,
 	"!", `\!`, "#", `\#`, "~", `\~`, "&", "&amp;", "://", `:\//`, "www.", `www\.`, "@", `\@`, "\n", " ", "\r", " ", "\t", " ")
 
-// escapeCell makes a text that Markdown shows as it is: it cannot become a link,
-// an image or HTML.
+// escapeCell escapes a text for Markdown, so that it cannot become a link, an image or
+// HTML.
 func escapeCell(text string) string { return escapeMarkdown(text, maxCell) }
 
 func escapeMarkdown(text string, most int) string {
@@ -244,8 +243,7 @@ func passagesAnswer(columns []string, rows [][]string, cite string) string {
 	return b.String()
 }
 
-// blockquote is a passage on one line, with its heading, where it begins with one, in
-// bold.
+// blockquote returns a passage on one line, with its heading, if any, in bold.
 func blockquote(text string) string {
 	marks := len(text) - len(strings.TrimLeft(text, "#"))
 	heading, rest, _ := strings.Cut(text[marks:], "\n")

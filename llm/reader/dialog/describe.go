@@ -13,8 +13,8 @@ import (
 	"parley/llm"
 )
 
-// The bounds of what is said: a description is to be read, and says of people's
-// data no more than it takes to know what it is like.
+// Limits of a description. It should be short, and show no more of people's data than
+// necessary.
 const (
 	maxDescribedNames    = 12
 	maxOneOf             = 5
@@ -22,8 +22,7 @@ const (
 	maxDescribedLength   = 40
 )
 
-// Describe says of a sample what anybody can see in it, as something of the sample, and
-// keeps what is described already.
+// Describe describes the fields of a sample. It keeps existing descriptions.
 func Describe(task llm.DescribeTask) (llm.Description, error) {
 	if len(task.Fields) > llm.MaxFields {
 		return llm.Description{}, fmt.Errorf("describe a dataset: there are more than %d fields", llm.MaxFields)
@@ -53,7 +52,7 @@ func Describe(task llm.DescribeTask) (llm.Description, error) {
 	return llm.Description{Text: text, Fields: fields}, nil
 }
 
-// describeRows says what rows are.
+// describeRows describes the dataset as a whole.
 func describeRows(all []*fieldFacts, rows int) string {
 	byName := map[string]*fieldFacts{}
 	names := make([]string, len(all))
@@ -76,7 +75,7 @@ func describeRows(all []*fieldFacts, rows int) string {
 	return text
 }
 
-// valueForm is what the values of a field all are.
+// valueForm is the common form of the values of a field.
 type valueForm int
 
 const (
@@ -97,21 +96,20 @@ var formNames = map[valueForm]string{
 	textForm: "Text", listForm: "A list", objectForm: "An object", mixedForm: "Values of several kinds",
 }
 
-// fieldFacts is what a sample shows of a field.
+// fieldFacts has the statistics of a field in a sample.
 type fieldFacts struct {
 	name    string
 	form    valueForm
 	present int
 	missing int
-	// values are the different ones, the most frequent first, as they are
-	// written; times says how often each is there.
+	// values are the distinct values, the most frequent first; times counts each.
 	values []string
 	times  map[string]int
-	// least and most are those of numbers, dates and moments.
+	// least and most are the minimum and maximum of numbers, dates and timestamps.
 	least, most string
 }
 
-// gatherFacts looks at a field of all rows.
+// gatherFacts computes the statistics of a field.
 func gatherFacts(name string, rows []map[string]json.RawMessage) *fieldFacts {
 	f := &fieldFacts{name: name, times: map[string]int{}}
 	for _, row := range rows {
@@ -151,7 +149,7 @@ func gatherFacts(name string, rows []map[string]json.RawMessage) *fieldFacts {
 
 func isTextForm(f valueForm) bool { return f == textForm || f == dateForm || f == timestampForm }
 
-// formOf says what a value is, and gives it as it is read.
+// formOf returns the form of a value, and the value as text.
 func formOf(value json.RawMessage) (valueForm, string) {
 	switch value[0] {
 	case '{':
@@ -179,8 +177,8 @@ func formOf(value json.RawMessage) (valueForm, string) {
 	return wholeForm, string(value)
 }
 
-// compareNumbers compares numbers as JSON writes them; whole ones that are too
-// large to be told apart otherwise, by their digits.
+// compareNumbers compares JSON numbers; integers that are equal as float64, by their
+// digits.
 func compareNumbers(a, b string) int {
 	x, _ := strconv.ParseFloat(a, 64) // what is out of range is infinite
 	y, _ := strconv.ParseFloat(b, 64)
@@ -223,7 +221,7 @@ func (f *fieldFacts) sentence() string {
 	return text + ", as far as the sample shows."
 }
 
-// summary says of a field what is worth knowing of the whole; "" for nothing.
+// summary describes a field for the description of the dataset; "" for nothing of interest.
 func (f *fieldFacts) summary() string {
 	switch {
 	case f.least != f.most:
@@ -238,12 +236,12 @@ func (f *fieldFacts) summary() string {
 	return ""
 }
 
-// unique reports whether rows, of which there must be some, all differ.
+// unique reports whether all of at least two rows have different values.
 func (f *fieldFacts) unique() bool {
 	return f.present > 1 && len(f.values) == f.present && f.missing == 0 && f.form != objectForm && f.form != listForm
 }
 
-// fewValues reports whether values come again and again.
+// fewValues reports whether a few values are repeated.
 func (f *fieldFacts) fewValues() bool {
 	return len(f.values) > 1 && len(f.values) <= maxOneOf && len(f.values) < f.present && !f.long()
 }
@@ -269,7 +267,7 @@ func (f *fieldFacts) examples(most int) string {
 	return enumerateFirst(shown, most)
 }
 
-// enumerateFirst gives the first of some words, with commas and an "and".
+// enumerateFirst joins the first words with commas and counts the rest.
 func enumerateFirst(words []string, most int) string {
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
@@ -277,7 +275,7 @@ func enumerateFirst(words []string, most int) string {
 	return enumerate(words)
 }
 
-// shortValue gives a value in one line, of a bearable length.
+// shortValue shortens a value to one line of limited length.
 func shortValue(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > maxDescribedLength {

@@ -1,6 +1,6 @@
-// Package dialog has the texts of the reader: it cuts what people write into questions,
-// puts results into words, describes datasets, tells questions of text from those of
-// rows, and says why a question is refused. It reads no question itself.
+// Package dialog has the texts of the reader: it splits a message into questions, formats
+// answers, describes datasets, recognizes questions about documents, and formats refusals.
+// Translating a question to a query is left to the other packages of the reader.
 package dialog
 
 import (
@@ -11,7 +11,7 @@ import (
 	"parley/llm/reader/link"
 )
 
-// wordsOf gives the tokens that are words or numbers, without signs.
+// wordsOf returns the tokens that are words or numbers.
 func wordsOf(tokens []link.Token) []link.Token {
 	var words []link.Token
 	for _, t := range tokens {
@@ -27,7 +27,8 @@ func isWord(t link.Token) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// matchesPhrase reports whether words stand at a token. Alternatives are separated by |.
+// matchesPhrase reports whether the tokens from a position on match a pattern: words, with
+// alternatives separated by |.
 func matchesPhrase(tokens []link.Token, at int, pattern string) bool {
 	for part := range strings.FieldsSeq(pattern) {
 		if at < 0 || at >= len(tokens) {

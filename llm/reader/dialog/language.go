@@ -10,12 +10,11 @@ import (
 	"parley/llm/reader/link"
 )
 
-// otherLanguage is a language that questions are not read in.
+// otherLanguage is a language that the reader recognizes and refuses.
 type otherLanguage struct {
 	code string
-	// startWords are words that only a question in the language starts with; asking are
-	// others that questions are asked with; plain are those of its sentences. All are
-	// folded.
+	// startWords are words that only a question in the language starts with, questionWords
+	// its other question words, and commonWords its common words. All are folded.
 	startWords, questionWords, commonWords map[string]bool
 	refusal                                string
 }
@@ -56,15 +55,15 @@ var otherLanguages = []otherLanguage{
 }
 
 var (
-	// english are words that no question in the other languages has.
+	// english are words of English questions only.
 	english = catalog.WordSet(`the of how many much what which who whom whose where when why are there does did do has have had with and by to is was were than from that each
 		every between most least more fewer average number show list give find me it its their them they this these those not without per`)
-	// nameParticles join the words of a name in any of the languages.
+	// nameParticles connect the words of a name in one of the languages.
 	nameParticles = catalog.WordSet("de la del della delle dello di da du des von van der den y e et und le les los las el al do dos zu the of and")
 )
 
-// Language gives the language that a question is written in: "de", "fr", "es" or "it";
-// "" for English and where it cannot be told. Names and what is quoted do not count.
+// Language returns the language of a question: "de", "fr", "es" or "it"; "" for English and
+// if unknown. Names and quoted texts do not count.
 func Language(tokens []link.Token) string {
 	words := proseWords(tokens)
 	own := 0
@@ -89,11 +88,10 @@ func Language(tokens []link.Token) string {
 	return best
 }
 
-// ambiguous are English words that other languages write in the same way.
+// ambiguous are English words that other languages have too.
 var ambiguous = catalog.WordSet("was do me it has per is am list")
 
-// score says how much words are of a language: how many of them only it has, 0 where
-// they are too few to tell.
+// score counts the words of a language; 0 if there are too few.
 func (f *otherLanguage) score(words []link.Token) int {
 	asked, found := false, map[string]bool{}
 	for _, t := range words {
@@ -110,8 +108,8 @@ func (f *otherLanguage) score(words []link.Token) int {
 	return 0
 }
 
-// proseWords gives the words of a question that are not quoted and not part of a name, and
-// the mark that opens one in Spanish.
+// proseWords returns the words of a question without quoted texts and names, and the
+// Spanish opening question mark.
 func proseWords(tokens []link.Token) []link.Token {
 	var words []link.Token
 	quoted := ""
@@ -132,7 +130,7 @@ func proseWords(tokens []link.Token) []link.Token {
 	return words
 }
 
-// isInsideWord reports whether a mark has a word right before and after it: l'anno.
+// isInsideWord reports whether a mark is directly between two tokens: l'anno.
 func isInsideWord(tokens []link.Token, i int) bool {
 	return i > 0 && i+1 < len(tokens) && !tokens[i].SpaceBefore && !tokens[i+1].SpaceBefore
 }
@@ -141,8 +139,8 @@ func hasClosingMark(rest []link.Token, mark string) bool {
 	return slices.ContainsFunc(rest, func(t link.Token) bool { return t.Text == mark })
 }
 
-// partOfName reports whether a word that is not the first is a name, or joins the words
-// of one: Amor de Dios.
+// partOfName reports whether a word is capitalized and not the first, or a particle within
+// a name: Amor de Dios.
 func partOfName(tokens []link.Token, i int) bool {
 	if isCapitalized(tokens[i]) {
 		return len(wordsOf(tokens[:i])) > 0
@@ -160,7 +158,7 @@ func partOfName(tokens []link.Token, i int) bool {
 	return before >= 0 && after < len(tokens) && isCapitalized(tokens[before]) && isCapitalized(tokens[after])
 }
 
-// isCapitalized reports whether a word begins with a capital letter.
+// isCapitalized reports whether a word starts with an upper-case letter.
 func isCapitalized(t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
 	return unicode.IsUpper(r)

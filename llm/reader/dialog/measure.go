@@ -8,13 +8,13 @@ import (
 	"parley/llm"
 )
 
-// measureValue is the value of a measure, "" where none is recorded.
+// measureValue is the value of a measure; "" if there is none.
 type measureValue struct {
 	text   string
 	number bool
 }
 
-// measureOf gives the internal column by which rows were chosen, with its values: "" where
+// measureOf returns the internal column by which rows were selected, with its values; "" if
 // there is none.
 func measureOf(rows llm.Rows) (name string, figures []measureValue) {
 	for _, raw := range rows.Rows {
@@ -31,7 +31,7 @@ func measureOf(rows llm.Rows) (name string, figures []measureValue) {
 	return strings.Trim(name, "_"), figures
 }
 
-// measureName gives the first internal name of a row that says something of it.
+// measureName returns the first internal column of a row that is a measure.
 func measureName(row map[string]json.RawMessage) string {
 	var names []string
 	for key := range row {
@@ -45,7 +45,7 @@ func measureName(row map[string]json.RawMessage) string {
 	return slices.Min(names)
 }
 
-// withMeasure says the figure by which the only row was chosen.
+// withMeasure formats the measure by which a single row was selected.
 func withMeasure(measure string, figures []measureValue) string {
 	if measure == "" || len(figures) != 1 || figures[0].text == "" {
 		return ""

@@ -17,17 +17,17 @@ func EmptyQuestion() error {
 	return llm.Unanswerable("The question has no words. Ask something about the data.")
 }
 
-// TooLong refuses a question of more words than are read.
+// TooLong refuses a question with too many words.
 func TooLong(most int) error {
 	return llm.Unanswerable("The question is too long: at most %d words are read. Ask it in fewer.", most)
 }
 
-// SeveralQuestions refuses a text with more than one question, where one query is to answer.
+// SeveralQuestions refuses several questions at once for a single query.
 func SeveralQuestions() error {
 	return llm.Unanswerable("These are several questions. Ask one at a time, or ask the agent assistant, which answers them one by one.")
 }
 
-// NoData refuses a question where there is no dataset.
+// NoData refuses a question if there is no dataset.
 func NoData() error {
 	return llm.Unanswerable("There is no data to answer from. Add a dataset, or have one shared with you, and ask again.")
 }
@@ -37,8 +37,8 @@ func NoPreviousQuestion() error {
 	return llm.Unanswerable("The question points at something that was not named before. Ask in full, with the name of what you mean.")
 }
 
-// NotUnderstood refuses a question, with the words of it that were not understood and
-// examples of questions that are. guess is the likeliest reading in words, "" for none.
+// NotUnderstood refuses a question, and names the words that were not understood and
+// example questions. guess describes the most likely reading; "" for none.
 func NotUnderstood(unread []string, guess string, examples []string) error {
 	text := "It is not clear what the question asks for."
 	switch {
@@ -53,15 +53,15 @@ func NotUnderstood(unread []string, guess string, examples []string) error {
 	return llm.Unanswerable("%s", text)
 }
 
-// NothingFound refuses a question whose likeliest reading finds nothing.
+// NothingFound refuses a question whose most likely reading has no rows.
 func NothingFound(reading string) error {
 	return llm.Unanswerable("Nothing was found. The question was read as: %s. If that is what you mean, the data has none; otherwise ask in other words.", reading)
 }
 
-// unusedPrefix begins what says which words of a question its reading leaves out.
+// unusedPrefix starts the sentence of [Unused].
 const unusedPrefix = " Not used: "
 
-// Unused says which words of a question its reading leaves out, "" for none.
+// Unused names the words of a question that its reading does not use; "" for none.
 func Unused(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -69,12 +69,12 @@ func Unused(words []string) string {
 	return unusedPrefix + quoteWords(words) + "."
 }
 
-// Ambiguous refuses a question that can be read in two ways, which are given in words.
+// Ambiguous refuses a question with two readings, which are described in words.
 func Ambiguous(first, second string) error {
 	return llm.Unanswerable("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)
 }
 
-// quoteWords names words, the first of many.
+// quoteWords quotes words, up to a limit.
 func quoteWords(words []string) string {
 	quoted := make([]string, 0, maxUnread)
 	for _, w := range words[:min(len(words), maxUnread)] {

@@ -17,24 +17,24 @@ import (
 
 // Limits of a search.
 const (
-	// searchLimit is how many passages are looked for.
+	// searchLimit is the number of passages to find.
 	searchLimit = 5
-	// maxSearchedWords is how many words of a question are looked for in the passages of
-	// at most maxSearchedDatasets before it is taken for a search, and maxSearchedRows the
-	// most passages for that.
+	// maxSearchedWords limits the words of a question that are searched in the passages of
+	// at most maxSearchedDatasets, of at most maxSearchedRows each, to decide whether it is
+	// a search.
 	maxSearchedWords    = 12
 	maxSearchedDatasets = 4
 	maxSearchedRows     = 100_000
-	// searchConfidence and fileConfidence are how sure it is that a question is one of
-	// text, and one about a file.
+	// searchConfidence and fileConfidence are the confidences of a search and of a query
+	// for a file.
 	searchConfidence = 0.6
 	fileConfidence   = 0.8
 )
 
-// Search makes a query of a question of text: a search over datasets of passages, or the
-// passages of a file that the question names. rows are the other datasets, which the
-// question may be about instead. It is false for a question about rows or figures, and
-// where no passage speaks of what is asked.
+// Search makes a query for a question about documents: a search over datasets of passages,
+// or the passages of a file that the question names. rows are the other datasets, which the
+// question may be about instead. ok is false for a question about rows or aggregates, and
+// if no passage has the words.
 func Search(ctx context.Context, data llm.Data, tokens []link.Token, rows, passages []llm.Dataset) (llm.Query, bool, error) {
 	if len(passages) == 0 || data == nil {
 		return llm.Query{}, false, nil
@@ -69,15 +69,14 @@ func Search(ctx context.Context, data llm.Data, tokens []link.Token, rows, passa
 	}, true, nil
 }
 
-// searcher looks for what a question is about in passages.
+// searcher searches passages for the words of a question.
 type searcher struct {
 	data   llm.Data
 	tokens []link.Token
-	// stems are the beginnings of the words that say what the question is about, as a
-	// pattern each.
+	// stems are patterns for the content words of the question.
 	stems []string
-	// aggregates says that it asks for a greatest, a least or the like, which texts seldom
-	// tell.
+	// aggregates says that the question asks for a superlative or an aggregate, which
+	// documents rarely have.
 	aggregates bool
 	// rowStems are the stems of the names of datasets of rows, and namesRows says that the
 	// question has one.
@@ -109,8 +108,8 @@ func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
 			s.stems = append(s.stems, stemPattern(t))
 		}
 	}
-	// A text may speak of a thing and not of the one that is asked about: names count
-	// where there is nothing else.
+	// A document may be about the subject without the name: names count only if there is no
+	// other word.
 	if len(s.stems) == 0 && !s.namesRows {
 		s.stems = names
 	}
@@ -119,23 +118,23 @@ func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
 }
 
 var (
-	// relativeDays are words that tell a time from today, which no text knows.
+	// relativeDays are words for days relative to today, which documents do not know.
 	relativeDays = catalog.WordSet("today tomorrow yesterday tonight")
-	// aggregateWords ask for a figure over rows, extremes for the first of some.
+	// aggregateWords ask for an aggregate, superlatives for an extreme.
 	aggregateWords = catalog.WordSet("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
 	superlatives   = catalog.WordSet(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
 		maximum minimum max min top per`)
-	// unitWords are what a text may tell a number of.
+	// unitWords are units of numbers that a document may have.
 	unitWords = catalog.WordSet("euro euros dollar dollars pound pounds cent cents percent second seconds minute minutes hour hours day days week weeks month months year years bar degrees gram grams kilo kilos kilogram kilograms meter meters metres kilometers kilometres mile miles liter liters litres")
-	// searchStopWords are words that say nothing of what a text is about.
+	// searchStopWords are words without meaning for a search.
 	searchStopWords = catalog.WordSet(`other another one ones such same own both either neither nor so if but then also just only out up down over under about between among during can could
 		would will shall should may might must more less few fewer here want know like need see let say says said kind sort happened happen happens take takes
 		took ever yet still currently first last next previous before after old new tell explain describe according document file mention mentions mentioned
 		than been being ll ve re don doesn use used uses using via whether amount count information data exactly please`)
 )
 
-// isStopWord reports whether a word says nothing of what a question is about. "Return" at the
-// start says what to do; elsewhere goods are sent back.
+// isStopWord reports whether a word has no meaning for a search. "Return" at the start is a
+// command; elsewhere it may mean goods that are sent back.
 func isStopWord(words []link.Token, i int) bool {
 	w := words[i].Lower
 	if words[i].Stem == "return" {
@@ -144,7 +143,7 @@ func isStopWord(words []link.Token, i int) bool {
 	return catalog.StopWords[w] || searchStopWords[w] || questionWords[w] || conjunctions[w] || backReferences[w] || len(w) < 2
 }
 
-// stemPattern finds the forms of a word: those that begin as its stem does.
+// stemPattern returns a pattern for the forms of a word: those that start with its stem.
 func stemPattern(t link.Token) string {
 	stem := t.Stem
 	if len(stem) > 4 {
@@ -157,9 +156,8 @@ func stemPattern(t link.Token) string {
 	return `(^|[^\p{L}\p{N}])` + forms
 }
 
-// asksForAggregate reports whether a question asks for a count, a sum or a trend. A text that has
-// its words is no answer to it. "How many days" asks for a measure, which a text may
-// tell.
+// asksForAggregate reports whether a question asks for a count, a sum or a trend, which a
+// document does not answer. "How many days" asks for a number that a document may have.
 func (s *searcher) asksForAggregate() bool {
 	for i, t := range s.tokens {
 		switch {
@@ -175,8 +173,8 @@ func (s *searcher) asksForAggregate() bool {
 	return false
 }
 
-// asksForRows reports whether a question asks for rows of a dataset: for some of those that
-// it names, for those of a year, or for those with more or less than a number.
+// asksForRows reports whether a question asks for rows of a dataset: of one that it names,
+// of a year, or with more or less than a number.
 func (s *searcher) asksForRows() bool {
 	if len(s.rowStems) == 0 {
 		return false
@@ -191,7 +189,7 @@ func (s *searcher) asksForRows() bool {
 
 func isNumber(t link.Token) bool { return t.Text[0] >= '0' && t.Text[0] <= '9' }
 
-// searchWords are those that the passages are searched for.
+// searchWords returns the words to search for.
 func (s *searcher) searchWords() string {
 	var words []string
 	for i, t := range s.tokens {
@@ -202,7 +200,7 @@ func (s *searcher) searchWords() string {
 	return strings.Join(words, " ")
 }
 
-// countDescribed counts the words of the question that the name or description of a dataset has.
+// countDescribed counts the words of the question in the name and description of a dataset.
 func (s *searcher) countDescribed(d llm.Dataset) int {
 	words := map[string]bool{}
 	for _, t := range link.Tokenize(strings.ReplaceAll(d.Name, "_", " ") + " " + d.Description) {
@@ -217,16 +215,15 @@ func (s *searcher) countDescribed(d llm.Dataset) int {
 	return n
 }
 
-// mostRelevant gives the datasets that a question most likely speaks of.
+// mostRelevant returns the datasets with the most matching descriptions.
 func (s *searcher) mostRelevant(passages []llm.Dataset) []llm.Dataset {
 	sorted := slices.Clone(passages)
 	slices.SortStableFunc(sorted, func(a, b llm.Dataset) int { return cmp.Compare(s.countDescribed(b), s.countDescribed(a)) })
 	return sorted[:min(len(sorted), maxSearchedDatasets)]
 }
 
-// matchesEnough reports whether passages that have some of the words speak of what is asked:
-// most words, all where the question asks for figures, and fewer where the dataset is
-// said to be about one of them.
+// matchesEnough reports whether passages have enough words of the question: most, all if
+// the question asks for an aggregate, and one if the description of the dataset matches.
 func (s *searcher) matchesEnough(known int, topical bool) bool {
 	switch {
 	case s.aggregates && !topical:
@@ -237,8 +234,8 @@ func (s *searcher) matchesEnough(known int, topical bool) bool {
 	return known*2 > len(s.stems)
 }
 
-// countFound counts the words of the question that the passages of a dataset, or the names of
-// their files, have.
+// countFound counts the words of the question in the passages of a dataset and the names of
+// their files.
 func (s *searcher) countFound(ctx context.Context, d llm.Dataset) (int, error) {
 	if d.Rows > maxSearchedRows {
 		return min(s.countDescribed(d), len(s.stems)), nil
@@ -263,7 +260,7 @@ func matchCondition(column, pattern string) string {
 	return "regexp_matches(strip_accents(lower(" + column + ")), " + ir.Literal(pattern) + ")"
 }
 
-// query gives the cells of a result; none for a query that is not valid.
+// query returns the cells of a result; none for an invalid query.
 func (s *searcher) query(ctx context.Context, sql string) ([][]string, error) {
 	rows, err := s.data.Query(ctx, sql)
 	switch {

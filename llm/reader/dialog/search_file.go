@@ -14,10 +14,10 @@ import (
 	"parley/llm/reader/link"
 )
 
-// textWords say that a question is about what is written somewhere.
+// textWords indicate a question about the text of a document.
 var textWords = catalog.WordSet("say says said state states according document file page read written write mention mentions mentioned explain explains describe describes")
 
-// searchFile makes a query for the passages of a file that the question names; false where it
+// searchFile makes a query for the passages of a file that the question names; false if it
 // names none.
 func (s *searcher) searchFile(ctx context.Context, passages []llm.Dataset) (llm.Query, bool, error) {
 	asked := " " + plainWords(s.tokens) + " "
@@ -37,13 +37,13 @@ func (s *searcher) searchFile(ctx context.Context, passages []llm.Dataset) (llm.
 	return llm.Query{}, false, nil
 }
 
-// plainName prints the name of a file without its folder and ending, as plain words.
+// plainName prints the SQL for the words of a file name without folder and extension.
 func plainName(column string) string {
 	base := "regexp_replace(regexp_replace(" + column + `, '^.*[/\\]', ''), '[.][A-Za-z0-9]{1,5}$', '')`
 	return "trim(regexp_replace(strip_accents(lower(" + base + `)), '[^\p{L}\p{N}]+', ' ', 'g'))`
 }
 
-// plainWords gives the words of a question with one blank between them.
+// plainWords returns the words of a question with single blanks.
 func plainWords(tokens []link.Token) string {
 	var words []string
 	for _, t := range tokens {
@@ -52,9 +52,9 @@ func plainWords(tokens []link.Token) string {
 	return strings.Join(words, " ")
 }
 
-// namesFile reports whether a question that has the words of a file's name means the file:
-// with its ending always; a name of several words where it asks for no count; a single
-// word, which may be an ordinary one, where it asks what is written.
+// namesFile reports whether a question with the words of a file name means the file: always
+// with the extension; for a name of several words if it does not ask for rows or
+// aggregates; for a single word if it also has one of textWords.
 func (s *searcher) namesFile(file string) bool {
 	base := file[strings.LastIndexAny(file, `/\`)+1:]
 	words := catalog.ValueTokens(base)
@@ -70,7 +70,7 @@ func (s *searcher) namesFile(file string) bool {
 	return len(words) > 1 || slices.ContainsFunc(s.tokens, func(t link.Token) bool { return textWords[t.Lower] })
 }
 
-// fileQuery gives the passages of a file that have most of the other words.
+// fileQuery returns a query for the passages of a file with most of the other words.
 func (s *searcher) fileQuery(dataset, file string) llm.Query {
 	var hits []string
 	for _, p := range s.stems {

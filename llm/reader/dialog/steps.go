@@ -9,18 +9,19 @@ import (
 )
 
 var (
-	// questionWords are the words that a question of its own starts with.
+	// questionWords are the first words of questions.
 	questionWords = catalog.WordSet("what which who whom whose where when how why list show give find count tell is are was were does do did")
-	// commandWords are those of them that often only say what to show of the question before.
+	// commandWords are first words that often only change the output of the question
+	// before.
 	commandWords = catalog.WordSet("list show give return find order sort only please tell count")
 	// conjunctions are words that may come before a question.
 	conjunctions = catalog.WordSet("and also then but")
-	// backReferences are words that point at what was said before.
+	// backReferences are words that refer to something before.
 	backReferences = catalog.WordSet("it its they them their this these those that there each he she his her him same such other corresponding respectively ones")
 )
 
-// Steps cuts a text into its questions. What can only be read with the part before it
-// stays with it; a text of more than [llm.MaxSteps] questions stays whole.
+// Steps splits a text into questions. A part that depends on the one before stays with it;
+// a text of more than [llm.MaxSteps] questions is not split.
 func Steps(question string) []string {
 	question = strings.TrimSpace(question)
 	var steps []string
@@ -45,7 +46,7 @@ func Steps(question string) []string {
 	return steps
 }
 
-// sentences cuts a text after each mark that ends a sentence.
+// sentences splits a text after each sentence.
 func sentences(text string) []string {
 	var all []string
 	start := 0
@@ -63,10 +64,10 @@ func sentences(text string) []string {
 	return append(all, text[start:])
 }
 
-// clauseStarts are where a sentence goes on with another question.
+// clauseStarts are the texts with which another question starts within a sentence.
 var clauseStarts = []string{", and how many ", ", and how much ", ", and what is the ", ", and what are the ", ", and what was the ", ", and which ", ", and who "}
 
-// clauses cuts a sentence where another question starts after a comma and "and".
+// clauses splits a sentence before each of clauseStarts.
 func clauses(sentence string) []string {
 	lower := strings.ToLower(sentence)
 	if len(lower) != len(sentence) {
@@ -86,7 +87,7 @@ func clauses(sentence string) []string {
 	return []string{sentence}
 }
 
-// sharesTopic reports whether a clause speaks of what another one does, or of nothing.
+// sharesTopic reports whether two clauses share a content word, or the second has none.
 func sharesTopic(first, second string) bool {
 	named := map[string]bool{}
 	for _, t := range link.Tokenize(first) {
@@ -102,12 +103,12 @@ func sharesTopic(first, second string) bool {
 	return !found
 }
 
-// isContentWord reports whether a word says what a question is about.
+// isContentWord reports whether a word names the subject of a question.
 func isContentWord(t link.Token) bool {
 	return isWord(t) && !catalog.StopWords[t.Lower] && !questionWords[t.Lower] && !conjunctions[t.Lower]
 }
 
-// trimConjunction takes the "and" from a question that starts with it.
+// trimConjunction removes a conjunction at the start of a question.
 func trimConjunction(part string) string {
 	words := wordsOf(link.Tokenize(part))
 	if len(words) > 1 && conjunctions[words[0].Lower] {
@@ -116,14 +117,13 @@ func trimConjunction(part string) string {
 	return part
 }
 
-// isQuestion reports whether a part asks for something; else it says what the next part is
-// about.
+// isQuestion reports whether a part is a question; otherwise it introduces the next part.
 func isQuestion(part string) bool {
 	words := wordsOf(link.Tokenize(part))
 	return len(words) > 0 && (questionWords[words[0].Lower] || strings.ContainsRune(part, '?')) || len(words) > 1 && questionWords[words[1].Lower]
 }
 
-// dependsOnPrevious reports whether a part can only be read with the one before it.
+// dependsOnPrevious reports whether a part needs the one before to be understood.
 func dependsOnPrevious(part string) bool {
 	words := wordsOf(link.Tokenize(part))
 	if len(words) > 1 && conjunctions[words[0].Lower] {
@@ -140,12 +140,12 @@ func dependsOnPrevious(part string) bool {
 	return commandWords[words[0].Lower] && !matchesPhrase(words, 1, "all")
 }
 
-// finalPronouns are words that point at something at the end of a question.
+// finalPronouns are back references at the end of a question.
 var finalPronouns = catalog.WordSet("it them those these ones")
 
-// HasBackReference reports whether a question points at something that it does not name:
-// "how many of them are open", "show those", "and in Berlin". Words such as "their" may
-// speak of what the data is about.
+// HasBackReference reports whether a question refers to something that it does not name:
+// "how many of them are open", "show those", "and in Berlin". Words such as "their" do not
+// count: they may refer to the data.
 func HasBackReference(tokens []link.Token) bool {
 	words := wordsOf(tokens)
 	if matchesPhrase(words, 0, "and|but|only in|for|at|of|from|by|on|with|per|since|after|before") && len(words) <= 5 {

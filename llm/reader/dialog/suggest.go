@@ -9,27 +9,26 @@ import (
 )
 
 var (
-	// identifierWords are last words of names of columns that tell rows apart, and can be
-	// neither counted by nor averaged.
+	// identifierWords are last words in names of columns that identify rows: no groups and
+	// no averages.
 	identifierWords = catalog.WordSet("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
-	// labelWords are last words of names of columns with a text of its own in each row.
+	// labelWords are last words in names of columns with a different text in each row.
 	labelWords = catalog.WordSet("name names title description comment comments note notes text summary content first last surname firstname lastname")
-	// notAveraged are last words of names of numbers that no one averages.
+	// notAveraged are last words in names of numbers without a useful average.
 	notAveraged = catalog.WordSet("year month day week hour quarter decade date rank position version latitude longitude index")
-	// genericTableWords are names of tables that do not say what the rows are.
+	// genericTableWords are names of tables that do not name the rows.
 	genericTableWords = catalog.WordSet("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
 
 const (
-	// minGroups and maxGroups are how many different values a column has that rows
-	// are counted by.
+	// minGroups and maxGroups bound the distinct values of a column to group by.
 	minGroups = 2
 	maxGroups = 30
 )
 
-// Suggestions are a few plain questions about a catalog, the best first: about what the
-// words of a question have to do with where that can be told. Whether they are understood
-// is for the caller to see.
+// Suggestions returns a few simple questions about a catalog, the best first, about tables
+// and columns that a question mentions if possible. The caller checks whether the reader
+// understands them.
 func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 	s := suggester{cat: cat, asked: map[string]bool{}}
 	for _, t := range wordsOf(tokens) {
@@ -49,11 +48,11 @@ func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 
 type suggester struct {
 	cat *catalog.Catalog
-	// asked are the stems of the words of the question.
+	// asked has the stems of the words of the question.
 	asked map[string]bool
 }
 
-// questions gives the best questions about a table, and how good they are.
+// questions returns the best questions about a table, and their score.
 func (s *suggester) questions(t int) ([]string, int) {
 	table := &s.cat.Tables[t]
 	rows := "rows"
@@ -75,7 +74,8 @@ func (s *suggester) questions(t int) ([]string, int) {
 	return append(questions, "How many "+rows+" are there?"), score
 }
 
-// tableDisplayName gives the name of a table as people say it: employees for emp, pets for tbl_pets.
+// tableDisplayName returns the words of a table's name: employees for emp, pets for
+// tbl_pets.
 func tableDisplayName(table *catalog.Table) string {
 	name := catalog.DisplayName(table.Name)
 	if len(table.Words) == len(strings.Fields(name)) && catalog.ExpandAbbreviation(strings.ToLower(name)) == "" {
@@ -84,8 +84,8 @@ func tableDisplayName(table *catalog.Table) string {
 	return strings.Join(table.Words, " ")
 }
 
-// column finds the column of a table that fits and that the question says most of; -1
-// for none.
+// column returns the fitting column of a table with the most words in the question; -1 for
+// none.
 func (s *suggester) column(table *catalog.Table, fits func(i int) bool) int {
 	best := -1
 	for _, i := range table.Columns {
@@ -96,7 +96,7 @@ func (s *suggester) column(table *catalog.Table, fits func(i int) bool) int {
 	return best
 }
 
-// countAsked counts the words of a name that the question has.
+// countAsked counts the words of a name in the question.
 func (s *suggester) countAsked(words []string) int {
 	n := 0
 	for _, w := range words {
@@ -107,7 +107,7 @@ func (s *suggester) countAsked(words []string) int {
 	return n
 }
 
-// isPlainColumn reports whether a column is neither a key nor refers to another table.
+// isPlainColumn reports whether a column is neither an identifier nor part of a link.
 func (s *suggester) isPlainColumn(i int) bool {
 	c := &s.cat.Columns[i]
 	last := c.Words[len(c.Words)-1]
@@ -115,13 +115,13 @@ func (s *suggester) isPlainColumn(i int) bool {
 		!slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool { return l.To == i })
 }
 
-// canGroupBy reports whether rows can be counted by a column: by few different texts.
+// canGroupBy reports whether a column has few distinct texts to group by.
 func (s *suggester) canGroupBy(i int) bool {
 	c := &s.cat.Columns[i]
 	return c.Kind == catalog.Text && s.isPlainColumn(i) && !labelWords[c.Words[len(c.Words)-1]] && c.Distinct >= minGroups && c.Distinct <= maxGroups && c.Distinct < c.Filled
 }
 
-// canAverage reports whether a column has numbers of which the average means something.
+// canAverage reports whether a column has numbers with a useful average.
 func (s *suggester) canAverage(i int) bool {
 	c := &s.cat.Columns[i]
 	return c.Kind == catalog.Number && s.isPlainColumn(i) && !notAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0

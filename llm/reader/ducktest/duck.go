@@ -1,5 +1,5 @@
-// Package ducktest gives tests of the reader a DuckDB in the process, which is read
-// within the bounds that queries have in the product.
+// Package ducktest gives tests an in-process DuckDB as [llm.Data], with the limits of
+// results that the product has.
 package ducktest
 
 import (
@@ -23,7 +23,7 @@ const (
 	maxBytes = 1 << 20
 )
 
-// Duck is a DuckDB of a test's own.
+// Duck is an in-memory DuckDB for one test.
 type Duck struct {
 	tb testing.TB
 	DB *sql.DB
@@ -33,7 +33,7 @@ type Duck struct {
 
 var _ llm.Data = (*Duck)(nil)
 
-// New opens one, for as long as a test runs.
+// New opens a database and closes it when the test ends.
 func New(tb testing.TB) *Duck {
 	tb.Helper()
 	db, err := sql.Open("duckdb", "")
@@ -57,7 +57,7 @@ func (d *Duck) Exec(statements ...string) {
 	}
 }
 
-// Query runs a query, as [llm.Data] has it.
+// Query implements [llm.Data].
 func (d *Duck) Query(ctx context.Context, query string) (llm.Rows, error) {
 	d.Queries.Add(1)
 	if err := ctx.Err(); err != nil {
@@ -105,14 +105,14 @@ func keys(object json.RawMessage) []string {
 	return names
 }
 
-// Table makes a table with rows, as they stand in SQL, and gives it as a dataset.
+// Table creates a table with columns and rows in SQL, and returns it as a dataset.
 func (d *Duck) Table(name, columns, rows string) llm.Dataset {
 	d.tb.Helper()
 	d.Exec("CREATE TABLE "+ir.Ident(name)+" ("+columns+")", "INSERT INTO "+ir.Ident(name)+" VALUES "+rows)
 	return d.Dataset(name)
 }
 
-// Dataset gives a table as a dataset.
+// Dataset returns a table as a dataset.
 func (d *Duck) Dataset(name string) llm.Dataset {
 	d.tb.Helper()
 	dataset := llm.Dataset{Name: name, Version: "1"}

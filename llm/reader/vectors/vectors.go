@@ -1,6 +1,6 @@
-// Package vectors holds the meaning of words as vectors: 40,000 English words with
-// 100 dimensions each, in a file that is built into the program. Words with similar
-// vectors are used alike.
+// Package vectors has word vectors: 40,000 English words with 100 dimensions each, in an
+// embedded file. Words of similar use have similar vectors. Thresholds of similarity are
+// left to its callers.
 package vectors
 
 import (
@@ -32,7 +32,7 @@ type Vectors struct {
 	ranks, words, coefficients []byte
 }
 
-// Load gives the built-in vectors.
+// Load returns the embedded vectors.
 var Load = sync.OnceValue(func() *Vectors {
 	v, err := parse(file)
 	if err != nil {
@@ -41,7 +41,7 @@ var Load = sync.OnceValue(func() *Vectors {
 	return v
 })
 
-// maxWords bounds a file.
+// maxWords limits a file.
 const maxWords = 1 << 16
 
 func parse(file []byte) (*Vectors, error) {
@@ -95,7 +95,7 @@ func (v *Vectors) row(i int32) []byte { return v.coefficients[int(i)*Dim : (int(
 // Len is how many words there are.
 func (v *Vectors) Len() int { return v.n }
 
-// Number gives the number of a word, or -1.
+// Number returns the number of a word; -1 for none.
 func (v *Vectors) Number(word string) int32 {
 	low, high := 0, v.n
 	for low < high {
@@ -120,11 +120,10 @@ func (v *Vectors) AddTo(sum []float32, n int32) {
 	}
 }
 
-// Similarity is the cosine between two words' vectors; 0 where one has none.
+// Similarity returns the cosine of two words' vectors; 0 if one has none.
 func (v *Vectors) Similarity(a, b string) float32 { return v.Cosine(v.Number(a), v.Number(b)) }
 
-// Cosine is the cosine between the vectors of two words by their numbers; 0 where one
-// is -1.
+// Cosine returns the cosine of the vectors of two words by their numbers; 0 if one is -1.
 func (v *Vectors) Cosine(i, j int32) float32 {
 	if i < 0 || j < 0 {
 		return 0
@@ -137,11 +136,11 @@ func (v *Vectors) Cosine(i, j int32) float32 {
 	return float32(sum) * v.unit(i) * v.unit(j)
 }
 
-// commonWords are looked through by Near.
+// commonWords is the number of most frequent words that Near compares.
 const commonWords = 20_000
 
-// Near gives at most n words that are used most like a word, the nearest first, with
-// at least the given similarity. It looks at all common words.
+// Near returns at most n common words that are most similar to a word, the nearest first,
+// with at least the given similarity.
 func (v *Vectors) Near(word string, n int, least float32) []string {
 	at := v.Number(word)
 	if at < 0 {
