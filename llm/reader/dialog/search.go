@@ -78,7 +78,7 @@ type searcher struct {
 	// aggregates says that the question asks for a superlative or an aggregate, which
 	// documents rarely have.
 	aggregates bool
-	// rowStems are the stems of the names of datasets of rows, and namesRows says that the
+	// rowStems has the stems of the names of datasets of rows, and namesRows says that the
 	// question has one.
 	rowStems  map[string]bool
 	namesRows bool

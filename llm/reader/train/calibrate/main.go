@@ -1,9 +1,9 @@
-// Command calibrate fits how readings are compared and how sure the best one is, on the
-// outcomes that measure writes of questions the network was not trained on.
+// Command calibrate fits the weights of ranking and confidence, on results of measure for
+// questions that the network was not trained on.
 //
 //	calibrate RESULTS... > ../../rank/calibration.json
 //
-// It prints to the log how that does on databases that are left out of the fit.
+// It logs the figures of a cross-validation over databases.
 package main
 
 import (

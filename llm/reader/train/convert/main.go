@@ -69,7 +69,7 @@ func open(name, dir string) (*database, error) {
 	return &database{db, name}, err
 }
 
-// writeChecked checks a query against an answer, where there is one, and writes it.
+// writeChecked checks a query against the answer, if there is one, and writes it.
 func (c *converter) writeChecked(d *database, question string, after []string, q *ir.Query, answer *eval.Question) error {
 	why, printed := check(d, question, q, answer)
 	c.count(d.name, why, question, printed)
@@ -96,7 +96,7 @@ func (c *converter) count(name, why, question, printed string) {
 	}
 }
 
-// check says what becomes of a query: "ok" where it gives the rows of the answer.
+// check returns the status of a query: "ok" if it gives the rows of the answer.
 func check(d *database, question string, q *ir.Query, answer *eval.Question) (why, printed string) {
 	tokens := link.Tokenize(question)
 	found := link.Values(tokens, d.Catalog, dataset.Now)

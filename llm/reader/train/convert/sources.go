@@ -55,7 +55,7 @@ func lines[T any](path string, each func(T) error) error {
 	return s.Err()
 }
 
-// folders are the databases below a folder.
+// folders returns the names of the databases in a folder.
 func folders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var names []string
@@ -106,7 +106,7 @@ func (c *converter) convertQuestion(d *database, q question) error {
 	return c.writeChecked(d, q.Question.Question, q.After, tree, &q.Question)
 }
 
-// writeUnanswerable writes a question that has no answer in the data.
+// writeUnanswerable writes a question without an answer in the data.
 func (c *converter) writeUnanswerable(d *database, q question) error {
 	c.counts["none"]++
 	return c.out.Encode(dataset.Example{DB: d.name, Question: q.Question.Question, After: q.After})
@@ -210,7 +210,7 @@ func (c *converter) wtq(file, dir string) error {
 	return nil
 }
 
-// parseOldForm reads a query of the language's earlier form.
+// parseOldForm parses a query in the earlier form of the language.
 func parseOldForm(raw json.RawMessage) (*ir.Query, error) {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
@@ -243,7 +243,7 @@ func parseOldForm(raw json.RawMessage) (*ir.Query, error) {
 	return ir.Parse(tokens, values)
 }
 
-// convertKeywords writes keywords of the earlier form as today's.
+// convertKeywords converts keywords of the earlier form to current ones.
 func convertKeywords(words []string) []string {
 	var all []string
 	for i := 0; i < len(words); i++ {

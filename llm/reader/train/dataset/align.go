@@ -10,11 +10,11 @@ import (
 	"parley/llm/reader/link"
 )
 
-// Now is the day on which training questions are asked.
+// Now is the current time for training questions.
 var Now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// Tokens writes a query whose values are literals as tokens that point to the
-// values found in the question.
+// Tokens converts a query with literal values to tokens that refer to the values found in
+// the question.
 func Tokens(q *ir.Query, found []link.ValueMatch, cat *catalog.Catalog) ([]ir.Token, error) {
 	normalizeFlags(q, cat)
 	return ir.Tokens(q, func(c *ir.Cond, n int) (ir.Token, bool) {
@@ -32,8 +32,8 @@ func Tokens(q *ir.Query, found []link.ValueMatch, cat *catalog.Catalog) ([]ir.To
 	})
 }
 
-// normalizeFlags writes comparisons of columns that say yes or no as such, and those of today
-// that the question leaves out.
+// normalizeFlags converts comparisons of boolean columns to boolean values, and comparisons
+// with today to today's value.
 func normalizeFlags(q *ir.Query, cat *catalog.Catalog) {
 	change := func(conds []ir.Cond) {
 		for i := range conds {
@@ -68,8 +68,8 @@ func normalizeFlags(q *ir.Query, cat *catalog.Catalog) {
 	}
 }
 
-// matchScore says how well a value that was found stands for a literal that is compared with
-// left: 0 is for not at all.
+// matchScore rates a value of the question as the literal that is compared with left; 0 for
+// no match.
 func matchScore(want ir.Value, f link.ValueMatch, left ir.Expr, cat *catalog.Catalog) int {
 	column := left.Column
 	text := strings.ToLower(strings.TrimSpace(want.Text))
@@ -106,12 +106,12 @@ func matchScore(want ir.Value, f link.ValueMatch, left ir.Expr, cat *catalog.Cat
 	return 0
 }
 
-// joinTokens leaves out what questions and cells write differently.
+// joinTokens removes differences of case, accents and punctuation.
 func joinTokens(s string) string {
 	return strings.Join(catalog.ValueTokens(s), "")
 }
 
-// Period gives the ends of a period as training queries write it.
+// Period returns the bounds of a period in the notation of training queries.
 func Period(text string) (from, to string, ok bool) {
 	text = strings.Replace(text, "-Q", " Q", 1)
 	if len(text) == 7 && strings.HasSuffix(text[:5], " Q") {

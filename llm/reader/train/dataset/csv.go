@@ -1,5 +1,6 @@
-// Package dataset reads the tables and questions of training folders: CSV files in
-// tables/, questions in questions.jsonl.
+// Package dataset reads training data: the profiles of CSV files in tables/, links, and
+// examples; and splits databases into training, development and validation. It runs no
+// query: see package duck.
 package dataset
 
 import (
@@ -57,7 +58,7 @@ func profile(file string) (*catalog.Profile, error) {
 	return p, nil
 }
 
-// uniqueName gives a header that no earlier one has.
+// uniqueName returns a header that differs from all earlier ones.
 func uniqueName(before []string, name string, i int) string {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "\ufeff")
 	if name == "" {
@@ -135,7 +136,7 @@ func isTimestamp(cell string) bool {
 	})
 }
 
-// typeGuess is the types that all cells so far have.
+// typeGuess has the types that fit all cells so far.
 type typeGuess struct{ integer, double, date, timestamp, boolean, seen bool }
 
 func newGuess() *typeGuess { return &typeGuess{true, true, true, true, true, false} }

@@ -13,11 +13,11 @@ const (
 	Validation = "validation"
 )
 
-// trainOnly are databases whose questions were read when the split was made.
+// trainOnly are databases whose questions were known when the split was made.
 var trainOnly = map[string]bool{"spider/railway": true, "spider/restaurant_1": true, "spider/hr_1": true}
 
-// Part gives the part that a database belongs to, by its name: 18 of 100 are for
-// validation and 8 for development.
+// Part returns the part of a database by a hash of its name: 18 of 100 are for validation
+// and 8 for development.
 func Part(db string) string {
 	switch {
 	case strings.HasPrefix(db, "spider-a/"):

@@ -1,5 +1,5 @@
-// Package duck has the tables of a folder of training data in DuckDB, to run queries
-// on them.
+// Package duck loads the tables of a folder of training data into DuckDB and runs queries.
+// Package dataset reads their profiles.
 package duck
 
 import (
@@ -58,11 +58,11 @@ func Open(dir string) (*Database, error) {
 	return &Database{cat, db}, nil
 }
 
-// Close gives up the tables.
+// Close closes the database.
 func (d *Database) Close() { _ = d.db.Close() }
 
-// Rows runs a query and gives its rows without internal columns, whose names start
-// with __.
+// Rows runs a query and returns its rows without internal columns, whose names start with
+// __.
 func (d *Database) Rows(text string) ([][]any, error) {
 	r, err := d.db.Query(text)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Database) Rows(text string) ([][]any, error) {
 	return all, r.Err()
 }
 
-// plain gives a cell as a result in JSON has it.
+// plain converts a cell to its form in a JSON result.
 func plain(cell any) any {
 	switch c := cell.(type) {
 	case nil, string, bool:

@@ -13,12 +13,12 @@ import (
 	"parley/llm/reader/train/dataset"
 )
 
-// goldenExamples is how many examples the network in Go is compared on with the one
-// that was trained.
+// goldenExamples is the number of examples on which the network in Go is compared with
+// PyTorch.
 const goldenExamples = 200
 
-// goldens are the inputs of these examples. train.py adds what the trained network
-// gives for them.
+// goldens are the inputs of these examples. train.py adds the outputs of the trained
+// network.
 type goldens []goldenExample
 
 type goldenExample struct {
@@ -31,8 +31,8 @@ type goldenExample struct {
 	order  uint64
 }
 
-// offer takes an example if its name is among those with the smallest hashes. Only
-// questions of this project's own data are taken, because they are published.
+// offer adds an example if the hash of its name is among the smallest. Only this project's
+// own questions are used, because the file is published.
 func (g *goldens) offer(number int, name string, r *record) {
 	if !strings.HasPrefix(name, "own/") || r.part == parts[dataset.Validation] || r.unanswerable {
 		return

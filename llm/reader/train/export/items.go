@@ -13,21 +13,21 @@ import (
 	"parley/llm/reader/train/synth"
 )
 
-// Where an item comes from.
+// The origin of an item.
 const (
 	fromPeople = iota
 	fromTemplate
 	fromElsewhere
 )
 
-// item is a question with its reading, whose values are literals; none says that the
-// data does not answer it.
+// item is a question with its query, whose values are literals; unanswerable says that the
+// data has no answer.
 type item struct {
 	question     string
 	query        *ir.Query
 	unanswerable bool
 	origin       int
-	// before is the question that it goes on from, with the reading of that.
+	// before is the previous question of a follow-up, with its query.
 	before *item
 }
 
@@ -37,7 +37,7 @@ func seedOf(name string) uint64 {
 	return h.Sum64()
 }
 
-// How many questions are made for a database, by its set.
+// templatesPerDatabase is the number of template questions for a database, by its set.
 var templatesPerDatabase = map[string]int{"spider": 500, "own": 500, "wtq": 60}
 
 func (s *source) templateItems() []item {
@@ -56,7 +56,7 @@ func (s *source) templateItems() []item {
 	return all
 }
 
-// exampleItems gives the items of a database's examples.
+// exampleItems returns the items of a database's examples.
 func (s *source) exampleItems() []item {
 	byQuestion := map[string]*item{}
 	var all []item
@@ -66,7 +66,7 @@ func (s *source) exampleItems() []item {
 	return all
 }
 
-// itemsWithOtherValues gives the items of a database's examples with other values.
+// itemsWithOtherValues returns the items of a database's examples with other values.
 func (s *source) itemsWithOtherValues(rng *rand.Rand) []item {
 	var others []dataset.Example
 	for i := range s.examples {
@@ -77,7 +77,7 @@ func (s *source) itemsWithOtherValues(rng *rand.Rand) []item {
 	return s.items(others, map[string]*item{})
 }
 
-// items reads examples. byQuestion has those before, which they may go on from.
+// items converts examples. byQuestion has the items before, for follow-ups.
 func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) []item {
 	var all []item
 	for i := range examples {
@@ -103,14 +103,14 @@ func (s *source) items(examples []dataset.Example, byQuestion map[string]*item) 
 	return all
 }
 
-// variants of a person's question, for training.
+// variants returns a question and informal spellings of it, for training.
 func variants(one item, rng *rand.Rand) []item {
 	all := []item{one, informal(one, rng), informal(one, rng)}
 	return all
 }
 
-// informal writes a question as somebody in a hurry would: in lower case, without marks
-// and some small words.
+// informal returns a question in informal spelling: in lower case, without punctuation and
+// some small words.
 func informal(one item, rng *rand.Rand) item {
 	if strings.ContainsAny(one.question, `"'“”`) {
 		one.question = strings.TrimRight(one.question, "?. ")
@@ -132,8 +132,8 @@ func informal(one item, rng *rand.Rand) item {
 
 var smallWords = map[string]bool{"the": true, "a": true, "of": true, "all": true, "please": true, "an": true, "for": true, "are": true, "is": true, "me": true}
 
-// example makes the input and the target of an item; ok is false where the question
-// does not name what the query needs.
+// example makes the input and the target of an item; ok is false if the question lacks a
+// value of the query.
 func example(one item, cat *catalog.Catalog) (in *link.Input, target []ir.Token, ok bool) {
 	tokens := link.Tokenize(one.question)
 	if len(tokens) == 0 {

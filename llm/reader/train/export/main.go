@@ -1,6 +1,6 @@
-// Command export writes training examples as tensors for train.py: the examples of
-// files, variants of them, made questions, and questions without an answer. All that
-// the network reads is computed here, by the code that runs in the product.
+// Command export writes training examples as tensors for train.py: the examples of files,
+// variants of them, template questions, and unanswerable questions. The inputs of the
+// network are computed here, by the code of the product.
 //
 //	export DATA OUT
 //
@@ -45,7 +45,7 @@ func run(data, out string) error {
 		return err
 	}
 	log.Printf("%d databases", len(sources))
-	// Made questions are needed twice: for the words, and as examples.
+	// Template questions are needed twice: for the vocabulary, and as examples.
 	made := make([][]item, len(sources))
 	parallel(len(sources), func(i int) { made[i] = sources[i].templateItems() })
 	vocabulary := vocabularyOf(sources, made)
@@ -110,7 +110,7 @@ func load(data string) ([]source, error) {
 		}
 		log.Printf("%s: %d examples", filepath.Base(f), len(examples))
 	}
-	// Tables without questions are good for made ones.
+	// Tables without questions get template questions.
 	folders, err := filepath.Glob(filepath.Join(data, "*", "*", "tables"))
 	if err != nil {
 		return nil, err

@@ -9,15 +9,15 @@ import (
 	"parley/llm/reader/train/dataset"
 )
 
-// Limits of tables that stand beside those of a database.
+// Limits of the tables that are added to those of a database.
 const (
 	maxOtherTables  = 3
 	maxOtherColumns = 12
 )
 
-// withOtherTables gives the catalog of a database with some tables of others behind its own, so
-// that the network learns to choose among tables that have nothing to do with each
-// other.
+// withOtherTables returns the catalog of a database with some tables of others after its
+// own, so that the network learns to choose among unrelated tables. It returns nil if it
+// found none.
 func withOtherTables(s *source, sources []source, rng *rand.Rand) *catalog.Catalog {
 	profiles := slices.Clone(s.profiles)
 	for range 1 + rng.IntN(maxOtherTables) {

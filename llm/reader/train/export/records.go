@@ -17,7 +17,7 @@ const (
 	maxTarget = 64
 )
 
-// record is an example as numbers.
+// record is an example in numeric form.
 type record struct {
 	in     *link.Input
 	cat    *catalog.Catalog
@@ -70,7 +70,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		if one.unanswerable || one.before != nil {
 			continue
 		}
-		// A question that stands alone means the same after another one.
+		// A standalone question means the same after another one.
 		if before := &asked[rng.IntN(len(asked))]; rng.Float64() < 0.3 && !before.unanswerable && before.before == nil {
 			after := one
 			after.before = before
@@ -106,8 +106,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 	return all
 }
 
-// withoutColumn gives the catalog without a column that an item's query shows, groups or
-// compares by.
+// withoutColumn returns the catalog without a column of an item's query.
 func withoutColumn(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {
@@ -125,7 +124,7 @@ func withoutColumn(s *source, one item, rng *rand.Rand) (*catalog.Catalog, bool)
 	return s.cat.WithoutColumn(columns[rng.IntN(len(columns))]), true
 }
 
-// newRecord gives an example as numbers.
+// newRecord converts an example to numbers.
 func newRecord(in *link.Input, target []ir.Token, one item) (record, bool) {
 	if len(in.Items) > maxItems || len(target)+1 > maxTarget {
 		return record{}, false

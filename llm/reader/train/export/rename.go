@@ -12,7 +12,7 @@ import (
 	"parley/llm/reader/train/dataset"
 )
 
-// names are those of columns by kind, and of tables, of all training data.
+// names has the names of columns by kind, and of tables, in all training data.
 type names struct {
 	columns map[catalog.Kind][][]string
 	tables  [][]string
@@ -48,9 +48,8 @@ func collectNames(sources []source) names {
 	return n
 }
 
-// withOtherNames gives a question in which things that it names by their names have other
-// names, there and in the catalog: so that the network learns to look instead of
-// knowing.
+// withOtherNames replaces names of tables and columns in a question and in the catalog, so
+// that the network learns to compare names instead of memorizing them.
 func (n names) withOtherNames(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {
@@ -105,8 +104,8 @@ func (n names) withOtherNames(one item, cat *catalog.Catalog, rng *rand.Rand) (i
 	return one, cat.WithNames(maps.Clone(tables), columns), true
 }
 
-// withDescription gives the catalog with a column that an item's query needs under a short
-// name, so that only a description tells what it is.
+// withDescription returns the catalog with a meaningless name for a column of the query,
+// whose words are only in its description.
 func (n names) withDescription(one item, cat *catalog.Catalog, rng *rand.Rand) (*catalog.Catalog, bool) {
 	tokens, err := ir.Tokens(one.query, func(*ir.Cond, int) (ir.Token, bool) { return ir.Token{Class: ir.ValueRef}, true })
 	if err != nil {

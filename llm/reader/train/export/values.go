@@ -12,8 +12,8 @@ import (
 	"parley/llm/reader/train/dataset"
 )
 
-// withOtherValues gives an example that asks for other values of the same columns; ok is
-// false where it names none.
+// withOtherValues returns an example with other values of the same columns; ok is false if
+// nothing was replaced.
 func withOtherValues(e dataset.Example, cat *catalog.Catalog, rng *rand.Rand) (dataset.Example, bool) {
 	tokens, err := ir.ParseText(e.IR)
 	if err != nil || len(e.After) > 0 {
@@ -34,7 +34,7 @@ func withOtherValues(e dataset.Example, cat *catalog.Catalog, rng *rand.Rand) (d
 	return e, changed
 }
 
-// replaceValue changes one value of an example, where its question names it once.
+// replaceValue replaces one value of an example, if its question has it exactly once.
 func replaceValue(e *dataset.Example, n int, column *catalog.Column, rng *rand.Rand) bool {
 	old := strings.TrimSpace(e.Values[n].Text)
 	fresh := ""

@@ -16,15 +16,14 @@ import (
 	"parley/llm/reader/vectors"
 )
 
-// The words that get a vector of their own: those in the questions of many
-// databases.
+// Limits of the vocabulary: words that occur in the questions of many databases.
 const (
 	maxVocabulary = 3_000
 	minDatabases  = 7
 )
 
-// vocabularyOf gives the vocabulary: what each database's questions have in common with
-// those of others. The words of the language come first.
+// vocabularyOf returns the vocabulary: the keywords of the language, and the words in the
+// questions of at least minDatabases databases.
 func vocabularyOf(sources []source, made [][]item) []string {
 	count := map[string]int{}
 	for i := range sources {
@@ -139,7 +138,7 @@ func (w *writer) write(r *record) error {
 	return nil
 }
 
-// VectorNumber gives the row of a word in the table of vectors, 0 for none.
+// vectorNumber returns the row of a word in the table of vectors; 0 for none.
 func vectorNumber(v *vectors.Vectors, word string) int32 {
 	n := v.Number(word)
 	if n < 0 {

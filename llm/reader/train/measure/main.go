@@ -1,5 +1,5 @@
-// Command measure asks the reader the questions of suites and says how many it gets
-// right, with the tables in DuckDB in this process.
+// Command measure runs the reader on the questions of suites and reports its accuracy, with
+// the tables in an in-process DuckDB.
 //
 //	measure WEIGHTS PART DIR[=SET]...
 //
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// job is a database to ask about.
+// job is a database with its questions.
 type job struct{ set, name, dir string }
 
 func jobsOf(part string, args []string) []job {
@@ -68,8 +68,8 @@ func jobsOf(part string, args []string) []job {
 	return jobs
 }
 
-// askAll asks about two databases at a time; outcomes are in the order of the jobs. The
-// error has what went wrong with some of them.
+// askAll processes two databases at a time; outcomes are in the order of the jobs. The
+// error joins those of all jobs.
 func askAll(n *net.Net, jobs []job) ([]outcome.Outcome, error) {
 	results := make([][]outcome.Outcome, len(jobs))
 	errs := make([]error, len(jobs))
@@ -108,7 +108,7 @@ func writeAll(path string, all []outcome.Outcome, write func(*json.Encoder, *out
 	return f.Close()
 }
 
-// writeResult writes an outcome, without texts where nobody is to read them.
+// writeResult writes an outcome, without texts for validation questions.
 func writeResult(e *json.Encoder, o *outcome.Outcome) error {
 	shown := *o
 	if dataset.Part(o.Set+"/"+o.Database) == dataset.Validation {

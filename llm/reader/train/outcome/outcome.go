@@ -1,4 +1,5 @@
-// Package outcome has what became of questions that were asked to measure the reader.
+// Package outcome has the results of measured questions. The measure command writes them
+// and calibrate reads them, as JSON with these field names.
 package outcome
 
 import (
@@ -11,7 +12,7 @@ import (
 // Outcome is a question with its readings, the best first.
 type Outcome struct {
 	Set, Database, Question string
-	// None says that the data holds no answer.
+	// None says that the data has no answer.
 	None       bool `json:",omitempty"`
 	Follows    bool `json:",omitempty"`
 	Answerable float64
@@ -33,7 +34,7 @@ type Reading struct {
 // Right reports whether the best reading is right.
 func (o *Outcome) Right() bool { return len(o.Readings) > 0 && o.Readings[0].Right }
 
-// Any reports whether some reading is right.
+// Any reports whether any reading is right.
 func (o *Outcome) Any() bool {
 	for _, r := range o.Readings {
 		if r.Right {
@@ -43,12 +44,12 @@ func (o *Outcome) Any() bool {
 	return false
 }
 
-// Answered reports whether the best reading is sure enough to be an answer.
+// Answered reports whether the best reading is confident enough to be an answer.
 func (o *Outcome) Answered() bool {
 	return len(o.Readings) > 0 && rank.IsConfident(o.Readings[0].Confidence, o.Readings[0].Unread)
 }
 
-// Confidence is that of the best reading, 0 where there is none.
+// Confidence returns the confidence of the best reading; 0 if there is none.
 func (o *Outcome) Confidence() float64 {
 	if len(o.Readings) == 0 {
 		return 0

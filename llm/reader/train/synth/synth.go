@@ -1,5 +1,6 @@
-// Package synth makes questions with their readings from the tables themselves, by
-// templates: many, plain, and of every kind that the language has.
+// Package synth generates questions with their queries from tables, by templates: many,
+// simple, and of every kind that the language has. Turning them into training examples is
+// left to the export command.
 package synth
 
 import (
@@ -15,15 +16,15 @@ import (
 	"parley/llm/reader/vectors"
 )
 
-// Question is a made question. Its query has literal values.
+// Question is a generated question. Its query has literal values.
 type Question struct {
 	Text  string
 	Query *ir.Query
-	// Before is the question that it goes on from, nil for none.
+	// Before is the previous question of a follow-up; nil for none.
 	Before *Question
 }
 
-// generator makes questions over one catalog.
+// generator generates questions about one catalog.
 type generator struct {
 	cat *catalog.Catalog
 	rng *rand.Rand
@@ -42,7 +43,7 @@ var (
 	nameName = regexp.MustCompile(`\b(name|title)\b`)
 )
 
-// New makes n questions over a catalog, fewer where it has little to ask for.
+// New generates n questions about a catalog, fewer if it has too few columns.
 func New(cat *catalog.Catalog, n int, seed uint64) []Question {
 	m := newGenerator(cat, seed)
 	if len(m.usable) == 0 {
@@ -94,7 +95,7 @@ func newGenerator(cat *catalog.Catalog, seed uint64) *generator {
 	return m
 }
 
-// classifyColumn tells what a column can be asked for.
+// classifyColumn adds a column to the lists of its role.
 func (m *generator) classifyColumn(t, i int) {
 	c := &m.cat.Columns[i]
 	key := m.cat.Tables[t].Key == i || m.cat.IsReference(i) || idName.MatchString(m.name(i))
@@ -118,7 +119,7 @@ func (m *generator) chance(p float64) bool { return m.rng.Float64() < p }
 
 func pick[T any](m *generator, options []T) T { return options[m.rng.IntN(len(options))] }
 
-// fill picks one of some sentences and fills in its words: {T} and the like.
+// fill picks one of some sentences and replaces placeholders such as {T}.
 func (m *generator) fill(words map[string]string, sentences ...string) string {
 	s := pick(m, sentences)
 	for key, w := range words {
@@ -127,12 +128,12 @@ func (m *generator) fill(words map[string]string, sentences ...string) string {
 	return s
 }
 
-// swapProbability is how often a word of a name is replaced by one that is used alike.
+// swapProbability is the probability of replacing a word of a name by a similar one.
 const swapProbability = 0.1
 
 var nearWords sync.Map
 
-// similarWord gives a word that is used like another, or the word itself. Units differ.
+// similarWord returns a similar word, or the word itself; always itself for units.
 func (m *generator) similarWord(word string) string {
 	if catalog.StopWords[word] || len(word) < 4 || catalog.Unit(word) != "" || !m.chance(swapProbability) {
 		return word
@@ -242,8 +243,7 @@ func (m *generator) neighbours(t int) []neighbour {
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// formatQuestion writes a question as people do: with a capital letter and a mark, or
-// without.
+// formatQuestion adds a capital letter and punctuation, or leaves them out, at random.
 func (m *generator) formatQuestion(text string) string {
 	text = strings.TrimSpace(spaces.ReplaceAllString(text, " "))
 	if text == "" {
