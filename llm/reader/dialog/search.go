@@ -120,6 +120,8 @@ func newSearcher(tokens []link.Token, rows []llm.Dataset) *searcher {
 var (
 	// relativeDays are words for days relative to today, which documents do not know.
 	relativeDays = catalog.WordSet("today tomorrow yesterday tonight")
+	// quarters are periods of a year, which figures are asked for.
+	quarters = catalog.WordSet("q1 q2 q3 q4 quarter quarters")
 	// aggregateWords ask for an aggregate, superlatives for an extreme.
 	aggregateWords = catalog.WordSet("total sum average mean median trend growth develop developed grow grew grown increase increased decrease decreased distinct different share ratio percentage compare")
 	superlatives   = catalog.WordSet(`most least fewest highest lowest largest smallest greatest biggest longest shortest oldest youngest newest latest earliest cheapest best worst
@@ -165,7 +167,7 @@ func (s *searcher) asksForAggregate() bool {
 			if i+2 == len(s.tokens) || !unitWords[s.tokens[i+2].Lower] {
 				return true
 			}
-		case aggregateWords[t.Lower], i == 0 && t.Lower == "count", matchesPhrase(s.tokens, i, "number|count of"), matchesPhrase(s.tokens, i, "over time"),
+		case quarters[t.Lower], aggregateWords[t.Lower], i == 0 && t.Lower == "count", matchesPhrase(s.tokens, i, "number|count of"), matchesPhrase(s.tokens, i, "over time"),
 			matchesPhrase(s.tokens, i, "by|per|each|every day|week|month|quarter|year"):
 			return true
 		}

@@ -137,6 +137,7 @@ func TestSearchOrRefuse(t *testing.T) {
 		"Which bikes have the highest deposit?":                             "",
 		"List riders from Ulm":                                              "",
 		"How much was refunded in 2024?":                                    "",
+		"How much deposit was refunded in Q4?":                              "",
 		"Which tyres cost more than 20 euros?":                              "",
 		"What share of deposits was refunded?":                              "",
 		"How many days do I have to bring back goods that came with bikes?": "manual",

@@ -84,6 +84,17 @@ func values(question string) []string {
 	return all
 }
 
+// TestSuggestions takes no name for another one that is used like it.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]bool{"customers from france": true, "customers from France": false} {
+		got := slices.ContainsFunc(values(question), func(v string) bool { return strings.HasPrefix(v, "suggested Germany") })
+		if got != want {
+			t.Errorf("%s: Germany is suggested: %v", question, got)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string][]string{

@@ -73,7 +73,10 @@ func (f *valueFinder) mostSimilarToken(value string) (token int, score float32) 
 			if catalog.StopWords[w] || len(w) < 3 {
 				continue
 			}
-			s := vec.Similarity(t.Lower, w)
+			s := float32(0)
+			if !f.isName(i) {
+				s = vec.Similarity(t.Lower, w)
+			}
 			if sharesPrefix(t.Lower, w) {
 				s = max(s, 0.8)
 			}
@@ -84,6 +87,12 @@ func (f *valueFinder) mostSimilarToken(value string) (token int, score float32) 
 		}
 	}
 	return token, score
+}
+
+// isName reports whether a token is a name by its capital letter. Words used like a name are
+// other names: France and Denmark.
+func (f *valueFinder) isName(i int) bool {
+	return i > 0 && f.isCapitalized(i) && !f.allCapitalized()
 }
 
 // sharesPrefix reports whether two words have a long common prefix: cancellation and
