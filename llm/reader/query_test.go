@@ -106,7 +106,7 @@ func TestEmptyQuestion(t *testing.T) {
 	}
 }
 
-// unavailableData fails for every query once it is told to.
+// unavailableData fails every query after it is switched off.
 type unavailableData struct {
 	llm.Data
 	with error
@@ -119,7 +119,8 @@ func (a *unavailableData) Query(ctx context.Context, sql string) (llm.Rows, erro
 	return a.Data.Query(ctx, sql)
 }
 
-// TestDataUnavailable tells data that is unavailableData from a question that is not understood.
+// TestDataUnavailable checks that unavailable data is not reported as a question that is
+// not understood.
 func TestDataUnavailable(t *testing.T) {
 	t.Parallel()
 	d, datasets := kennel(t)

@@ -146,6 +146,7 @@ var StopWords = WordSet(`the a an of in on at to for and or is are was were be b
 	than not no name names number id per between total when where why please return tell display get any some into about us we
 	our you your i my`)
 
+// WordSet returns the set of the words in a text, separated by blanks.
 func WordSet(words string) map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(words) {

@@ -45,8 +45,6 @@ func MustWord(text string) Word {
 	return w
 }
 
-func (w Word) String() string { return Keywords[w] }
-
 // Class is the class of a [Token].
 type Class uint8
 

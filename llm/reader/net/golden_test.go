@@ -37,7 +37,7 @@ type golden struct {
 	Gap    float64 `json:"gap"`
 }
 
-// Tolerances: the weights are the same, but lanes rounds them.
+// Tolerances: the weights are the same, but packedMatrix rounds them.
 const (
 	goldenTolerance = 3e-2
 	goldenGap       = 1e-1

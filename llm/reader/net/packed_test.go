@@ -7,7 +7,7 @@ import (
 )
 
 // TestPackedMatrix compares products with those of float64, for odd sizes, and for numbers that
-// fill the lanes.
+// fill the packed numbers.
 func TestPackedMatrix(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
