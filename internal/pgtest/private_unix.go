@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/servertest"
 )
 
 // Cluster is a PostgreSQL of a test's own, that it can stop and start.
@@ -67,7 +69,7 @@ func (c *Cluster) Stop() {
 	}
 	down := filepath.Join(c.srv.dir, "down")
 	alive := true
-	for deadline := time.Now().Add(startTimeout); ; {
+	for deadline := time.Now().Add(servertest.StartTimeout); ; {
 		alive = alive && syscall.Kill(pid, syscall.SIGQUIT) == nil // again: one that comes too early is lost
 		if _, err := os.Stat(down); err == nil {
 			return
@@ -85,8 +87,8 @@ func (c *Cluster) Start() {
 	if err := os.Remove(c.stopped()); err != nil {
 		c.t.Fatalf("pgtest: %v", err)
 	}
-	for deadline := time.Now().Add(startTimeout); ; {
-		err := c.srv.exec(context.Background(), "SELECT 1")
+	for deadline := time.Now().Add(servertest.StartTimeout); ; {
+		err := c.srv.ping()
 		if err == nil {
 			return
 		}
