@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"parley/internal/servertest"
+	"parley/internal/waittest"
 )
 
 func TestClusterEndsWithItsProcess(t *testing.T) {
@@ -42,7 +43,7 @@ func TestClusterEndsWhenKilledWhileItStarts(t *testing.T) {
 	}
 	cmd, _, _ := servertest.StartChild(t, "TestClusterEndsWithItsProcess", "killed")
 	var data []string
-	servertest.Eventually(t, "initdb is at work", func() bool {
+	waittest.Until(t, "initdb is at work", func() bool {
 		for _, root := range append(memoryFolders(), "/tmp") {
 			data, _ = filepath.Glob(fmt.Sprintf("%s/parley-pg-%d-*/data", root, cmd.Process.Pid))
 			if len(data) == 1 {
@@ -58,7 +59,7 @@ func TestClusterEndsWhenKilledWhileItStarts(t *testing.T) {
 		t.Error("the child ended well")
 	}
 	// The script removes the folder only after postgres has ended.
-	servertest.Eventually(t, "the child's folder is gone", func() bool { return !exists(filepath.Dir(data[0])) })
+	waittest.Until(t, "the child's folder is gone", func() bool { return !exists(filepath.Dir(data[0])) })
 }
 
 func TestFailedStartShowsTheLog(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"parley/internal/waittest"
 )
 
 const (
@@ -55,7 +56,7 @@ func EndsWithItsProcess(t *testing.T, serve func() string, watch func(t *testing
 			if err := cmd.Wait(); (err == nil) != (how == "return") {
 				t.Errorf("the child ended with %v", err)
 			}
-			Eventually(t, "the child's server is gone", gone)
+			waittest.Until(t, "the child's server is gone", gone)
 		})
 	}
 }
@@ -119,16 +120,4 @@ func announced(t *testing.T, stdout io.Reader) string {
 	}
 	t.Fatalf("the child named no server:\n%s", printed.String())
 	return ""
-}
-
-// Eventually waits a minute for something to hold.
-func Eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticks := time.NewTicker(10 * time.Millisecond)
-	defer ticks.Stop()
-	for deadline := time.Now().Add(time.Minute); !holds(); <-ticks.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute, not yet: %s", what)
-		}
-	}
 }

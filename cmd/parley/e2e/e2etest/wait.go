@@ -4,9 +4,9 @@ import (
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
 	"parley/internal/pgtest"
+	"parley/internal/waittest"
 )
 
 // EachDatabase runs a test with no settings, and with those for PostgreSQL.
@@ -25,11 +25,7 @@ func EachDatabase(t *testing.T, test func(t *testing.T, env []string)) {
 // Eventually waits until something holds, at most a minute.
 func Eventually(t testing.TB, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("what was waited for did not come")
-		}
-	}
+	waittest.Until(t, "what the test waits for", holds)
 }
 
 // Lacking fails a test in CI for want of something, and skips it elsewhere.
