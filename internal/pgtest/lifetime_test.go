@@ -19,9 +19,8 @@ import (
 )
 
 func TestClusterEndsWithItsProcess(t *testing.T) {
-	if _, err := findBinaries(); err != nil && !inCI() {
-		t.Skip(err)
-	}
+	_, err := findBinaries()
+	servertest.Require(t, err, errNoPostgres)
 	servertest.EndsWithItsProcess(t, func() string { return URL(t) }, func(t *testing.T, where string) func() bool {
 		u, err := url.Parse(where)
 		if err != nil {
@@ -38,9 +37,8 @@ func TestClusterEndsWithItsProcess(t *testing.T) {
 
 func TestClusterEndsWhenKilledWhileItStarts(t *testing.T) {
 	t.Parallel()
-	if _, err := findBinaries(); err != nil && !inCI() {
-		t.Skip(err)
-	}
+	_, err := findBinaries()
+	servertest.Require(t, err, errNoPostgres)
 	cmd, _, _ := servertest.StartChild(t, "TestClusterEndsWithItsProcess", "killed")
 	var data []string
 	waittest.Until(t, "initdb is at work", func() bool {

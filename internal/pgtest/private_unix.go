@@ -4,7 +4,6 @@ package pgtest
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,12 +27,7 @@ type Cluster struct {
 func Private(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	bin, err := findBinaries()
-	if errors.Is(err, errNoPostgres) && !inCI() {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Require(t, err, errNoPostgres)
 	srv, err := startCluster(bin, append([]string{"synchronous_commit=on", "wal_level=replica"}, settings...)...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package servertest runs servers for tests: programs that end with the test
-// process, whatever ends it. Which program that is, and how it is asked whether it
-// is ready, is left to its users.
+// process, whatever ends it, or that a machine may lack. Which program that is, and
+// how it is asked whether it is ready, is left to its users.
 package servertest
 
 import (

@@ -1,8 +1,6 @@
 package e2etest
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"parley/internal/pgtest"
@@ -26,13 +24,4 @@ func EachDatabase(t *testing.T, test func(t *testing.T, env []string)) {
 func Eventually(t testing.TB, holds func() bool) {
 	t.Helper()
 	waittest.Until(t, "what the test waits for", holds)
-}
-
-// Lacking fails a test in CI for want of something, and skips it elsewhere.
-func Lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if ci, err := strconv.ParseBool(os.Getenv("CI")); err == nil && ci {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }
