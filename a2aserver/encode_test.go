@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 )
 
 // What is written by hand reads as what the SDK writes.
@@ -26,8 +26,8 @@ func TestEncodeAsTheSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(tree(t, got), tree(t, want)) {
-			t.Fatalf("event %d:\n%s\nthe SDK writes\n%s", i, got, want)
+		if diff := cmp.Diff(tree(t, want), tree(t, got)); diff != "" {
+			t.Fatalf("event %d (- the SDK's, + ours):\n%s", i, diff)
 		}
 		if bytes.ContainsAny(got, "\n\r") {
 			t.Fatalf("event %d has a line end: %s", i, got)

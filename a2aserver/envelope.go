@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
 )
 
 const (
@@ -140,9 +142,4 @@ func errorResponse(id json.RawMessage, failure *rpcError) []byte {
 }
 
 // shorten limits a client's text for an answer or a log line.
-func shorten(text string) string {
-	if len(text) <= maxShortened {
-		return text
-	}
-	return string(bytes.ToValidUTF8([]byte(text[:maxShortened]), nil)) + "…"
-}
+func shorten(text string) string { return storage.Truncate(text, maxShortened) }

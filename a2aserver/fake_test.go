@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,24 +186,6 @@ func post(t *testing.T, server *httptest.Server, body string) *http.Response {
 	}
 	t.Cleanup(func() { response.Body.Close() })
 	return response
-}
-
-// logBuffer is a log that handlers may write while a test reads.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 const (

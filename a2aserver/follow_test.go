@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -192,7 +193,7 @@ func TestDeletedElsewhere(t *testing.T) {
 		// From after the task, so that nothing read tells of the context.
 		events := deaf.follow(alice, asked.RunID, 2)
 		events.contextID = asked.ConversationID
-		eventually(t, "the run works", func() bool {
+		waittest.Until(t, "the run works", func() bool {
 			task, err := store.Task(t.Context(), alice, "", asked.RunID, false)
 			return err == nil && task.LastEvent == 2
 		})

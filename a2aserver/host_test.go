@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -69,7 +70,7 @@ func TestReturnImmediately(t *testing.T) {
 		t.Errorf("at once: %s", toText(t, task))
 	}
 	hold.open()
-	eventually(t, "the task is completed", func() bool {
+	waittest.Until(t, "the task is completed", func() bool {
 		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
 		return err == nil && read.Status.State == a2a.TaskStateCompleted
 	})
@@ -177,7 +178,7 @@ func TestTailsAreWhole(t *testing.T) {
 				t.Errorf("a tail ended at event %d of %d", got, count)
 			}
 		}
-		eventually(t, "nobody follows", func() bool { return len(h.feeds.all()) == 0 })
+		waittest.Until(t, "nobody follows", func() bool { return len(h.feeds.all()) == 0 })
 	})
 }
 

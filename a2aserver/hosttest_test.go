@@ -217,16 +217,4 @@ func (g gate) wait(ctx context.Context) {
 	}
 }
 
-// eventually polls until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

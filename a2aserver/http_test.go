@@ -11,11 +11,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/baseurl"
+	"parley/internal/logtest"
 	"parley/storage"
 )
 
 func cardHost() *Host {
-	host := &Host{cfg: *testConfig(&logBuffer{})}
+	host := &Host{cfg: *testConfig(&logtest.Buffer{})}
 	host.cfg.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
 	host.cfg.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
 	return host

@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -233,7 +234,7 @@ func TestLateBeginning(t *testing.T) {
 			t.Fatalf("asked: %v", err)
 		}
 		let.open()
-		eventually(t, "the run has failed", func() bool {
+		waittest.Until(t, "the run has failed", func() bool {
 			tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 10})
 			return err == nil && len(tasks) == 1 && tasks[0].State == string(a2a.TaskStateFailed)
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/fair"
+	"parley/internal/waittest"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -89,7 +90,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 		if status, text := post("[" + get + "," + get + "]"); status != http.StatusOK || json.Unmarshal([]byte(text), &answers) != nil || len(answers) != 2 {
 			t.Errorf("a batch: %d %.200s", status, text)
 		}
-		eventually(t, "nothing is held", func() bool { return reads.Stats().Running == 0 })
+		waittest.Until(t, "nothing is held", func() bool { return reads.Stats().Running == 0 })
 
 		// Others have all there is.
 		for _, user := range []string{"bob", "carol", "dave"} {

@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/golden"
+	"parley/internal/logtest"
 	"parley/storage"
 )
 
@@ -163,7 +164,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%q: %s", version, w.Body)
 		}
 	}
-	server, _ := listen(t, echo(), testConfig(&logBuffer{}))
+	server, _ := listen(t, echo(), testConfig(&logtest.Buffer{}))
 	for query, served := range map[string]bool{"?A2A-Version=1.0": true, "?A2A-Version=0.3": false, "?a2a-version=0.3": true} {
 		response, err := server.Client().Post(server.URL+query, "application/json", strings.NewReader(rpc("1", "ListTasks", "{}")))
 		if err != nil {
@@ -283,7 +284,7 @@ func TestErrors(t *testing.T) {
 	for _, failure := range failures {
 		agent := echo()
 		agent.get = func(context.Context, *a2a.GetTaskRequest) (*a2a.Task, error) { return nil, failure.err }
-		var log logBuffer
+		var log logtest.Buffer
 		w := askLogged(&log, agent, rpc(`"r-1"`, "GetTask", `{"id":"t1"}`))
 		fmt.Fprintf(&text, "%v\n%s\n", failure.err, w.Body)
 		if strings.Contains(w.Body.String(), "secret") {
@@ -307,7 +308,7 @@ func TestPanics(t *testing.T) {
 	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { panic("secret") }
 	agent.list = func(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) { return nil, nil }
 	for _, body := range []string{rpc("1", "GetTask", `{"id":"t1"}`), rpc("1", "SendStreamingMessage", aMessage), rpc("1", "ListTasks", "{}")} {
-		var log logBuffer
+		var log logtest.Buffer
 		w := askLogged(&log, agent, body)
 		if !strings.HasPrefix(w.Body.String(), `{"jsonrpc":"2.0","id":1,"error":{"code":-32603`) || strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%s: %s", body, w.Body)

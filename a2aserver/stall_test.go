@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -142,7 +143,7 @@ func TestStalledReader(t *testing.T) {
 				}
 				_ = conn.Close()
 			}
-			eventually(t, "the handler of the stalled reader ends", func() bool { return active.Load() == 0 })
+			waittest.Until(t, "the handler of the stalled reader ends", func() bool { return active.Load() == 0 })
 			if got := subscribe(); got != strings.Join(want, " ") {
 				t.Errorf("who came back got %s", got)
 			}

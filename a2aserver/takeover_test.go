@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/pgtest"
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -274,7 +275,7 @@ func TestBrokenLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the work stops", stopped.Load)
+	waittest.Until(t, "the work stops", stopped.Load)
 	log.set(false)
 	if got := numbers(t, h, asked.RunID); got != 4 {
 		t.Errorf("%d events, want all", got)

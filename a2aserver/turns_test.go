@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -66,10 +67,10 @@ func TestTurns(t *testing.T) {
 	}
 	hold.open()
 	for _, task := range tasks[:len(tasks)-1] {
-		eventually(t, "what waited is completed", func() bool {
+		waittest.Until(t, "what waited is completed", func() bool {
 			read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
 			return err == nil && read.Status.State == a2a.TaskStateCompleted
 		})
 	}
-	eventually(t, "nobody stands in line", func() bool { line := h.queue.Stats(); return line.Running+line.Waiting == 0 })
+	waittest.Until(t, "nobody stands in line", func() bool { line := h.queue.Stats(); return line.Running+line.Waiting == 0 })
 }

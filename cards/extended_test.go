@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
 	"parley/cards"
 	"parley/internal/golden"
@@ -30,8 +31,8 @@ func TestWithExamplesAddsOnlyExamples(t *testing.T) {
 			t.Errorf("examples = %q", got)
 		}
 		extended.Skills[0].Examples = nil
-		if got, want := cardJSON(t, extended), cardJSON(t, card); string(got) != string(want) {
-			t.Errorf("without its examples the extended card is\n%s\nwant\n%s", got, want)
+		if diff := cmp.Diff(string(cardJSON(t, card)), string(cardJSON(t, extended))); diff != "" {
+			t.Errorf("the extended card without its examples (- want, + got):\n%s", diff)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -58,8 +59,8 @@ func TestJSONIsReadByClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := cardJSON(t, read); string(got) != string(want) {
-			t.Errorf("%s was read as\n%s\nwant\n%s", card.Name, got, want)
+		if diff := cmp.Diff(string(want), string(cardJSON(t, read))); diff != "" {
+			t.Errorf("%s (- want, + as it was read):\n%s", card.Name, diff)
 		}
 	}
 }

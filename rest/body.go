@@ -129,12 +129,7 @@ func (f fields) refuse(name, problem string) {
 }
 
 // cut limits a client's name that is sent back.
-func cut(name string) string {
-	if len(name) <= maxFieldPath {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxFieldPath], "") + "…"
-}
+func cut(name string) string { return storage.Truncate(name, maxFieldPath) }
 
 // has reports whether a member exists and is not null.
 func (f fields) has(name string) bool {

@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,10 +112,10 @@ func TestRequestID(t *testing.T) {
 		}
 	}
 	s.server.Close()
-	for lines := bufio.NewScanner(s.log); lines.Scan(); {
-		var line map[string]any
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line["request_id"] == nil {
-			t.Errorf("a log line without a request id: %s", lines.Text())
+	for line := range strings.Lines(s.log.String()) {
+		var logged map[string]any
+		if err := json.Unmarshal([]byte(line), &logged); err != nil || logged["request_id"] == nil {
+			t.Errorf("a log line without a request id: %s", line)
 		}
 	}
 }

@@ -15,21 +15,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/sqlstore/sqlstoretest"
 )
-
-// until waits for something to become true.
-func (s *service) until(what string, done func() bool) {
-	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatal("in vain: " + what)
-		}
-	}
-}
 
 // refusedForNow checks that a user who has too much under way is told so, and when
 // to come back.
@@ -111,7 +102,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 			})
 		}
 	}
-	s.until("turns", func() bool {
+	waittest.Until(s.t, "turns", func() bool {
 		large, infer := s.rest.QueueStats()
 		return large.Running == atOnce && large.Waiting == waiting && infer.Running == atOnce && infer.Waiting == waiting
 	})
@@ -160,7 +151,7 @@ func TestPartsTakeTurns(t *testing.T) {
 			}
 		})
 	}
-	s.until("turns", func() bool {
+	waittest.Until(s.t, "turns", func() bool {
 		now := plane.folder.QueueStats()
 		return now.Running == atOnce && now.Waiting == waiting
 	})
@@ -170,7 +161,7 @@ func TestPartsTakeTurns(t *testing.T) {
 	}
 	stop()
 	done.Wait()
-	s.until("nothing is left", func() bool { now := plane.folder.QueueStats(); return now.Running+now.Waiting == 0 })
+	waittest.Until(s.t, "nothing is left", func() bool { now := plane.folder.QueueStats(); return now.Running+now.Waiting == 0 })
 }
 
 // TestIngestionsTakeTurns has alice's first ingestions take for ever, and many more
@@ -198,7 +189,7 @@ func TestIngestionsTakeTurns(t *testing.T) {
 	}))
 	const flood = 6
 	alices := s.startIngestions("alice", flood)
-	s.until("alice's", func() bool { return made.Load() == 2 })
+	waittest.Until(s.t, "alice's", func() bool { return made.Load() == 2 })
 	for _, id := range s.startIngestions("bob", 2) {
 		if got := s.ingested("bob", "/data/bob/shop/orders", id); got.Status != "completed" {
 			t.Errorf("bob's: %+v", got)

@@ -17,6 +17,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/internal/golden"
+	"parley/internal/logtest"
 	"parley/internal/slogctx"
 	"parley/rest"
 	"parley/storage"
@@ -34,7 +35,7 @@ type service struct {
 	agents *scriptedAgents
 	server *httptest.Server
 	auth   auth.Config
-	log    *bytes.Buffer
+	log    *logtest.Buffer
 	// vars are the ids and tokens that a script names in braces.
 	vars map[string]string
 }
@@ -46,7 +47,7 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 
 func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change ...func(*rest.Config)) *service {
 	t.Helper()
-	s := &service{t: t, store: store, log: &bytes.Buffer{}, vars: map[string]string{}}
+	s := &service{t: t, store: store, log: &logtest.Buffer{}, vars: map[string]string{}}
 	s.auth = auth.Config{LocalKey: bytes.Repeat([]byte("k"), 32), Tokens: store, Log: slog.New(slog.DiscardHandler)}
 	authenticator, err := auth.New(s.auth)
 	if err != nil {
@@ -66,7 +67,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		MaxRowsBody:    1 << 20,
 		Store:          store,
 		Auth:           authenticator,
-		Log:            slog.New(slogctx.Handler{Handler: slog.NewJSONHandler(&lockedWriter{w: s.log}, nil)}),
+		Log:            slog.New(slogctx.Handler{Handler: slog.NewJSONHandler(s.log, nil)}),
 		Metrics:        prometheus.NewRegistry(),
 		MaxBody:        1 << 20,
 		RequestTimeout: time.Minute,

@@ -23,6 +23,15 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
+func TestTruncate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "żół": "żół", "żółw": "żół…", "ab日本": "ab日…", "abcd日": "abcd…"} {
+		if got := storage.Truncate(text, 6); got != want {
+			t.Errorf("%q is cut to %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestCheckUsername(t *testing.T) {
 	t.Parallel()
 	for name, valid := range map[string]bool{

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/go-cmp/cmp"
 
 	"parley/agents"
 	"parley/agents/agentstest"
@@ -136,11 +136,11 @@ func TestResumedJobsSeeTheSame(t *testing.T) {
 		for at := range events {
 			s := script()
 			s.Run(t, newExecutor(s.Config()), s.Fold(t, events[:at+1], true))
-			if s.Answered.Steps != nil && !reflect.DeepEqual(s.Answered.Steps, first.Answered.Steps) {
-				t.Errorf("%s after event %d: the answer rests on\n%+v, at first\n%+v", name, at+1, s.Answered.Steps, first.Answered.Steps)
+			if diff := cmp.Diff(first.Answered.Steps, s.Answered.Steps); diff != "" && s.Answered.Steps != nil {
+				t.Errorf("%s after event %d: the answer rests on other steps than at first (-) now (+):\n%s", name, at+1, diff)
 			}
-			if s.Written.Instruction == first.Written.Instruction && !reflect.DeepEqual(s.Written.Before, first.Written.Before) {
-				t.Errorf("%s after event %d: the query rests on\n%+v, at first\n%+v", name, at+1, s.Written.Before, first.Written.Before)
+			if diff := cmp.Diff(first.Written.Before, s.Written.Before); diff != "" && s.Written.Instruction == first.Written.Instruction {
+				t.Errorf("%s after event %d: the query rests on other steps than at first (-) now (+):\n%s", name, at+1, diff)
 			}
 		}
 	}

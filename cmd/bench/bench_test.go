@@ -7,10 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParse(t *testing.T) {
@@ -21,8 +22,8 @@ func TestParse(t *testing.T) {
 		Sizes:  map[string]string{"store": "sqlite", "clients": "8"},
 		Values: map[string]float64{"bare-reads/s": 20502, "of-bare": 0.403},
 	}
-	if !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("read %v (- wanted, + got):\n%s", ok, diff)
 	}
 	if got, ok := parse("a", "BenchmarkIdle 1 71.3 MiB"); !ok || got.Benchmark != "Idle" || len(got.Sizes) != 0 {
 		t.Errorf("on one core: %+v", got)

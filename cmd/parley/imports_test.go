@@ -45,6 +45,7 @@ var homes = map[string][]string{
 	"github.com/duckdb":                   {"storage/lake/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                {"rest"},
 	"github.com/golang-jwt":               {"internal/auth"},
+	"github.com/google/go-cmp":            {"internal/golden"},
 	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
 	"github.com/lib/pq":                   {"storage/sqlstore"},
 	"github.com/mattn/go-runewidth":       {"cmd/parley/internal/console"},

@@ -3,9 +3,9 @@ package auth_test
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"parley/internal/auth"
+	"parley/internal/waittest"
 	"parley/storage"
 )
 
@@ -16,20 +16,6 @@ const (
 	badSignature = "the token's signature is not valid"
 	badAlgorithm = "the token's algorithm is not accepted"
 )
-
-// eventually polls until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline, tick := time.After(15*time.Second), time.NewTicker(5*time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
-}
 
 func TestProviderAlgorithms(t *testing.T) {
 	t.Parallel()
@@ -129,7 +115,7 @@ func TestProviderUnreachableAtStart(t *testing.T) {
 		wantUnavailable(t, a, token)
 	}
 	provider.set(func(p *idp) { p.down = false })
-	eventually(t, "the provider's tokens are taken", func() bool {
+	waittest.Until(t, "the provider's tokens are taken", func() bool {
 		caller, err := a.Authenticate(t.Context(), token)
 		return err == nil && caller == aliceCaller
 	})

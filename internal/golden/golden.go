@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
@@ -50,7 +52,7 @@ func check(folder, name string, got []byte, write bool) error {
 		return fmt.Errorf("%s does not exist; run the test with -update to write it. Got:\n%s", path, got)
 	default:
 		return fmt.Errorf("%s differs (- expected, + got); if the change is meant, run the test with -update:\n%s",
-			path, diff(string(want), string(got)))
+			path, cmp.Diff(string(want), string(got)))
 	}
 }
 

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 		want            []string // parts of the error; none for success
 	}{
 		{name: "same", file: "there", got: "a\nb\n"},
-		{name: "different", file: "there", got: "a\nc\n", want: []string{"there differs", "-update", "-    2 b\n", "+    2 c\n"}},
+		{name: "different", file: "there", got: "a\nc\n", want: []string{"there differs", "-update", `"a\nb\n"`, `"a\nc\n"`}},
 		{name: "missing", file: "sub/absent", got: "new\n", want: []string{"does not exist", "-update", "new\n"}},
 		{name: "empty and missing", file: "absent", want: []string{"does not exist"}},
 		{name: "outside", file: "../x", want: []string{"leaves"}},

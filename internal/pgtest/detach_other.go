@@ -4,7 +4,7 @@ package pgtest
 
 import "os/exec"
 
-func detach(*exec.Cmd, string) error {
+func runAsOrdinaryUser(*exec.Cmd, string) error {
 	// Skipping is right here: PARLEY_TEST_DATABASE_URL works on every system.
 	return errNoPostgres
 }

@@ -12,11 +12,9 @@ import (
 	"syscall"
 )
 
-// detach gives the command a session of its own, so that what is aimed at the
-// tests' terminal or process group does not end it before it has cleaned up, and
-// dir to work in. As postgres refuses to run as root, root's runs as another user.
-func detach(cmd *exec.Cmd, dir string) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+// runAsOrdinaryUser has another user run root's command, as postgres refuses to run
+// as root, and gives that user the folder.
+func runAsOrdinaryUser(cmd *exec.Cmd, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -27,7 +25,7 @@ func detach(cmd *exec.Cmd, dir string) error {
 	if err := os.Chown(dir, int(cred.Uid), int(cred.Gid)); err != nil {
 		return fmt.Errorf("hand the folder over: %w", err)
 	}
-	cmd.SysProcAttr.Credential = cred
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	_ "github.com/lib/pq" // the driver behind sql.Open("postgres", …)
 
 	"parley/internal/benchtest"
+	"parley/internal/servertest"
 )
 
 // databaseTimeout bounds making or dropping one database, on a busy machine.
@@ -30,12 +30,7 @@ const databaseTimeout = time.Minute
 func URL(t testing.TB) string {
 	t.Helper()
 	srv, err := shared()
-	if errors.Is(err, errNoPostgres) && !inCI() {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Require(t, err, errNoPostgres)
 
 	name := "parley_test_" + strings.ToLower(rand.Text())
 	// template0 rather than template1: nobody can be connected to it, which would
@@ -112,9 +107,4 @@ func (s *server) exec(ctx context.Context, statement string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	_, err = db.ExecContext(ctx, statement)
 	return err
-}
-
-func inCI() bool {
-	ci, err := strconv.ParseBool(os.Getenv("CI"))
-	return err == nil && ci
 }

@@ -2,12 +2,13 @@ package pgtest
 
 import (
 	"database/sql"
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"parley/internal/servertest"
 )
 
 func TestURLIsAnEmptyDatabaseOfItsOwn(t *testing.T) {
@@ -158,12 +159,7 @@ func open(t *testing.T, rawURL string) *sql.DB {
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	bin, err := findBinaries()
-	if errors.Is(err, errNoPostgres) && !inCI() {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Require(t, err, errNoPostgres)
 	for want, settings := range map[string][]string{"on on on": asItComes, "off off off": nil} {
 		srv, err := startCluster(bin, settings...)
 		if err != nil {

@@ -4,7 +4,6 @@ package pgtest
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/servertest"
 )
 
 // Cluster is a PostgreSQL of a test's own, that it can stop and start.
@@ -26,12 +27,7 @@ type Cluster struct {
 func Private(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	bin, err := findBinaries()
-	if errors.Is(err, errNoPostgres) && !inCI() {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Require(t, err, errNoPostgres)
 	srv, err := startCluster(bin, append([]string{"synchronous_commit=on", "wal_level=replica"}, settings...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +63,7 @@ func (c *Cluster) Stop() {
 	}
 	down := filepath.Join(c.srv.dir, "down")
 	alive := true
-	for deadline := time.Now().Add(startTimeout); ; {
+	for deadline := time.Now().Add(servertest.StartTimeout); ; {
 		alive = alive && syscall.Kill(pid, syscall.SIGQUIT) == nil // again: one that comes too early is lost
 		if _, err := os.Stat(down); err == nil {
 			return
@@ -85,8 +81,8 @@ func (c *Cluster) Start() {
 	if err := os.Remove(c.stopped()); err != nil {
 		c.t.Fatalf("pgtest: %v", err)
 	}
-	for deadline := time.Now().Add(startTimeout); ; {
-		err := c.srv.exec(context.Background(), "SELECT 1")
+	for deadline := time.Now().Add(servertest.StartTimeout); ; {
+		err := c.srv.ping()
 		if err == nil {
 			return
 		}

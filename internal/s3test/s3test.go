@@ -5,10 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"parley/internal/servertest"
 )
 
 // Region is the region that the server says it is in.
@@ -59,16 +60,6 @@ var shared = sync.OnceValues(func() (*server, error) {
 func get(t testing.TB) *server {
 	t.Helper()
 	srv, err := shared()
-	if errors.Is(err, errNoServer) && !inCI() {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Require(t, err, errNoServer)
 	return srv
-}
-
-func inCI() bool {
-	ci, err := strconv.ParseBool(os.Getenv("CI"))
-	return err == nil && ci
 }

@@ -1,13 +1,11 @@
 package s3test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"parley/internal/servertest"
 )
 
 // serverScript runs the server, and outlives this process by the moment it takes
@@ -23,13 +23,9 @@ import (
 //go:embed server.sh
 var serverScript string
 
-const (
-	// startTimeout is far beyond the second a start takes: machines get busy.
-	startTimeout = 2 * time.Minute
-	// startAttempts are enough for somebody else to take the free port that was
-	// found, again and again.
-	startAttempts = 5
-)
+// startAttempts are enough for somebody else to take the free port that was found,
+// again and again.
+const startAttempts = 5
 
 // server is a running S3 server.
 type server struct {
@@ -40,12 +36,10 @@ type server struct {
 	lifeline  *os.File // the server ends when this closes
 }
 
-var errPortTaken = errors.New("the port was taken")
-
 func start(binary string) (srv *server, err error) {
 	for range startAttempts {
 		srv, err = startOnce(binary)
-		if !errors.Is(err, errPortTaken) {
+		if !portTaken(err) {
 			break
 		}
 	}
@@ -53,6 +47,10 @@ func start(binary string) (srv *server, err error) {
 		return nil, fmt.Errorf("s3test: start %s: %w", binary, err)
 	}
 	return srv, nil
+}
+
+func portTaken(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "address already in use")
 }
 
 func startOnce(binary string) (*server, error) {
@@ -71,78 +69,29 @@ func startOnce(binary string) (*server, error) {
 		secretKey: rand.Text(),
 		buckets:   filepath.Join(dir, "buckets"),
 	}
-	// Nobody else's server answers here, should it have taken the port.
-	health := "/" + rand.Text()
-	output, err := srv.run(binary, dir, address, health)
-	if err != nil {
+	if err := srv.run(binary, dir, address); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	defer output.Close()
-	if err := awaitReady(srv.endpoint+health, output); err != nil {
-		return nil, errors.Join(err, srv.lifeline.Close())
 	}
 	return srv, nil
 }
 
-// run starts the script and returns what it prints.
-func (s *server) run(binary, dir, address, health string) (output *os.File, err error) {
+// run starts the script, and returns when the server answers.
+func (s *server) run(binary, dir, address string) (err error) {
 	meta := filepath.Join(dir, "meta")
 	for _, folder := range []string{s.buckets, meta} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	// Nobody else's server answers here, should it have taken the port.
+	health := "/" + rand.Text()
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", serverScript, "s3test", dir,
 		binary, "--port", address, "--health", health, "--region", Region, "--quiet",
 		// Not every file system keeps attributes with its files.
 		"posix", "--sidecar", meta, s.buckets)
 	cmd.Env = append(serverEnv(), "ROOT_ACCESS_KEY="+s.accessKey, "ROOT_SECRET_KEY="+s.secretKey)
-	if err := detach(cmd); err != nil {
-		return nil, err
-	}
-
-	stdin, lifeline, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("open the lifeline: %w", err)
-	}
-	defer stdin.Close()
-	output, stdout, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the output pipe: %w", err), lifeline.Close())
-	}
-	defer stdout.Close()
-
-	cmd.Stdin, cmd.Stdout = stdin, stdout
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("run the script: %w", err), lifeline.Close(), output.Close())
-	}
-	s.lifeline = lifeline
-	return output, nil
-}
-
-// awaitReady returns once the server answers at url, or with what the script
-// printed when it has given up.
-func awaitReady(url string, output *os.File) error {
-	var log bytes.Buffer
-	for deadline := time.Now().Add(startTimeout); ; {
-		err := healthy(url)
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("no answer after %v: %w", startTimeout, err)
-		}
-		// Listening for the script's end is also the pause before the next attempt.
-		if err := output.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
-			return fmt.Errorf("watch the script: %w", err)
-		}
-		if _, err := io.Copy(&log, output); !errors.Is(err, os.ErrDeadlineExceeded) {
-			if strings.Contains(log.String(), "address already in use") {
-				return fmt.Errorf("%w:\n%s", errPortTaken, log.String())
-			}
-			return fmt.Errorf("the server gave up:\n%s", log.String())
-		}
-	}
+	s.lifeline, err = servertest.Start(cmd, func() error { return healthy(s.endpoint + health) })
+	return err
 }
 
 // healthy asks on a connection of its own, so that none of ours stays around for

@@ -5,16 +5,8 @@ package s3test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 )
-
-// detach gives the command a session of its own, so that what is aimed at the
-// tests' terminal or process group does not end it before it has cleaned up.
-func detach(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return nil
-}
 
 // claim refuses a folder in which others could put a program for us to run.
 func claim(dir string) error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -279,14 +278,12 @@ func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, er
 	const batch = 500
 	unnamed := make(map[string]bool, len(keys))
 	for some := range slices.Chunk(keys, batch) {
-		marks, args := make([]string, len(some)), make([]any, len(some))
-		for i, key := range some {
+		for _, key := range some {
 			unnamed[key] = true
-			marks[i], args[i] = fmt.Sprint("$", i+1), key
 		}
+		these, args := in(some)
 		var named []string
-		err := s.SelectContext(ctx, &named, `SELECT object_key FROM dataset_files WHERE object_key IN (`+strings.Join(marks, ", ")+`)`, args...)
-		if err != nil {
+		if err := s.SelectContext(ctx, &named, `SELECT object_key FROM dataset_files WHERE object_key `+these, args...); err != nil {
 			return nil, fmt.Errorf("look for objects' datasets: %w", classify(err))
 		}
 		for _, key := range named {

@@ -109,21 +109,22 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int
 		if count = len(runs); err != nil || count == 0 {
 			return err
 		}
-		var ids, asked []string
+		var ids []string
+		var pairs []any
 		for _, run := range runs {
 			ids = append(ids, run.ID)
-			asked = append(asked, run.Owner, run.ConversationID)
+			pairs = append(pairs, run.Owner, run.ConversationID)
 		}
-		conversations, places := inPairs(asked)
+		conversations := inPairs(count)
 		// They are held before their runs, as everybody does.
-		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, places...); err != nil {
+		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, pairs...); err != nil {
 			return err
 		}
 		these, args := in(ids)
 		if _, err := exec(ctx, tx, `DELETE FROM runs WHERE id `+these, args...); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, places...)
+		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, pairs...)
 		return err
 	})
 	return count, err
@@ -208,23 +209,13 @@ func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, befor
 
 // in gives the text of a condition and its parameters.
 func in(values []string) (text string, args []any) {
-	var list strings.Builder
-	for i, value := range values {
-		list.WriteString(", $" + strconv.Itoa(i+1))
-		args = append(args, value)
-	}
-	return "IN (" + strings.TrimPrefix(list.String(), ", ") + ")", args
+	text, args, _ = sqlx.In("?", values) // it fails only without values: the list is then empty
+	return "IN (" + sqlx.Rebind(sqlx.DOLLAR, text) + ")", args
 }
 
-// inPairs is in for pairs of values, one after the other.
-func inPairs(values []string) (text string, args []any) {
-	var list strings.Builder
-	for i, value := range values {
-		if args = append(args, value); i%2 == 1 {
-			list.WriteString(", ($" + strconv.Itoa(i) + ", $" + strconv.Itoa(i+1) + ")")
-		}
-	}
-	return "IN (VALUES " + strings.TrimPrefix(list.String(), ", ") + ")", args
+// inPairs is the text of in for so many pairs of values.
+func inPairs(count int) string {
+	return sqlx.Rebind(sqlx.DOLLAR, "IN (VALUES (?, ?)"+strings.Repeat(", (?, ?)", count-1)+")")
 }
 
 // firstIDAt is an id that no earlier one than those of a moment comes after.

@@ -1,7 +1,6 @@
 package trace_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -298,22 +297,4 @@ type leaving struct {
 func (l leaving) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingTurn, error) {
 	defer l.cancel()
 	return l.Ratings.BeginRating(ctx, caller, runID, today, lasts)
-}
-
-// logBuffer is a log that is read while it is written.
-type logBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

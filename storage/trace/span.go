@@ -71,13 +71,8 @@ func message(role, text string) string {
 	return string(encoded)
 }
 
-// cut keeps a text in bounds, and whole characters.
-func cut(text string) string {
-	if len(text) <= maxContent {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxContent], "") + "…"
-}
+// cut keeps a text in bounds.
+func cut(text string) string { return storage.Truncate(text, maxContent) }
 
 // runIDs gives a trace the id of the run in whose context it begins.
 type runIDs struct{}

@@ -14,15 +14,16 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/golden"
+	"parley/internal/logtest"
 	"parley/storage"
 	"parley/storage/trace"
 	"parley/storage/trace/tracetest"
 )
 
 // newTracer sends spans to a stand-in; they are there once it is closed.
-func newTracer(t *testing.T, langfuse *tracetest.Langfuse, change ...func(*trace.TracerConfig)) (tracer *trace.Tracer, log *logBuffer) {
+func newTracer(t *testing.T, langfuse *tracetest.Langfuse, change ...func(*trace.TracerConfig)) (tracer *trace.Tracer, log *logtest.Buffer) {
 	t.Helper()
-	log = &logBuffer{}
+	log = &logtest.Buffer{}
 	endpoint, headers := trace.LangfuseConfig{Host: langfuse.URL, PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey}.TracesEndpoint()
 	cfg := trace.TracerConfig{
 		Endpoint: endpoint, Headers: headers, Log: slog.New(slog.NewTextHandler(log, nil)),

@@ -11,6 +11,7 @@ import (
 	"github.com/creack/pty"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/logtest"
 )
 
 // screen is a terminal with the program on it.
@@ -18,7 +19,7 @@ type screen struct {
 	t    *testing.T
 	tty  *os.File
 	cmd  *exec.Cmd
-	seen e2etest.SyncBuffer
+	seen logtest.Buffer
 	// read is how much has been waited for.
 	read int
 }

@@ -18,6 +18,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/golden"
+	"parley/internal/logtest"
 )
 
 // talk is the program, to talk to a server as a user.
@@ -169,7 +170,7 @@ func TestAskInterrupted(t *testing.T) {
 	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	for _, args := range [][]string{{"ask", "How many?"}, {"ask", "--json", "--agent", "nl2ql", "Count the orders"}} {
 		cmd := talk(c, args...)
-		stdout, stderr := &e2etest.SyncBuffer{}, &e2etest.SyncBuffer{}
+		stdout, stderr := &logtest.Buffer{}, &logtest.Buffer{}
 		cmd.Stdout, cmd.Stderr = stdout, stderr
 		before := len(tasks(c))
 		if err := cmd.Start(); err != nil {
@@ -278,7 +279,7 @@ func TestAskOfServerThatDies(t *testing.T) {
 			relay := newRelay(t)
 			relay.to(s.Process)
 			cmd := talk(e2etest.Client{Process: s.Process, Token: s.Alice}, "ask", "--server", "http://"+relay.Addr().String(), question)
-			stdout, stderr := &e2etest.SyncBuffer{}, &e2etest.SyncBuffer{}
+			stdout, stderr := &logtest.Buffer{}, &logtest.Buffer{}
 			cmd.Stdout, cmd.Stderr = stdout, stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

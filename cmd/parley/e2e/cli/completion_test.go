@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/servertest"
 )
 
 // installed puts the program into a folder as parley, and gives the environment
@@ -42,7 +43,7 @@ func TestCompletion(t *testing.T) {
 			t.Parallel()
 			path, err := exec.LookPath(shell)
 			if err != nil {
-				e2etest.Lacking(t, "this test needs %s: %v", shell, err)
+				servertest.Lacking(t, "this test needs %s: %v", shell, err)
 			}
 			for words, want := range map[string][]string{
 				"parley ta":                 {"tasks"},

@@ -12,6 +12,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/golden"
+	"parley/internal/logtest"
 )
 
 // garden is the suite of the tests.
@@ -128,7 +129,7 @@ func TestEvalInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	model := e2etest.NewModel(t, e2etest.Queries("How many plants are there?", "", "SELECT count(*) AS n FROM plants"), e2etest.ModelLine{Job: e2etest.QueryJob, Hang: true})
-	var stdout, stderr e2etest.SyncBuffer
+	var stdout, stderr logtest.Buffer
 	cmd := e2etest.Command(t, dir, append(model.Env(), "TMPDIR="+dir), "eval", garden(t), "--out", "results.jsonl", "--parallel", "1")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/cmd/parley/internal/apiclient"
 	"parley/internal/s3test"
@@ -354,8 +356,8 @@ id      BIGINT
 item    VARCHAR
 price   DOUBLE
 `
-	if got.Stdout != want {
-		t.Errorf("got\n%s\nwant\n%s", got.Stdout, want)
+	if diff := cmp.Diff(want, got.Stdout); diff != "" {
+		t.Errorf("- want, + got:\n%s", diff)
 	}
 	i.run(e2etest.ExitOK, "ingest", "a.csv", "--dataset", "shop/big", "--mode", "replace")
 	if rows := i.rows(); rows != 2 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/logtest"
 	"parley/internal/pgtest"
 	"parley/internal/s3test"
 )
@@ -168,7 +169,7 @@ func (r *reader) serves(shell *exec.Cmd, want block) {
 	if want.elsewhere {
 		shell.Dir = r.T.TempDir()
 	}
-	log := &e2etest.SyncBuffer{}
+	log := &logtest.Buffer{}
 	shell.Stderr = log
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := shell.StdoutPipe()

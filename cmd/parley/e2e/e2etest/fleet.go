@@ -10,6 +10,7 @@ import (
 	_ "github.com/lib/pq"
 	_ "modernc.org/sqlite"
 
+	"parley/internal/logtest"
 	"parley/internal/pgtest"
 	"parley/internal/s3test"
 )
@@ -25,7 +26,7 @@ type Fleet struct {
 	Token   string
 
 	mu   sync.Mutex
-	Logs []*SyncBuffer
+	Logs []*logtest.Buffer
 }
 
 // FleetSecret signs the tokens of a fleet.

@@ -16,12 +16,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"parley/internal/auth"
+	"parley/internal/logtest"
 )
 
 // FileLimit is the variable that says how large the files may be that the program
@@ -88,28 +88,10 @@ type Process struct {
 	URL string
 	Dir string
 	Env []string
-	Log *SyncBuffer
+	Log *logtest.Buffer
 	// More is what came on standard output after the ready line.
-	More SyncBuffer
+	More logtest.Buffer
 	Done chan error
-}
-
-// SyncBuffer is a log that is read while it is written.
-type SyncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *SyncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *SyncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // Serve starts a server on a port of its own and waits until it is ready.
@@ -121,7 +103,7 @@ func Serve(t testing.TB, dir string, env []string, args ...string) *Process {
 // Start starts the program and waits until it says where it can be asked.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	p := &Process{T: t, Dir: dir, Env: env, Log: &SyncBuffer{}, Done: make(chan error, 1)}
+	p := &Process{T: t, Dir: dir, Env: env, Log: &logtest.Buffer{}, Done: make(chan error, 1)}
 	p.Cmd = Command(t, dir, env, args...)
 	p.Cmd.Stderr = p.Log
 	stdout, err := p.Cmd.StdoutPipe()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/golden"
 )
@@ -278,16 +279,16 @@ func (f *Fallible) Check(c Client, s *Stream) {
 	if !f.Read(again) || !slices.Equal(again.Events, s.Events) {
 		f.T.Errorf("task %s: replayed\n%q, was\n%q", s.TaskID, again.Events, s.Events)
 	}
-	var task struct {
+	type content struct {
 		ID        string
 		Status    Object
 		History   []any
 		Artifacts []any
 	}
+	var task content
 	f.Result(s.Agent, "GetTask", Object{"id": s.TaskID}, &task)
-	var status Object
-	var artifacts []any
-	history := task.History[:1] // the question, which not every stream begins with
+	// The first of the history is the question, which not every stream begins with.
+	want := content{ID: s.TaskID, History: task.History[:1:1]}
 	for _, data := range s.Events {
 		var e struct {
 			Result struct {
@@ -299,17 +300,17 @@ func (f *Fallible) Check(c Client, s *Stream) {
 			f.T.Fatal(err)
 		}
 		if update := e.Result.StatusUpdate; update.Status != nil {
-			if status["message"] != nil {
-				history = append(history[:len(history):len(history)], status["message"])
+			if want.Status["message"] != nil {
+				want.History = append(want.History, want.Status["message"])
 			}
-			status = update.Status
+			want.Status = update.Status
 		}
 		if made := e.Result.ArtifactUpdate.Artifact; made != nil {
-			artifacts = append(artifacts, made)
+			want.Artifacts = append(want.Artifacts, made)
 		}
 	}
-	if task.ID != s.TaskID || !reflect.DeepEqual(task.Status, status) || !reflect.DeepEqual(task.Artifacts, artifacts) || !reflect.DeepEqual(task.History, history) {
-		f.T.Errorf("task %s is\n%+v\nits events come to\n%+v\n%+v\n%+v", s.TaskID, task, status, artifacts, history)
+	if diff := cmp.Diff(want, task); diff != "" {
+		f.T.Errorf("task %s (- what its events come to, + what it is):\n%s", s.TaskID, diff)
 	}
 	var run struct {
 		Status    string

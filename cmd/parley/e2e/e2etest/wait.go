@@ -1,12 +1,10 @@
 package e2etest
 
 import (
-	"os"
-	"strconv"
 	"testing"
-	"time"
 
 	"parley/internal/pgtest"
+	"parley/internal/waittest"
 )
 
 // EachDatabase runs a test with no settings, and with those for PostgreSQL.
@@ -25,18 +23,5 @@ func EachDatabase(t *testing.T, test func(t *testing.T, env []string)) {
 // Eventually waits until something holds, at most a minute.
 func Eventually(t testing.TB, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("what was waited for did not come")
-		}
-	}
-}
-
-// Lacking fails a test in CI for want of something, and skips it elsewhere.
-func Lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if ci, err := strconv.ParseBool(os.Getenv("CI")); err == nil && ci {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
+	waittest.Until(t, "what the test waits for", holds)
 }

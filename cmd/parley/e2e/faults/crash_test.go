@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"parley/cmd/parley/e2e/e2etest"
 )
 
@@ -105,8 +107,8 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	c.Process = p
 	cut, cuts := 0, 0
 	for _, s := range load.Streams {
-		if got := s.Scrubbed(); got != want[s.Probe] {
-			t.Errorf("task %s, cut off %d times:\n%s\nwant\n%s", s.TaskID, s.Cuts, got, want[s.Probe])
+		if diff := cmp.Diff(want[s.Probe], s.Scrubbed()); diff != "" {
+			t.Errorf("task %s, cut off %d times (- want, + got):\n%s", s.TaskID, s.Cuts, diff)
 		}
 		service.Check(c, s)
 		cuts += s.Cuts

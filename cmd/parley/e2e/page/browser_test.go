@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/servertest"
 )
 
 // chromium is the one browser of the tests; each test has a context of its own in
@@ -90,11 +91,11 @@ const strict = `addEventListener('securitypolicyviolation', (e) => console.error
 func browse(t *testing.T, address string, others ...string) *tab {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
-		e2etest.Lacking(t, "the tests of the page need chromium: %v", err)
+		servertest.Lacking(t, "the tests of the page need chromium: %v", err)
 	}
 	chromium.once.Do(startChromium)
 	if chromium.err != nil {
-		e2etest.Lacking(t, "the tests of the page need chromium: %v", chromium.err)
+		servertest.Lacking(t, "the tests of the page need chromium: %v", chromium.err)
 	}
 	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	u, err := url.Parse(address)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/e2etest"
@@ -79,8 +80,8 @@ func TestReplicas(t *testing.T) {
 	rate(r, ended(load), rated)
 	cut, cuts := 0, 0
 	for _, s := range load.Streams {
-		if got := s.Scrubbed(); got != want[s.Probe] {
-			t.Errorf("task %s, cut off %d times:\n%s\nwant\n%s", s.TaskID, s.Cuts, got, want[s.Probe])
+		if diff := cmp.Diff(want[s.Probe], s.Scrubbed()); diff != "" {
+			t.Errorf("task %s, cut off %d times (- want, + got):\n%s", s.TaskID, s.Cuts, diff)
 		}
 		c.Process = r.Any()
 		service.Check(c, s)

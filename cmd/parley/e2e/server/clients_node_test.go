@@ -15,6 +15,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/nodetest"
+	"parley/internal/servertest"
 )
 
 // TestJavaScriptClient calls both agents with the client of @a2a-js/sdk.
@@ -36,7 +37,7 @@ func installed(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := nodetest.Packages(t, filepath.Join("testdata", name))
 	if err != nil {
-		e2etest.Lacking(t, "this test needs npm packages: %v", err)
+		servertest.Lacking(t, "this test needs npm packages: %v", err)
 	}
 	return dir
 }

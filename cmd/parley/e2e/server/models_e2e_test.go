@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/logtest"
 )
 
 // modelCase is a way that models have, and what comes of a question to one.
@@ -226,7 +227,7 @@ type modelWorld struct {
 	e2etest.ShopServer
 	model *e2etest.StandinModel
 	// got is all that a client got.
-	got e2etest.SyncBuffer
+	got logtest.Buffer
 }
 
 func testModels(t *testing.T, provider string, cases map[string]modelCase, args ...string) {

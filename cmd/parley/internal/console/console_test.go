@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestHarmless(t *testing.T) {
@@ -118,8 +120,8 @@ abcde…  abcde…
 			if err := rows(t, test.rows).Write(&got, test.style); err != nil {
 				t.Fatal(err)
 			}
-			if want := test.want[1:]; got.String() != want {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+			if diff := cmp.Diff(test.want[1:], got.String()); diff != "" {
+				t.Errorf("- want, + got:\n%s", diff)
 			}
 		})
 	}
@@ -154,8 +156,9 @@ after
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got strings.Builder
-			if err := Markdown(&got, said, test.style); err != nil || got.String() != test.want {
-				t.Errorf("%v, got\n%s\nwant\n%s", err, got.String(), test.want)
+			err := Markdown(&got, said, test.style)
+			if diff := cmp.Diff(test.want, got.String()); err != nil || diff != "" {
+				t.Errorf("%v, - want, + got:\n%s", err, diff)
 			}
 		})
 	}
