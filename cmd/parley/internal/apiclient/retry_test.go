@@ -21,21 +21,18 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestPause(t *testing.T) {
+func TestPauseAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		failures    int
 		err         error
 		least, most time.Duration
 	}{
-		{0, errors.New("why"), initialBackoff / 2, initialBackoff},
-		{8, errors.New("why"), maxBackoff / 2, maxBackoff},
-		{0, &StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
-		{8, &StatusError{After: time.Second}, maxBackoff / 2, maxBackoff},
-		{0, &StatusError{}, initialBackoff / 2, initialBackoff},
+		{errors.New("why"), 0, 0},
+		{&StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
+		{&StatusError{}, 0, 0},
 	} {
-		if got := backoff(test.failures, test.err); got < test.least || got > test.most {
-			t.Errorf("after %d and %v: %v", test.failures, test.err, got)
+		if got := pauseAskedFor(test.err); got < test.least || got > test.most {
+			t.Errorf("after %v: %v", test.err, got)
 		}
 	}
 }
