@@ -182,10 +182,10 @@ func (c *columns) conversations(starts []*runChange) {
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
 	// made where it is not there, whoever else found it begun.
-	some := func(begun bool) (some []*storage.RunStart) {
+	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
-			k := key{run.Start.Caller.Username, run.Start.Target.ConversationID}
-			if run.Start.Target.ConversationExists == begun && !seen[k] {
+			k := key{run.Start.Caller.Username, run.Start.ConversationID}
+			if run.Target.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -194,21 +194,21 @@ func (c *columns) conversations(starts []*runChange) {
 	}
 	begun, touched := some(false), some(true)
 	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].Target.ConversationID })
-	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Question) })
+	c.texts(len(begun), func(i int) string { return begun[i].ConversationID })
+	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Text) })
 	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].Target.ConversationID })
+	c.texts(len(touched), func(i int) string { return touched[i].ConversationID })
 }
 
 func (c *columns) starts(runs []*runChange) {
 	n := len(runs)
 	c.texts(n, func(i int) string { return runs[i].RunID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.Target.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Start.Target.NamespaceID })
+	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
+	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
 	c.texts(n, func(i int) string { return runs[i].Start.Agent })
-	c.texts(n, func(i int) string { return runs[i].Start.Question })
+	c.texts(n, func(i int) string { return runs[i].Start.Text })
 	c.outcomes(runs)
 	c.texts(n, func(i int) string { return runs[i].Holder })
 }
