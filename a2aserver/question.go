@@ -87,7 +87,7 @@ func setting(metadata map[string]any, key string, check func(string) string) (st
 }
 
 // readSettings adds to a question what a message's metadata says of how to answer
-// it.
+// it, for a run whose record does not.
 func readSettings(q *storage.Question, message *a2a.Message) {
 	q.Model, _ = message.Metadata[modelKey].(string)
 	q.Provider, _ = message.Metadata[providerKey].(string)

@@ -196,7 +196,9 @@ func (h *Host) resume(held storage.ClaimedRun) {
 		task = &a2a.Task{}
 	}
 	message := questionMessage(task)
-	readSettings(&held.Request.Question, message)
+	if held.SettingsInMessage {
+		readSettings(&held.Request.Question, message)
+	}
 	r := h.newRun(s.agent, held.Request, message, h.queue.AcquireUnbounded(held.Request.Caller.Username))
 	r.task, r.number = task, held.Task.LastEvent
 	if r.number > 0 {
