@@ -101,11 +101,11 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// pauseAskedFor gives the pause of Retry-After, within limits.
+// pauseAskedFor gives the pause of Retry-After.
 func pauseAskedFor(err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) {
-		return min(status.RetryAfter, maxBackoff)
+		return status.RetryAfter
 	}
 	return 0
 }

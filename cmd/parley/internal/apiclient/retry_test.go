@@ -10,17 +10,6 @@ import (
 	"time"
 )
 
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"": 0, "0": 0, "2": 2 * time.Second, "60": time.Minute, "61": time.Minute, "99999999999": 0, "-1": 0, "1.5": 0, "Fri, 31 Dec 1999 23:59:59 GMT": 0,
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {text}}); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
 func TestPauseAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
