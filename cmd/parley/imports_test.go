@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"llm":               {"internal/retry", "internal/sqltext"},
 	"cards":             {},
 	"storage":           {},
-	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/sqltext"},
+	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/retry", "internal/sqltext"},
 	"storage/objects":   {"storage", "internal/baseurl", "internal/fair", "internal/fsync"},
 	"storage/retention": {"storage"},
 	"storage/sqlstore":  {"storage"},
