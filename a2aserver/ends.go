@@ -8,26 +8,21 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/retry"
 	"parley/storage"
 )
-
-// endRetryInterval is the pause between attempts to record the end of a run.
-const endRetryInterval = time.Second
 
 // fail records that a run failed. It retries while the log is unavailable, until the
 // host stops; then another host finds the run.
 func (r *run) fail(cause error, status storage.RunStatus) {
 	lastEvent := func(task *a2a.Task) a2a.Event { return failedEvent(task, cause) }
-	for r.host.ctx.Err() == nil {
+	policy := retry.Policy{Initial: time.Second, Max: time.Second, Retryable: func(err error) bool {
+		return !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound)
+	}}
+	_ = retry.Do(r.host.ctx, policy, func() error {
 		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: lastEvent})
-		if err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
-			return
-		}
-		select {
-		case <-time.After(endRetryInterval):
-		case <-r.host.ctx.Done():
-		}
-	}
+		return err
+	})
 }
 
 // failedEvent is the final event of a failed run. The cause is logged and not sent to

@@ -7,6 +7,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/jsonscan"
 	"parley/storage"
 )
 
@@ -41,7 +42,7 @@ func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error
 	if err := checkBody(body); err != nil {
 		return nil, false, err
 	}
-	body = bytes.TrimLeft(body, blanks)
+	body = bytes.TrimLeft(body, " \t\r\n")
 	if body[0] != '[' {
 		return []json.RawMessage{body}, false, nil
 	}
@@ -77,7 +78,7 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 	if len(found.method) == 0 || found.method[0] != '"' {
 		return request, invalidRequest("method must be a string")
 	}
-	request.method = string(unquote(found.method))
+	request.method = string(jsonscan.Unquote(found.method))
 	if params := found.params; len(params) > 0 && params[0] != 'n' {
 		if params[0] != '{' && params[0] != '[' {
 			return request, invalidRequest("params must be an object")
@@ -93,7 +94,7 @@ type members struct{ jsonrpc, id, method, params json.RawMessage }
 
 func readMembers(entry json.RawMessage) members {
 	var found members
-	eachMember(entry, func(key, value []byte) {
+	for key, value := range jsonscan.Members(entry) {
 		switch string(key) {
 		case "jsonrpc":
 			found.jsonrpc = value
@@ -104,7 +105,7 @@ func readMembers(entry json.RawMessage) members {
 		case "params":
 			found.params = value
 		}
-	})
+	}
 	return found
 }
 

@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
@@ -18,13 +17,6 @@ const (
 	modelKey        = "model"
 	providerKey     = "provider"
 	helperPromptKey = "helperPrompt"
-)
-
-// maxSetting limits the name of a model or provider, and maxPrompt the helper prompt,
-// in bytes.
-const (
-	maxSetting = 200
-	maxPrompt  = 40 << 10
 )
 
 // toQuestion reads the question of a message.
@@ -42,11 +34,16 @@ func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, 
 			return q, invalidParams("message.contextId must be a uuid")
 		}
 	}
-	if err := checkSettings(message.Metadata); err != nil {
+	if q.Model, err = setting(message.Metadata, modelKey, storage.CheckModelName); err != nil {
+		return q, err
+	}
+	if q.Provider, err = setting(message.Metadata, providerKey, storage.CheckModelName); err != nil {
+		return q, err
+	}
+	if q.HelperPrompt, err = setting(message.Metadata, helperPromptKey, storage.CheckHelperPrompt); err != nil {
 		return q, err
 	}
 	q.Namespace, err = toNamespace(caller, message.Metadata)
-	readSettings(&q, message)
 	return q, err
 }
 
@@ -68,36 +65,29 @@ func questionText(message *a2a.Message) (string, error) {
 		}
 	}
 	text := strings.Join(texts, "\n")
-	switch {
-	case len(texts) == 0:
+	if len(texts) == 0 {
 		return "", a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
-	case strings.TrimSpace(text) == "":
-		return "", invalidParams("the question is empty")
-	case len(text) > storage.MaxQuestion:
-		return "", invalidParams("the question is longer than 32 KiB")
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", invalidParams("the question must be text without NUL")
+	}
+	if problem := storage.CheckQuestion(text); problem != "" {
+		return "", invalidParams("the question %s", problem)
 	}
 	return text, nil
 }
 
-// checkSettings checks the metadata that describe reads.
-func checkSettings(metadata map[string]any) error {
-	for key, longest := range map[string]int{modelKey: maxSetting, providerKey: maxSetting, helperPromptKey: maxPrompt} {
-		value, given := metadata[key]
-		if !given || value == nil {
-			continue
-		}
-		text, ok := value.(string)
-		if !ok || len(text) > longest || strings.ContainsRune(text, 0) {
-			return invalidParams("message metadata.%s must be a text of a sensible length", key)
-		}
+// setting reads an optional text of the metadata.
+func setting(metadata map[string]any, key string, check func(string) string) (string, error) {
+	text, ok := metadata[key].(string)
+	if !ok && metadata[key] != nil {
+		return "", invalidParams("message metadata.%s must be a string", key)
 	}
-	return nil
+	if problem := check(text); problem != "" {
+		return "", invalidParams("message metadata.%s %s", key, problem)
+	}
+	return text, nil
 }
 
 // readSettings adds to a question what a message's metadata says of how to answer
-// it.
+// it, for a run whose record does not.
 func readSettings(q *storage.Question, message *a2a.Message) {
 	q.Model, _ = message.Metadata[modelKey].(string)
 	q.Provider, _ = message.Metadata[providerKey].(string)

@@ -1,10 +1,49 @@
 package a2aserver
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/storage"
 )
+
+// The rules are those of storage, and the error names the part of the message.
+func TestQuestionRules(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text     string
+		metadata map[string]any
+		want     string
+	}{
+		"all set":            {"How many?", map[string]any{modelKey: "m", providerKey: "p", helperPromptKey: strings.Repeat("ä", 10_000)}, ""},
+		"null":               {"How many?", map[string]any{modelKey: nil}, ""},
+		"blank":              {" \n", nil, "the question must not be blank"},
+		"long":               {strings.Repeat("x", storage.MaxQuestion+1), nil, "the question must be at most 32768 bytes"},
+		"NUL":                {"a\x00", nil, "the question must not hold the character NUL"},
+		"number for a model": {"How many?", map[string]any{modelKey: 1.}, "message metadata.model must be a string"},
+		"long model":         {"How many?", map[string]any{modelKey: strings.Repeat("x", 201)}, "message metadata.model must be at most 200 characters"},
+		"NUL in a provider":  {"How many?", map[string]any{providerKey: "a\x00"}, "message metadata.provider must not hold the character NUL"},
+		"long helper prompt": {"How many?", map[string]any{helperPromptKey: strings.Repeat("x", 10_001)}, "message metadata.helperPrompt must be at most 10000 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(test.text))
+			message.Metadata = map[string]any{namespaceKey: "shop"}
+			for key, value := range test.metadata {
+				message.Metadata[key] = value
+			}
+			q, err := toQuestion(storage.Caller{Username: "ann"}, message)
+			switch {
+			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
+				t.Errorf("%+v, %v", q, err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
 
 // Names in A2A messages mean whom they mean elsewhere.
 func TestActor(t *testing.T) {

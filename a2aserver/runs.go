@@ -60,7 +60,7 @@ func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Mess
 }
 
 // start starts a new run: it is written to the log while the agent executes.
-func (h *Host) start(agent *Agent, asking storage.RunRequest, place storage.RunTarget, message *a2a.Message) (*run, error) {
+func (h *Host) start(agent *Agent, asking storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
 	turn, err := h.queue.Acquire(asking.Caller.Username)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,8 @@ func (h *Host) start(agent *Agent, asking storage.RunRequest, place storage.RunT
 	}
 	h.cfg.Log.Append(storage.TaskChange{
 		RunID:    asking.RunID,
-		Start:    &storage.RunStart{Caller: asking.Caller, Target: place, Agent: agent.Name, Question: asking.Text},
+		Start:    &asking,
+		Target:   target,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
 		Snapshot: kept,

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/jsonscan"
 )
 
 // maxDepth limits the nesting of a request.
@@ -13,9 +15,6 @@ const maxDepth = 64
 
 // manyKeys is from how many members on an object's keys are in a map instead of a list.
 const manyKeys = 16
-
-// blanks are JSON's whitespace characters.
-const blanks = " \t\r\n"
 
 // checkBody refuses a body that is not one JSON document in UTF-8, is nested too deep, or
 // has an object with a duplicate member name: parsers differ in which one they take.
@@ -44,7 +43,7 @@ func checkShape(body []byte) error {
 		case ',':
 			doc.next()
 		case '"':
-			end := stringEnd(body, i)
+			end := jsonscan.StringEnd(body, i)
 			if doc.atKey && !doc.add(body[i:end]) {
 				return a2a.NewError(a2a.ErrParseError, "the request has an object with two members of one name")
 			}
@@ -52,48 +51,6 @@ func checkShape(body []byte) error {
 		}
 	}
 	return nil
-}
-
-// stringEnd gives the end of the string that begins at an offset.
-func stringEnd(body []byte, start int) int {
-	for i := start + 1; ; i++ {
-		switch body[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-}
-
-// eachMember calls a function for each member of an object that is valid JSON.
-func eachMember(object []byte, give func(key, value []byte)) {
-	depth, start := 0, 0
-	var key []byte
-	for i := 0; i < len(object); i++ {
-		switch object[i] {
-		case '"':
-			end := stringEnd(object, i)
-			if depth == 1 && key == nil {
-				key = unquote(object[i:end])
-			}
-			i = end - 1
-		case ':':
-			if depth == 1 {
-				start = i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']', ',':
-			if depth == 1 && key != nil {
-				give(key, bytes.Trim(object[start:i], blanks))
-				key = nil
-			}
-			if object[i] != ',' {
-				depth--
-			}
-		}
-	}
 }
 
 // shape is the state of the scan.
@@ -132,7 +89,7 @@ func (s *shape) next() { s.atKey = s.levels[s.depth-1].object }
 // add records a key, a JSON string, and reports whether it is new.
 func (s *shape) add(key []byte) bool {
 	s.atKey = false
-	key = unquote(key)
+	key = jsonscan.Unquote(key)
 	in := &s.levels[s.depth-1]
 	if in.many != nil {
 		known := in.many[string(key)]
@@ -154,16 +111,4 @@ func (s *shape) add(key []byte) bool {
 	}
 	s.keys = append(s.keys, key)
 	return true
-}
-
-// unquote decodes a JSON string.
-func unquote(key []byte) []byte {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return key[1 : len(key)-1]
-	}
-	var text string
-	if json.Unmarshal(key, &text) != nil {
-		return key
-	}
-	return []byte(text)
 }

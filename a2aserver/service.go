@@ -84,22 +84,21 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		}
 	}
 	begins := question.ConversationID == ""
-	place, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
+	target, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
 	if begins {
 		question.ConversationID = storage.NewID()
-		place.ConversationID = question.ConversationID
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case mustExist && !begins && !place.ConversationExists:
+	case mustExist && !begins && !target.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
 	asking := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
 	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
-	return s.host.start(s.agent, asking, place, &asked)
+	return s.host.start(s.agent, asking, target, &asked)
 }
 
 // refuseFollowUp gives the error for a message to an existing task.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/retry"
 	"parley/storage"
 )
 
@@ -76,17 +77,12 @@ func (h *Host) releaseOrphans(ctx context.Context) error {
 
 // listen receives notifications of changes by other processes.
 func (h *Host) listen() {
-	for h.ctx.Err() == nil {
-		err := h.cfg.Log.Listen(h.ctx, h.onNotify)
-		if h.ctx.Err() != nil {
-			return
+	policy := retry.Policy{Initial: time.Second, Max: time.Second, Notify: func(err error, _ time.Duration) {
+		if h.ctx.Err() == nil {
+			h.cfg.Logger.Error("listen connection lost", "error", err)
 		}
-		h.cfg.Logger.Error("listen connection lost", "error", err)
-		select {
-		case <-time.After(time.Second):
-		case <-h.ctx.Done():
-		}
-	}
+	}}
+	_ = retry.Do(h.ctx, policy, func() error { return h.cfg.Log.Listen(h.ctx, h.onNotify) })
 }
 
 // pollInterval is how often the log is polled for runs that are followed here and
@@ -200,7 +196,9 @@ func (h *Host) resume(held storage.ClaimedRun) {
 		task = &a2a.Task{}
 	}
 	message := questionMessage(task)
-	readSettings(&held.Request.Question, message)
+	if held.SettingsInMessage {
+		readSettings(&held.Request.Question, message)
+	}
 	r := h.newRun(s.agent, held.Request, message, h.queue.AcquireUnbounded(held.Request.Caller.Username))
 	r.task, r.number = task, held.Task.LastEvent
 	if r.number > 0 {

@@ -233,6 +233,54 @@ func TestAcrossProcesses(t *testing.T) {
 	}
 }
 
+// olderLog gives runs as one whose runs were begun by an older program.
+type olderLog struct{ *sqlstore.Store }
+
+func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]storage.ClaimedRun, error) {
+	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, limit)
+	for i := range claimed {
+		q := &claimed[i].Request.Question
+		q.Provider, q.Model, q.HelperPrompt, claimed[i].SettingsInMessage = "", "", "", true
+	}
+	return claimed, err
+}
+
+// A host that takes a run over knows how it is to be answered, also where only the
+// message says so.
+func TestTakeoverKeepsSettings(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reached, seen := make(chan struct{}), make(chan storage.Question, 1)
+		question := inShop
+		question.Provider, question.Model, question.HelperPrompt = "p", "m", "Be brief."
+		for _, log := range []Log{store, olderLog{store}} {
+			h := newHost(t, store, resumable(2, func(ctx context.Context, _ int) {
+				reached <- struct{}{}
+				<-ctx.Done()
+			}))
+			asked, err := h.Ask(t.Context(), alice, question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			if err := h.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h = newHost(t, log, resumable(1, func(ctx context.Context, _ int) {
+				request, _ := storage.RunRequestFrom(ctx)
+				seen <- request.Question
+			}))
+			if got := <-seen; got != asked.Question {
+				t.Errorf("%T: took over %+v, want %+v", log, got, asked.Question)
+			}
+			if err := h.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // brokenLog fails to keep events for a while.
 type brokenLog struct {
 	*sqlstore.Store

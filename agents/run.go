@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/retry"
 	"parley/llm"
 	"parley/storage"
 )
@@ -196,25 +197,16 @@ func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResul
 
 // retryWhileUnavailable retries with exponential backoff while the data is unavailable or
 // busy, for at most Config.RetryTimeout.
-func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, error)) (T, error) {
-	var deadline time.Time
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		answer, err := ask()
-		if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrTooMany) {
-			return answer, err
-		}
-		if deadline.IsZero() {
-			deadline = time.Now().Add(w.config.RetryTimeout)
-		}
-		if !time.Now().Add(wait).Before(deadline) {
-			return answer, err
-		}
-		select {
-		case <-ctx.Done():
-			return answer, context.Cause(ctx)
-		case <-time.After(wait):
-		}
+func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, error)) (answer T, err error) {
+	policy := retry.Policy{Initial: 50 * time.Millisecond, Max: time.Second, Timeout: w.config.RetryTimeout}
+	policy.Retryable = func(err error) bool {
+		return policy.Timeout > 0 && (errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrTooMany))
 	}
+	err = retry.Do(ctx, policy, func() (err error) {
+		answer, err = ask()
+		return err
+	})
+	return answer, err
 }
 
 // newData makes a data part of a value that encodes as JSON.

@@ -62,13 +62,3 @@ func TestBreaker(t *testing.T) {
 		}
 	})
 }
-
-func TestSleep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		if err := sleepContext(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"parley/internal/retry"
 )
 
 const (
@@ -23,11 +24,10 @@ const (
 type caller struct {
 	model   *Model
 	timeout time.Duration
-	tries   int
 	slots   chan struct{}
 	breaker breaker
-	// sleep waits; tests do not.
-	sleep func(context.Context, time.Duration) error
+	// retry is when to call again.
+	retry retry.Policy
 }
 
 // reply is the text of a model.
@@ -41,19 +41,14 @@ type reply struct {
 // call retries until there is an answer, a permanent error, or no try left. Its error wraps
 // that of ctx when ctx has ended.
 func (c *caller) call(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
-	for try := 1; ; try++ {
-		answer, err := c.attempt(ctx, want, messages)
-		if err == nil || ctx.Err() != nil || try >= c.tries || !isRetryable(err) {
-			return answer, err
-		}
-		wait := backoff(try, err)
-		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-			return reply{}, err
-		}
-		if c.sleep(ctx, wait) != nil {
-			return reply{}, fmt.Errorf("%w, then: %w", err, ctx.Err())
-		}
-	}
+	policy := c.retry
+	policy.Retryable = func(err error) bool { return ctx.Err() == nil && isRetryable(err) }
+	var answer reply
+	err := retry.Do(ctx, policy, func() (err error) {
+		answer, err = c.attempt(ctx, want, messages)
+		return err
+	})
+	return answer, err
 }
 
 func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
@@ -106,27 +101,13 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// backoff gives the pause after a failed try: that of Retry-After, else exponential with
-// jitter.
-func backoff(try int, err error) time.Duration {
+// pauseAskedFor gives the pause of Retry-After.
+func pauseAskedFor(err error) time.Duration {
 	var status *StatusError
-	if errors.As(err, &status) && status.RetryAfter > 0 {
-		return min(status.RetryAfter, maxBackoff)
+	if errors.As(err, &status) {
+		return status.RetryAfter
 	}
-	longest := min(initialBackoff<<(try-1), maxBackoff)
-	return longest/2 + rand.N(longest/2)
-}
-
-// sleepContext waits for d or until ctx ends.
-func sleepContext(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return 0
 }
 
 // replyOf reads an answer. A tool call is one too: its arguments are the text.

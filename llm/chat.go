@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"parley/internal/retry"
 )
 
 // ChatConfig bounds what a [Chat] asks of its model. Zero values are replaced by
@@ -89,9 +91,8 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 		caller: caller{
 			model:   model,
 			timeout: or(cfg.Timeout, 2*time.Minute),
-			tries:   cfg.Tries,
 			slots:   make(chan struct{}, cfg.Concurrency),
-			sleep:   sleepContext,
+			retry:   retry.Policy{Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: cfg.Tries, After: pauseAskedFor},
 		},
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
+
+	"parley/internal/retry"
 )
 
 const (
@@ -112,7 +112,7 @@ func (l *limited) Read(p []byte) (int, error) {
 
 func (t *transport) refusal(resp *http.Response) error {
 	defer resp.Body.Close()
-	refused := &StatusError{Provider: t.provider.name, Code: resp.StatusCode, RetryAfter: retryAfter(resp.Header)}
+	refused := &StatusError{Provider: t.provider.name, Code: resp.StatusCode, RetryAfter: retry.After(resp.Header, maxBackoff)}
 	if resp.StatusCode == http.StatusUnauthorized {
 		return refused
 	}
@@ -121,18 +121,6 @@ func (t *transport) refusal(resp *http.Response) error {
 		refused.Message = shorten(text, maxMessage)
 	}
 	return refused
-}
-
-// retryAfter reads the header of that name: seconds, or a time.
-func retryAfter(header http.Header) time.Duration {
-	text := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // explanation finds the provider's message in an error body: {"error": "…"} or

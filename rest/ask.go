@@ -6,17 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"parley/storage"
-)
-
-// Limits of the fields beside a question, in characters.
-const (
-	maxHelperPrompt = 10_000
-	maxModelName    = 200
 )
 
 type askAnswer struct {
@@ -35,20 +28,10 @@ type goneRun struct {
 func (s *Server) question(f fields, caller storage.Caller, text string) storage.Question {
 	question := storage.Question{
 		Namespace: storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)},
-		Text:      f.checkedText(text, checkQuestion),
+		Text:      f.checkedText(text, storage.CheckQuestion),
 	}
 	question.Provider, question.Model = s.model(f)
 	return question
-}
-
-func checkQuestion(text string) string {
-	switch {
-	case strings.TrimSpace(text) == "":
-		return "must not be blank"
-	case len(text) > storage.MaxQuestion:
-		return fmt.Sprintf("must be at most %d bytes", storage.MaxQuestion)
-	}
-	return storage.CheckText(text, storage.MaxQuestion)
 }
 
 // agent reads the name of an agent; the default is the assistant.
@@ -70,7 +53,7 @@ func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Qu
 		return storage.Question{}, err
 	}
 	question := s.question(f, caller, "query")
-	question.HelperPrompt = f.optionalText("helperPrompt", maxHelperPrompt)
+	question.HelperPrompt = f.optionalText("helperPrompt", storage.CheckHelperPrompt)
 	question.Agent = f.agent("agent")
 	if f.has("conversationId") {
 		question.ConversationID = f.id("conversationId")

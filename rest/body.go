@@ -162,12 +162,12 @@ func (f fields) checkedText(name string, check func(string) string) string {
 	return text
 }
 
-// optionalText reads a text of at most limit characters; "" when there is none.
-func (f fields) optionalText(name string, limit int) string {
+// optionalText is checkedText for an optional string; "" when there is none.
+func (f fields) optionalText(name string, check func(string) string) string {
 	if !f.has(name) {
 		return ""
 	}
-	return f.checkedText(name, func(text string) string { return storage.CheckText(text, limit) })
+	return f.checkedText(name, check)
 }
 
 // username reads a required username; storage.Self is the caller's.

@@ -451,7 +451,7 @@ func (s *service) haveConversation() {
 		outcome               storage.RunOutcome
 	}{
 		{"completed", "assistant", "How many orders were there in May, and what were they worth?", storage.RunOutcome{
-			Status: storage.RunCompleted, LastNodeID: "answer",
+			Status: storage.RunCompleted,
 			Result: json.RawMessage(`{"response":"Two <orders>.","steps":[{"instruction":"Count","query":"SELECT 2 AS n","reasoning":"","data":[{"n":2,"__metadata":{"score":1}}]}]}`),
 		}},
 		{"failed", "nl2ql", "And in June?", storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: "canceled"}},
@@ -463,6 +463,11 @@ func (s *service) haveConversation() {
 			Agent: run.agent, Text: run.question,
 		})
 		s.vars[run.name] = asked.RunID
+		if err == nil && run.name == "completed" {
+			err = sqlstoretest.Append(s.store, storage.TaskChange{
+				RunID: asked.RunID, Holder: sqlstoretest.Holder, State: "working", Snapshot: json.RawMessage(`{}`), LastNodeID: "answer",
+			})
+		}
 		if err == nil && run.outcome.Status != "" {
 			err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, run.outcome)
 		}

@@ -79,7 +79,7 @@ func (s *Server) describe(c *gin.Context) (storage.Definition, error) {
 // model reads the provider and model; "" is the default.
 func (s *Server) model(f fields) (provider, model string) {
 	before := len(*f.wrong)
-	provider, model = f.optionalText("provider", maxModelName), f.optionalText("model", maxModelName)
+	provider, model = f.optionalText("provider", storage.CheckModelName), f.optionalText("model", storage.CheckModelName)
 	if len(*f.wrong) == before {
 		*f.wrong = append(*f.wrong, s.cfg.Describer.CheckModel(provider, model)...)
 	}

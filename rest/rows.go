@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
+	"parley/internal/jsonscan"
 	"parley/storage"
 )
 
@@ -38,7 +38,8 @@ func (f fields) checkKeys(name string, rows []json.RawMessage) {
 			return
 		}
 		at := fmt.Sprintf("%s[%d]", name, i)
-		for key := range keysOf(row) {
+		for member := range jsonscan.Members(row) {
+			key := string(member)
 			switch problem := k.check(key, i+1); {
 			case problem == "":
 			case key == "":
@@ -101,54 +102,6 @@ func foldASCII(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// keysOf gives the keys of an object, which is valid JSON, in order.
-func keysOf(object []byte) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		depth, wanted := 0, false
-		for i := 0; i < len(object); i++ {
-			switch object[i] {
-			case '{', '[':
-				depth++
-				wanted = depth == 1
-			case '}', ']':
-				depth--
-			case ',':
-				wanted = depth == 1
-			case '"':
-				end := endOfString(object, i)
-				if wanted && !yield(unquoted(object[i:end])) {
-					return
-				}
-				i, wanted = end-1, false
-			}
-		}
-	}
-}
-
-// endOfString gives the end of the string that begins at an offset.
-func endOfString(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-func unquoted(text []byte) string {
-	for _, b := range text {
-		if b == '\\' {
-			var key string
-			_ = json.Unmarshal(text, &key) // it is valid
-			return key
-		}
-	}
-	return string(text[1 : len(text)-1])
 }
 
 // wrongRows attributes the lake's error to the field of the rows.

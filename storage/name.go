@@ -82,6 +82,8 @@ var invisible = []*unicode.RangeTable{unicode.Cf, unicode.Other_Default_Ignorabl
 // "" when it is right. Characters are Unicode code points.
 func CheckText(text string, limit int) string {
 	switch {
+	case !utf8.ValidString(text):
+		return "must be UTF-8"
 	case strings.ContainsRune(text, 0):
 		return "must not hold the character NUL"
 	case utf8.RuneCountInString(text) > limit:

@@ -134,3 +134,33 @@ func FuzzTitle(f *testing.F) {
 		}
 	})
 }
+
+func TestCheckQuestion(t *testing.T) {
+	t.Parallel()
+	for text, valid := range map[string]bool{
+		"How many?": true, strings.Repeat("x", storage.MaxQuestion): true, "a\tb\nä": true,
+		"": false, " \t\n": false, strings.Repeat("x", storage.MaxQuestion+1): false, strings.Repeat("ä", storage.MaxQuestion/2+1): false,
+		"a\x00": false, "a\xff": false,
+	} {
+		if problem := storage.CheckQuestion(text); (problem == "") != valid {
+			t.Errorf("%.20q: %q", text, problem)
+		}
+	}
+}
+
+func TestCheckSettings(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		check func(string) string
+		limit int
+	}{"helper prompt": {storage.CheckHelperPrompt, 10_000}, "model": {storage.CheckModelName, 200}} {
+		for text, valid := range map[string]bool{
+			"": true, strings.Repeat("ä", test.limit): true,
+			strings.Repeat("x", test.limit+1): false, "a\x00": false, "\xff": false,
+		} {
+			if problem := test.check(text); (problem == "") != valid {
+				t.Errorf("%s %.20q: %q", name, text, problem)
+			}
+		}
+	}
+}

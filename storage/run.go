@@ -26,22 +26,19 @@ type Run struct {
 	ConversationID string
 	Agent          string
 	Question       string
-	Status         RunStatus
-	// ErrorMessage says, fit for a reader, why the run failed.
-	ErrorMessage string
+	RunOutcome
 	// LastNodeID names the last step that the run reached.
 	LastNodeID string
-	// Result is the rendered result, a JSON document; nil until completed.
-	Result    json.RawMessage
-	CreatedAt time.Time
+	CreatedAt  time.Time
 }
 
-// RunOutcome is how a run ended. Status is final.
+// RunOutcome is how a run stands or, with a final status, how it ended.
 type RunOutcome struct {
-	Status       RunStatus
+	Status RunStatus
+	// ErrorMessage says, fit for a reader, why the run failed.
 	ErrorMessage string
-	LastNodeID   string
-	Result       json.RawMessage
+	// Result is the rendered result, a JSON document; nil until completed.
+	Result json.RawMessage
 }
 
 // Runs keeps runs, which Tasks makes and ends. A run belongs to the user who

@@ -50,8 +50,9 @@ type Task struct {
 // is written whole or not at all.
 type TaskChange struct {
 	RunID string
-	// Start makes the run, where these are its first events.
-	Start *RunStart
+	// Start makes the run, at Target, where these are its first events.
+	Start  *RunRequest
+	Target RunTarget
 	// Holder is the host that works on the run; "" for somebody else, who may
 	// only end it.
 	Holder string
@@ -68,19 +69,9 @@ type TaskChange struct {
 	Outcome *RunOutcome
 }
 
-// RunStart is a run to be made in a place that AskIn gave.
-type RunStart struct {
-	Caller Caller
-	Target RunTarget
-	Agent  string
-	// Question is the text of it.
-	Question string
-}
-
-// RunTarget is where a question may be asked.
+// RunTarget is where a question may be asked, as ResolveRun finds it.
 type RunTarget struct {
-	NamespaceID    string
-	ConversationID string
+	NamespaceID string
 	// ConversationExists says that the conversation exists.
 	ConversationExists bool
 }
@@ -107,7 +98,7 @@ type TaskCursor struct {
 // Tasks is the log of what agents do. Whoever reads names a caller: to all but
 // the one who asked, a task is not found.
 type Tasks interface {
-	// AskIn says where in a namespace that the caller may see a question is
+	// ResolveRun says where in a namespace that the caller may see a question is
 	// asked: in a conversation, or in one to be begun when its id is "". One that
 	// the caller's token does not cover is ErrNotFound; one that is not begun is
 	// not.
@@ -143,7 +134,10 @@ type Tasks interface {
 // ClaimedRun is a run that a host took over.
 type ClaimedRun struct {
 	Request RunRequest
-	Task    Task
+	// SettingsInMessage says that an older program has begun the run: only the first
+	// message of the task says the provider, model and helper prompt.
+	SettingsInMessage bool
+	Task              Task
 	// Takeovers counts the hosts that died at work on it.
 	Takeovers int
 	// Age is how long ago it was asked.
@@ -153,17 +147,17 @@ type ClaimedRun struct {
 // Hosts keeps which process works on which run. A host holds its runs for as
 // long as it says that it is alive.
 type Hosts interface {
-	// KeepHost says that a host is alive for that long from now.
+	// RenewHost says that a host is alive for that long from now.
 	RenewHost(ctx context.Context, holder string, lasts time.Duration) error
-	// TakeRuns makes holder the holder of some open runs of these agents that no
+	// ClaimRuns makes holder the holder of some open runs of these agents that no
 	// living host holds, at most limit.
 	ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]ClaimedRun, error)
-	// RunsOf gives the ids of the open runs that a host holds.
+	// HostRuns gives the ids of the open runs that a host holds.
 	HostRuns(ctx context.Context, holder string) ([]string, error)
-	// LeaveRun lets go of a run that its host does not work on. It is nothing
+	// ReleaseRun releases a run that its host does not work on. It is nothing
 	// against the run.
 	ReleaseRun(ctx context.Context, holder, runID string) error
-	// LeaveRuns lets go of all runs of a host that stops.
+	// ReleaseRuns releases all runs of a host that stops.
 	ReleaseRuns(ctx context.Context, holder string) error
 	// LastEvents gives the numbers of the last events of runs, without those that
 	// are not there.

@@ -127,7 +127,7 @@ func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storag
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Read = append(m.Read, id)
-	return storage.Run{ID: id, Result: m.Turns[at].Result}, nil
+	return storage.Run{ID: id, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
 }
 
 type lake struct{ *Script }

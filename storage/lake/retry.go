@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/retry"
 	"parley/storage"
 )
 
@@ -22,21 +23,21 @@ const (
 // counts from when that was first so. A call that takes longer than retryTimeout had
 // what it needs before, and what it lacks now is another outage.
 func retryWhileUnavailable(ctx context.Context, log *slog.Logger, call func() error) error {
-	var since time.Time
-	for outages := 0; ; {
+	outages := 0
+	attempts := retry.New(retry.Policy{
+		Initial: retryInterval, Max: retryInterval, Timeout: retryTimeout,
+		Retryable: func(err error) bool { return unavailable(err) && outages <= maxOutages },
+	})
+	return attempts.Do(ctx, func() error {
 		start := time.Now()
 		err := call()
-		if !unavailable(err) {
-			return err
-		}
-		if outages == 0 || time.Since(start) > retryTimeout {
-			since, outages = time.Now(), outages+1
+		if unavailable(err) && (outages == 0 || time.Since(start) > retryTimeout) {
+			outages++
+			attempts.Reset()
 			log.WarnContext(ctx, "ingestion retry scheduled", "error", err)
 		}
-		if time.Since(since) > retryTimeout || outages > maxOutages || !sleep(ctx, retryInterval) {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // unavailable reports whether records or objects could not be reached. What has words

@@ -33,8 +33,8 @@ func TestPatience(t *testing.T) {
 		"late, and for long":     {[]try{{12 * time.Minute, outage}, {12 * time.Minute, nil}}, nil, 2, 24*time.Minute + time.Second},
 		"late, then twice":       {[]try{{12 * time.Minute, outage}, {0, outage}, {time.Minute, nil}}, nil, 3, 13*time.Minute + 2*time.Second},
 		"another outage":         {[]try{{0, outage}, {12 * time.Minute, outage}, {0, outage}, {0, nil}}, nil, 4, 12*time.Minute + 3*time.Second},
-		"for good":               {[]try{{0, outage}}, storage.ErrUnavailable, 602, 601 * time.Second},
-		"late, for good":         {[]try{{12 * time.Minute, outage}, {0, outage}}, storage.ErrUnavailable, 602, 12*time.Minute + 601*time.Second},
+		"for good":               {[]try{{0, outage}}, storage.ErrUnavailable, 600, 599 * time.Second},
+		"late, for good":         {[]try{{12 * time.Minute, outage}, {0, outage}}, storage.ErrUnavailable, 600, 12*time.Minute + 599*time.Second},
 		"each time in the end":   {[]try{{12 * time.Minute, outage}}, storage.ErrUnavailable, 6, 72*time.Minute + 5*time.Second},
 		"often, in the meantime": {[]try{{4 * time.Minute, outage}}, storage.ErrUnavailable, 4, 16*time.Minute + 3*time.Second},
 	} {

@@ -58,8 +58,11 @@ func TestRunLife(t *testing.T) {
 		if run.Status != storage.RunRunning || run.Question != "How many?" || run.Result != nil || run.ConversationID != started.ConversationID {
 			t.Errorf("a started run: %+v", run)
 		}
+		answering := step(started.RunID, 0, 0)
+		answering.LastNodeID = "answer"
+		w.must(sqlstoretest.Append(w, answering))
 		result := json.RawMessage(`{"response":"Two.","steps":[]}`)
-		w.must(w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunCompleted, LastNodeID: "answer", Result: result}))
+		w.must(w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result}))
 		run, err = w.Run(ctx, alice, started.RunID)
 		w.must(err)
 		if run.Status != storage.RunCompleted || string(run.Result) != string(result) || run.LastNodeID != "answer" {

@@ -70,6 +70,9 @@ type claimedRow struct {
 	Owner          string         `db:"owner"`
 	Restriction    string         `db:"restriction"`
 	Question       string         `db:"question"`
+	Provider       sql.NullString `db:"provider"`
+	Model          sql.NullString `db:"model"`
+	HelperPrompt   sql.NullString `db:"helper_prompt"`
 	NamespaceOwner sql.NullString `db:"namespace_owner"`
 	Namespace      sql.NullString `db:"namespace"`
 	Takeovers      int            `db:"takeovers"`
@@ -139,7 +142,7 @@ WHERE run_id = $1
 	// Read only now: until then, the one before may have written.
 	var row claimedRow
 	err = tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.created_at,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
 	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
 	if err != nil {
 		return storage.ClaimedRun{}, err
@@ -159,11 +162,15 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				Namespace:      storage.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
 				ConversationID: r.ConversationID,
 				Text:           r.Question,
+				HelperPrompt:   r.HelperPrompt.String,
+				Provider:       r.Provider.String,
+				Model:          r.Model.String,
 			},
 		},
-		Task:      r.task(),
-		Takeovers: r.Takeovers,
-		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
+		SettingsInMessage: !r.Model.Valid,
+		Task:              r.task(),
+		Takeovers:         r.Takeovers,
+		Age:               time.Duration(now-r.CreatedAt) * time.Millisecond,
 	}
 }
 

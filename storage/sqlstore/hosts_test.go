@@ -30,6 +30,19 @@ func (w world) take(holder string, limit int) map[string]storage.ClaimedRun {
 	return byID
 }
 
+// A run that a program of the schema before has begun has no settings of its own.
+func TestOlderRunIsTakenOver(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
+		w.must(store.Exec(t.Context(), `UPDATE runs SET provider = NULL, model = NULL, helper_prompt = NULL WHERE id = $1`, run.RunID))
+		if got, ok := w.take("second", 10)[run.RunID]; !ok || !got.SettingsInMessage || got.Request != run {
+			t.Errorf("took %+v", got)
+		}
+	})
+}
+
 func TestRunsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -37,7 +50,10 @@ func TestRunsAreTakenOver(t *testing.T) {
 		ctx := t.Context()
 		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		w.must(w.RenewHost(ctx, sqlstoretest.Holder, time.Hour))
-		run := w.ask(partly, "ns", uuid.NewString(), "How many?")
+		run, err := sqlstoretest.Ask(ctx, w, partly, storage.Question{
+			Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "How many?",
+			Provider: "p", Model: "m", HelperPrompt: "In \u00fc."})
+		w.must(err)
 		ended := w.ask(user("alice"), "ns", uuid.NewString(), "ended")
 		w.must(w.finish(user("alice"), ended.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
 		change := step(run.RunID, 0, 3)
@@ -53,10 +69,8 @@ func TestRunsAreTakenOver(t *testing.T) {
 		}
 		w.must(w.RenewHost(ctx, "second", time.Hour))
 		got, ok := w.take("second", 10)[run.RunID]
-		want := storage.RunRequest{RunID: run.RunID, Caller: partly, Question: storage.Question{
-			Agent: run.Agent, Namespace: nsRef("alice", "ns"), ConversationID: run.ConversationID, Text: "How many?"}}
-		if !ok || got.Request != want || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
-			t.Errorf("took %+v, want %+v", got, want)
+		if !ok || got.Request != run || got.SettingsInMessage || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
+			t.Errorf("took %+v, want %+v", got, run)
 		}
 		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {
 			t.Errorf("took the task %+v", got.Task)

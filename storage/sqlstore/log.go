@@ -163,7 +163,6 @@ func sound(change *storage.TaskChange) bool {
 func newRunChange(change storage.TaskChange) *runChange {
 	// What is joined to the events must not be written behind the caller's.
 	change.Events = slices.Clip(change.Events)
-	change.LastNodeID = lastNodeID(&change)
 	return &runChange{TaskChange: change}
 }
 
@@ -179,15 +178,7 @@ func (r *runChange) followedBy(next *storage.TaskChange) bool {
 func (r *runChange) join(next *storage.TaskChange) {
 	r.Events = append(r.Events, next.Events...)
 	r.State, r.Snapshot, r.Outcome = next.State, next.Snapshot, next.Outcome
-	r.LastNodeID = cmp.Or(lastNodeID(next), r.LastNodeID)
-}
-
-// lastNodeID is "" where the change does not say.
-func lastNodeID(change *storage.TaskChange) string {
-	if change.Outcome != nil {
-		return cmp.Or(change.Outcome.LastNodeID, change.LastNodeID)
-	}
-	return change.LastNodeID
+	r.LastNodeID = cmp.Or(next.LastNodeID, r.LastNodeID)
 }
 
 // outcome is how the run stands after the change.

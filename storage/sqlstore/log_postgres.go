@@ -37,14 +37,16 @@ WITH begun AS (
 ), start AS MATERIALIZED (
 	SELECT *
 	FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
-		$15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bigint[], $21::text[], $22::text[])
+		$15::text[], $16::text[], $17::text[],
+		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::text[])
 		AS s (run_id, owner, conversation_id, namespace_id, restriction, agent, question,
+			provider, model, helper_prompt,
 			status, error_message, result, state, snapshot, last_event, last_node_id, holder)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-		status, error_message, created_at)
+		provider, model, helper_prompt, status, error_message, created_at)
 	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
-		s.status, s.error_message, $2::bigint
+		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
@@ -53,8 +55,8 @@ WITH begun AS (
 	RETURNING run_id
 ), change AS MATERIALIZED (
 	SELECT *
-	FROM unnest($23::text[], $24::bigint[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[],
-		$30::text[], $31::bigint[], $32::text[])
+	FROM unnest($26::text[], $27::bigint[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[],
+		$33::text[], $34::bigint[], $35::text[])
 		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id)
 ), changed AS (
 	UPDATE tasks AS t
@@ -89,7 +91,7 @@ WITH begun AS (
 ), logged AS (
 	INSERT INTO events (run_id, number, kind, body, created_at)
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
-	FROM unnest($33::text[], $34::bigint[], $35::text[], $36::text[]) AS e (run_id, number, kind, body)
+	FROM unnest($36::text[], $37::bigint[], $38::text[], $39::text[]) AS e (run_id, number, kind, body)
 	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
 ), told AS (
 	SELECT string_agg(n.run_id, ' ') AS ids
@@ -182,10 +184,10 @@ func (c *columns) conversations(starts []*runChange) {
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
 	// made where it is not there, whoever else found it begun.
-	some := func(begun bool) (some []*storage.RunStart) {
+	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
-			k := key{run.Start.Caller.Username, run.Start.Target.ConversationID}
-			if run.Start.Target.ConversationExists == begun && !seen[k] {
+			k := key{run.Start.Caller.Username, run.Start.ConversationID}
+			if run.Target.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -194,21 +196,24 @@ func (c *columns) conversations(starts []*runChange) {
 	}
 	begun, touched := some(false), some(true)
 	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].Target.ConversationID })
-	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Question) })
+	c.texts(len(begun), func(i int) string { return begun[i].ConversationID })
+	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Text) })
 	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].Target.ConversationID })
+	c.texts(len(touched), func(i int) string { return touched[i].ConversationID })
 }
 
 func (c *columns) starts(runs []*runChange) {
 	n := len(runs)
 	c.texts(n, func(i int) string { return runs[i].RunID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.Target.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Start.Target.NamespaceID })
+	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
+	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
 	c.texts(n, func(i int) string { return runs[i].Start.Agent })
-	c.texts(n, func(i int) string { return runs[i].Start.Question })
+	c.texts(n, func(i int) string { return runs[i].Start.Text })
+	c.texts(n, func(i int) string { return runs[i].Start.Provider })
+	c.texts(n, func(i int) string { return runs[i].Start.Model })
+	c.texts(n, func(i int) string { return runs[i].Start.HelperPrompt })
 	c.outcomes(runs)
 	c.texts(n, func(i int) string { return runs[i].Holder })
 }

@@ -26,8 +26,8 @@ WHERE owner = $1
 	AND updated_at < $3`
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	status, error_message, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	provider, model, helper_prompt, status, error_message, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
@@ -108,22 +108,21 @@ func (l *sqliteLog) write(run *runChange) error {
 func (l *sqliteLog) start(run *runChange) error {
 	var (
 		start   = run.Start
-		place   = start.Target
 		owner   = start.Caller.Username
 		outcome = run.outcome()
 		err     error
 	)
-	if place.ConversationExists {
+	if run.Target.ConversationExists {
 		// Where it has gone, the run finds no conversation.
-		_, err = l.exec(touchConversation, owner, place.ConversationID, l.now)
+		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
-		_, err = l.exec(beginConversation, owner, place.ConversationID, storage.Title(start.Question), l.now)
+		_, err = l.exec(beginConversation, owner, start.ConversationID, storage.Title(start.Text), l.now)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = l.exec(insertRun, run.RunID, owner, place.ConversationID, place.NamespaceID, start.Caller.Restriction,
-		start.Agent, start.Question, string(outcome.Status), outcome.ErrorMessage, l.now)
+	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, run.Target.NamespaceID, start.Caller.Restriction,
+		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now)
 	if err == nil {
 		err = l.result(run.RunID, outcome.Result)
 	}

@@ -125,7 +125,7 @@ func TestAppendAndRead(t *testing.T) {
 		task, err := w.Task(ctx, alice, "nl2ql", start.RunID, true)
 		w.must(err)
 		if !task.Open || task.State != "working" || task.LastEvent != 3 || string(task.Snapshot) != `{"last":3}` ||
-			task.Agent != "nl2ql" || task.ConversationID != start.Start.Target.ConversationID || task.UpdatedAt.IsZero() {
+			task.Agent != "nl2ql" || task.ConversationID != start.Start.ConversationID || task.UpdatedAt.IsZero() {
 			t.Errorf("a running task: %+v", task)
 		}
 		if len(task.Artifacts) != 1 || task.Artifacts[0].Number != 2 {
@@ -245,7 +245,7 @@ func TestOneBadChange(t *testing.T) {
 		w.must(sqlstoretest.Append(w, running))
 		odd, homeless, doubled := w.start(uuid.NewString()), w.start(uuid.NewString()), w.start(uuid.NewString())
 		odd.Events = []storage.Event{{Number: 1, Kind: "odd", Body: json.RawMessage(`{}`)}}
-		homeless.Start.Target.NamespaceID = uuid.NewString()
+		homeless.Target.NamespaceID = uuid.NewString()
 		doubled.RunID = running.RunID
 
 		results := w.batch(odd, good, homeless, step(running.RunID, 0, 1), step(homeless.RunID, 0, 1), step(good.RunID, 0, 2), doubled)
@@ -322,7 +322,7 @@ func TestWhatARunIsAskedInMayGo(t *testing.T) {
 
 		run = w.ask(alice, "ns", uuid.NewString(), "?")
 		next := w.start(run.ConversationID)
-		if !next.Start.Target.ConversationExists {
+		if !next.Target.ConversationExists {
 			t.Error("the conversation is not begun")
 		}
 		w.must(w.DeleteConversation(ctx, alice, run.ConversationID))

@@ -34,10 +34,8 @@ func (r runRow) run() storage.Run {
 		ConversationID: r.ConversationID,
 		Agent:          r.Agent,
 		Question:       r.Question,
-		Status:         r.Status,
-		ErrorMessage:   r.ErrorMessage,
+		RunOutcome:     storage.RunOutcome{Status: r.Status, ErrorMessage: r.ErrorMessage, Result: r.Result},
 		LastNodeID:     r.LastNodeID,
-		Result:         r.Result,
 		CreatedAt:      fromMillis(r.CreatedAt),
 	}
 }

@@ -50,7 +50,7 @@ SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + `
 	if err != nil {
 		return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
 	}
-	return storage.RunTarget{NamespaceID: found.ID, ConversationID: conversationID, ConversationExists: found.Begun.Valid}, nil
+	return storage.RunTarget{NamespaceID: found.ID, ConversationExists: found.Begun.Valid}, nil
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/retry"
 	"parley/storage"
 )
 
@@ -67,26 +68,24 @@ func (f *Feedback) Rate(ctx context.Context, caller storage.Caller, rating stora
 }
 
 // begin waits for the turn to rate a run.
-func (f *Feedback) begin(ctx context.Context, caller storage.Caller, runID string) (storage.RatingTurn, error) {
+func (f *Feedback) begin(ctx context.Context, caller storage.Caller, runID string) (turn storage.RatingTurn, err error) {
 	today := ""
 	if f.Langfuse != nil {
 		today = f.Now().UTC().Format(time.DateOnly)
 	}
-	late := time.NewTimer(maxWait)
-	defer late.Stop()
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		turn, err := f.Records.BeginRating(ctx, caller, runID, today, turnTime)
-		if !errors.Is(err, storage.ErrConflict) {
-			return turn, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return turn, fmt.Errorf("wait for another rating of the run: %w", ctx.Err())
-		case <-late.C:
-			return turn, storage.Errorf(storage.ErrUnavailable, "this run is being rated already; try again")
-		}
+	policy := retry.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond, Timeout: maxWait}
+	policy.Retryable = func(err error) bool { return errors.Is(err, storage.ErrConflict) }
+	err = retry.Do(ctx, policy, func() (err error) {
+		turn, err = f.Records.BeginRating(ctx, caller, runID, today, turnTime)
+		return err
+	})
+	switch {
+	case !errors.Is(err, storage.ErrConflict):
+		return turn, err
+	case ctx.Err() != nil:
+		return turn, fmt.Errorf("wait for another rating of the run: %w", ctx.Err())
 	}
+	return turn, storage.Errorf(storage.ErrUnavailable, "this run is being rated already; try again")
 }
 
 // score has the tracing store hold this rating, and then no other: at no time

@@ -17,12 +17,14 @@ func Append(log storage.Tasks, change storage.TaskChange) error {
 	return <-done
 }
 
-// Start is the change that makes a run for a question in a place that AskIn
+// Start is the change that makes a run for a question at a target that ResolveRun
 // gave, without an event.
-func Start(caller storage.Caller, question storage.Question, place storage.RunTarget) storage.TaskChange {
+func Start(caller storage.Caller, question storage.Question, target storage.RunTarget) storage.TaskChange {
+	id := storage.NewID()
 	return storage.TaskChange{
-		RunID:    storage.NewID(),
-		Start:    &storage.RunStart{Caller: caller, Target: place, Agent: question.Agent, Question: question.Text},
+		RunID:    id,
+		Start:    &storage.RunRequest{RunID: id, Caller: caller, Question: question},
+		Target:   target,
 		Holder:   Holder,
 		State:    "submitted",
 		Snapshot: json.RawMessage(`{}`),
@@ -31,12 +33,12 @@ func Start(caller storage.Caller, question storage.Question, place storage.RunTa
 
 // Ask makes a run that answers a question.
 func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
-	place, err := log.ResolveRun(ctx, caller, question.Namespace, question.ConversationID)
+	target, err := log.ResolveRun(ctx, caller, question.Namespace, question.ConversationID)
 	if err != nil {
 		return storage.RunRequest{}, err
 	}
-	start := Start(caller, question, place)
-	return storage.RunRequest{RunID: start.RunID, Caller: caller, Question: question}, Append(log, start)
+	start := Start(caller, question, target)
+	return *start.Start, Append(log, start)
 }
 
 // Finish ends one of the caller's runs.

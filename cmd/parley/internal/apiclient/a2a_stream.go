@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/retry"
 )
 
 const (
@@ -39,16 +41,19 @@ var (
 // error may still be worked on.
 func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := follower{agent: a, question: q, broken: broken}
-		for {
-			more, err := f.listen(ctx, yield)
-			if !more {
-				return
-			}
-			if err = f.reconnect(ctx, err); err != nil {
-				yield(Event{}, err)
-				return
-			}
+		f := follower{agent: a, question: q}
+		f.attempts = retry.New(retry.Policy{
+			Initial: firstPause, Max: lastPause, Timeout: reconnectTimeout,
+			Retryable: func(err error) bool { return ctx.Err() == nil && f.transient(err) },
+			Notify: func(err error, _ time.Duration) {
+				if f.since.IsZero() {
+					f.since = time.Now()
+				}
+				broken(err)
+			},
+		})
+		if err := f.attempts.Do(ctx, func() error { return f.attempt(ctx, yield) }); err != nil {
+			yield(Event{}, err)
 		}
 	}
 }
@@ -57,14 +62,13 @@ func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq
 type follower struct {
 	agent    Agent
 	question Question
-	broken   func(error)
+	attempts *retry.Retrier
 	// task is "" until it is known; last is the number of its last event.
 	task string
 	last int64
 	size int
 	// since is when the stream broke, zero while it does not.
 	since time.Time
-	pause time.Duration
 }
 
 // listen gives the events of one connection. There may be more when that fails
@@ -85,7 +89,8 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (m
 		if e.number > 0 && e.number <= f.last {
 			continue
 		}
-		f.last, f.since, f.pause = max(f.last, e.number), time.Time{}, 0
+		f.last, f.since = max(f.last, e.number), time.Time{}
+		f.attempts.Reset()
 		var task Task
 		task.Apply(e.Event)
 		f.task = task.ID
@@ -96,37 +101,22 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (m
 	return false, nil
 }
 
-// reconnect waits until a stream can be tried again, and finds its task if that is
-// not known yet; it gives the error when there is no use in trying.
-func (f *follower) reconnect(ctx context.Context, err error) error {
-	for {
-		if ctx.Err() != nil || !f.transient(err) {
+// attempt finds the task of a question that may have become one, and listens.
+func (f *follower) attempt(ctx context.Context, yield func(Event, error) bool) error {
+	if f.task == "" && !f.since.IsZero() {
+		task, err := f.find(ctx)
+		if err != nil {
 			return err
 		}
-		if f.since.IsZero() {
-			f.since = time.Now()
-		}
-		if time.Since(f.since)+f.pause > reconnectTimeout {
-			return err
-		}
-		f.broken(err)
-		f.pause = min(max(2*f.pause, firstPause), lastPause)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("ask the server: %w", ctx.Err())
-		case <-time.After(f.pause):
-		}
-		if f.task != "" {
-			return nil
-		}
-		var task *Task
-		if task, err = f.find(ctx); err == nil {
-			if task != nil {
-				f.task = task.ID
-			}
-			return nil // and if it has not become a task, it is asked again
-		}
+		if task != nil {
+			f.task = task.ID
+		} // and if it has not become a task, it is asked again
 	}
+	more, err := f.listen(ctx, yield)
+	if !more {
+		return nil
+	}
+	return err
 }
 
 // find looks for the task of the question, until the time for that is over.

@@ -9,9 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/retry"
 )
 
 // UnreachableError is a server that gives no answer.
@@ -69,16 +70,6 @@ func (e *StatusError) Error() string {
 // maxAfter is the longest that a server's word is taken for.
 const maxAfter = time.Minute
 
-// retryAfter reads how long a server asks to be left alone. The dates that HTTP
-// also allows no server of ours says.
-func retryAfter(header http.Header) time.Duration {
-	seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 31)
-	if err != nil {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxAfter)
-}
-
 // refusal reads an answer that says no: the interface's own, or anything else,
 // for something in between may have said it.
 func refusal(status int, header http.Header, answer []byte) *StatusError {
@@ -91,7 +82,7 @@ func refusal(status int, header http.Header, answer []byte) *StatusError {
 			Message string `json:"message"`
 		} `json:"sub_errors"`
 	}
-	refused := &StatusError{Status: status, Message: http.StatusText(status), After: retryAfter(header)}
+	refused := &StatusError{Status: status, Message: http.StatusText(status), After: retry.After(header, maxAfter)}
 	if json.Unmarshal(answer, &said) != nil {
 		return refused
 	}

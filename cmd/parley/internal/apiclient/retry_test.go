@@ -10,32 +10,18 @@ import (
 	"time"
 )
 
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"": 0, "0": 0, "2": 2 * time.Second, "60": time.Minute, "61": time.Minute, "99999999999": 0, "-1": 0, "1.5": 0, "Fri, 31 Dec 1999 23:59:59 GMT": 0,
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {text}}); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-func TestPause(t *testing.T) {
+func TestPauseAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		failures    int
 		err         error
 		least, most time.Duration
 	}{
-		{0, errors.New("why"), initialBackoff / 2, initialBackoff},
-		{8, errors.New("why"), maxBackoff / 2, maxBackoff},
-		{0, &StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
-		{8, &StatusError{After: time.Second}, maxBackoff / 2, maxBackoff},
-		{0, &StatusError{}, initialBackoff / 2, initialBackoff},
+		{errors.New("why"), 0, 0},
+		{&StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
+		{&StatusError{}, 0, 0},
 	} {
-		if got := backoff(test.failures, test.err); got < test.least || got > test.most {
-			t.Errorf("after %d and %v: %v", test.failures, test.err, got)
+		if got := pauseAskedFor(test.err); got < test.least || got > test.most {
+			t.Errorf("after %v: %v", test.err, got)
 		}
 	}
 }

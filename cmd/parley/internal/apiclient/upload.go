@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
+
+	"parley/internal/retry"
 )
 
 const (
@@ -101,7 +103,14 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 func (c *Client) SendFile(ctx context.Context, upload Upload, place int, file File, progress *Progress) error {
 	path := "/file-upload/" + url.PathEscape(upload.SessionID) + "/files/" + url.PathEscape(upload.FileIDs[place])
 	s := sending{client: c, file: file, progress: progress, path: path}
-	if err := retry(ctx, func() (bool, error) { return s.round(ctx) }); err != nil {
+	attempts := retry.New(retryPolicy)
+	if err := attempts.Do(ctx, func() error {
+		progressed, err := s.round(ctx)
+		if progressed {
+			attempts.Reset()
+		}
+		return err
+	}); err != nil {
 		return fmt.Errorf("send %s: %w", file.Name, err)
 	}
 	return nil
