@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,9 +42,9 @@ func fieldText(schema map[string]string, column string) string {
 	if text, ok := schema[column]; ok {
 		return text
 	}
-	for name, text := range schema {
+	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		if strings.EqualFold(name, column) {
-			return text
+			return schema[name]
 		}
 	}
 	return ""

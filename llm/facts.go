@@ -58,7 +58,7 @@ func columnFacts(c Column, f ColumnFacts) string {
 	if f.Kind != "" {
 		text := f.Kind + " written as text"
 		if f.Unit != "" {
-			text += ", in " + cellText(f.Unit)
+			text += ", in " + sqltext.Text(cellText(f.Unit))
 		}
 		add("%s", text)
 	}
@@ -92,7 +92,7 @@ const maxCellText = 80
 
 // cellText gives a value on one line, a long one cut.
 func cellText(value string) string {
-	return shorten(strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(value), maxCellText)
+	return shorten(oneLine(value), maxCellText)
 }
 
 // referencesText says which columns of the datasets that a model is told about refer to

@@ -33,7 +33,7 @@ const shopText = `dataset "orders", 300 rows: what customers bought
   "customer_id" BIGINT (1 to 40)
   "rating" DOUBLE (all values: 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5)
   "status" VARCHAR: how far it is (60 missing; all values: 'it''s paid', 'open')
-  "weight" VARCHAR (numbers written as text, in kg; all values: '0 kg', '1 kg', '2 kg', '3 kg', '4 kg', '5 kg', '6 kg')
+  "weight" VARCHAR (numbers written as text, in 'kg'; all values: '0 kg', '1 kg', '2 kg', '3 kg', '4 kg', '5 kg', '6 kg')
   "placed" DATE (2025-01-02 to 2025-10-28)
   "gift" BOOLEAN (all values: false, true)
   "tags" BIGINT[]

@@ -38,6 +38,8 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	tokens, turns := link.Tokenize(question), earlierTurns(task)
 	language := dialog.Language(tokens)
 	switch {
+	case dialog.IsReply(tokens):
+		return llm.Query{}, dialog.ReplyOnly()
 	case !link.FitsLimit(question):
 		return llm.Query{}, dialog.TooLong(link.MaxTokens)
 	case language != "" && len(passages) == 0:
@@ -188,8 +190,11 @@ func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.
 			break
 		}
 		result, err := r.read(ctx, question, s, nil)
-		if err != nil {
-			return nil, err
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			return examples, nil // the refusal stands without more examples
 		}
 		if len(result.readings) > 0 && len(result.readings[0].Unread) == 0 && rank.IsConfident(result.readings[0].Confidence, nil) {
 			examples = append(examples, question)

@@ -85,12 +85,14 @@ func TestRefusalExamples(t *testing.T) {
 	d, datasets := sweets(t)
 	r := reader.New()
 	for _, question := range []string{"How many orders came from Berlin?", "Which bars are gluten free?", "Who is the oldest maker?", "flux capacitors"} {
-		_, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
 		if err == nil {
+			t.Errorf("%s is answered: %s", question, q.SQL)
 			continue
 		}
 		_, examples, ok := strings.Cut(err.Error(), "You can ask, for example: “")
 		if !ok {
+			t.Errorf("%s: no examples: %v", question, err)
 			continue
 		}
 		for example := range strings.SplitSeq(strings.TrimSuffix(examples, "”"), "” or “") {
@@ -101,6 +103,11 @@ func TestRefusalExamples(t *testing.T) {
 	}
 	if _, err := r.WriteQuery(t.Context(), step(d, datasets, "🍫❤️")); err == nil || !strings.Contains(err.Error(), "no words") {
 		t.Errorf("emoji: %v", err)
+	}
+	for _, reply := range []string{"yes", "Yes, please.", "(2)", "2"} {
+		if _, err := r.WriteQuery(t.Context(), step(d, datasets, reply)); err == nil || !strings.Contains(err.Error(), "a reply") {
+			t.Errorf("%s: %v", reply, err)
+		}
 	}
 }
 

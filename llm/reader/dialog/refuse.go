@@ -1,9 +1,12 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	"parley/llm"
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/link"
 )
 
 // Limits of what a refusal names.
@@ -15,6 +18,22 @@ const (
 // EmptyQuestion refuses a question without words.
 func EmptyQuestion() error {
 	return llm.Unanswerable("The question has no words. Ask something about the data.")
+}
+
+// replies are words that answer a question and ask none.
+var replies = catalog.WordSet("yes no yep yeah nope ok okay sure right correct exactly true false please")
+
+// IsReply reports whether a text answers a question and asks none: "yes", or the number of
+// an option.
+func IsReply(tokens []link.Token) bool {
+	words := wordsOf(tokens)
+	return len(words) == 1 && isNumber(words[0]) ||
+		len(words) > 0 && !slices.ContainsFunc(words, func(t link.Token) bool { return !replies[t.Lower] })
+}
+
+// ReplyOnly refuses a reply without a question.
+func ReplyOnly() error {
+	return llm.Unanswerable("This is a reply and no question. Ask the whole question in the words that you mean.")
 }
 
 // TooLong refuses a question with too many words.

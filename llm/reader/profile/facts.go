@@ -86,8 +86,11 @@ func byNumber(a, b string) int {
 	return cmp.Compare(x, y)
 }
 
+// maxUnit limits a unit, in characters.
+const maxUnit = 6
+
 // unitOf returns the text that all numbers have before or after them, such as kg, % or €;
-// "" if they differ.
+// "" if they differ, or if it is too long for a unit: cells are untrusted.
 func unitOf(values []string) string {
 	unit := ""
 	for _, v := range values {
@@ -101,6 +104,9 @@ func unitOf(values []string) string {
 			return ""
 		}
 		unit = own
+	}
+	if utf8.RuneCountInString(unit) > maxUnit || strings.ContainsFunc(unit, unicode.IsSpace) {
+		return ""
 	}
 	return unit
 }

@@ -39,6 +39,7 @@ const maxCountTokens = 5
 func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	var c coverage
 	used := usedItems(q, tokens)
+	q.unmarkMisplaced(used, tokens)
 	keywords := keywordsOf(tokens)
 	words := normalizeCues(q.Tokens)
 	for i := range operations {
@@ -141,6 +142,23 @@ func usedItems(q *Question, tokens []ir.Token) []bool {
 		}
 	}
 	return used
+}
+
+// unmarkMisplaced unmarks values that no cell has and that are compared with a column that
+// the question does not name: nothing says that they belong there.
+func (q *Question) unmarkMisplaced(used []bool, tokens []ir.Token) {
+	column := -1
+	for _, t := range tokens {
+		switch t.Class {
+		case ir.ColumnRef:
+			column = t.N
+		case ir.ValueRef:
+			v := &q.Input.Values[t.N]
+			if item := q.Input.ItemOf(t); item >= 0 && v.Kind == ir.TextValue && len(v.Cells) == 0 && column >= 0 && !q.isNamed(column, tokens) {
+				used[item] = false
+			}
+		}
+	}
 }
 
 // isIgnored reports whether a token has no meaning for the query.

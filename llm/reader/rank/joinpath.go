@@ -42,6 +42,7 @@ func (q *Question) joinPaths(r pathQuery) []pathQuery {
 		}
 		if len(alike) > 1 && !q.namesDirection() {
 			r.probability, r.ambiguous = r.probability/float64(len(alike)), true
+			alike = alike[:min(len(alike), maxPaths)]
 			all := make([]pathQuery, len(alike))
 			for i, other := range alike {
 				all[i] = q.withJoinColumn(r, other.From)
@@ -51,6 +52,10 @@ func (q *Question) joinPaths(r pathQuery) []pathQuery {
 	}
 	return []pathQuery{r}
 }
+
+// maxPaths limits the join paths of one candidate, each of which is a query: two are enough
+// to ask which one is meant.
+const maxPaths = 3
 
 // directions are words that distinguish two references. The network has learnt these.
 var directions = catalog.WordSet("from to into toward towards depart departs departed departing departure arrive arrives arrived arriving arrival leave leaves leaving land lands landing sent received source destination origin")

@@ -180,7 +180,7 @@ func subsumes(conds []ir.Cond) bool {
 
 // includes reports whether all numbers that equal the value of b are in the range of a.
 func includes(a, b ir.Cond) bool {
-	if b.Op != "=" || len(a.Values) != 1 || len(b.Values) != 1 {
+	if b.Op != "=" || len(a.Values) != 1 || len(b.Values) != 1 || a.Values[0].Unit != b.Values[0].Unit {
 		return false
 	}
 	limit, err := strconv.ParseFloat(a.Values[0].Text, 64)
