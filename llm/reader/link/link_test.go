@@ -345,6 +345,9 @@ func TestCourtesy(t *testing.T) {
 		"hi":                                        "hi",
 		"thanks":                                    "thanks",
 		"How many letters say thanks":               "how many letters say thanks",
+		`How many songs are called "Thank You"?`:    `how many songs are called " thank you " ?`,
+		"songs titled: Thanks":                      "songs titled : thanks",
+		"how many songs, thanks a lot 🙂":            "how many songs ,",
 	} {
 		var words []string
 		for _, token := range link.Tokenize(question) {
