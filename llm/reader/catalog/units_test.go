@@ -20,10 +20,19 @@ func TestUnits(t *testing.T) {
 	}
 	for _, test := range []struct{ number, from, to, want string }{
 		{"2", "hour", "minute", "120"}, {"90", "minute", "hour", "1.5"}, {"3000000", "one", "million", "3"}, {"0.1", "kilometre", "metre", "100"}, {"2", "week", "day", "14"},
+		{"1", "year", "day", "365"}, {"2", "year", "day", "730"}, {"1", "month", "day", "30"}, {"104", "week", "month", "24"}, {"2", "year", "month", "24"}, {"18", "month", "year", "1.5"}, {"1", "month", "week", "4.34821428571"},
 		{"2", "hour", "metre", ""}, {"2", "", "metre", ""}, {"x", "hour", "minute", ""},
 	} {
 		if got, ok := catalog.Convert(test.number, test.from, test.to); got != test.want || ok != (test.want != "") {
 			t.Errorf("%s %s are %q %s, want %q", test.number, test.from, got, test.to, test.want)
+		}
+	}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{"kilogram", "hour", false}, {"year", "day", true}, {"", "hour", true}, {"one", "kilometre", true}, {"metre", "litre", false}} {
+		if got := catalog.CanCompare(test.a, test.b); got != test.want {
+			t.Errorf("%s can be compared with %s: %v", test.a, test.b, got)
 		}
 	}
 }

@@ -21,7 +21,7 @@ var numberWords = func() map[string]int {
 var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 
 // measuredDimensions returns the dimensions of all columns with a unit. Columns of dates
-// allow days and years.
+// allow units of time.
 func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 	all := map[string]bool{}
 	for i := range cat.Columns {
@@ -29,7 +29,7 @@ func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 		case c.Unit != "":
 			all[catalog.Dimension(c.Unit)] = true
 		case c.Kind == catalog.Date:
-			all["time"], all["calendar"] = true, true
+			all["time"] = true
 		}
 	}
 	return all
