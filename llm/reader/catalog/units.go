@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,23 +86,4 @@ func Convert(number, from, to string) (string, bool) {
 		x = math.RoundToEven(x)
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64), true
-}
-
-// columnUnit returns the unit of a numeric column by its name, or else by its description;
-// "" for none.
-func columnUnit(words, hints []string) string {
-	for i, w := range slices.Backward(words) {
-		u, last := unitWords[w], i > 0 && i == len(words)-1
-		if u != nil && (slices.Contains(strings.Fields(u.words), w) || last && slices.Contains(strings.Fields(u.suffixes), w)) && (i == 0 || words[i-1] != "per") {
-			return u.name
-		}
-	}
-	for i := range units {
-		for _, w := range strings.Fields(units[i].words) {
-			if len(w) > 3 && slices.Contains(hints, Stem(w)) {
-				return units[i].name
-			}
-		}
-	}
-	return ""
 }
