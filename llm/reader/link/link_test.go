@@ -166,7 +166,7 @@ func TestUnits(t *testing.T) {
 	}
 	cat := catalog.New([]*catalog.Profile{{Name: "films", Rows: 9, Columns: []catalog.ColumnProfile{
 		column("length_minutes", "BIGINT"), column("weight_kg", "DOUBLE"), column("gross_millions", "DOUBLE"), column("seats", "BIGINT"), column("made_on", "DATE"), column("shown_on", "DATE"),
-		column("rental_days", "BIGINT"), column("term_months", "BIGINT"),
+		column("rental_days", "BIGINT"), column("term_months", "BIGINT"), column("reel_length_m", "DOUBLE"),
 	}}}, nil)
 	for _, test := range []struct{ question, left, want string }{
 		{"films longer than 2 hours", "c0 > v0", `"length_minutes" > 120`},
@@ -183,6 +183,11 @@ func TestUnits(t *testing.T) {
 		{"shown more than 1 month after they were made", "days c4 c5 > v0", `date_diff('day', "made_on", "shown_on") > 30`},
 		{"rented longer than 1 year", "c6 > v0", `"rental_days" > 365`},
 		{"a term of at least 104 weeks", "c7 >= v0", `"term_months" >= 24`},
+		{"reels over 30m", "c8 > v0", `"reel_length_m" > 30`},
+		{"reels over 1.5 m", "c8 > v0", `"reel_length_m" > 1.5`},
+		{"gross above $30m", "c2 > v0", `"gross_millions" > 30`},
+		{"gross above 30M", "c2 > v0", `"gross_millions" > 30`},
+		{"gross above 30m euros", "c2 > v0", `"gross_millions" > 30`},
 		{"rentals of more than 2 kg", "c6 > v0", ""},
 		{"films with an average of more than 2 hours", "c0 > v0", `"length_minutes" > 120`},
 	} {
