@@ -67,6 +67,29 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
+// TestPeriodsAtMonthEnds ends periods on the last day of shorter months.
+func TestPeriodsAtMonthEnds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ today, text, want string }{
+		{"2025-05-30", "last 3 months", "2025-02-28 2025-05-31"},
+		{"2024-05-30", "last 3 months", "2024-02-29 2024-05-31"},
+		{"2024-02-29", "last 12 months", "2023-03-01 2024-03-01"},
+		{"2024-02-28", "last 1 years", "2023-02-28 2024-02-29"},
+		{"2024-02-29", "next 2 years", "2024-02-29 2026-02-28"},
+		{"2024-08-31", "next 6 months", "2024-08-31 2025-02-28"},
+		{"2024-02-29", "last 2 quarters", "2023-09-01 2024-03-01"},
+	} {
+		today, err := time.Parse(time.DateOnly, test.today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to, ok := link.PeriodOf(link.Tokenize(test.text), today)
+		if got := from + " " + to; !ok || got != test.want {
+			t.Errorf("%s on %s is %q, want %q", test.text, test.today, got, test.want)
+		}
+	}
+}
+
 // values finds those of a question, as text.
 func values(question string) []string {
 	cat := catalogtest.Shop()
