@@ -107,6 +107,7 @@ func (f *valueFinder) findNumbers() {
 		}
 		if !ok {
 			f.findNumberWithUnit(i)
+			f.findArticle(i)
 			continue
 		}
 		if f.isNegative(i) {
