@@ -65,6 +65,7 @@ type valueFinder struct {
 
 // Values finds the values that a question names, in the order of the question.
 func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []ValueMatch {
+	tokens = restoreWords(tokens, cat)
 	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems(), dimensions: measuredDimensions(cat)}
 	f.findQuoted()
 	f.findWholeCells()
