@@ -182,6 +182,29 @@ func TestQuarters(t *testing.T) {
 	}
 }
 
+// TestQuarterCells compares a quarter with the cells of a column of quarters.
+func TestQuarterCells(t *testing.T) {
+	t.Parallel()
+	cat := catalog.New([]*catalog.Profile{{Name: "sales", Rows: 4, Columns: []catalog.ColumnProfile{
+		{Name: "quarter", Type: "VARCHAR", Values: []string{"Q1", "Q2", "Q3", "Q4"}, Complete: true, Distinct: 4, Filled: 4},
+		{Name: "grade", Type: "VARCHAR", Values: []string{"Q3", "none"}, Complete: true, Distinct: 2, Filled: 4},
+	}}}, nil)
+	for _, question := range []string{"sales in the third quarter", "sales in Q3", "sales in quarter 3"} {
+		kinds := map[ir.ValueKind]bool{}
+		for _, v := range link.Values(link.Tokenize(question), cat, now) {
+			if slices.Equal(v.Cells[0], []string{"Q3"}) {
+				kinds[v.Kind] = true
+			}
+			if v.Kind == ir.QuarterValue && len(v.Cells[1]) > 0 {
+				t.Errorf("%s: the quarter is a grade", question)
+			}
+		}
+		if !kinds[ir.TextValue] || !kinds[ir.QuarterValue] {
+			t.Errorf("%s: the values of Q3 have the kinds %v", question, kinds)
+		}
+	}
+}
+
 // TestInput looks at what the network is told of a question.
 func TestInput(t *testing.T) {
 	t.Parallel()

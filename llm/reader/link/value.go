@@ -213,10 +213,27 @@ func (f *valueFinder) findPeriods(now time.Time) {
 		}
 	}
 	for i := range f.tokens {
-		if v, end := datePart(f.tokens, i); end > 0 {
-			f.add(v, i, end, DatePart)
+		v, end := datePart(f.tokens, i)
+		if end == 0 {
+			continue
 		}
+		if v.Kind == ir.QuarterValue {
+			if cells := f.quarterCells(v.Text); len(cells) > 0 {
+				v.Cells = cellsByColumn(cells)
+				f.add(ir.Value{Text: cells[0].Value, Exact: true, Cells: cellsByColumn(cells)}, i, end, WholeCell)
+			}
+		}
+		f.add(v, i, end, DatePart)
 	}
+}
+
+// quarterCells returns the cells for a quarter, such as Q3, in columns named quarter.
+func (f *valueFinder) quarterCells(number string) []catalog.Cell {
+	cells := append(f.index.FindExact(catalog.Key([]string{"q" + number})), f.index.FindExact(catalog.Key([]string{number}))...)
+	return slices.DeleteFunc(cells, func(c catalog.Cell) bool {
+		column := &f.cat.Columns[c.Column]
+		return column.Kind != catalog.Text || !slices.Contains(column.Words, "quarter")
+	})
 }
 
 func (f *valueFinder) findSynonyms() {
