@@ -127,7 +127,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 	}
 	switch c.Kind {
 	case Number:
-		c.Unit = columnUnit(c.Words, c.Hints)
+		c.Unit = columnUnit(c.Words, p.Description)
 	case Clock:
 		c.Unit = "second"
 	}

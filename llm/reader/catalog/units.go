@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -16,10 +16,13 @@ type unit struct {
 	words, suffixes, questionWords string
 }
 
+// yearSize is the average length of a year, in seconds.
+const yearSize = 365.25 * 86400
+
 var units = []unit{
 	{"second", "time", 1, "seconds secs", "sec s", "second"}, {"minute", "time", 60, "minutes mins minute", "min", ""}, {"hour", "time", 3600, "hours hrs", "hr h", "hour"},
 	{"day", "time", 86400, "days", "d", "day"}, {"week", "time", 604800, "weeks", "", "week"},
-	{"month", "calendar", 1, "months", "", "month"}, {"year", "calendar", 12, "years", "", "year"},
+	{"month", "time", yearSize / 12, "months", "", "month"}, {"year", "time", yearSize, "years", "", "year"},
 	{"milligram", "mass", 0.001, "mg milligrams", "", ""}, {"gram", "mass", 1, "grams gram grammes", "g", ""}, {"kilogram", "mass", 1000, "kg kgs kilogram kilograms kilo kilos", "", ""}, {"tonne", "mass", 1e6, "tonne tonnes tons", "ton t", ""},
 	{"millimetre", "length", 0.001, "mm millimetres millimeters", "", ""}, {"centimetre", "length", 0.01, "cm centimetre centimetres centimeter centimeters", "", ""},
 	{"metre", "length", 1, "metre metres meter meters", "m", ""}, {"kilometre", "length", 1000, "km kms kilometre kilometres kilometer kilometers", "", ""},
@@ -57,7 +60,19 @@ func Dimension(name string) string {
 	return ""
 }
 
-// Convert converts a number from one unit to another of the same dimension.
+// CanCompare reports whether numbers in two units can be compared: one unit is unknown or
+// a count, or both have the same dimension.
+func CanCompare(a, b string) bool {
+	x, y := Dimension(a), Dimension(b)
+	return x == y || x == "" || y == "" || x == "count" || y == "count"
+}
+
+// isCalendar reports whether the length of a unit depends on the calendar.
+func (u *unit) isCalendar() bool { return u.name == "month" || u.name == "year" }
+
+// Convert converts a number from one unit to another of the same dimension. Between months
+// or years and other units of time it uses average lengths, and rounds larger results: a
+// year has 365 days.
 func Convert(number, from, to string) (string, bool) {
 	a, b := unitOf[from], unitOf[to]
 	x, err := strconv.ParseFloat(number, 64)
@@ -65,26 +80,10 @@ func Convert(number, from, to string) (string, bool) {
 		return "", false
 	}
 	// Rounding to 12 digits removes floating-point noise.
-	const digits = 12
+	const digits, minRounded = 12, 10
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x*a.size/b.size, 'g', digits, 64), 64)
+	if a.isCalendar() != b.isCalendar() && math.Abs(x) >= minRounded {
+		x = math.RoundToEven(x)
+	}
 	return strconv.FormatFloat(x, 'f', -1, 64), true
-}
-
-// columnUnit returns the unit of a numeric column by its name, or else by its description;
-// "" for none.
-func columnUnit(words, hints []string) string {
-	for i, w := range slices.Backward(words) {
-		u, last := unitWords[w], i > 0 && i == len(words)-1
-		if u != nil && (slices.Contains(strings.Fields(u.words), w) || last && slices.Contains(strings.Fields(u.suffixes), w)) && (i == 0 || words[i-1] != "per") {
-			return u.name
-		}
-	}
-	for i := range units {
-		for _, w := range strings.Fields(units[i].words) {
-			if len(w) > 3 && slices.Contains(hints, Stem(w)) {
-				return units[i].name
-			}
-		}
-	}
-	return ""
 }

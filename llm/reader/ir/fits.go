@@ -55,7 +55,7 @@ func isComparable(cat *catalog.Catalog, column int, v Value) bool {
 		return v.Kind != TextValue
 	case catalog.Number, catalog.Clock:
 		_, number := catalog.ParseNumber(v.Text)
-		return len(v.Cells[column]) > 0 || v.Kind != TextValue && number
+		return len(v.Cells[column]) > 0 || v.Kind != TextValue && number && catalog.CanCompare(v.Unit, cat.Columns[column].Unit)
 	case catalog.Other:
 		return false
 	}

@@ -108,22 +108,25 @@ type Value struct {
 
 // Number returns the number in the unit of the expression that it is compared with.
 func (v Value) Number(left Expr, cat *catalog.Catalog) string {
-	if v.Unit == "" || left.Op != "" || left.Outer != "" || left.Func == "count" || left.Kind == "part" {
-		return v.Text
-	}
-	unit := ""
-	switch {
-	case left.Kind == "days" || left.Inner == "days":
-		unit = "day"
-	case left.Kind == "age" || left.Inner == "age":
-		unit = "year"
-	case left.Column >= 0:
-		unit = cat.Columns[left.Column].Unit
-	}
-	if text, ok := catalog.Convert(v.Text, v.Unit, unit); ok {
+	if text, ok := catalog.Convert(v.Text, v.Unit, left.unit(cat)); ok {
 		return text
 	}
 	return v.Text
+}
+
+// unit returns the unit of an expression; "" if unknown.
+func (e Expr) unit(cat *catalog.Catalog) string {
+	switch {
+	case e.Op != "" || e.Outer != "" || e.Func == "count" || e.Kind == "part":
+		return ""
+	case e.Kind == "days" || e.Inner == "days":
+		return "day"
+	case e.Kind == "age" || e.Inner == "age":
+		return "year"
+	case e.Column >= 0:
+		return cat.Columns[e.Column].Unit
+	}
+	return ""
 }
 
 // parser parses tokens that are valid by the grammar.

@@ -252,6 +252,9 @@ func (p *printer) compare(c Cond) string {
 
 // number prints a value as a number for a comparison with an expression.
 func (p *printer) number(left Expr, v Value) string {
+	if unit := left.unit(p.cat); !catalog.CanCompare(v.Unit, unit) {
+		return p.fail("a number with the unit %s compared with the unit %s", v.Unit, unit)
+	}
 	text := strings.ReplaceAll(v.Number(left, p.cat), ",", "")
 	if _, err := strconv.ParseFloat(text, 64); err != nil || strings.ContainsAny(text, "nNxX_") {
 		return p.fail("no number: %q", v.Text)

@@ -34,11 +34,11 @@ func trimCourtesy(tokens []Token) []Token {
 		tokens = tokens[n:]
 	}
 	end := len(tokens)
-	for end > 0 && !isWordRune(firstRune(tokens[end-1].Lower)) {
+	for end > 0 && !isWordRune(firstRune(tokens[end-1].Lower)) && !strings.Contains(`"'`, tokens[end-1].Text) {
 		end--
 	}
 	for _, phrase := range closings {
-		if start := end - len(phrase); start > 1 && startsWith(tokens[start:end], phrase) && !isWordRune(firstRune(tokens[start-1].Lower)) {
+		if start := end - len(phrase); start > 1 && startsWith(tokens[start:end], phrase) && isSentenceMark(tokens[start-1].Text) {
 			return tokens[:start]
 		}
 	}
@@ -67,6 +67,16 @@ func openingLength(tokens []Token) int {
 }
 
 var questionStarts = catalog.WordSet("how what which who whom whose where when why if list show give find count tell is are was were does do did can could please the")
+
+// isSentenceMark reports whether a token ends a sentence or a part of one. Quotation marks
+// and colons do not: a value follows them.
+func isSentenceMark(text string) bool {
+	switch text {
+	case ".", "!", "?", ",":
+		return true
+	}
+	return false
+}
 
 func startsWith(tokens []Token, phrase []string) bool {
 	for i, w := range phrase {

@@ -122,6 +122,7 @@ type builder struct {
 
 // New makes the input of a question, with all columns in keep.
 func New(tokens []Token, cat *catalog.Catalog, values []ValueMatch, earlier *EarlierQuery, keep []int) *Input {
+	tokens = restoreWords(tokens, cat)
 	b := &builder{Input: &Input{Question: len(tokens), Tables: len(cat.Tables)}, cat: cat, tokens: tokens, vec: vectors.Load(), tokensByStem: map[string][]int{}, vectorNumbers: map[string]int32{}, itemOfColumn: map[int]int{}}
 	for i, t := range tokens {
 		b.tokensByStem[t.Stem] = append(b.tokensByStem[t.Stem], i)

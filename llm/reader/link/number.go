@@ -21,7 +21,7 @@ var numberWords = func() map[string]int {
 var scales = map[string]float64{"hundred": 100, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
 
 // measuredDimensions returns the dimensions of all columns with a unit. Columns of dates
-// allow days and years.
+// allow units of time.
 func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 	all := map[string]bool{}
 	for i := range cat.Columns {
@@ -29,7 +29,7 @@ func measuredDimensions(cat *catalog.Catalog) map[string]bool {
 		case c.Unit != "":
 			all[catalog.Dimension(c.Unit)] = true
 		case c.Kind == catalog.Date:
-			all["time"], all["calendar"] = true, true
+			all["time"] = true
 		}
 	}
 	return all
@@ -50,11 +50,26 @@ func (f *valueFinder) unitAt(i int) (unit string, end int) {
 	if wordAt(f.tokens, i) == "-" {
 		end++
 	}
-	if unit = f.measuredUnit(catalog.Unit(wordAt(f.tokens, end-1))); unit == "" {
+	if unit = f.measuredUnit(catalog.Unit(wordAt(f.tokens, end-1))); unit == "" || wordAt(f.tokens, end-1) == "m" && !f.isMetres(end-1) {
 		return "", i
 	}
 	return unit, end
 }
+
+// isMetres reports whether the m at the end of a token means metres: a column is measured in
+// length, and m is no capital and not beside a currency. Otherwise it means million.
+func (f *valueFinder) isMetres(i int) bool {
+	if !strings.HasSuffix(f.tokens[i].Text, "m") || !f.dimensions["length"] {
+		return false
+	}
+	start := i
+	if f.tokens[i].Lower == "m" {
+		start--
+	}
+	return !(start > 0 && currencies[f.tokens[start-1].Lower]) && !currencies[wordAt(f.tokens, i+1)]
+}
+
+var currencies = catalog.WordSet("$ € £ ¥ usd eur gbp chf dollar dollars euro euros pound pounds franc francs")
 
 // unitOf returns the unit of the number at a token, as in 2 hours, 2 to 3 hours or 3k, and
 // the end of both.
@@ -87,8 +102,12 @@ func (f *valueFinder) findNumberWithUnit(i int) {
 func (f *valueFinder) findNumbers() {
 	for i, t := range f.tokens {
 		n, ok := parseNumber(t.Lower)
+		if digits, cut := strings.CutSuffix(t.Lower, "m"); cut && digitsEnd(digits, 0) == len(digits) && f.isMetres(i) {
+			ok = false
+		}
 		if !ok {
 			f.findNumberWithUnit(i)
+			f.findArticle(i)
 			continue
 		}
 		if f.isNegative(i) {
@@ -100,7 +119,7 @@ func (f *valueFinder) findNumbers() {
 			f.add(ir.Value{Kind: ir.NumberValue, Text: text, Exact: true, Unit: unit}, i, end, NumberText)
 		}
 		if i+1 < len(f.tokens) {
-			if scale, ok := scales[f.tokens[i+1].Lower]; ok {
+			if scale, ok := scales[f.tokens[i+1].Lower]; ok && !f.isMetres(i+1) {
 				unit, end := f.unitAt(i + 2)
 				f.add(ir.Value{Kind: ir.NumberValue, Text: strconv.FormatFloat(n*scale, 'f', -1, 64), Exact: true, Unit: cmp.Or(unit, f.measuredUnit("one"))}, i, end, NumberText)
 			}

@@ -305,13 +305,20 @@ func shift(d time.Time, unit string, by int) time.Time {
 	case "week":
 		return d.AddDate(0, 0, 7*by)
 	case "month":
-		return d.AddDate(0, by, 0)
+		return addMonths(d, by)
 	case "quarter":
-		return d.AddDate(0, 3*by, 0)
+		return addMonths(d, 3*by)
 	case "year":
-		return d.AddDate(by, 0, 0)
+		return addMonths(d, 12*by)
 	}
 	return d.AddDate(0, 0, by)
+}
+
+// addMonths returns the same day of another month, or the last day of a shorter month, as
+// DuckDB does.
+func addMonths(d time.Time, by int) time.Time {
+	first := day(d.Year(), int(d.Month())+by, 1)
+	return first.AddDate(0, 0, min(d.Day(), first.AddDate(0, 1, -1).Day())-1)
 }
 
 // datePart parses a month, weekday or quarter without a year, and returns its end.

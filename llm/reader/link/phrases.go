@@ -26,6 +26,7 @@ var questionWords = catalog.WordSet(`average mean median minimum maximum min max
 // does not list: quoted texts, and runs of words of which at least one is in no name and no
 // listed value. The longest come first.
 func Phrases(tokens []Token, cat *catalog.Catalog, now time.Time) []string {
+	tokens = restoreWords(tokens, cat)
 	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems()}
 	f.findQuoted()
 	f.findWholeCells()

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"parley/llm/reader/catalog"
 )
 
 // Limits of a question.
@@ -88,44 +86,20 @@ func tokenize(question string, limit int) []Token {
 		text = text[:end]
 	}
 	var tokens []Token
+	capitals := allUpper(question[:min(len(question), maxQuestionBytes)])
 	for i, last := 0, 0; i < len(text) && len(tokens) < limit; {
 		end := tokenEnd(text, i)
 		plain := normalizeQuotes(text[i:end])
-		if lower := correctSpelling(strings.TrimSuffix(catalog.Fold(plain), "'s")); strings.TrimSpace(lower) != "" {
-			t := Token{Text: plain, Lower: lower, Stem: catalog.Stem(lower), Start: e.starts[i], End: e.ends[end-1], SpaceBefore: i > last}
-			if long := catalog.ExpandAbbreviation(lower); long != "" {
-				t.Long = catalog.Stem(long)
-			}
+		if lower := foldWord(plain); strings.TrimSpace(lower) != "" {
+			t := Token{Text: plain, Start: e.starts[i], End: e.ends[end-1], SpaceBefore: i > last}
+			inside := len(tokens) > 0 && !isSentenceMark(tokens[len(tokens)-1].Text)
+			t.setWord(correctSpelling(lower, inside && !capitals && unicode.IsUpper(firstRune(plain))))
 			tokens = append(tokens, t)
 			last = end
 		}
 		i = end
 	}
 	return trimCourtesy(tokens)
-}
-
-// shorthand maps informal spellings to words.
-var shorthand = map[string]string{"whats": "what", "whos": "who", "hows": "how", "wheres": "where", "wich": "which", "pls": "please", "plz": "please", "thx": "thanks", "ppl": "people"}
-
-// correctableWords are words of questions that are often misspelled.
-var correctableWords = strings.Fields(`which where average highest lowest largest smallest biggest longest shortest expensive cheapest oldest youngest newest latest earliest maximum
-	minimum between percentage percent number total without different distinct monthly weekly yearly quarter quarterly
-	january february march april august september october november december`)
-
-// correctSpelling corrects shorthand and misspelled correctableWords in a folded word.
-func correctSpelling(word string) string {
-	if long := shorthand[word]; long != "" {
-		return long
-	}
-	if len(word) < minMisspelled || !isWord(word) || isEnglishWord(word) {
-		return word
-	}
-	for _, w := range correctableWords {
-		if w[0] == word[0] && catalog.IsOneEdit(word, w) {
-			return w
-		}
-	}
-	return word
 }
 
 // normalizeQuotes replaces typographic quotation marks.

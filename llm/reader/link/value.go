@@ -65,6 +65,7 @@ type valueFinder struct {
 
 // Values finds the values that a question names, in the order of the question.
 func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []ValueMatch {
+	tokens = restoreWords(tokens, cat)
 	f := &valueFinder{tokens: tokens, cat: cat, index: cat.Index(), coveredLength: make([]int, len(tokens)), names: cat.NameStems(), dimensions: measuredDimensions(cat)}
 	f.findQuoted()
 	f.findWholeCells()
@@ -212,10 +213,27 @@ func (f *valueFinder) findPeriods(now time.Time) {
 		}
 	}
 	for i := range f.tokens {
-		if v, end := datePart(f.tokens, i); end > 0 {
-			f.add(v, i, end, DatePart)
+		v, end := datePart(f.tokens, i)
+		if end == 0 {
+			continue
 		}
+		if v.Kind == ir.QuarterValue {
+			if cells := f.quarterCells(v.Text); len(cells) > 0 {
+				v.Cells = cellsByColumn(cells)
+				f.add(ir.Value{Text: cells[0].Value, Exact: true, Cells: cellsByColumn(cells)}, i, end, WholeCell)
+			}
+		}
+		f.add(v, i, end, DatePart)
 	}
+}
+
+// quarterCells returns the cells for a quarter, such as Q3, in columns named quarter.
+func (f *valueFinder) quarterCells(number string) []catalog.Cell {
+	cells := append(f.index.FindExact(catalog.Key([]string{"q" + number})), f.index.FindExact(catalog.Key([]string{number}))...)
+	return slices.DeleteFunc(cells, func(c catalog.Cell) bool {
+		column := &f.cat.Columns[c.Column]
+		return column.Kind != catalog.Text || !slices.Contains(column.Words, "quarter")
+	})
 }
 
 func (f *valueFinder) findSynonyms() {
