@@ -68,22 +68,43 @@ func (t *stderrTail) String() string {
 func Start(spec Spec) (*Process, error) {
 	p := &Process{ended: make(chan struct{})}
 	started := make(chan error, 1)
-	go func() {
+	onOwnThread(func() {
 		// The thread is restricted for good and never goes back: it ends with
 		// this goroutine. A worker dies with the thread that started it, so the
 		// thread waits for it.
-		runtime.LockOSThread()
 		defer close(p.ended)
 		cmd, err := p.start(spec)
 		started <- err
 		if err == nil {
 			p.exit = p.channel.wait(cmd, &p.crash)
 		}
-	}()
+	})
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	return p, nil
+}
+
+// onOwnThread calls f in a goroutine with a thread of its own, never the main one: the
+// kernel takes the restrictions of the main thread for those of the process, and so a worker
+// that shares them may read the server's environment in /proc.
+func onOwnThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if !onMainThread() {
+			f()
+			return
+		}
+		// The main thread is taken until f has another one.
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(locked)
+			f()
+		}()
+		<-locked
+		runtime.UnlockOSThread()
+	}()
 }
 
 // attributes are a way to start a process, and what the system denied it.

@@ -301,3 +301,6 @@ func LimitIngest(memory int64, threads int) error {
 	limit := size + addressBudget(memory, threads)
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
 }
+
+// onMainThread reports whether the caller runs on the first thread of the process.
+func onMainThread() bool { return unix.Gettid() == unix.Getpid() }

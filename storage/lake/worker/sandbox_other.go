@@ -39,3 +39,5 @@ func inherited(path string, _ int) string { return path }
 
 // LimitIngest does nothing here.
 func LimitIngest(int64, int) error { return nil }
+
+func onMainThread() bool { return false }
