@@ -87,13 +87,13 @@ func stall(t *testing.T, server *httptest.Server, body string) net.Conn {
 // and one who waits too long is cut off, and can come back.
 func TestStalledReader(t *testing.T) {
 	t.Parallel()
-	for name, patience := range map[string]time.Duration{"waited for": time.Hour, "cut off": time.Second} {
+	for name, writeTimeout := range map[string]time.Duration{"waited for": time.Hour, "cut off": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := sqlstoretest.SQLite(t)
 			withNamespace(t, store)
 			begin := make(gate)
-			h := newHost(t, store, manyBytes(begin), func(cfg *Config) { cfg.WriteTimeout = patience })
+			h := newHost(t, store, manyBytes(begin), func(cfg *Config) { cfg.WriteTimeout = writeTimeout })
 			server, active := countHandlers(t, h)
 			conn := stall(t, server, rpcText("SendStreamingMessage", toShop("?")))
 			listed, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1})
@@ -137,7 +137,7 @@ func TestStalledReader(t *testing.T) {
 			if run, err := store.Run(t.Context(), alice, runID); err != nil || run.Status != storage.RunCompleted {
 				t.Errorf("run = %+v, %v", run, err)
 			}
-			if patience == time.Hour {
+			if writeTimeout == time.Hour {
 				if active.Load() == 0 {
 					t.Error("the stalled reader was not one")
 				}

@@ -10,28 +10,28 @@ import (
 	"parley/storage"
 )
 
-func TestPatience(t *testing.T) {
+func TestRetryWhileUnavailable(t *testing.T) {
 	t.Parallel()
-	later := storage.Errorf(storage.ErrUnavailable, "the database is away")
+	later := storage.Errorf(storage.ErrUnavailable, "the database is unavailable")
 	for name, test := range map[string]struct {
-		patience time.Duration
+		retryTimeout time.Duration
 		// errs are what the data says one time after another; the last again and
 		// again.
 		errs []error
 		want error
 		took time.Duration
 	}{
-		"at once":           {patience: time.Minute, errs: []error{nil}},
-		"back in time":      {patience: time.Minute, errs: []error{later, storage.ErrTooMany, later, nil}, took: 350 * time.Millisecond},
-		"away for too long": {patience: 3 * time.Second, errs: []error{later}, want: storage.ErrUnavailable, took: 2550 * time.Millisecond},
-		"a wrong query":     {patience: time.Minute, errs: []error{storage.ErrInvalid}, want: storage.ErrInvalid},
-		"wrong afterwards":  {patience: time.Minute, errs: []error{later, storage.ErrInvalid}, want: storage.ErrInvalid, took: 50 * time.Millisecond},
-		"none":              {errs: []error{later}, want: storage.ErrUnavailable},
+		"at once":                  {retryTimeout: time.Minute, errs: []error{nil}},
+		"available in time":        {retryTimeout: time.Minute, errs: []error{later, storage.ErrTooMany, later, nil}, took: 350 * time.Millisecond},
+		"unavailable for too long": {retryTimeout: 3 * time.Second, errs: []error{later}, want: storage.ErrUnavailable, took: 2550 * time.Millisecond},
+		"a wrong query":            {retryTimeout: time.Minute, errs: []error{storage.ErrInvalid}, want: storage.ErrInvalid},
+		"wrong afterwards":         {retryTimeout: time.Minute, errs: []error{later, storage.ErrInvalid}, want: storage.ErrInvalid, took: 50 * time.Millisecond},
+		"none":                     {errs: []error{later}, want: storage.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w, asked, began := &Run{config: Config{RetryTimeout: test.patience}}, 0, time.Now()
+				w, asked, began := &Run{config: Config{RetryTimeout: test.retryTimeout}}, 0, time.Now()
 				_, err := retryWhileUnavailable(t.Context(), w, func() (int, error) {
 					asked++
 					return 0, test.errs[min(asked, len(test.errs))-1]
@@ -44,7 +44,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-func TestPatienceEndsWithTheRun(t *testing.T) {
+func TestRetryEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stopped := errors.New("stopped")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/servertest"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
@@ -116,14 +117,8 @@ func TestWorkersDieWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path == worker.Executable() {
-		// The folder of a test binary is closed to others, and this server's
-		// worker is not its own executable.
-		path = copyFile(t, self)
+	if path == worker.Executable() { // this server's worker is another program
+		path = servertest.CopyProgram(t)
 	}
 	server := exec.Command(path, "orphan", path)
 	out, err := server.StdoutPipe()
@@ -146,27 +141,6 @@ func TestWorkersDieWithTheServer(t *testing.T) {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		return err != nil || strings.Contains(string(status), "State:\tZ")
 	})
-}
-
-func copyFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "lake-server")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(dir, "server")
-	if err := os.WriteFile(to, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return to
 }
 
 // What the kernel says of a worker.

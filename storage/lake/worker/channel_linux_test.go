@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/servertest"
 )
 
 func init() {
@@ -84,14 +86,8 @@ func descriptorServer(dir string) {
 
 // A server that was started with files of somebody else's passes none of them on.
 func TestWorkersInheritNothingElse(t *testing.T) {
-	// Not beside others: a process that one of them starts may still have the copy below
-	// open for writing, which then cannot be run.
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The folder of a test binary is closed to others.
-	path, dir := copyFile(t, self), t.TempDir()
+	t.Parallel()
+	path, dir := servertest.CopyProgram(t), t.TempDir()
 	source := filepath.Join(dir, "source.csv")
 	if err := os.WriteFile(source, []byte("id\n1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -142,25 +138,4 @@ func TestDescriptorsAreMarked(t *testing.T) {
 			t.Errorf("%s: flags %x, %v", name, flags, err)
 		}
 	}
-}
-
-func copyFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "worker-server")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(dir, "server")
-	if err := os.WriteFile(to, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return to
 }
