@@ -33,7 +33,7 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	if err != nil {
 		return err
 	}
-	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.size("size"), For: ref}
+	wanted := storage.NewUpload{Filename: f.checkedText("filename", storage.CheckFilename), Size: f.size("size"), Dataset: ref}
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	if err := s.mayIngest(c, caller, ref); err != nil {
 		return err
 	}
-	file, err := s.uploadFor(c, caller, ref, upload.Key)
+	file, err := s.cfg.Store.DatasetUpload(c.Request.Context(), caller, ref, upload.Key)
 	if err != nil {
 		return err
 	}
@@ -104,15 +104,6 @@ func (s *Server) finishDatasetUpload(c *gin.Context, caller storage.Caller) erro
 	return err
 }
 
-// uploadFor finds an upload for a dataset by its key.
-func (s *Server) uploadFor(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
-	file, err := s.cfg.Store.UploadByKey(c.Request.Context(), caller, key)
-	if err == nil && key != storage.UploadKey(file.FileID, ref) {
-		err = storage.Invalid(storage.FieldError{Field: "key", Message: "is that of an upload which was not prepared for a dataset of this name"})
-	}
-	return file, err
-}
-
 func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error {
 	ref, err := datasetRef(c, caller)
 	if err != nil {
@@ -126,7 +117,7 @@ func (s *Server) abortDatasetUpload(c *gin.Context, caller storage.Caller) error
 	if err := f.err(); err != nil {
 		return err
 	}
-	file, err := s.uploadFor(c, caller, ref, upload.Key)
+	file, err := s.cfg.Store.DatasetUpload(c.Request.Context(), caller, ref, upload.Key)
 	if err != nil {
 		return err
 	}

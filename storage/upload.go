@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -44,6 +42,9 @@ type UploadFile struct {
 	Key      string
 	UploadID string
 	Status   UploadStatus
+	// Dataset is the one that the file was prepared for, zero for none. Only
+	// CreateUploadSession reads it.
+	Dataset DatasetRef
 }
 
 // File finds a file of the session.
@@ -60,21 +61,8 @@ func (s UploadSession) File(id string) (UploadFile, bool) {
 type NewUpload struct {
 	Filename string
 	Size     int64
-	// For is the dataset that it is meant for; zero for whichever is named later.
-	For DatasetRef
-}
-
-// UploadKey is where the bytes of a file go. One that is meant for a dataset has a
-// key for it alone: no other dataset gives the same.
-func UploadKey(fileID string, meantFor DatasetRef) string {
-	key := "uploads/" + fileID
-	if meantFor == (DatasetRef{}) {
-		return key
-	}
-	// No name has a slash in it.
-	path := NormalizeUsername(meantFor.Owner) + "/" + strings.ToLower(meantFor.Namespace+"/"+meantFor.Name)
-	sum := sha256.Sum256([]byte(path))
-	return key + "-" + hex.EncodeToString(sum[:16])
+	// Dataset is the one that the file is for; zero for whichever is named later.
+	Dataset DatasetRef
 }
 
 // PreparedUpload is a file with the addresses that its parts go to, in order.
@@ -133,8 +121,9 @@ type Uploads interface {
 	// CreateUploadSession begins a session, under the same rule.
 	CreateUploadSession(ctx context.Context, caller Caller, session UploadSession) error
 	UploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
-	// UploadByKey finds the file that an object store's key was given to.
-	UploadByKey(ctx context.Context, caller Caller, key string) (IngestFile, error)
+	// DatasetUpload finds the file that was prepared for a dataset, by its object
+	// key. One that was prepared for another dataset, or for none, is ErrInvalid.
+	DatasetUpload(ctx context.Context, caller Caller, ref DatasetRef, key string) (IngestFile, error)
 	// CompleteUploadFile marks a file completed, and its session with the last
 	// one, and gives the session. A file that is completed stays so; an aborted
 	// one is ErrInvalid.

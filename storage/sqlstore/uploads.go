@@ -2,7 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -98,9 +102,10 @@ VALUES ($1, $2, $3, $4, $5, $5)`,
 		}
 		for i, file := range session.Files {
 			_, err := exec(ctx, tx, `
-INSERT INTO upload_files (id, session_id, position, filename, byte_count, part_size, upload_id, object_key, status)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-				file.ID, session.ID, i, file.Filename, file.Size, file.PartSize, file.UploadID, file.Key, storage.UploadPreparing)
+INSERT INTO upload_files (id, session_id, position, filename, byte_count, part_size, upload_id, object_key, status, dataset)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+				file.ID, session.ID, i, file.Filename, file.Size, file.PartSize, file.UploadID, file.Key, storage.UploadPreparing,
+				datasetPath(file.Dataset))
 			if err != nil {
 				return err
 			}
@@ -129,14 +134,37 @@ ORDER BY f.position`
 	return sessionOf(rows)
 }
 
-// UploadByKey implements storage.Uploads.
-func (s *Store) UploadByKey(ctx context.Context, caller storage.Caller, key string) (storage.IngestFile, error) {
-	const query = `SELECT ` + uploadColumns + fromUploads + ` AND f.object_key = $3`
-	var row uploadRow
+// DatasetUpload implements storage.Uploads.
+func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
+	const query = `SELECT f.session_id, f.id, f.dataset` + fromUploads + ` AND f.object_key = $3`
+	var row struct {
+		SessionID string         `db:"session_id"`
+		ID        string         `db:"id"`
+		Dataset   sql.NullString `db:"dataset"`
+	}
 	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, key); err != nil {
 		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
 	}
+	path := datasetPath(ref)
+	isFor := row.Dataset.String == path
+	if !row.Dataset.Valid { // an older program has prepared it
+		sum := sha256.Sum256([]byte(path))
+		isFor = key == "uploads/"+row.ID+"-"+hex.EncodeToString(sum[:16])
+	}
+	if !isFor {
+		return storage.IngestFile{}, storage.Invalid(storage.FieldError{Field: "key",
+			Message: "is that of an upload which was not prepared for a dataset of this name"})
+	}
 	return storage.IngestFile{SessionID: row.SessionID, FileID: row.ID}, nil
+}
+
+// datasetPath is what upload_files.dataset holds. Names have no slash, and are
+// compared without regard to case.
+func datasetPath(ref storage.DatasetRef) string {
+	if ref == (storage.DatasetRef{}) {
+		return ""
+	}
+	return storage.NormalizeUsername(ref.Owner) + "/" + strings.ToLower(ref.Namespace+"/"+ref.Name)
 }
 
 // holdUploadSession reads a session's status and keeps it as it is until the

@@ -158,3 +158,71 @@ func TestCompleteOrAbort(t *testing.T) {
 		}
 	})
 }
+
+func TestDatasetUpload(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		session := storage.UploadSession{ID: uuid.NewString()}
+		for _, ref := range []storage.DatasetRef{{Owner: "alice", Namespace: "Ns", Name: "One"}, {}} {
+			id := uuid.NewString()
+			session.Files = append(session.Files, storage.UploadFile{
+				ID: id, Filename: "a.csv", Size: 20, PartSize: 8, Key: "uploads/" + id, UploadID: "u" + id, Dataset: ref})
+		}
+		w.must(w.CreateUploadSession(t.Context(), user("alice"), session))
+		w.checkDatasetUploads(session)
+		if _, err := w.DatasetUpload(t.Context(), user("bob"), dsRef("alice", "ns", "one"), session.Files[0].Key); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("somebody else's: %v", err)
+		}
+	})
+}
+
+// checkDatasetUploads looks up a session's two files, of which the first was prepared
+// for the dataset alice/ns/one and the second for none.
+func (w world) checkDatasetUploads(session storage.UploadSession) {
+	w.t.Helper()
+	for i, file := range session.Files {
+		for _, name := range []string{"one", "ONE", "two", ""} {
+			got, err := w.DatasetUpload(w.t.Context(), user("alice"), dsRef("alice", "nS", name), file.Key)
+			if i == 0 && (name == "one" || name == "ONE") {
+				if want := (storage.IngestFile{SessionID: session.ID, FileID: file.ID}); err != nil || got != want {
+					w.t.Errorf("the upload for %s: %+v, %v", name, got, err)
+				}
+			} else if !errors.Is(err, storage.ErrInvalid) {
+				w.t.Errorf("file %d for %q: %v", i, name, err)
+			}
+		}
+	}
+}
+
+// TestUploadsFromBeforeTheColumn goes on with uploads that were prepared before files had
+// a column for their dataset.
+func TestUploadsFromBeforeTheColumn(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := open(t, cfg)
+			w := world{t: t, Store: store}
+			w.must(store.MigrateTo(t.Context(), 7))
+			session := storage.UploadSession{ID: "s", Files: []storage.UploadFile{
+				// The digest of alice/ns/one.
+				{ID: "a", Key: "uploads/a-0ba82835bb852ce8a5a1121f33382aaa"}, {ID: "b", Key: "uploads/b"},
+			}}
+			w.must(store.Exec(t.Context(), `INSERT INTO upload_sessions (id, owner, restriction, status, created_at, updated_at)
+				VALUES ('s', 'alice', '', 'preparing', 1, 1)`))
+			for i, file := range session.Files {
+				w.must(store.Exec(t.Context(), `INSERT INTO upload_files (id, session_id, position, filename, byte_count, part_size, upload_id, object_key, status)
+					VALUES ($1, 's', $2, 'a.csv', 20, 8, 'u', $3, 'preparing')`, file.ID, i, file.Key))
+			}
+			w.must(store.Migrate(t.Context()))
+			w.checkDatasetUploads(session)
+			for i, want := range []storage.UploadStatus{storage.UploadPreparing, storage.UploadCompleted} {
+				got, err := store.CompleteUploadFile(t.Context(), user("alice"), "s", session.Files[i].ID)
+				if err != nil || got.Status != want || got.Files[i].Key != session.Files[i].Key {
+					t.Errorf("completed: %+v, %v", got, err)
+				}
+			}
+		})
+	}
+}

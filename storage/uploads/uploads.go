@@ -111,7 +111,7 @@ func (s *Sessions) check(wanted []storage.NewUpload) error {
 
 func (s *Sessions) prepareFile(ctx context.Context, caller storage.Caller, want storage.NewUpload) (storage.PreparedUpload, error) {
 	id := storage.NewID()
-	upload, err := s.config.Objects.Begin(ctx, storage.UploadKey(id, want.For))
+	upload, err := s.config.Objects.Begin(ctx, "uploads/"+id)
 	if err != nil {
 		return storage.PreparedUpload{}, err
 	}
@@ -123,6 +123,7 @@ func (s *Sessions) prepareFile(ctx context.Context, caller storage.Caller, want 
 		Key:      upload.Key,
 		UploadID: upload.ID,
 		Status:   storage.UploadPreparing,
+		Dataset:  want.Dataset,
 	}}
 	plan := planOf(file.UploadFile)
 	for number := 1; number <= plan.Parts(); number++ {
