@@ -42,8 +42,7 @@ func worker(kind string) func() (string, []string, []string) {
 type folderObjects struct{ *objects.Folder }
 
 func (f folderObjects) Put(ctx context.Context, key, path string) error {
-	_, err := f.PutFile(ctx, key, path)
-	return err
+	return f.PutFile(ctx, key, path)
 }
 
 func (f folderObjects) Path(ctx context.Context, key string) (string, bool, error) {

@@ -1,7 +1,5 @@
 package storage
 
-import "time"
-
 // MaxParts is the most parts that an upload can have.
 const MaxParts = 10_000
 
@@ -9,15 +7,6 @@ const MaxParts = 10_000
 type ObjectUpload struct {
 	Key string
 	ID  string
-}
-
-// Object is an object of an object store, without its bytes.
-type Object struct {
-	Key  string
-	Size int64
-	// ETag is the one that S3 gives, without quotes, where the store knows it.
-	ETag     string
-	Modified time.Time
 }
 
 // PartPlan says how a file of Size bytes is cut: into parts of PartSize bytes, the last

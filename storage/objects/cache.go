@@ -102,7 +102,7 @@ func OpenCache(cfg CacheConfig) (*Cache, error) {
 	}
 	c := &Cache{
 		cfg: cfg, files: map[string]*cached{}, freed: make(chan struct{}),
-		fetching: make(chan struct{}, fetches), turn: make(chan struct{}, 1), create: createNew,
+		fetching: make(chan struct{}, fetches), turn: make(chan struct{}, 1), create: createFile,
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	if err := c.scan(); err != nil {

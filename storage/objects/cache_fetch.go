@@ -184,7 +184,3 @@ func (c *Cache) fetch(ctx context.Context, file storage.DataFile) (err error) {
 	}
 	return os.Rename(name, c.path(file.Key))
 }
-
-func createNew(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-}

@@ -32,7 +32,7 @@ func TestCacheFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		files[i] = storage.DataFile{Key: fmt.Sprint("datasets/1/", i), Bytes: 10}
-		if _, err := folder.PutFile(t.Context(), files[i].Key, path); err != nil {
+		if err := folder.PutFile(t.Context(), files[i].Key, path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestCacheFullDisk(t *testing.T) {
 		if full--; full >= 0 {
 			return os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		}
-		return createNew(name)
+		return createFile(name)
 	}
 	hold := func(i, times int) error {
 		full = times

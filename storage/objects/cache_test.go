@@ -78,7 +78,7 @@ func (c *cacheTest) open(size int64, reclaim func()) *objects.Cache {
 func (c *cacheTest) put(name, content string) storage.DataFile {
 	c.t.Helper()
 	key := "datasets/1/" + name
-	if _, err := c.bucket.PutFile(c.t.Context(), key, file(c.t, []byte(content))); err != nil {
+	if err := c.bucket.PutFile(c.t.Context(), key, file(c.t, []byte(content))); err != nil {
 		c.t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte(content))

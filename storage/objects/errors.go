@@ -10,9 +10,14 @@ import (
 	"parley/storage"
 )
 
-// failed says what was attempted when the home failed. A caller who went away is
-// no failure of the home.
+// failed makes ErrUnavailable of an error and says what was attempted. It passes on nil
+// and errors that are classified already. The end of the context is not the store's
+// failure.
 func failed(ctx context.Context, err error, format string, args ...any) error {
+	var classified *storage.Error
+	if err == nil || errors.As(err, &classified) || errors.Is(err, storage.ErrUnavailable) {
+		return err
+	}
 	what := fmt.Sprintf(format, args...)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
@@ -28,14 +33,20 @@ func noUpload() error {
 	return storage.Errorf(storage.ErrNotFound, "there is no such upload")
 }
 
-// missing reports whether a file is not there. Where a file is in the way of a
-// folder, nothing can be below it.
+// missing reports whether a file does not exist: nothing can be below a file either.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// blocked reports whether a folder is in the way of a file, or a file in the way of
-// a folder.
+func ignoreMissing(err error) error {
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// blocked reports whether there is a folder in the place of a file, or a file in the
+// place of a folder.
 func blocked(err error) bool {
 	return errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY)

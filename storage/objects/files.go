@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,11 +13,10 @@ import (
 	"parley/internal/fsync"
 )
 
-// copyStep is how much is copied between two looks at the context.
+// copyStep is how much is copied between two checks of the context.
 const copyStep = 32 << 20
 
-// copyFile copies exactly size bytes. From file to file the kernel does it by
-// itself where it can.
+// copyFile copies exactly size bytes. Between files the kernel copies where it can.
 func copyFile(ctx context.Context, to *os.File, from io.Reader, size int64) error {
 	for size > 0 {
 		if err := ctx.Err(); err != nil {
@@ -34,43 +34,52 @@ func copyFile(ctx context.Context, to *os.File, from io.Reader, size int64) erro
 	return ctx.Err()
 }
 
-// openFile opens a local file for PutFile. Its absence is a fault of the caller's,
-// not of the home's.
+// openFile opens a local file for PutFile. Its absence is the caller's fault, not the
+// store's.
 func openFile(name string) (*os.File, int64, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open the file to keep: %w", err)
+		return nil, 0, fmt.Errorf("open the file to store: %w", err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		return nil, 0, errors.Join(fmt.Errorf("open the file to keep: %w", err), file.Close())
+		return nil, 0, errors.Join(fmt.Errorf("open the file to store: %w", err), file.Close())
 	}
 	return file, info.Size(), nil
 }
 
-// fetch writes an object's bytes to a file beside the one that they are for, and
-// gives it that one's name when it is whole.
-func fetch(ctx context.Context, object Object, from io.Reader, name string) error {
-	dir := filepath.Dir(name)
-	tmp := filepath.Join(dir, ".fetch-"+rand.Text())
-	to, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// createFile creates a local file, which must not exist.
+func createFile(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+// Fetch copies an object to the local file at path. That file is then complete, or as it
+// was before.
+func Fetch(ctx context.Context, from Store, key, path string) error {
+	body, size, err := from.Open(ctx, key)
 	if err != nil {
-		return fmt.Errorf("make a file for object %q: %w", object.Key, err)
+		return err
 	}
-	if err = copyFile(ctx, to, from, object.Size); err == nil {
-		err = to.Sync()
-	}
-	if err = errors.Join(err, to.Close()); err == nil {
-		if err = os.Rename(tmp, name); err == nil {
-			err = fsync.Dir(dir)
+	defer body.Close()
+	dir := filepath.Dir(path)
+	tmp := filepath.Join(dir, ".fetch-"+rand.Text())
+	to, err := createFile(tmp)
+	if err == nil {
+		err = copyFile(ctx, to, body, size)
+		if err == nil {
+			err = to.Sync()
 		}
+		err = cmp.Or(err, to.Close())
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
-		return failed(ctx, err, "fetch object %q", object.Key)
+		return failed(ctx, err, "fetch object %q", key)
 	}
-	return nil
+	return failed(ctx, fsync.Dir(dir), "fetch object %q", key)
 }

@@ -1,12 +1,12 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,32 +19,28 @@ import (
 	"parley/storage"
 )
 
-// The two trees in a folder, on one file system so that files can be renamed from
-// one to the other.
+// The two trees in a folder, on one file system so that a rename moves files from one
+// to the other.
 const (
-	wholeTree = "objects" // objects by key
-	stageTree = "staging" // a folder for each upload, a file for each PutFile at work
+	objectTree = "objects" // objects by key
+	stageTree  = "staging" // a folder for each upload, a file for each running PutFile
 )
 
 const (
-	// minSecret is the least a signing key has to have.
+	// minSecret is the least length of a signing key.
 	minSecret = 32
-	// objectMode lets nobody write to an object, once it is there, and processes of
-	// another user read one that they are shown.
+	// objectMode protects an object from writes, and lets processes of other users read
+	// one that they are given.
 	objectMode = 0o444
-	// defaultStall is how long 64 KiB may take to come in.
-	defaultStall = time.Minute
-	// defaultQueueTimeout is less than clients wait for a sign of life.
-	defaultQueueTimeout = 10 * time.Second
 )
 
-// defaultQueue lets a user send four files at once, as clients do it, and takes 16
-// MiB for the parts that all of them send.
+// defaultQueue lets a user send four files at once, as clients do, and bounds the
+// memory for the parts of all users to 16 MiB.
 var defaultQueue = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64}
 
-// FolderConfig says where a Folder is and how its parts reach it.
+// FolderConfig is the configuration of a Folder.
 type FolderConfig struct {
-	// Dir is the folder. It is made when it does not exist.
+	// Dir is the folder. It is created if it does not exist.
 	Dir string
 	// Secret signs the addresses of parts; at least 32 bytes.
 	Secret []byte
@@ -52,25 +48,22 @@ type FolderConfig struct {
 	// https://example.com/api/v1. Parts go to BaseURL + PartPath. It gets the
 	// context of PartURL.
 	BaseURL func(ctx context.Context) string
-	// Queue says how many parts come in at once, and how many may wait for that
-	// without being read; 256, of one user 16, and 1,024, of one user 64, when it is
-	// the zero value.
+	// Queue limits how many parts are received at once, and how many wait for that
+	// without being read. Zero for 256 (16 of one user) and 1,024 (64).
 	Queue fair.Config
-	// QueueTimeout is how long one waits before it is to be sent again later; ten seconds
-	// when 0.
+	// QueueTimeout is how long a part waits before the client must send it again; 0 for
+	// ten seconds, which is less than clients wait for an answer.
 	QueueTimeout time.Duration
-	// Stall is how long a client may take for 64 KiB before it is cut off; a minute
-	// when 0.
+	// Stall is how long a client may take for 64 KiB; 0 for a minute.
 	Stall time.Duration
-	// Now is the clock; time.Now when nil.
+	// Now is the clock; nil for time.Now.
 	Now func() time.Time
 }
 
 // PartPath is where, below FolderConfig.BaseURL, Handler must be served.
 const PartPath = "/objects/parts"
 
-// Folder is a Store in a folder on disk. What it has said it keeps, it keeps
-// through a loss of power.
+// Folder is a Store in a folder on disk. What it has confirmed survives a loss of power.
 type Folder struct {
 	opened atomic.Pointer[os.Root]
 	cfg    FolderConfig
@@ -80,8 +73,7 @@ type Folder struct {
 
 var _ Store = (*Folder)(nil)
 
-// OpenFolder opens the Folder in cfg.Dir. Several processes may have the same one
-// open.
+// OpenFolder opens the Folder in cfg.Dir. Several processes may share it.
 func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	switch {
 	case cfg.Dir == "":
@@ -91,15 +83,9 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	case cfg.BaseURL == nil:
 		return nil, errors.New("open the object folder: no base URL was given")
 	}
-	if cfg.Stall <= 0 {
-		cfg.Stall = defaultStall
-	}
-	if cfg.Queue == (fair.Config{}) {
-		cfg.Queue = defaultQueue
-	}
-	if cfg.QueueTimeout <= 0 {
-		cfg.QueueTimeout = defaultQueueTimeout
-	}
+	cfg.Stall = cmp.Or(cfg.Stall, time.Minute)
+	cfg.Queue = cmp.Or(cfg.Queue, defaultQueue)
+	cfg.QueueTimeout = cmp.Or(cfg.QueueTimeout, 10*time.Second)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -112,49 +98,50 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	}
 	f := &Folder{cfg: cfg, queue: fair.New(cfg.Queue)}
 	f.opened.Store(root)
-	for _, tree := range []string{wholeTree, stageTree} {
-		if err := f.mkdir(".", tree); err != nil {
-			return nil, errors.Join(fmt.Errorf("make the object folder: %w", err), root.Close())
-		}
+	if err := cmp.Or(f.mkdir(".", objectTree), f.mkdir(".", stageTree)); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the object folder: %w", err), root.Close())
 	}
 	return f, nil
 }
 
-// root is the folder that is open.
+// root is the open folder.
 func (f *Folder) root() *os.Root { return f.opened.Load() }
 
-// inPlace is ErrUnavailable when the folder, or a tree in it, is gone. Neither is
-// made anew: what the records name would be missing in it. One that is back is
-// opened, for the next operation.
-func (f *Folder) inPlace(ctx context.Context) error {
-	there, err := os.Stat(f.cfg.Dir)
+// checkPresent is ErrUnavailable when the folder, or a tree in it, has vanished. It
+// does not create them again: the objects that the records name would be missing. A
+// folder that is back is opened for the next operation.
+func (f *Folder) checkPresent(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	now, err := os.Stat(f.cfg.Dir)
+	for _, tree := range []string{objectTree, stageTree} {
+		if err == nil {
+			_, err = os.Stat(filepath.Join(f.cfg.Dir, tree))
+		}
+	}
 	if err != nil {
 		return failed(ctx, err, "find the object folder")
 	}
-	for _, tree := range []string{wholeTree, stageTree} {
-		if _, err := os.Stat(filepath.Join(f.cfg.Dir, tree)); err != nil {
-			return failed(ctx, err, "find the object folder's %s", tree)
-		}
-	}
-	was := f.root()
-	if opened, err := was.Stat("."); err == nil && os.SameFile(opened, there) {
+	old := f.root()
+	if opened, err := old.Stat("."); err == nil && os.SameFile(opened, now) {
 		return nil
 	}
 	root, err := os.OpenRoot(f.cfg.Dir)
 	if err != nil {
 		return failed(ctx, err, "open the object folder")
 	}
-	if !f.opened.CompareAndSwap(was, root) {
-		_ = root.Close() // somebody else was faster
+	if !f.opened.CompareAndSwap(old, root) {
+		_ = root.Close() // another goroutine was faster
 	}
-	// The old one may still be in use, and is closed when it is not.
+	// The old one may be in use: the garbage collector closes it.
 	return failed(ctx, errors.New("another folder is in its place now"), "use the object folder")
 }
 
-// Close lets go of the folder. Nothing may be under way.
+// Close closes the folder. No operation may be running.
 func (f *Folder) Close() error { return f.root().Close() }
 
-// QueueStats says how many parts are coming in, and how many wait for that.
+// QueueStats gives the numbers of parts that are being received and that wait.
 func (f *Folder) QueueStats() fair.Stats { return f.queue.Stats() }
 
 // Bucket implements Store.
@@ -163,84 +150,66 @@ func (f *Folder) Bucket() string { return "local" }
 // Name implements Store.
 func (f *Folder) Name(key string) string { return key }
 
-// Ping implements Store: a file can be written.
+// Ping implements Store: it writes a file.
 func (f *Folder) Ping(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := f.inPlace(ctx); err != nil {
+	if err := f.checkPresent(ctx); err != nil {
 		return err
 	}
 	probe := path.Join(stageTree, "put-"+rand.Text())
-	if err := f.root().WriteFile(probe, nil, 0o600); err != nil {
-		return failed(ctx, err, "write to the object folder")
+	err := f.root().WriteFile(probe, nil, 0o600)
+	if err == nil {
+		err = f.root().Remove(probe)
 	}
-	if err := f.root().Remove(probe); err != nil {
-		return failed(ctx, err, "write to the object folder")
-	}
-	return nil
+	return failed(ctx, err, "write to the object folder")
 }
 
-// checkUpload reports whether an upload is one that Begin can have made.
-func checkUpload(upload Upload) error {
-	if err := validKey(upload.Key); err != nil {
+func objectPath(key string) string { return objectTree + "/" + key }
+
+// write creates a file of what fill writes and makes it safe against power loss. After
+// an error it removes the file.
+func (f *Folder) write(name string, mode fs.FileMode, fill func(*os.File) error) error {
+	file, err := f.root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
 		return err
 	}
-	if upload.ID == "" || len(upload.ID) > maxKey || checkText(upload.ID) != "" {
-		return noUpload()
+	if err = file.Chmod(mode); err == nil { // whatever the umask
+		err = fill(file)
 	}
-	return nil
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = cmp.Or(err, file.Close()); err != nil {
+		_ = f.root().Remove(name) // what stays is swept
+	}
+	return err
 }
 
-// stage is the folder of an upload. As its name is made from the key too, an upload
-// is found under its own key alone.
-func stage(upload Upload) string {
-	sum := sha256.Sum256([]byte(upload.ID + "\n" + upload.Key))
-	return path.Join(stageTree, "up-"+hex.EncodeToString(sum[:16]))
-}
-
-func whole(key string) string { return wholeTree + "/" + key }
-
-// create makes the file that becomes an object. The umask does not count.
-func (f *Folder) create(name string) (*os.File, error) {
-	file, err := f.root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, objectMode)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Chmod(objectMode); err != nil {
-		return nil, errors.Join(err, file.Close(), f.root().Remove(name))
-	}
-	return file, nil
-}
-
-// place moves a finished file to where objects are, safe against power loss.
-func (f *Folder) place(ctx context.Context, from, key string) error {
-	to := whole(key)
+// publish renames a finished file to its object's name, safe against power loss.
+func (f *Folder) publish(ctx context.Context, from, key string) error {
+	to := objectPath(key)
 	for {
 		err := f.mkdirs(path.Dir(to))
 		if err == nil {
 			err = f.root().Rename(from, to)
 		}
 		if err == nil {
-			// Gone again means deleted again, folder and all.
+			// A missing folder means that the object has been deleted again.
 			err = ignoreMissing(f.syncDir(path.Dir(to)))
 		}
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return failed(ctx, err, "put object %q in its place", key)
-		case missing(err) && !blocked(err) && f.exists(from) && f.exists(wholeTree):
-			// Delete has just removed a folder that had become empty.
 		case blocked(err):
 			return storage.Errorf(storage.ErrConflict, "another object's key is the beginning of %q, or it of theirs", key)
+		case ctx.Err() == nil && missing(err) && f.exists(from) && f.exists(objectTree):
+			// Delete has just removed a folder that had become empty.
 		default:
-			return failed(ctx, err, "put object %q in its place", key)
+			return failed(ctx, err, "publish object %q", key)
 		}
 	}
 }
 
-// mkdirs makes the folders of a tree, which must be there, down to dir.
+// mkdirs creates the folders of a tree, which must exist, down to dir.
 func (f *Folder) mkdirs(dir string) error {
 	info, err := f.root().Stat(dir)
 	if err == nil && info.IsDir() {
@@ -259,10 +228,10 @@ func (f *Folder) mkdirs(dir string) error {
 	return nil
 }
 
-// mkdir makes a folder unless it is there, safe against power loss.
+// mkdir creates a folder unless it exists, safe against power loss.
 func (f *Folder) mkdir(in, name string) error {
 	err := f.root().Mkdir(path.Join(in, name), 0o700)
-	if errors.Is(err, os.ErrExist) {
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {

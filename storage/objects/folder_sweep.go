@@ -3,27 +3,24 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
 )
 
-// Sweep implements Store: uploads and files to which nothing has been added since.
+// Sweep implements Store: uploads and files that have not changed since.
 func (f *Folder) Sweep(ctx context.Context, before time.Time) (int, error) {
-	if err := f.inPlace(ctx); err != nil {
+	if err := f.checkPresent(ctx); err != nil {
 		return 0, err
 	}
-	names, err := f.names(stageTree)
+	entries, err := fs.ReadDir(f.root().FS(), stageTree)
 	if err != nil {
-		return 0, failed(ctx, err, "look for stale uploads")
+		return 0, failed(ctx, err, "list the uploads")
 	}
 	removed := 0
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return removed, fmt.Errorf("sweep: %w", context.Cause(ctx))
-		}
-		swept, err := f.sweepOne(ctx, path.Join(stageTree, name), before)
+	for _, entry := range entries {
+		swept, err := f.sweepOne(ctx, path.Join(stageTree, entry.Name()), entry.IsDir(), before)
 		if err != nil {
 			return removed, failed(ctx, err, "remove a stale upload")
 		}
@@ -32,19 +29,14 @@ func (f *Folder) Sweep(ctx context.Context, before time.Time) (int, error) {
 	return removed, nil
 }
 
-// sweepOne removes what is stale of one entry of the staging tree, and returns how
-// many unfinished things that were.
-func (f *Folder) sweepOne(ctx context.Context, name string, before time.Time) (int, error) {
-	info, err := f.root().Lstat(name)
-	if err != nil {
-		return 0, ignoreMissing(err)
-	}
-	if !info.IsDir() {
+// sweepOne removes what is stale of one entry of the staging tree, and returns how many
+// unfinished things that were.
+func (f *Folder) sweepOne(ctx context.Context, name string, isDir bool, before time.Time) (int, error) {
+	if !isDir {
 		return f.sweepFile(name, before)
 	}
-	if strings.HasPrefix(path.Base(name), "gone-") {
-		// Abort, or the process it ran in, did not get to the end.
-		return 0, f.root().RemoveAll(name)
+	if strings.HasPrefix(path.Base(name), discardedDirs) {
+		return 0, f.root().RemoveAll(name) // an interrupted Abort
 	}
 	unlock, err := f.locks.lock(ctx, name)
 	if err != nil {
@@ -59,16 +51,16 @@ func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
 	if err != nil {
 		return 0, ignoreMissing(err)
 	}
-	names, err := f.names(dir)
+	entries, err := fs.ReadDir(f.root().FS(), dir)
 	if err != nil {
 		return 0, ignoreMissing(err)
 	}
 	done := false
 	latest := info.ModTime()
-	for _, name := range names {
-		done = done || name == doneFile
-		// A part that is coming in slowly changes its file and not the folder.
-		if info, err := f.root().Lstat(path.Join(dir, name)); err == nil && info.ModTime().After(latest) {
+	for _, entry := range entries {
+		done = done || entry.Name() == doneFile
+		// A part that comes in slowly changes its file and not the folder.
+		if info, err := entry.Info(); err == nil && info.ModTime().After(latest) {
 			latest = info.ModTime()
 		}
 	}
@@ -79,9 +71,9 @@ func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
 		return 1, nil
 	}
 	removed := 0
-	for _, name := range names {
-		if strings.HasPrefix(name, incomingFiles) || strings.HasPrefix(name, assemblyFiles) {
-			swept, fileErr := f.sweepFile(path.Join(dir, name), before)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), incomingFiles) || strings.HasPrefix(entry.Name(), assemblyFiles) {
+			swept, fileErr := f.sweepFile(path.Join(dir, entry.Name()), before)
 			removed += swept
 			err = errors.Join(err, fileErr)
 		}
@@ -89,7 +81,7 @@ func (f *Folder) sweepUpload(dir string, before time.Time) (int, error) {
 	return removed, err
 }
 
-// sweepFile removes a file that was last written to before the given time.
+// sweepFile removes a file that was last changed before the given time.
 func (f *Folder) sweepFile(name string, before time.Time) (int, error) {
 	info, err := f.root().Lstat(name)
 	if err != nil || !info.ModTime().Before(before) {

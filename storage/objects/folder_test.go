@@ -137,7 +137,7 @@ func TestFolderSamePartConcurrently(t *testing.T) {
 	accepted := 0
 	for i := range 8 {
 		etag := fmt.Sprintf("%x", md5.Sum(bytes.Repeat([]byte{byte('a' + i)}, 1000)))
-		_, err := folder.Complete(t.Context(), upload, objects.Plan{Size: 1000, PartSize: 1000}, []objects.Part{{Number: 1, ETag: etag}})
+		err := folder.Complete(t.Context(), upload, objects.Plan{Size: 1000, PartSize: 1000}, []objects.Part{{Number: 1, ETag: etag}})
 		if err == nil {
 			accepted++
 			if got := read(t, folder, "rush"); !bytes.Equal(got, bytes.Repeat([]byte{byte('a' + i)}, 1000)) {
@@ -212,7 +212,7 @@ func TestFolderKeysThatContinueOthers(t *testing.T) {
 	folder, _ := newFolder(t, objects.FolderConfig{})
 	put(t, folder, "a/b", []byte("x"))
 	for _, key := range []string{"a", "a/b/c", "a/b/c/d"} {
-		_, err := folder.PutFile(t.Context(), key, file(t, []byte("y")))
+		err := folder.PutFile(t.Context(), key, file(t, []byte("y")))
 		wantKind(t, err, storage.ErrConflict)
 		wantMissing(t, folder, key)
 		if err := folder.Delete(t.Context(), key); err != nil {
@@ -238,7 +238,7 @@ func TestFolderKeepsToItself(t *testing.T) {
 		_ = body.Close()
 		t.Error("a file outside the folder was opened")
 	}
-	if _, err := folder.PutFile(t.Context(), "link/new", file(t, []byte("x"))); err == nil {
+	if err := folder.PutFile(t.Context(), "link/new", file(t, []byte("x"))); err == nil {
 		t.Error("a file outside the folder was written")
 	}
 	wantOnly(t, outside, "secret")
@@ -254,7 +254,7 @@ func TestFolderDeleteRemovesEmptyFolders(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				key := fmt.Sprintf("deep/er/%d", i)
-				if _, err := folder.PutFile(t.Context(), key, path); err != nil {
+				if err := folder.PutFile(t.Context(), key, path); err != nil {
 					t.Errorf("put: %v", err)
 				}
 				if err := folder.Delete(t.Context(), key); err != nil {
@@ -309,7 +309,7 @@ func TestFolderThatIsGone(t *testing.T) {
 	}
 	_, err := folder.Begin(t.Context(), "key")
 	wantKind(t, err, storage.ErrUnavailable)
-	_, err = folder.PutFile(t.Context(), "key", file(t, []byte("x")))
+	err = folder.PutFile(t.Context(), "key", file(t, []byte("x")))
 	wantKind(t, err, storage.ErrUnavailable)
 	wantKind(t, folder.Ping(t.Context()), storage.ErrUnavailable)
 	_, err = folder.Sweep(t.Context(), time.Now())

@@ -5,10 +5,10 @@ import (
 	"context"
 	"crypto/md5"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path"
@@ -18,35 +18,34 @@ import (
 	"parley/storage"
 )
 
-// In an upload's folder, a part's file has its number for a name and its MD5 behind
-// its bytes, so that one rename puts both in place.
+// In an upload's folder, the file of a part is named by the part's number. The part's MD5
+// follows its bytes, so that one rename publishes both.
 const (
-	doneFile      = "done" // holds the ETag of the object that was made
+	doneFile      = "done" // holds the ETag of the completed object
 	partPattern   = "%05d"
-	incomingFiles = "in-" // parts that are coming in
-	assemblyFiles = "as-" // objects that are being made
+	incomingFiles = "in-" // parts that are being received
+	assemblyFiles = "as-" // objects that are being assembled
+	discardedDirs = "gone-"
 )
+
+// stageDir is the folder of an upload. Its name depends on the key too: an upload is
+// found under its own key only.
+func stageDir(upload Upload) string {
+	sum := sha256.Sum256([]byte(upload.ID + "\n" + upload.Key))
+	return path.Join(stageTree, "up-"+hex.EncodeToString(sum[:16]))
+}
 
 // Begin implements Store.
 func (f *Folder) Begin(ctx context.Context, key string) (Upload, error) {
-	if err := validKey(key); err != nil {
-		return Upload{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Upload{}, err
-	}
-	if err := f.inPlace(ctx); err != nil {
+	if err := cmp.Or(checkCall(ctx, key), f.checkPresent(ctx)); err != nil {
 		return Upload{}, err
 	}
 	upload := Upload{Key: key, ID: rand.Text()}
-	err := f.root().Mkdir(stage(upload), 0o700)
+	err := f.root().Mkdir(stageDir(upload), 0o700)
 	if err == nil {
 		err = f.syncDir(stageTree)
 	}
-	if err != nil {
-		return Upload{}, failed(ctx, err, "begin an upload to %q", key)
-	}
-	return upload, nil
+	return upload, failed(ctx, err, "begin an upload to %q", key)
 }
 
 // PartURL implements Store.
@@ -55,7 +54,7 @@ func (f *Folder) PartURL(ctx context.Context, user string, upload Upload, number
 		return "", err
 	}
 	until := f.cfg.Now().Add(ttl).Add(time.Second - 1) // whole seconds, rounded up
-	g := grant{upload: upload, number: number, size: size, expires: until.Unix(), turn: turnOf(f.cfg.Secret, user)}
+	g := grant{upload: upload, number: number, size: size, expires: until.Unix(), userTag: userTag(f.cfg.Secret, user)}
 	base := strings.TrimRight(f.cfg.BaseURL(ctx), "/")
 	return base + PartPath + "?" + g.query(g.sign(f.cfg.Secret, http.MethodPut)), nil
 }
@@ -70,72 +69,9 @@ func checkPart(upload Upload, number int, size int64, ttl time.Duration) error {
 	return nil
 }
 
-// noUpload says that an upload is not there, unless nothing is.
+// noUpload is ErrNotFound, or ErrUnavailable where the whole folder is missing.
 func (f *Folder) noUpload(ctx context.Context) error {
-	return cmp.Or(f.inPlace(ctx), error(noUpload()))
-}
-
-// receive keeps a part that is coming in, and returns its ETag.
-func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (string, error) {
-	dir := stage(g.upload)
-	if f.exists(path.Join(dir, doneFile)) {
-		return "", noUpload()
-	}
-	name := path.Join(dir, incomingFiles+rand.Text())
-	file, err := f.root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if missing(err) {
-		return "", f.noUpload(ctx)
-	}
-	if err != nil {
-		return "", failed(ctx, err, "make a file for part %d of %q", g.number, g.upload.Key)
-	}
-	sum, err := writePart(ctx, file, body, g)
-	if err == nil {
-		err = f.keepPart(ctx, name, dir, g)
-	}
-	if err != nil {
-		_ = f.root().Remove(name) // what stays is swept
-		return "", err
-	}
-	return hex.EncodeToString(sum), nil
-}
-
-// writePart writes the part's bytes and their MD5, and closes the file.
-func writePart(ctx context.Context, file *os.File, body io.Reader, g grant) ([]byte, error) {
-	hash := md5.New()
-	err := copyPart(ctx, file, hash, body, g)
-	sum := hash.Sum(nil)
-	if err == nil {
-		_, err = file.Write(sum)
-		if err == nil {
-			err = file.Sync()
-		}
-		if err != nil {
-			err = failed(ctx, err, "write part %d of %q", g.number, g.upload.Key)
-		}
-	}
-	if closeErr := file.Close(); err == nil && closeErr != nil {
-		err = failed(ctx, closeErr, "write part %d of %q", g.number, g.upload.Key)
-	}
-	return sum, err
-}
-
-// keepPart gives a part its name. An upload that has ended meanwhile is not found.
-func (f *Folder) keepPart(ctx context.Context, name, dir string, g grant) error {
-	if f.exists(path.Join(dir, doneFile)) {
-		return noUpload()
-	}
-	err := f.root().Rename(name, path.Join(dir, fmt.Sprintf(partPattern, g.number)))
-	if err == nil {
-		err = f.syncDir(dir)
-	}
-	switch {
-	case missing(err):
-		return f.noUpload(ctx)
-	case err != nil:
-		return failed(ctx, err, "keep part %d of %q", g.number, g.upload.Key)
-	}
-	return nil
+	return cmp.Or(f.checkPresent(ctx), noUpload())
 }
 
 // openPart opens a part at its first byte.
@@ -161,15 +97,18 @@ func (f *Folder) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, 
 		return nil, err
 	}
 	stored, err := f.storedParts(ctx, upload, plan)
-	if err == nil && len(stored) == 0 && f.exists(path.Join(stage(upload), doneFile)) {
+	if err == nil && len(stored) == 0 && f.isDone(upload) {
 		err = noUpload()
 	}
 	return inPlan(plan, stored), err
 }
 
-// storedParts gives the parts of a plan that have come in.
+// isDone reports whether an upload has been completed, unless a crash came between.
+func (f *Folder) isDone(upload Upload) bool { return f.exists(path.Join(stageDir(upload), doneFile)) }
+
+// storedParts gives the received parts of a plan.
 func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map[int]storedPart, error) {
-	dir := stage(upload)
+	dir := stageDir(upload)
 	if !f.exists(dir) {
 		return nil, f.noUpload(ctx)
 	}
@@ -183,7 +122,7 @@ func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map
 			err = file.Close()
 		}
 		if err != nil {
-			return nil, failed(ctx, err, "look at part %d of %q", number, upload.Key)
+			return nil, failed(ctx, err, "read part %d of %q", number, upload.Key)
 		}
 		stored[number] = part
 	}
@@ -195,29 +134,22 @@ func (f *Folder) Abort(ctx context.Context, upload Upload) error {
 	if checkUpload(upload) != nil {
 		return nil // there cannot be such an upload
 	}
-	unlock, err := f.locks.lock(ctx, stage(upload))
+	unlock, err := f.locks.lock(ctx, stageDir(upload))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := f.inPlace(ctx); err != nil {
+	if err := f.checkPresent(ctx); err != nil {
 		return err
 	}
-	if err := f.discard(stage(upload)); err != nil {
-		return failed(ctx, err, "abort the upload to %q", upload.Key)
-	}
-	return nil
+	return failed(ctx, f.discard(stageDir(upload)), "abort the upload to %q", upload.Key)
 }
 
-// discard removes an upload's folder. It goes away at once for those who look for
-// it by name, and then piece by piece.
+// discard removes an upload's folder. A rename makes it disappear at once.
 func (f *Folder) discard(dir string) error {
-	gone := path.Join(stageTree, "gone-"+rand.Text())
-	if err := f.root().Rename(dir, gone); err != nil {
-		if missing(err) {
-			return nil
-		}
-		return err
+	discarded := path.Join(stageTree, discardedDirs+rand.Text())
+	if err := f.root().Rename(dir, discarded); err != nil {
+		return ignoreMissing(err)
 	}
-	return errors.Join(f.root().RemoveAll(gone), f.syncDir(stageTree))
+	return errors.Join(f.root().RemoveAll(discarded), f.syncDir(stageTree))
 }

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"context"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,13 +10,13 @@ import (
 )
 
 const (
-	// maxKey leaves room for a bucket's prefix: S3 takes 1,024 bytes.
+	// maxKey leaves room for a bucket's prefix: S3 allows 1,024 bytes.
 	maxKey = 768
-	// maxSegment is what file systems take.
+	// maxSegment is what file systems allow.
 	maxSegment = 255
 )
 
-// CheckKey returns what is wrong with an object's key, "" when it is right. A key is
+// CheckKey returns what is wrong with an object's key, "" for a valid one. A key is
 // segments of UTF-8 text joined by slashes, none of them "." or "..".
 func CheckKey(key string) string {
 	if key == "" {
@@ -40,16 +41,6 @@ func CheckKey(key string) string {
 	return ""
 }
 
-// checkPrefix returns what is wrong with the beginning of keys.
-func checkPrefix(prefix string) string {
-	if slash := strings.LastIndexByte(prefix, '/'); slash >= 0 {
-		if problem := CheckKey(prefix[:slash]); problem != "" {
-			return problem
-		}
-	}
-	return checkText(prefix)
-}
-
 func checkText(text string) string {
 	switch {
 	case !utf8.ValidString(text):
@@ -60,9 +51,21 @@ func checkText(text string) string {
 	return ""
 }
 
-func validKey(key string) error {
+// checkCall returns an error for an invalid key and for a context that has ended.
+func checkCall(ctx context.Context, key string) error {
 	if problem := CheckKey(key); problem != "" {
 		return storage.Errorf(storage.ErrInvalid, "the key %s", problem)
+	}
+	return ctx.Err()
+}
+
+// checkUpload returns an error for an upload that Begin cannot have made.
+func checkUpload(upload Upload) error {
+	if err := checkCall(context.Background(), upload.Key); err != nil {
+		return err
+	}
+	if upload.ID == "" || len(upload.ID) > maxKey || checkText(upload.ID) != "" {
+		return noUpload()
 	}
 	return nil
 }

@@ -5,47 +5,36 @@ import (
 	"sync"
 )
 
-// locks lets one at a time work on a thing, by its name.
+// locks are mutexes by name.
 type locks struct {
 	mu   sync.Mutex
-	held map[string]*lockOf
+	held map[string]chan struct{} // each is closed on unlock
 }
 
-type lockOf struct {
-	free  chan struct{}
-	users int
-}
-
-// lock waits for its turn.
+// lock waits until nobody else holds the name, or ctx ends.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // even when it could be had
-	}
-	l.mu.Lock()
-	if l.held == nil {
-		l.held = map[string]*lockOf{}
-	}
-	one := l.held[name]
-	if one == nil {
-		one = &lockOf{free: make(chan struct{}, 1)}
-		one.free <- struct{}{}
-		l.held[name] = one
-	}
-	one.users++
-	l.mu.Unlock()
-
-	leave := func() {
+	for ctx.Err() == nil {
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		if one.users--; one.users == 0 {
-			delete(l.held, name)
+		other, held := l.held[name]
+		if !held {
+			defer l.mu.Unlock()
+			if l.held == nil {
+				l.held = map[string]chan struct{}{}
+			}
+			released := make(chan struct{})
+			l.held[name] = released
+			return func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				delete(l.held, name)
+				close(released)
+			}, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
 		}
 	}
-	select {
-	case <-one.free:
-		return func() { one.free <- struct{}{}; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
+	return nil, context.Cause(ctx)
 }

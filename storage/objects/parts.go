@@ -9,14 +9,13 @@ import (
 	"parley/storage"
 )
 
-// storedPart is a part as the home has it.
+// storedPart is a part as the store has it.
 type storedPart struct {
 	etag string
 	size int64
 }
 
-// inPlan gives those of the parts that a home has that are of the plan's sizes, by
-// number.
+// inPlan gives the stored parts that have the plan's sizes, by number.
 func inPlan(plan Plan, stored map[int]storedPart) []Part {
 	var parts []Part
 	for number := 1; number <= min(plan.Parts(), MaxParts); number++ {
@@ -27,18 +26,15 @@ func inPlan(plan Plan, stored map[int]storedPart) []Part {
 	return parts
 }
 
-// checkParts compares the parts that a client names, and what the home has under
-// their numbers, with the plan. It returns every problem, or the ETags in order.
+// checkParts compares the parts that a client names, and the stored ones, with the plan.
+// It returns every problem, or the ETags in order.
 func checkParts(plan Plan, parts []Part, stored map[int]storedPart) ([]string, error) {
 	etags, wrong := namedParts(plan, parts)
-	if len(etags) == 0 {
-		return nil, storage.Invalid(wrong...)
-	}
 	for i, etag := range etags {
 		number := i + 1
 		has, there := stored[number]
 		switch want := plan.Part(number); {
-		case etag == "": // said already
+		case etag == "": // is among the problems
 		case !there:
 			wrong = append(wrong, wrongPart(number, "is missing: it was not sent"))
 		case has.etag != etag:
@@ -65,12 +61,12 @@ func namedParts(plan Plan, parts []Part) (etags []string, wrong []storage.FieldE
 		seen[part.Number]++
 		etag := normalETag(part.ETag)
 		switch {
+		case seen[part.Number] > 2: // is among the problems
 		case seen[part.Number] == 2:
 			if part.Number >= 1 && part.Number <= count {
 				etags[part.Number-1] = ""
 			}
 			wrong = append(wrong, wrongPart(part.Number, "is there more than once"))
-		case seen[part.Number] > 2: // said already
 		case part.Number < 1 || part.Number > count:
 			wrong = append(wrong, wrongPart(part.Number, fmt.Sprintf("is none of the parts 1 to %d", count)))
 		case etag == "":
@@ -87,36 +83,35 @@ func namedParts(plan Plan, parts []Part) (etags []string, wrong []storage.FieldE
 	return etags, wrong
 }
 
-// orderedETags is namedParts for those who only need to know whether the parts
-// were completed before: nil when there is any problem.
-func orderedETags(plan Plan, parts []Part) []string {
-	etags, wrong := namedParts(plan, parts)
-	if len(wrong) > 0 {
-		return nil
-	}
-	return etags
-}
-
 func wrongPart(number int, message string) storage.FieldError {
 	return storage.FieldError{Field: fmt.Sprintf("part %d", number), Message: message}
 }
 
-// normalETag gives an ETag without its quotes, in lower case, as clients differ in
-// what they pass on.
+// normalETag removes quotes and capitals, in which clients differ.
 func normalETag(etag string) string {
 	return strings.ToLower(strings.Trim(etag, `"`))
 }
 
-// wholeETag is S3's ETag of an object made of parts: the MD5 of their MD5s, and how
-// many there are. It is "" where a part's ETag is no MD5.
-func wholeETag(etags []string) string {
-	whole := md5.New()
+// objectETag is the ETag of the object that the parts make; "" for parts that make
+// none.
+func objectETag(plan Plan, parts []Part) string {
+	etags, wrong := namedParts(plan, parts)
+	if len(wrong) > 0 {
+		return ""
+	}
+	return joinETags(etags)
+}
+
+// joinETags gives S3's ETag of an object made of parts: the MD5 of their MD5s, and their
+// number. It is "" where a part's ETag is not an MD5.
+func joinETags(etags []string) string {
+	joined := md5.New()
 	for _, etag := range etags {
 		sum, err := hex.DecodeString(etag)
 		if err != nil || len(sum) != md5.Size {
 			return ""
 		}
-		whole.Write(sum)
+		joined.Write(sum)
 	}
-	return fmt.Sprintf("%x-%d", whole.Sum(nil), len(etags))
+	return fmt.Sprintf("%x-%d", joined.Sum(nil), len(etags))
 }

@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// turnBytes tell users apart.
-	turnBytes = 12
-	maxTurn   = turnBytes * 4 / 3
+	// tagBytes is the size of a user tag, maxTag its length in an address.
+	tagBytes = 12
+	maxTag   = tagBytes * 4 / 3
+	// maxQuery is longer than any query that grant.query makes.
+	maxQuery = 4096
 )
-
-// maxQuery is longer than any query that grant.query makes.
-const maxQuery = 4096
 
 // The parameters of a presigned address. All of them are signed but the signature.
 const (
@@ -28,7 +27,7 @@ const (
 	paramNumber    = "partNumber"
 	paramSize      = "size"
 	paramExpires   = "expires"
-	paramTurn      = "turn"
+	paramUserTag   = "turn" // the name that addresses in use have
 	paramSignature = "signature"
 )
 
@@ -38,25 +37,26 @@ type grant struct {
 	number  int
 	size    int64
 	expires int64 // seconds since 1970
-	turn    string
+	userTag string
 }
 
-// turnOf stands for a user, whose parts take turns, where others may see it.
-func turnOf(secret []byte, user string) string {
+// userTag gives a pseudonym of a user, by whom parts are queued, for addresses that
+// others may see.
+func userTag(secret []byte, user string) string {
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "parley turn 1\n%s", user)
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:turnBytes])
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:tagBytes])
 }
 
-// sign gives the signature of a grant for a method. None of the fields can hold a
-// line's end, so no two grants have the same text.
+// sign gives the signature of a grant for a method. No field can hold a line break, so
+// no two grants have the same text.
 func (g grant) sign(secret []byte, method string) []byte {
 	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "parley part 2\n%s\n%s\n%s\n%d\n%d\n%d\n%s", method, g.upload.Key, g.upload.ID, g.number, g.size, g.expires, g.turn)
+	fmt.Fprintf(mac, "parley part 2\n%s\n%s\n%s\n%d\n%d\n%d\n%s", method, g.upload.Key, g.upload.ID, g.number, g.size, g.expires, g.userTag)
 	return mac.Sum(nil)
 }
 
-// query writes a grant down.
+// query encodes a grant.
 func (g grant) query(signature []byte) string {
 	return url.Values{
 		paramKey:       {g.upload.Key},
@@ -64,17 +64,16 @@ func (g grant) query(signature []byte) string {
 		paramNumber:    {strconv.Itoa(g.number)},
 		paramSize:      {strconv.FormatInt(g.size, 10)},
 		paramExpires:   {strconv.FormatInt(g.expires, 10)},
-		paramTurn:      {g.turn},
+		paramUserTag:   {g.userTag},
 		paramSignature: {base64.RawURLEncoding.EncodeToString(signature)},
 	}.Encode()
 }
 
-// verify reads a grant for a method from a query. ErrForbidden when it is not one
-// that was signed with the secret, or is one no longer.
+// verify reads a grant for a method from a query. ErrForbidden when it was not signed
+// with the secret, or has expired.
 func verify(secret []byte, method, rawQuery string, now time.Time) (grant, error) {
 	g, signature, ok := parseGrant(rawQuery)
-	// Everything is signed before it is looked at, so that the answer and its time
-	// say nothing of what was wrong.
+	// The signature is checked first: the answer and its time do not tell what was wrong.
 	if !ok || !hmac.Equal(signature, g.sign(secret, method)) {
 		return grant{}, storage.Errorf(storage.ErrForbidden, "this is not an address that a part may be sent to")
 	}
@@ -84,7 +83,7 @@ func verify(secret []byte, method, rawQuery string, now time.Time) (grant, error
 	return g, nil
 }
 
-// parseGrant reads what query has written, and nothing else that means the same.
+// parseGrant reads exactly what query writes.
 func parseGrant(rawQuery string) (g grant, signature []byte, ok bool) {
 	if len(rawQuery) > maxQuery {
 		return grant{}, nil, false
@@ -113,9 +112,9 @@ func parseGrant(rawQuery string) (g grant, signature []byte, ok bool) {
 		number:  int(number(paramNumber)),
 		size:    number(paramSize),
 		expires: number(paramExpires),
-		turn:    text(paramTurn),
+		userTag: text(paramUserTag),
 	}
 	signature, err = base64.RawURLEncoding.Strict().DecodeString(text(paramSignature))
-	ok = ok && err == nil && len(g.turn) <= maxTurn && checkUpload(g.upload) == nil && g.number <= MaxParts
+	ok = ok && err == nil && len(g.userTag) <= maxTag && checkUpload(g.upload) == nil && g.number <= MaxParts
 	return g, signature, ok
 }

@@ -16,32 +16,31 @@ import (
 )
 
 const (
-	// callTimeout bounds a call that carries no object's bytes, retries included.
+	// callTimeout bounds a call that carries no object's bytes, with its retries.
 	callTimeout = 30 * time.Second
-	// joinTimeout bounds the server's joining of parts, which takes it a while.
-	joinTimeout = 5 * time.Minute
-	// dialTimeout bounds connecting.
-	dialTimeout = 5 * time.Second
+	// completeTimeout bounds Complete: joining parts takes the server longer.
+	completeTimeout = 5 * time.Minute
+	dialTimeout     = 5 * time.Second
 	// idleTimeout is how long a connection may carry nothing.
 	idleTimeout = 2 * time.Minute
-	// attempts is how often a call is tried when the server is busy or away.
+	// attempts bounds the calls to a server that is busy or unavailable.
 	attempts = 3
 )
 
-// S3 is a Store in a bucket of Amazon's S3, or of a server that speaks its language.
+// S3 is a Store in a bucket of Amazon S3 or a compatible server.
 type S3 struct {
-	cfg    S3Config
-	prefix string // "" or ending with a slash
-	core   *minio.Core
-	public *minio.Client // makes the addresses for clients
-	idle   interface{ CloseIdleConnections() }
-	locks  locks
+	cfg       S3Config
+	prefix    string // "" or ending with a slash
+	core      *minio.Core
+	public    *minio.Client // signs the addresses for clients
+	transport *http.Transport
+	locks     locks
 }
 
 var _ Store = (*S3)(nil)
 
-// OpenS3 makes a Store of a bucket, which must exist. It sends nothing: Ping tells
-// whether the bucket is there.
+// OpenS3 opens a bucket, which must exist. It sends nothing: Ping tells whether the
+// bucket exists.
 func OpenS3(cfg S3Config) (*S3, error) {
 	if cfg.AccessKey == "" || cfg.SecretKey == "" {
 		return nil, errors.New("open the bucket: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must both be set")
@@ -63,7 +62,7 @@ func OpenS3(cfg S3Config) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket: public endpoint: %w", err)
 	}
-	s := &S3{cfg: cfg, core: &minio.Core{Client: client}, public: public, idle: transport}
+	s := &S3{cfg: cfg, core: &minio.Core{Client: client}, public: public, transport: transport}
 	if cfg.Prefix != "" {
 		s.prefix = cfg.Prefix + "/"
 	}
@@ -89,8 +88,7 @@ func newClient(cfg S3Config, endpoint string, transport http.RoundTripper) (*min
 	})
 }
 
-// newTransport is like the default one, with deadlines that a server cannot escape
-// by falling silent.
+// newTransport is like the default one, with deadlines for a server that falls silent.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -106,11 +104,13 @@ func newTransport() *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       idleTimeout / 2,
 		MaxIdleConnsPerHost:   16,
-		DisableCompression:    true, // bytes are to arrive as they were kept
+		DisableCompression:    true, // bytes must arrive as they are stored
 	}
 }
 
-// watchedConn fails when it has carried nothing for idleTimeout.
+// watchedConn fails when it has carried nothing for idleTimeout. A write extends the
+// deadline of the reader too: it waits from the start of a request for an answer that can
+// only come at its end.
 type watchedConn struct{ net.Conn }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
@@ -120,8 +120,6 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write also gives the reader more time: it waits from the start of a request
-// for an answer that can only come at its end.
 func (c *watchedConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(idleTimeout)); err != nil {
 		return 0, err
@@ -129,9 +127,9 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (s *S3) Close() error {
-	s.idle.CloseIdleConnections()
+	s.transport.CloseIdleConnections()
 	return nil
 }
 
@@ -141,31 +139,29 @@ func (s *S3) Bucket() string { return s.cfg.Bucket }
 // Name implements Store.
 func (s *S3) Name(key string) string { return s.prefix + key }
 
-// Ping implements Store: the bucket is there.
+// Ping implements Store: it asks for the bucket.
 func (s *S3) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errTooLong)
+	ctx, cancel := withTimeout(ctx, callTimeout)
 	defer cancel()
-	there, err := s.core.BucketExists(ctx, s.cfg.Bucket)
-	if err == nil && !there {
+	exists, err := s.core.BucketExists(ctx, s.cfg.Bucket)
+	if err == nil && !exists {
 		err = errors.New("it does not exist")
 	}
-	if err != nil {
-		return s3failed(ctx, err, "reach the bucket %s", s.cfg.Bucket)
-	}
-	return nil
+	return s3failed(ctx, err, "reach the bucket %s", s.cfg.Bucket)
 }
-
-// name is the object's key in the bucket.
-func (s *S3) name(key string) string { return s.prefix + key }
 
 // errTooLong is the cause of deadlines that are ours and not the caller's.
 var errTooLong = fmt.Errorf("%w: no answer in time", storage.ErrUnavailable)
 
-// s3failed says what was attempted when the server did not do it. Whatever the
-// server's reason, somebody has to see to it: to the caller it is unavailable.
+func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, errTooLong)
+}
+
+// s3failed is failed with the code of the server's answer, which its text lacks. Whatever
+// the reason, an operator must see to it: for the caller it is unavailable.
 func s3failed(ctx context.Context, err error, format string, args ...any) error {
-	if code := minio.ToErrorResponse(err).Code; code != "" {
-		err = fmt.Errorf("%s: %w", code, err) // its own text leaves the code out
+	if code := minio.ToErrorResponse(err).Code; err != nil && code != "" {
+		err = fmt.Errorf("%s: %w", code, err)
 	}
 	return failed(ctx, err, format, args...)
 }

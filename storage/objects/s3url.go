@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,17 +12,16 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// S3Config says where a bucket is and who may use it.
+// S3Config is the address of a bucket and the keys for it.
 type S3Config struct {
 	Bucket string
 	// Prefix is put before every key, with a slash; "" for none.
 	Prefix string
 	// Endpoint is the server's http or https address; "" for Amazon's.
 	Endpoint string
-	// PublicEndpoint is the address at which clients reach the same server, where it
-	// is not Endpoint.
+	// PublicEndpoint is the server's address for clients; "" for Endpoint.
 	PublicEndpoint string
-	// Region is where the bucket is; "" to ask Amazon, and us-east-1 elsewhere.
+	// Region of the bucket; "" to ask Amazon, and us-east-1 elsewhere.
 	Region string
 	// PathStyle puts the bucket in the path of addresses, not in the host name.
 	PathStyle bool
@@ -35,9 +35,9 @@ type S3Config struct {
 //
 //	s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-west-1&path_style=true
 //
-// All but the bucket may be left out; public_endpoint may be added. It returns every
-// problem, in words that follow the name of the setting, and no word of the address
-// that could be a secret. Keys are not part of it: the caller fills them in.
+// Everything but the bucket is optional; public_endpoint can be added. The problems
+// follow the name of the setting and show nothing that could be a secret. The caller
+// sets the keys.
 func ParseURL(raw string) (cfg S3Config, problems []string) {
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	u, err := url.Parse(raw)
@@ -69,17 +69,12 @@ func ParseURL(raw string) (cfg S3Config, problems []string) {
 	return cfg, append(problems, cfg.parseSettings(query)...)
 }
 
-// maxPrefix and maxKey and the slash are what S3 takes.
+// maxPrefix, maxKey and the slash make up what S3 allows.
 const maxPrefix = 1024 - maxKey - 1
 
 func (cfg *S3Config) parseSettings(query url.Values) (problems []string) {
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	names := make([]string, 0, len(query))
-	for name := range query {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if len(query[name]) > 1 {
 			refuse("has %.40q more than once", name)
 			continue
@@ -87,18 +82,17 @@ func (cfg *S3Config) parseSettings(query url.Values) (problems []string) {
 		value := query[name][0]
 		switch name {
 		case "endpoint", "public_endpoint":
-			endpoint, ok := parseEndpoint(value)
-			if !ok {
-				refuse("has an %s that is not a host or an http or https address without a path", name)
+			target := &cfg.Endpoint
+			if name == "public_endpoint" {
+				target = &cfg.PublicEndpoint
 			}
-			if name == "endpoint" {
-				cfg.Endpoint = endpoint
-			} else {
-				cfg.PublicEndpoint = endpoint
+			var ok bool
+			if *target, ok = parseEndpoint(value); !ok {
+				refuse("has an %s that is not a host or an http or https address without a path", name)
 			}
 		case "region":
 			cfg.Region = value
-			if value == "" || strings.ContainsFunc(value, notInRegion) {
+			if value == "" || strings.Trim(value, regionCharacters) != "" {
 				refuse("has a region that is not of letters, digits and '-'")
 			}
 		case "path_style":
@@ -114,11 +108,9 @@ func (cfg *S3Config) parseSettings(query url.Values) (problems []string) {
 	return problems
 }
 
-func notInRegion(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
-}
+const regionCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
-// parseEndpoint reads an address; a bare host is one of https.
+// parseEndpoint reads an address; a bare host means https.
 func parseEndpoint(text string) (string, bool) {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
@@ -128,7 +120,7 @@ func parseEndpoint(text string) (string, bool) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", false
 	}
-	// The client has rules of its own for hosts.
+	// The client has its own rules for hosts.
 	if _, err := minio.New(u.Host, &minio.Options{}); err != nil {
 		return "", false
 	}

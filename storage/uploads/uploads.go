@@ -22,9 +22,9 @@ type Objects interface {
 	Begin(ctx context.Context, key string) (storage.ObjectUpload, error)
 	PartURL(ctx context.Context, user string, upload storage.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
 	Stored(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan) ([]storage.SentPart, error)
-	Complete(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan, parts []storage.SentPart) (storage.Object, error)
+	Complete(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan, parts []storage.SentPart) error
 	Abort(ctx context.Context, upload storage.ObjectUpload) error
-	Open(ctx context.Context, key string) (io.ReadCloser, storage.Object, error)
+	Open(ctx context.Context, key string) (body io.ReadCloser, size int64, err error)
 	Delete(ctx context.Context, key string) error
 	Sweep(ctx context.Context, before time.Time) (int, error)
 	Bucket() string
@@ -175,12 +175,12 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 // recordMade records a file whose object was made, though whoever made it could not
 // say so any more. ErrNotFound when there is none.
 func (s *Sessions) recordMade(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
-	body, made, err := s.config.Objects.Open(ctx, file.Key)
+	body, size, err := s.config.Objects.Open(ctx, file.Key)
 	if err == nil {
 		_ = body.Close() // nothing of it was read
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound), err == nil && made.Size != file.Size:
+	case errors.Is(err, storage.ErrNotFound), err == nil && size != file.Size:
 		return storage.UploadFile{}, storage.Errorf(storage.ErrNotFound, "there is no such upload")
 	case err != nil:
 		return storage.UploadFile{}, err
@@ -230,7 +230,7 @@ func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID,
 	}
 	// Making the object may take longer than the client waits: it can ask again.
 	ctx = context.WithoutCancel(ctx)
-	_, err = s.config.Objects.Complete(ctx, uploadOf(file), planOf(file), parts)
+	err = s.config.Objects.Complete(ctx, uploadOf(file), planOf(file), parts)
 	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
 		return storage.UploadSession{}, err
 	}

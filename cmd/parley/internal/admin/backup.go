@@ -243,7 +243,7 @@ func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 }
 
 func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objects.Folder, object sqlstore.KeptObject) error {
-	content, found, err := folder.Open(ctx, object.Key)
+	content, size, err := folder.Open(ctx, object.Key)
 	if err != nil {
 		return err
 	}
@@ -256,14 +256,14 @@ func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objec
 	if err != nil {
 		return err
 	}
-	hash, err := to.add(filepath.ToSlash(name), found.Size, content)
+	hash, err := to.add(filepath.ToSlash(name), size, content)
 	if err != nil {
 		return err
 	}
-	if found.Size != object.Bytes || object.SHA256 != "" && hash != object.SHA256 {
+	if size != object.Bytes || object.SHA256 != "" && hash != object.SHA256 {
 		return fmt.Errorf("%s is damaged: it is not what the records say; replace or delete the dataset that it is of", path)
 	}
-	b.copied(found.Size)
+	b.copied(size)
 	return nil
 }
 

@@ -137,8 +137,7 @@ func receiveParts(folder *objects.Folder) func(w http.ResponseWriter, r *http.Re
 
 // Put implements lake.Objects.
 func (o *objectStore) Put(ctx context.Context, key, path string) error {
-	_, err := o.PutFile(ctx, key, path)
-	return err
+	return o.PutFile(ctx, key, path)
 }
 
 // Path implements lake.Objects.
@@ -176,7 +175,7 @@ func (o *objectStore) Source(ctx context.Context, key, dir string) (string, erro
 		return o.path(ctx, key)
 	}
 	local := filepath.Join(dir, "source")
-	return local, o.Fetch(ctx, key, local)
+	return local, objects.Fetch(ctx, o.Store, key, local)
 }
 
 // Delete implements lake.Objects.
