@@ -113,11 +113,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		Records: store, Objects: folder, Log: log,
 		PartSize: 8 << 20, MaxFiles: 100, MaxSize: 5 << 30, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
-	parts := func(w http.ResponseWriter, r *http.Request) (err error) {
-		folder.Handler(func(_ http.ResponseWriter, _ *http.Request, failure error) { err = failure }).ServeHTTP(w, r)
-		return err
-	}
-	return dataPlane{folder, sessions, parts, datasets}
+	return dataPlane{folder, sessions, folder.ServePart, datasets}
 }
 
 const ordersCSV = "id,item,price,count\n1,apple,1.5,4\n2,pear,2,1\n3,apple,1.5,2\n"

@@ -8,321 +8,284 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/storage"
 )
 
-// CacheConfig is what a Cache needs.
+// CacheConfig is the configuration of a Cache.
 type CacheConfig struct {
 	// Store is where the files come from.
 	Store Store
-	// Dir is the cache's own folder; whatever else is in it is removed.
+	// Dir is the cache's own folder; anything else in it is removed.
 	Dir string
 	// Size is the most bytes that the files take together.
 	Size int64
-	// Reclaim has those who hold files in case they are needed again let go of
-	// them, before it returns or soon. Nil is for nobody.
+	// Reclaim makes users release files that they hold only for reuse, before it
+	// returns or soon after.
 	Reclaim func()
-	// Log gets what an operator should know; nil is for nothing.
-	Log *slog.Logger
+	Log     *slog.Logger
 }
 
-// Cache keeps copies of immutable objects as files of this machine, checked
-// against what the records say of them. When there is no room, those that were
-// used least recently go, but none that somebody holds. One process has its
-// folder at a time; what that one leaves, the next one finds.
+// Cache holds local copies of immutable objects and checks them against the records. It
+// evicts the least recently used files that nobody holds. One process at a time uses its
+// folder; the next one finds the files again.
 type Cache struct {
 	cfg CacheConfig
-	// life ends with Close, which waits for the work.
-	life context.Context
-	end  context.CancelFunc
-	work sync.WaitGroup
-	// fetching has room for as many as are fetched at once, turn for one of
-	// those who wait for room.
-	fetching, turn chan struct{}
-	create         func(name string) (*os.File, error)
+	// closing ends with Close, which waits for the fetches.
+	closing context.Context
+	close   context.CancelFunc
+	fetches sync.WaitGroup
+	// fetchSlots bounds parallel fetches; waiter admits one of those that wait for room.
+	fetchSlots, waiter chan struct{}
+	waiting            atomic.Int32
+	create             func(name string) (*os.File, error)
 
 	mu    sync.Mutex
 	files map[string]*cached
-	// order is all files, the one used last in front.
+	// order has all files, the most recently used first.
 	order list.List
-	// bytes is what all take, held what those take that somebody holds.
-	bytes, held int64
-	waiting     int
-	// freed is closed, and made anew, when room may have come.
+	// held is the size of the files in use; that of all files is in stats.
+	held int64
+	// freed is closed, and replaced, when there may be more room.
 	freed chan struct{}
 	stats CacheStats
 }
 
-// CacheStats is what a cache holds, and has done since it was opened.
+// CacheStats are the size of a cache and its counters.
 type CacheStats struct {
 	Bytes int64
-	// Hits counts files that were there when asked for, Misses those that had
-	// to be fetched, Evictions those that went to make room, Failures those
-	// that were not what they should be or could not be fetched.
+	// Hits counts requested files that were present, Misses those that were not,
+	// Evictions removals to make room, Failures wrong files and failed fetches.
 	Hits, Misses, Evictions, Failures int64
 }
 
-// cached is a file that is in the cache, or on its way.
+// cached is a file in the cache, or being fetched.
 type cached struct {
-	key   string
-	size  int64
-	place *list.Element
-	// holds counts those who read it, and who fetches or checks it.
+	key     string
+	size    int64
+	element *list.Element
+	// holds counts the users, and a running fetch or check.
 	holds int
-	// good says that this process has checked it, and stamp when it was changed
-	// last, by us.
-	good  bool
-	stamp time.Time
-	// busy is closed when it has been fetched or checked, with what came of it
-	// in err; nil when nobody does.
+	// verified is the modification time when this process checked the file, or zero.
+	verified time.Time
+	// busy is closed at the end of a fetch or check, nil without one; err is its error.
 	busy chan struct{}
 	err  error
-	// doomed is to go with its last holder, gone is no longer in the cache.
-	doomed, gone bool
+	// obsolete files go with their last user, removed ones are no longer in the cache.
+	obsolete, removed bool
 }
 
 const (
-	// fetches is how many files are fetched or checked at once.
-	fetches = 8
-	// reclaimEvery is how often those who hold files are asked to let go, while
-	// somebody waits for room.
+	// maxFetches bounds parallel fetches and checks.
+	maxFetches = 8
+	// reclaimEvery is the pause between calls of Reclaim while somebody waits.
 	reclaimEvery = 50 * time.Millisecond
 )
 
-// OpenCache opens a cache with what an earlier process has left in its folder,
-// as far as there is room.
+// OpenCache opens a cache with the files of an earlier process, if they fit.
 func OpenCache(cfg CacheConfig) (*Cache, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Reclaim == nil {
-		cfg.Reclaim = func() {}
-	}
 	c := &Cache{
 		cfg: cfg, files: map[string]*cached{}, freed: make(chan struct{}),
-		fetching: make(chan struct{}, fetches), turn: make(chan struct{}, 1), create: createFile,
+		fetchSlots: make(chan struct{}, maxFetches), waiter: make(chan struct{}, 1), create: createFile,
 	}
-	c.life, c.end = context.WithCancel(context.Background())
+	c.closing, c.close = context.WithCancel(context.Background())
 	if err := c.scan(); err != nil {
 		return nil, fmt.Errorf("open the cache: %w", err)
 	}
 	return c, nil
 }
 
-// Close stops what is being fetched. It may be called again.
+// Close stops the fetches. It may be called again.
 func (c *Cache) Close() error {
 	c.mu.Lock()
-	c.end()
+	c.close()
 	c.mu.Unlock()
-	c.work.Wait()
+	c.fetches.Wait()
 	return nil
 }
 
-// Stats says what the cache is doing.
+// Stats gives the size and the counters.
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stats := c.stats
-	stats.Bytes = c.bytes
-	return stats
+	return c.stats
 }
 
-// Hold gives the paths of files, in their order, which stay until release is
-// called; fetching those that are not there, once for all who ask. It waits for
-// room, and takes it for all files or none, so that no two wait for each other.
-// What cannot be had is storage.ErrUnavailable.
+// Hold gives the paths of files, in order, which stay until release. It fetches missing
+// ones, once for all callers. It waits for room for all files at once, so that no two
+// callers wait for each other. Its failures are storage.ErrUnavailable.
 func (c *Cache) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
-	taken, err := c.take(ctx, files)
+	all, err := c.takeWhenFree(ctx, files)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, t := range taken {
-		if err := t.wait(ctx); err != nil {
-			c.releaseAll(taken)
+	for _, t := range all {
+		if t.busy == nil {
+			continue
+		}
+		select {
+		case <-t.busy:
+			err = t.err
+		case <-ctx.Done():
+			err = waitError(ctx)
+		}
+		if err != nil {
+			c.release(all)
 			return nil, nil, err
 		}
 	}
-	return c.given(taken)
+	paths, release = c.lend(all)
+	return paths, release, nil
 }
 
-// Ready is Hold for files that are all there, and need not be waited for. It
-// reports whether they are.
+// Ready is Hold for files that are all verified. It reports whether they are.
 func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(), ok bool) {
 	c.mu.Lock()
-	held := int64(0)
+	defer c.mu.Unlock()
+	inUse := int64(0)
 	for _, file := range files {
 		f := c.files[file.Key]
-		ok := f != nil && f.good && f.busy == nil && c.intact(f)
-		// Who waits for room comes first.
-		if !ok || c.waiting > 0 && f.holds == 0 {
-			c.mu.Unlock()
+		// Those that wait for room come first.
+		if f == nil || f.busy != nil || !c.intact(f) || c.waiting.Load() > 0 && f.holds == 0 {
 			return nil, nil, false
 		}
 		if f.holds > 0 {
-			held++
+			inUse++
 		}
 	}
-	taken := c.takeNow(files)
-	c.stats.Hits -= held // whoever holds them was counted
-	c.mu.Unlock()
-	paths, release, _ = c.given(taken)
+	paths, release = c.lend(c.take(files))
+	c.stats.Hits -= inUse // their users were counted
 	return paths, release, true
 }
 
-// taken is a file that is held, and what to wait for before it is read.
+// taken is a held file, and what to wait for before reading it.
 type taken struct {
 	*cached
 	busy <-chan struct{}
 }
 
-func (t taken) wait(ctx context.Context) error {
-	if t.busy == nil {
-		return nil
-	}
-	select {
-	case <-t.busy:
-		return t.err
-	case <-ctx.Done():
-		return waited(ctx)
-	}
-}
-
-// waited says why somebody no longer waits for files.
-func waited(ctx context.Context) error {
+// waitError says why a caller stops waiting for files.
+func waitError(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return storage.Errorf(storage.ErrUnavailable, "the data is not at hand yet; try again soon")
 	}
 	return context.Cause(ctx)
 }
 
-func (c *Cache) given(all []taken) ([]string, func(), error) {
-	paths := make([]string, len(all))
+func (c *Cache) lend(all []taken) (paths []string, release func()) {
+	paths = make([]string, len(all))
 	for i, t := range all {
 		paths[i] = c.path(t.key)
 	}
-	return paths, sync.OnceFunc(func() { c.releaseAll(all) }), nil
+	return paths, sync.OnceFunc(func() { c.release(all) })
 }
 
-// take holds files when there is room for all of them.
-func (c *Cache) take(ctx context.Context, files []storage.DataFile) ([]taken, error) {
-	all, err := c.tryTake(files, false)
+// takeWhenFree holds files as soon as there is room for all of them.
+func (c *Cache) takeWhenFree(ctx context.Context, files []storage.DataFile) ([]taken, error) {
+	all, _, err := c.tryTake(files, false)
 	if all != nil || err != nil {
 		return all, err
 	}
-	c.mu.Lock()
-	c.waiting++
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.waiting--
-		c.mu.Unlock()
-	}()
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-		return c.takeWhenFree(ctx, files)
+	case c.waiter <- struct{}{}:
+		defer func() { <-c.waiter }()
 	case <-ctx.Done():
-		return nil, waited(ctx)
+		return nil, waitError(ctx)
 	}
-}
-
-// takeWhenFree is take for the one who is first of those who wait.
-func (c *Cache) takeWhenFree(ctx context.Context, files []storage.DataFile) ([]taken, error) {
 	for {
-		c.mu.Lock()
-		freed := c.freed
-		c.mu.Unlock()
-		all, err := c.tryTake(files, true)
+		all, freed, err := c.tryTake(files, true)
 		if all != nil || err != nil {
 			return all, err
 		}
-		// Who was at work when asked to let go may be idle by now.
-		c.cfg.Reclaim()
+		c.cfg.Reclaim() // again and again: a busy user may be idle by now
 		select {
 		case <-freed:
 		case <-time.After(reclaimEvery):
-		case <-c.life.Done():
+		case <-c.closing.Done():
 		case <-ctx.Done():
-			return nil, waited(ctx)
+			return nil, waitError(ctx)
 		}
 	}
 }
 
-// tryTake holds files when there is room for all of them and, unless it is the
-// caller's turn, nobody waits for room. Else it gives nil.
-func (c *Cache) tryTake(files []storage.DataFile, turn bool) ([]taken, error) {
+// tryTake holds files when there is room for all of them and, where the caller is not
+// next, nobody waits. Else it gives nil and what to wait for.
+func (c *Cache) tryTake(files []storage.DataFile, next bool) ([]taken, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	more, all := c.more(files)
+	more, total := c.sizes(files)
 	switch {
-	case c.life.Err() != nil:
-		return nil, errCacheClosed
-	case all > c.cfg.Size:
-		c.cfg.Log.Error("a query reads more than the cache may hold", "bytes", all, "cache", c.cfg.Size)
-		return nil, storage.Errorf(storage.ErrUnavailable, "the query reads %d bytes of data, and this server keeps at most %d at hand", all, c.cfg.Size)
-	case more > 0 && (c.held+more > c.cfg.Size || c.waiting > 0 && !turn):
-		return nil, nil
+	case c.closing.Err() != nil:
+		return nil, nil, errCacheClosed
+	case total > c.cfg.Size:
+		c.cfg.Log.Error("query needs more data than the cache holds", "bytes", total, "cache", c.cfg.Size)
+		return nil, nil, storage.Errorf(storage.ErrUnavailable, "the query reads %d bytes of data, and this server keeps at most %d at hand", total, c.cfg.Size)
+	case more > 0 && (c.held+more > c.cfg.Size || c.waiting.Load() > 0 && !next):
+		return nil, c.freed, nil
 	}
-	return c.takeNow(files), nil
+	return c.take(files), nil, nil
 }
 
-// more is how many bytes holding files would add to what is held, and all how
-// many they have.
-func (c *Cache) more(files []storage.DataFile) (more, all int64) {
+// sizes gives the bytes that holding files would add to those held, and of all files.
+func (c *Cache) sizes(files []storage.DataFile) (more, total int64) {
 	seen := make(map[string]bool, len(files))
 	for _, file := range files {
 		if seen[file.Key] {
 			continue
 		}
 		seen[file.Key] = true
-		all += file.Bytes
+		total += file.Bytes
 		if f := c.files[file.Key]; f == nil || f.holds == 0 {
 			more += file.Bytes
 		}
 	}
-	return more, all
+	return more, total
 }
 
-// takeNow holds files, for which there is room, and begins to fetch and check
-// what needs it. The caller holds the lock.
-func (c *Cache) takeNow(files []storage.DataFile) []taken {
+// take holds files, for which there is room, and starts the fetches and checks that they
+// need. The caller holds the lock, as for the methods below.
+func (c *Cache) take(files []storage.DataFile) []taken {
 	all := make([]taken, len(files))
 	for i, file := range files {
 		f := c.entry(file)
 		c.hold(f)
-		if !f.good && f.busy == nil {
-			c.begin(f, file)
+		if f.verified.IsZero() && f.busy == nil {
+			c.startFetch(f, file)
 		}
 		all[i] = taken{f, f.busy}
 	}
-	c.trim(c.cfg.Size)
+	c.evict(c.cfg.Size)
 	return all
 }
 
-// entry gives the place of a file, a new one when there is none.
+// entry finds or adds a file.
 func (c *Cache) entry(file storage.DataFile) *cached {
 	f := c.files[file.Key]
 	if f != nil && f.holds == 0 && f.size != file.Bytes {
 		c.stats.Failures++
-		c.drop(f) // left half, or by somebody else
+		c.remove(f) // incomplete, or changed by somebody
 		f = nil
 	}
-	if f != nil {
-		c.stats.Hits++
-		f.good = f.good && c.intact(f)
-		return f
+	if f == nil {
+		c.stats.Misses++
+		return c.add(file.Key, file.Bytes)
 	}
-	c.stats.Misses++
-	return c.add(file.Key, file.Bytes)
+	c.stats.Hits++
+	if !c.intact(f) {
+		f.verified = time.Time{}
+	}
+	return f
 }
 
 func (c *Cache) add(key string, size int64) *cached {
 	f := &cached{key: key, size: size}
-	f.place = c.order.PushFront(f)
+	f.element = c.order.PushFront(f)
 	c.files[key] = f
-	c.bytes += size
+	c.stats.Bytes += size
 	return f
 }
 
@@ -330,29 +293,32 @@ func (c *Cache) hold(f *cached) {
 	if f.holds++; f.holds == 1 {
 		c.held += f.size
 	}
-	c.order.MoveToFront(f.place)
+	c.order.MoveToFront(f.element)
 }
 
-// unhold ends a hold. The caller holds the lock.
 func (c *Cache) unhold(f *cached) {
-	if f.gone {
+	if f.removed {
 		return
 	}
 	if f.holds--; f.holds > 0 {
 		return
 	}
 	c.held -= f.size
-	c.order.MoveToFront(f.place)
-	if f.doomed {
-		c.drop(f)
-	} else if f.good {
+	c.order.MoveToFront(f.element)
+	if f.obsolete {
+		c.remove(f)
+	} else if !f.verified.IsZero() {
 		c.touch(f)
 	}
+	c.signalFreed()
+}
+
+func (c *Cache) signalFreed() {
 	close(c.freed)
 	c.freed = make(chan struct{})
 }
 
-func (c *Cache) releaseAll(all []taken) {
+func (c *Cache) release(all []taken) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range all {
@@ -360,32 +326,31 @@ func (c *Cache) releaseAll(all []taken) {
 	}
 }
 
-// trim removes files that nobody holds, the oldest first, until the rest takes
-// no more than size. It gives how much it removed.
-func (c *Cache) trim(size int64) (removed int64) {
-	for at := c.order.Back(); at != nil && c.bytes > size; {
+// evict removes unused files, the least recently used first, until the rest takes at
+// most size bytes. It returns the bytes removed.
+func (c *Cache) evict(size int64) (evicted int64) {
+	for at := c.order.Back(); at != nil && c.stats.Bytes > size; {
 		f := at.Value.(*cached)
 		at = at.Prev()
-		if f.holds > 0 {
-			continue
+		if f.holds == 0 {
+			c.remove(f)
+			c.stats.Evictions++
+			evicted += f.size
 		}
-		c.drop(f)
-		c.stats.Evictions++
-		removed += f.size
 	}
-	return removed
+	return evicted
 }
 
-// drop removes a file, which those who have it open still read.
-func (c *Cache) drop(f *cached) {
+// remove deletes a file. Processes that have it open can still read it.
+func (c *Cache) remove(f *cached) {
 	if f.holds > 0 {
 		c.held -= f.size
 	}
-	c.bytes -= f.size
-	c.order.Remove(f.place)
+	c.stats.Bytes -= f.size
+	c.order.Remove(f.element)
 	delete(c.files, f.key)
-	f.gone = true
-	if err := os.Remove(c.path(f.key)); err != nil && !missing(err) {
-		c.cfg.Log.Warn("a cached file was not removed", "error", err)
+	f.removed = true
+	if err := ignoreMissing(os.Remove(c.path(f.key))); err != nil {
+		c.cfg.Log.Warn("cached file not removed", "error", err)
 	}
 }

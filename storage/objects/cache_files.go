@@ -2,6 +2,13 @@ package objects
 
 import (
 	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -9,55 +16,211 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"parley/storage"
 )
 
-// Keys gives the keys of the files that are there, or on their way.
+const (
+	// fetchTimeout bounds the fetch of one file.
+	fetchTimeout = time.Hour
+	// fetchPrefix begins the names of files that are being fetched.
+	fetchPrefix = ".fetch-"
+)
+
+var (
+	errCacheClosed = storage.Errorf(storage.ErrUnavailable, "the server is shutting down")
+	// errWrong says that a file is not the one in the records.
+	errWrong = errors.New("not the recorded bytes")
+)
+
+// startFetch checks a file in the background, and fetches it if it is missing or wrong.
+// No caller's context ends that. The caller holds the lock.
+func (c *Cache) startFetch(f *cached, file storage.DataFile) {
+	f.busy = make(chan struct{})
+	c.hold(f)
+	c.fetches.Go(func() {
+		c.fetchSlots <- struct{}{}
+		err := c.obtain(file)
+		<-c.fetchSlots
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if f.err = err; err == nil {
+			f.verified = c.modTime(f)
+		} else {
+			c.remove(f)
+			c.signalFreed()
+		}
+		close(f.busy)
+		f.busy = nil
+		c.unhold(f)
+	})
+}
+
+// obtain verifies a file. It fetches a missing or wrong one, at most twice.
+func (c *Cache) obtain(file storage.DataFile) error {
+	err := c.verify(file)
+	for try := 0; err != nil && try < 2; try++ {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errWrong):
+			c.countFailure("cached file is wrong, fetching it again", file, err)
+		case isFull(err):
+			c.countFailure("disk full, evicting cached files", file, err)
+			c.makeRoom(file.Bytes)
+		default:
+			c.countFailure("file not fetched", file, err)
+			return neutral(err)
+		}
+		err = c.fetch(file)
+	}
+	if err == nil {
+		return nil
+	}
+	c.countFailure("file cannot be fetched", file, err)
+	if isFull(err) {
+		return storage.Errorf(storage.ErrUnavailable, "there is no room for the data on this server's disk; try again later")
+	}
+	return neutral(err)
+}
+
+// neutral hides what only an operator should know.
+func neutral(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errCacheClosed
+	}
+	return storage.Errorf(storage.ErrUnavailable, "the data cannot be read now; try again")
+}
+
+func (c *Cache) countFailure(message string, file storage.DataFile, err error) {
+	c.mu.Lock()
+	c.stats.Failures++
+	c.mu.Unlock()
+	if c.closing.Err() == nil {
+		c.cfg.Log.Error(message, "key", file.Key, "error", err)
+	}
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// makeRoom evicts at least so many bytes, if there are as many that nobody needs.
+func (c *Cache) makeRoom(bytes int64) {
+	evict := func() int64 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.evict(c.stats.Bytes - bytes)
+	}
+	if bytes -= evict(); bytes > 0 {
+		c.cfg.Reclaim()
+		evict()
+	}
+}
+
+// verify compares a local file with the records.
+func (c *Cache) verify(file storage.DataFile) error {
+	from, err := os.Open(c.path(file.Key))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err = copyVerified(io.Discard, from, file); err != nil && !errors.Is(err, errWrong) {
+		err = fmt.Errorf("%w: %w", errWrong, err)
+	}
+	return err
+}
+
+// copyVerified copies a file's bytes and compares them with the records: by hash, or by
+// size where those have none.
+func copyVerified(to io.Writer, from io.Reader, file storage.DataFile) error {
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, file.Bytes+1))
+	if err != nil {
+		return err
+	}
+	if n != file.Bytes {
+		return fmt.Errorf("%w: %d bytes or more, not %d", errWrong, n, file.Bytes)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); file.SHA256 != "" && got != file.SHA256 {
+		return fmt.Errorf("%w: its hash is %s, not %s", errWrong, got, file.SHA256)
+	}
+	return nil
+}
+
+// fetch stores a local copy of an object, if it is right. Workers, which may be another
+// user, can read it.
+func (c *Cache) fetch(file storage.DataFile) error {
+	ctx, cancel := withTimeout(c.closing, fetchTimeout)
+	defer cancel()
+	body, _, err := c.cfg.Store.Open(ctx, file.Key)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	name := filepath.Join(c.cfg.Dir, fetchPrefix+rand.Text())
+	to, err := c.create(name)
+	if err != nil {
+		return err
+	}
+	if err = copyVerified(to, body, file); err == nil {
+		err = to.Chmod(0o444)
+	}
+	if err = cmp.Or(err, to.Close()); err == nil {
+		err = os.Rename(name, c.path(file.Key))
+	}
+	if err != nil {
+		_ = os.Remove(name)
+	}
+	return err
+}
+
+// Keys gives the keys of the files that are present or being fetched.
 func (c *Cache) Keys() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Collect(maps.Keys(c.files))
 }
 
-// Forget removes a file that is needed no more, as soon as nobody holds it.
+// Forget removes a file that is no longer needed, as soon as nobody holds it.
 func (c *Cache) Forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.files[key]; f != nil {
-		if f.doomed = true; f.holds == 0 {
-			c.drop(f)
+		if f.obsolete = true; f.holds == 0 {
+			c.remove(f)
 		}
 	}
 }
 
-// path is where a file is: its key, as one name.
+// path is where a file is: its key, escaped to one name.
 func (c *Cache) path(key string) string { return filepath.Join(c.cfg.Dir, url.PathEscape(key)) }
 
-// touch notes when a file was used last, for the next process to know.
+// touch records the time of the last use for the next process.
 func (c *Cache) touch(f *cached) {
 	now := time.Now()
 	if err := os.Chtimes(c.path(f.key), now, now); err == nil {
-		f.stamp = c.stampOf(f)
+		f.verified = c.modTime(f)
 	}
 }
 
-// intact reports whether a file is as it was when it was checked, from the
-// outside.
+// intact reports whether a file is the one that was verified, by its size and time.
 func (c *Cache) intact(f *cached) bool {
-	info, err := os.Lstat(c.path(f.key))
-	return err == nil && info.Mode().IsRegular() && info.Size() == f.size && info.ModTime().Equal(f.stamp)
+	return !f.verified.IsZero() && c.modTime(f).Equal(f.verified)
 }
 
-func (c *Cache) stampOf(f *cached) time.Time {
+// modTime is zero for what is not a file of the right size.
+func (c *Cache) modTime(f *cached) time.Time {
 	info, err := os.Lstat(c.path(f.key))
-	if err != nil {
+	if err != nil || !info.Mode().IsRegular() || info.Size() != f.size {
 		return time.Time{}
 	}
 	return info.ModTime()
 }
 
-// scan finds what an earlier process has left, to be checked when it is first
-// used, and removes what does not belong or has no room.
+// scan adds the files of an earlier process, to be verified at first use, and removes
+// those that do not belong or do not fit.
 func (c *Cache) scan() error {
 	if err := os.MkdirAll(c.cfg.Dir, 0o755); err != nil {
 		return err
@@ -74,9 +237,7 @@ func (c *Cache) scan() error {
 		}
 		if _, ours := keyOf(info.Name()); ours && info.Mode().IsRegular() {
 			found = append(found, info)
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(c.cfg.Dir, info.Name())); err != nil {
+		} else if err := os.RemoveAll(filepath.Join(c.cfg.Dir, info.Name())); err != nil {
 			return err
 		}
 	}
@@ -87,11 +248,11 @@ func (c *Cache) scan() error {
 		key, _ := keyOf(info.Name())
 		c.add(key, info.Size())
 	}
-	c.trim(c.cfg.Size)
+	c.evict(c.cfg.Size)
 	return nil
 }
 
-// keyOf gives the key that a file's name in the cache stands for, if any.
+// keyOf gives the key that a file's name stands for, if any.
 func keyOf(name string) (key string, ok bool) {
 	key, err := url.PathUnescape(name)
 	return key, err == nil && CheckKey(key) == "" && url.PathEscape(key) == name && !strings.HasPrefix(name, ".")

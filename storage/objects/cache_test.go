@@ -137,7 +137,7 @@ func TestCacheFetchesOnce(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(3)
-	cache := c.open(100, nil)
+	cache := c.open(100, func() {})
 	if _, _, ok := cache.Ready(files[:1]); ok {
 		t.Error("ready before it was fetched")
 	}
@@ -185,7 +185,7 @@ func TestCacheBound(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(6)
-	cache := c.open(30, nil)
+	cache := c.open(30, func() {})
 	_, releaseFirst := c.hold(cache, files[0])
 	for i := range 3 {
 		_, release := c.hold(cache, files[i])
@@ -278,7 +278,7 @@ func TestCacheChanged(t *testing.T) {
 	unknown := c.put("old", "no hash is known")
 	unknown.SHA256 = ""
 	files = append(files, unknown)
-	cache := c.open(1000, nil)
+	cache := c.open(1000, func() {})
 	paths, release, err := cache.Hold(t.Context(), files)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestCacheChanged(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "datasets", "1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cache = c.open(1000, nil)
+	cache = c.open(1000, func() {})
 	if got := here(cache, files); len(got) > 0 {
 		t.Errorf("ready before they were checked: %v", got)
 	}
@@ -340,7 +340,7 @@ func TestCacheChanged(t *testing.T) {
 func TestCacheWrongObject(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
-	cache := c.open(1000, nil)
+	cache := c.open(1000, func() {})
 	right := c.put("a", "right one")
 	missing := storage.DataFile{Key: "datasets/1/none", Bytes: 3}
 	c.put("a", "wrong one")
@@ -370,7 +370,7 @@ func TestCacheLargerThanItMayBe(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(5)
-	cache := c.open(50, nil)
+	cache := c.open(50, func() {})
 	for _, i := range []int{4, 0, 3, 1, 2} {
 		paths, release := c.hold(cache, files[i])
 		release()
@@ -380,7 +380,7 @@ func TestCacheLargerThanItMayBe(t *testing.T) {
 		}
 	}
 	_ = cache.Close()
-	cache = c.open(25, nil)
+	cache = c.open(25, func() {})
 	if stats := cache.Stats(); stats != (objects.CacheStats{Bytes: 20, Evictions: 3}) {
 		t.Errorf("%+v", stats)
 	}
@@ -398,7 +398,7 @@ func TestCacheUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(12)
-	cache := c.open(50, nil)
+	cache := c.open(50, func() {})
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -439,7 +439,7 @@ func TestCacheClosed(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(1)
-	cache := c.open(50, nil)
+	cache := c.open(50, func() {})
 	_ = cache.Close()
 	if _, _, err := cache.Hold(t.Context(), files); !errors.Is(err, storage.ErrUnavailable) {
 		t.Error(err)

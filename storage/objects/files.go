@@ -18,10 +18,7 @@ const copyStep = 32 << 20
 
 // copyFile copies exactly size bytes. Between files the kernel copies where it can.
 func copyFile(ctx context.Context, to *os.File, from io.Reader, size int64) error {
-	for size > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for size > 0 && ctx.Err() == nil {
 		n, err := io.CopyN(to, from, min(size, copyStep))
 		size -= n
 		if errors.Is(err, io.EOF) {
@@ -56,8 +53,7 @@ func createFile(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// Fetch copies an object to the local file at path. That file is then complete, or as it
-// was before.
+// Fetch copies an object to a local file. After an error that is as it was before.
 func Fetch(ctx context.Context, from Store, key, path string) error {
 	body, size, err := from.Open(ctx, key)
 	if err != nil {

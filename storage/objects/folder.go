@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,18 +20,15 @@ import (
 	"parley/storage"
 )
 
-// The two trees in a folder, on one file system so that a rename moves files from one
-// to the other.
+// The two trees in a folder, on one file system so that files can be renamed.
 const (
 	objectTree = "objects" // objects by key
 	stageTree  = "staging" // a folder for each upload, a file for each running PutFile
 )
 
 const (
-	// minSecret is the least length of a signing key.
-	minSecret = 32
-	// objectMode protects an object from writes, and lets processes of other users read
-	// one that they are given.
+	minSecret = 32 // bytes of a signing key
+	// objectMode prevents writes. Workers, which may be another user, can read.
 	objectMode = 0o444
 )
 
@@ -45,14 +43,12 @@ type FolderConfig struct {
 	// Secret signs the addresses of parts; at least 32 bytes.
 	Secret []byte
 	// BaseURL gives the address under which clients reach Parley, such as
-	// https://example.com/api/v1. Parts go to BaseURL + PartPath. It gets the
-	// context of PartURL.
+	// https://example.com/api/v1. It gets the context of PartURL.
 	BaseURL func(ctx context.Context) string
-	// Queue limits how many parts are received at once, and how many wait for that
-	// without being read. Zero for 256 (16 of one user) and 1,024 (64).
+	// Queue limits the parts that are received at once and that wait; zero for
+	// defaultQueue.
 	Queue fair.Config
-	// QueueTimeout is how long a part waits before the client must send it again; 0 for
-	// ten seconds, which is less than clients wait for an answer.
+	// QueueTimeout is how long a part waits; 0 for ten seconds, less than clients wait.
 	QueueTimeout time.Duration
 	// Stall is how long a client may take for 64 KiB; 0 for a minute.
 	Stall time.Duration
@@ -60,7 +56,7 @@ type FolderConfig struct {
 	Now func() time.Time
 }
 
-// PartPath is where, below FolderConfig.BaseURL, Handler must be served.
+// PartPath is where, below FolderConfig.BaseURL, ServePart must be served.
 const PartPath = "/objects/parts"
 
 // Folder is a Store in a folder on disk. What it has confirmed survives a loss of power.
@@ -76,8 +72,6 @@ var _ Store = (*Folder)(nil)
 // OpenFolder opens the Folder in cfg.Dir. Several processes may share it.
 func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	switch {
-	case cfg.Dir == "":
-		return nil, errors.New("open the object folder: no folder was named")
 	case len(cfg.Secret) < minSecret:
 		return nil, fmt.Errorf("open the object folder: the signing key must have at least %d bytes", minSecret)
 	case cfg.BaseURL == nil:
@@ -107,9 +101,8 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 // root is the open folder.
 func (f *Folder) root() *os.Root { return f.opened.Load() }
 
-// checkPresent is ErrUnavailable when the folder, or a tree in it, has vanished. It
-// does not create them again: the objects that the records name would be missing. A
-// folder that is back is opened for the next operation.
+// checkPresent is ErrUnavailable when the folder, or a tree in it, has vanished: a new one
+// would lack the recorded objects. It opens a folder that is back.
 func (f *Folder) checkPresent(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -252,4 +245,95 @@ func (f *Folder) syncDir(name string) error {
 func (f *Folder) exists(name string) bool {
 	_, err := f.root().Lstat(name)
 	return err == nil
+}
+
+// PutFile implements Store.
+func (f *Folder) PutFile(ctx context.Context, key, name string) error {
+	if err := checkCall(ctx, key); err != nil {
+		return err
+	}
+	from, size, err := openFile(name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := f.checkPresent(ctx); err != nil {
+		return err
+	}
+	tmp := path.Join(stageTree, "put-"+rand.Text())
+	err = f.write(tmp, objectMode, func(to *os.File) error { return copyFile(ctx, to, from, size) })
+	if err == nil {
+		if err = f.publish(ctx, tmp, key); err != nil {
+			_ = f.root().Remove(tmp)
+		}
+	}
+	return failed(ctx, err, "write object %q", key)
+}
+
+// Open implements Store.
+func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	if err := checkCall(ctx, key); err != nil {
+		return nil, 0, err
+	}
+	file, err := f.root().Open(objectPath(key))
+	if missing(err) {
+		return nil, 0, cmp.Or(f.checkPresent(ctx), notFound(key))
+	}
+	if err != nil {
+		return nil, 0, failed(ctx, err, "open object %q", key)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notFound(key)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, 0, failed(ctx, err, "open object %q", key)
+	}
+	return file, info.Size(), nil
+}
+
+// find is ErrNotFound where there is no object.
+func (f *Folder) find(ctx context.Context, key string) error {
+	if err := checkCall(ctx, key); err != nil {
+		return err
+	}
+	info, err := f.root().Lstat(objectPath(key))
+	if missing(err) || err == nil && !info.Mode().IsRegular() {
+		return cmp.Or(f.checkPresent(ctx), notFound(key))
+	}
+	return failed(ctx, err, "find object %q", key)
+}
+
+// Path gives the file of an object, for reading only.
+func (f *Folder) Path(ctx context.Context, key string) (string, error) {
+	if err := f.find(ctx, key); err != nil {
+		return "", err
+	}
+	name := filepath.Join(f.cfg.Dir, objectTree, filepath.FromSlash(key))
+	// The open folder may have been moved.
+	_, err := os.Lstat(name)
+	return name, failed(ctx, err, "find object %q", key)
+}
+
+// Delete implements Store.
+func (f *Folder) Delete(ctx context.Context, key string) error {
+	if err := f.find(ctx, key); err != nil {
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	err := f.root().Remove(objectPath(key))
+	dir := path.Dir(objectPath(key))
+	if err == nil {
+		err = f.syncDir(dir)
+	}
+	if err = ignoreMissing(err); err != nil {
+		return failed(ctx, err, "delete object %q", key)
+	}
+	// Remove fails for the first folder that is not empty.
+	for ; dir != objectTree && f.root().Remove(dir) == nil; dir = path.Dir(dir) {
+	}
+	return nil
 }

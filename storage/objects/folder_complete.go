@@ -22,7 +22,6 @@ func (f *Folder) Complete(ctx context.Context, upload Upload, plan Plan, parts [
 		return err
 	}
 	defer unlock()
-
 	etag := objectETag(plan, parts)
 	if f.isCompleted(upload, plan, etag) {
 		f.clear(upload)

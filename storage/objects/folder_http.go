@@ -23,43 +23,35 @@ const bufferSize = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// Handler receives the parts that clients send to the addresses of PartURL. It answers
-// 200 with the part's ETag, and leaves every other answer to fail. The error is
-// storage.ErrForbidden for an address that is wrong or has expired, ErrNotFound for an
-// upload that has ended, ErrInvalid for a part that has a wrong size or comes too slowly,
-// ErrTooMany when the user sends too many at once, and ErrUnavailable when all users do
-// or the part cannot be stored. When the client has gone, it is the error of the
-// request's context.
-func (f *Folder) Handler(fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		etag, err := f.servePart(w, r)
-		if err != nil {
-			fail(w, r, err)
-			return
-		}
-		w.Header().Set("ETag", `"`+etag+`"`)
-		w.WriteHeader(http.StatusOK)
-	})
-}
-
-func (f *Folder) servePart(w http.ResponseWriter, r *http.Request) (string, error) {
+// ServePart receives a part that a client sends to an address of PartURL. It answers 200
+// with the part's ETag; after an error, the caller answers. ErrForbidden: the address is
+// wrong or has expired. ErrNotFound: the upload has ended. ErrInvalid: the part has a wrong
+// size or comes too slowly. ErrTooMany: the user sends too many at once. ErrUnavailable:
+// all users do, or the part cannot be stored.
+func (f *Folder) ServePart(w http.ResponseWriter, r *http.Request) error {
 	g, err := verify(f.cfg.Secret, r.Method, r.URL.RawQuery, f.cfg.Now())
 	if err != nil {
-		return "", err
+		return err
 	}
 	if r.ContentLength >= 0 && r.ContentLength != g.size {
-		return "", wrongSize(g)
+		return wrongSize(g)
 	}
-	// The body is not read, and takes no memory, before there is a slot.
+	// The body is not read before there is a slot.
 	slot, err := f.queue.Acquire(g.userTag)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := slot.WaitTimeout(r.Context(), f.cfg.QueueTimeout); err != nil {
-		return "", err
+		return err
 	}
 	defer slot.Release()
-	return f.receive(r.Context(), g, &timedBody{body: r.Body, control: http.NewResponseController(w), stall: f.cfg.Stall})
+	etag, err := f.receive(r.Context(), g, &timedBody{body: r.Body, control: http.NewResponseController(w), stall: f.cfg.Stall})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", `"`+etag+`"`)
+	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
 // timedBody cuts off a client that takes too long for each bufferSize bytes, whatever

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path"
@@ -63,8 +64,8 @@ func checkPart(upload Upload, number int, size int64, ttl time.Duration) error {
 	if err := checkUpload(upload); err != nil {
 		return err
 	}
-	if number < 1 || number > MaxParts || size < 1 || ttl <= 0 {
-		return storage.Errorf(storage.ErrInvalid, "a part must have a number from 1 to %d, at least one byte, and some time", MaxParts)
+	if number < 1 || number > storage.MaxParts || size < 1 || ttl <= 0 {
+		return storage.Errorf(storage.ErrInvalid, "a part must have a number from 1 to %d, at least one byte, and some time", storage.MaxParts)
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func (f *Folder) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, 
 	return inPlan(plan, stored), err
 }
 
-// isDone reports whether an upload has been completed, unless a crash came between.
+// isDone reports whether the end of an upload is noted.
 func (f *Folder) isDone(upload Upload) bool { return f.exists(path.Join(stageDir(upload), doneFile)) }
 
 // storedParts gives the received parts of a plan.
@@ -113,7 +114,7 @@ func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map
 		return nil, f.noUpload(ctx)
 	}
 	stored := map[int]storedPart{}
-	for number := 1; number <= min(plan.Parts(), MaxParts) && ctx.Err() == nil; number++ {
+	for number := 1; number <= min(plan.Parts(), storage.MaxParts) && ctx.Err() == nil; number++ {
 		file, part, err := f.openPart(dir, number)
 		if missing(err) {
 			continue
@@ -152,4 +153,85 @@ func (f *Folder) discard(dir string) error {
 		return ignoreMissing(err)
 	}
 	return errors.Join(f.root().RemoveAll(discarded), f.syncDir(stageTree))
+}
+
+// Sweep implements Store: uploads and files that have not changed since.
+func (f *Folder) Sweep(ctx context.Context, before time.Time) (int, error) {
+	if err := f.checkPresent(ctx); err != nil {
+		return 0, err
+	}
+	entries, err := fs.ReadDir(f.root().FS(), stageTree)
+	if err != nil {
+		return 0, failed(ctx, err, "list the uploads")
+	}
+	removed := 0
+	for _, entry := range entries {
+		name, swept := path.Join(stageTree, entry.Name()), 0
+		switch {
+		case !entry.IsDir():
+			swept, err = f.sweepFile(name, before)
+		case strings.HasPrefix(entry.Name(), discardedDirs): // an interrupted Abort
+			err = f.root().RemoveAll(name)
+		default:
+			swept, err = f.sweepUpload(ctx, name, before)
+		}
+		if err != nil {
+			return removed, failed(ctx, err, "remove a stale upload")
+		}
+		removed += swept
+	}
+	return removed, nil
+}
+
+// sweepUpload removes an upload, or stale files in it, and returns how many unfinished
+// things that were.
+func (f *Folder) sweepUpload(ctx context.Context, dir string, before time.Time) (int, error) {
+	unlock, err := f.locks.lock(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	info, err := f.root().Lstat(dir)
+	if err != nil {
+		return 0, ignoreMissing(err)
+	}
+	entries, err := fs.ReadDir(f.root().FS(), dir)
+	if err != nil {
+		return 0, ignoreMissing(err)
+	}
+	done := false
+	latest := info.ModTime()
+	for _, entry := range entries {
+		done = done || entry.Name() == doneFile
+		// A part that comes in slowly changes its file and not the folder.
+		if info, err := entry.Info(); err == nil && info.ModTime().After(latest) {
+			latest = info.ModTime()
+		}
+	}
+	if latest.Before(before) {
+		if err := f.discard(dir); err != nil || done {
+			return 0, err
+		}
+		return 1, nil
+	}
+	removed := 0
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), incomingFiles) || strings.HasPrefix(entry.Name(), assemblyFiles) {
+			swept, fileErr := f.sweepFile(path.Join(dir, entry.Name()), before)
+			removed += swept
+			err = errors.Join(err, fileErr)
+		}
+	}
+	return removed, err
+}
+
+// sweepFile removes a file that was last changed before the given time.
+func (f *Folder) sweepFile(name string, before time.Time) (int, error) {
+	info, err := f.root().Lstat(name)
+	if err == nil && info.ModTime().Before(before) {
+		if err = f.root().Remove(name); err == nil {
+			return 1, nil
+		}
+	}
+	return 0, ignoreMissing(err)
 }

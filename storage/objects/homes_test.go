@@ -43,8 +43,8 @@ func eachHome(t *testing.T, test func(t *testing.T, h home)) {
 // newFolder opens a Folder in a new folder, behind a server of its own.
 func newFolder(t testing.TB, cfg objects.FolderConfig) (*objects.Folder, *httptest.Server) {
 	t.Helper()
-	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	var serve http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	if cfg.Dir == "" {
 		cfg.Dir = t.TempDir()
@@ -61,13 +61,21 @@ func newFolder(t testing.TB, cfg objects.FolderConfig) (*objects.Folder, *httpte
 		}
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/api/v1"+objects.PartPath, folder.Handler(writeError))
-	handler = mux
+	mux.Handle("/api/v1"+objects.PartPath, handler(folder))
+	serve = mux
 	return folder, server
 }
 
-// writeError answers as rest does, in short.
-func writeError(w http.ResponseWriter, _ *http.Request, err error) {
+// handler answers as rest does, in short.
+func handler(folder *objects.Folder) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := folder.ServePart(w, r); err != nil {
+			writeError(w, err)
+		}
+	})
+}
+
+func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	for kind, code := range map[error]int{
 		storage.ErrForbidden: 403, storage.ErrNotFound: 404, storage.ErrInvalid: 422, storage.ErrTooMany: 429, storage.ErrUnavailable: 503,

@@ -91,7 +91,7 @@ func TestCompleteNamesWrongParts(t *testing.T) {
 			"wrong size":    {shorter, p, "part 3"},
 			"several":       {s.plan, []objects.Part{other, other}, "part 2,part 1,part 3"},
 			"senseless":     {objects.Plan{}, p, "plan"},
-			"too many":      {objects.Plan{Size: objects.MaxParts + 1, PartSize: 1}, p, "plan"},
+			"too many":      {objects.Plan{Size: storage.MaxParts + 1, PartSize: 1}, p, "plan"},
 		} {
 			err := h.Complete(t.Context(), s.upload, tt.plan, tt.parts)
 			wantKind(t, err, storage.ErrInvalid)
@@ -302,7 +302,7 @@ func TestPartURLRefusesNonsense(t *testing.T) {
 			size   int64
 			ttl    time.Duration
 		}{
-			{upload, 0, 1, time.Minute}, {upload, objects.MaxParts + 1, 1, time.Minute},
+			{upload, 0, 1, time.Minute}, {upload, storage.MaxParts + 1, 1, time.Minute},
 			{upload, 1, 0, time.Minute}, {upload, 1, -1, time.Minute}, {upload, 1, 1, 0},
 			{objects.Upload{Key: "../k", ID: "x"}, 1, 1, time.Minute},
 		} {

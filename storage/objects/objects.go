@@ -9,14 +9,18 @@ package objects
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"strings"
+	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/storage"
 )
-
-// MaxParts is the most parts that an upload can have.
-const MaxParts = storage.MaxParts
 
 // Store holds objects.
 //
@@ -24,23 +28,20 @@ const MaxParts = storage.MaxParts
 // slash. What is missing is storage.ErrNotFound. A store that cannot be reached, is full
 // or fails is storage.ErrUnavailable, which wraps the cause.
 type Store interface {
-	// Begin starts an upload. The key must be used for nothing else, so that a
-	// Complete can be told from another's.
+	// Begin starts an upload. The key must be used for nothing else.
 	Begin(ctx context.Context, key string) (Upload, error)
-	// PartURL gives an address to which a client can PUT one part of exactly size
-	// bytes, also repeatedly, until ttl has passed; the last one sent counts. It does not
-	// check that the upload exists. The answer has the ETag that Complete needs.
+	// PartURL gives an address for PUT requests with one part of exactly size bytes,
+	// until ttl has passed; the last one sent counts. It does not check that the upload
+	// exists. The answer to PUT has the ETag that Complete needs.
 	PartURL(ctx context.Context, user string, upload Upload, number int, size int64, ttl time.Duration) (string, error)
 	// Stored gives the received parts of the plan, by number, without those of a wrong
 	// size. An upload that has ended is ErrNotFound.
 	Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, error)
-	// Complete makes an object of the parts, which must be those of the plan. Parts that
-	// are missing, doubled or wrong are named by an ErrInvalid, and nothing changes.
-	// It can be repeated with the same parts for as long as the store remembers the
-	// upload; after that, and for an unknown upload, it is ErrNotFound.
+	// Complete makes an object of the parts of the plan. ErrInvalid names parts that are
+	// missing, doubled or wrong. It can be repeated with the same parts while the store
+	// remembers the upload; an unknown upload is ErrNotFound.
 	Complete(ctx context.Context, upload Upload, plan Plan, parts []Part) error
-	// Abort ends an upload, if it exists, and removes its parts. A completed object
-	// stays.
+	// Abort ends an upload, if it exists, and removes its parts, not its object.
 	Abort(ctx context.Context, upload Upload) error
 
 	// PutFile stores a copy of a local file. It replaces an existing object.
@@ -61,7 +62,6 @@ type Store interface {
 	Name(key string) string
 }
 
-// The types of storage under shorter names.
 type (
 	// Upload identifies an upload.
 	Upload = storage.ObjectUpload
@@ -70,3 +70,104 @@ type (
 	// Plan says how a file is cut into parts.
 	Plan = storage.PartPlan
 )
+
+// failed makes ErrUnavailable of an error, unless the context has ended, and says what was
+// attempted. It passes on nil and errors that are classified already.
+func failed(ctx context.Context, err error, format string, args ...any) error {
+	var classified *storage.Error
+	if err == nil || errors.As(err, &classified) || errors.Is(err, storage.ErrUnavailable) {
+		return err
+	}
+	what := fmt.Sprintf(format, args...)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	}
+	return fmt.Errorf("%s: %w: %w", what, storage.ErrUnavailable, err)
+}
+
+func notFound(key string) error {
+	return storage.Errorf(storage.ErrNotFound, "there is no object %q", key)
+}
+
+func noUpload() error {
+	return storage.Errorf(storage.ErrNotFound, "there is no such upload")
+}
+
+// missing reports whether a file does not exist: nothing can be below a file either.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+func ignoreMissing(err error) error {
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// blocked reports whether there is a folder in the place of a file, or a file in the
+// place of a folder.
+func blocked(err error) bool {
+	return errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY)
+}
+
+const (
+	// maxKey leaves room for a bucket's prefix: S3 allows 1,024 bytes.
+	maxKey = 768
+	// maxSegment is what file systems allow.
+	maxSegment = 255
+)
+
+// CheckKey returns what is wrong with an object's key, "" for a valid one. A key is
+// segments of UTF-8 text joined by slashes, none of them "." or "..".
+func CheckKey(key string) string {
+	switch problem := checkText(key); {
+	case key == "":
+		return "must not be empty"
+	case len(key) > maxKey:
+		return "must be at most 768 bytes"
+	case problem != "":
+		return problem
+	}
+	for segment := range strings.SplitSeq(key, "/") {
+		switch {
+		case segment == "":
+			return "must not begin or end with a slash or hold two in a row"
+		case segment == "." || segment == "..":
+			return "must not have a segment that is '.' or '..'"
+		case len(segment) > maxSegment:
+			return "must not have a segment of more than 255 bytes"
+		}
+	}
+	return ""
+}
+
+func checkText(text string) string {
+	switch {
+	case !utf8.ValidString(text):
+		return "must be UTF-8"
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }):
+		return `must not hold control characters or '\'`
+	}
+	return ""
+}
+
+// checkCall returns an error for an invalid key and for a context that has ended.
+func checkCall(ctx context.Context, key string) error {
+	if problem := CheckKey(key); problem != "" {
+		return storage.Errorf(storage.ErrInvalid, "the key %s", problem)
+	}
+	return ctx.Err()
+}
+
+// checkUpload returns an error for an upload that Begin cannot have made.
+func checkUpload(upload Upload) error {
+	if err := checkCall(context.Background(), upload.Key); err != nil {
+		return err
+	}
+	if upload.ID == "" || len(upload.ID) > maxKey || checkText(upload.ID) != "" {
+		return noUpload()
+	}
+	return nil
+}

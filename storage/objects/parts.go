@@ -18,7 +18,7 @@ type storedPart struct {
 // inPlan gives the stored parts that have the plan's sizes, by number.
 func inPlan(plan Plan, stored map[int]storedPart) []Part {
 	var parts []Part
-	for number := 1; number <= min(plan.Parts(), MaxParts); number++ {
+	for number := 1; number <= min(plan.Parts(), storage.MaxParts); number++ {
 		if has, there := stored[number]; there && has.size == plan.Part(number) {
 			parts = append(parts, Part{Number: number, ETag: has.etag})
 		}
@@ -52,8 +52,8 @@ func checkParts(plan Plan, parts []Part, stored map[int]storedPart) ([]string, e
 // namedParts puts the ETags in order, "" where there is a problem.
 func namedParts(plan Plan, parts []Part) (etags []string, wrong []storage.FieldError) {
 	count := plan.Parts()
-	if count == 0 || count > MaxParts {
-		return nil, []storage.FieldError{{Field: "plan", Message: fmt.Sprintf("must make 1 to %d parts", MaxParts)}}
+	if count == 0 || count > storage.MaxParts {
+		return nil, []storage.FieldError{{Field: "plan", Message: fmt.Sprintf("must make 1 to %d parts", storage.MaxParts)}}
 	}
 	etags = make([]string, count)
 	seen := map[int]int{}
@@ -92,8 +92,7 @@ func normalETag(etag string) string {
 	return strings.ToLower(strings.Trim(etag, `"`))
 }
 
-// objectETag is the ETag of the object that the parts make; "" for parts that make
-// none.
+// objectETag is the ETag of the object that the parts make; "" if they make none.
 func objectETag(plan Plan, parts []Part) string {
 	etags, wrong := namedParts(plan, parts)
 	if len(wrong) > 0 {

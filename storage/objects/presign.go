@@ -12,24 +12,8 @@ import (
 	"parley/storage"
 )
 
-const (
-	// tagBytes is the size of a user tag, maxTag its length in an address.
-	tagBytes = 12
-	maxTag   = tagBytes * 4 / 3
-	// maxQuery is longer than any query that grant.query makes.
-	maxQuery = 4096
-)
-
-// The parameters of a presigned address. All of them are signed but the signature.
-const (
-	paramKey       = "key"
-	paramUpload    = "uploadId"
-	paramNumber    = "partNumber"
-	paramSize      = "size"
-	paramExpires   = "expires"
-	paramUserTag   = "turn" // the name that addresses in use have
-	paramSignature = "signature"
-)
+// maxQuery is longer than any query that grant.query makes.
+const maxQuery = 4096
 
 // grant is the right to send one part to a folder.
 type grant struct {
@@ -45,7 +29,7 @@ type grant struct {
 func userTag(secret []byte, user string) string {
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "parley turn 1\n%s", user)
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:tagBytes])
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
 }
 
 // sign gives the signature of a grant for a method. No field can hold a line break, so
@@ -56,16 +40,16 @@ func (g grant) sign(secret []byte, method string) []byte {
 	return mac.Sum(nil)
 }
 
-// query encodes a grant.
+// query encodes a grant. "turn" is the name of the user tag in addresses in use.
 func (g grant) query(signature []byte) string {
 	return url.Values{
-		paramKey:       {g.upload.Key},
-		paramUpload:    {g.upload.ID},
-		paramNumber:    {strconv.Itoa(g.number)},
-		paramSize:      {strconv.FormatInt(g.size, 10)},
-		paramExpires:   {strconv.FormatInt(g.expires, 10)},
-		paramUserTag:   {g.userTag},
-		paramSignature: {base64.RawURLEncoding.EncodeToString(signature)},
+		"key":        {g.upload.Key},
+		"uploadId":   {g.upload.ID},
+		"partNumber": {strconv.Itoa(g.number)},
+		"size":       {strconv.FormatInt(g.size, 10)},
+		"expires":    {strconv.FormatInt(g.expires, 10)},
+		"turn":       {g.userTag},
+		"signature":  {base64.RawURLEncoding.EncodeToString(signature)},
 	}.Encode()
 }
 
@@ -108,13 +92,13 @@ func parseGrant(rawQuery string) (g grant, signature []byte, ok bool) {
 		return n
 	}
 	g = grant{
-		upload:  Upload{Key: text(paramKey), ID: text(paramUpload)},
-		number:  int(number(paramNumber)),
-		size:    number(paramSize),
-		expires: number(paramExpires),
-		userTag: text(paramUserTag),
+		upload:  Upload{Key: text("key"), ID: text("uploadId")},
+		number:  int(number("partNumber")),
+		size:    number("size"),
+		expires: number("expires"),
+		userTag: text("turn"),
 	}
-	signature, err = base64.RawURLEncoding.Strict().DecodeString(text(paramSignature))
-	ok = ok && err == nil && len(g.userTag) <= maxTag && checkUpload(g.upload) == nil && g.number <= MaxParts
+	signature, err = base64.RawURLEncoding.Strict().DecodeString(text("signature"))
+	ok = ok && err == nil && checkUpload(g.upload) == nil && g.number <= storage.MaxParts
 	return g, signature, ok
 }

@@ -38,7 +38,7 @@ func FuzzVerify(f *testing.F) {
 		parsed, signature, ok := parseGrant(query)
 		if ok {
 			if CheckKey(parsed.upload.Key) != "" || !filepath.IsLocal(parsed.upload.Key) || parsed.upload.ID == "" ||
-				parsed.number < 1 || parsed.number > MaxParts || parsed.size < 1 || parsed.expires < 1 {
+				parsed.number < 1 || parsed.number > storage.MaxParts || parsed.size < 1 || parsed.expires < 1 {
 				t.Errorf("%q was read as %+v", query, parsed)
 			}
 			again, signatureAgain, ok := parseGrant(parsed.query(signature))

@@ -41,9 +41,9 @@ type sender struct {
 	done    sync.WaitGroup
 }
 
-func newSender(t *testing.T, turns fair.Config, wait time.Duration) *sender {
-	folder, _ := newFolder(t, objects.FolderConfig{Queue: turns, QueueTimeout: wait})
-	return &sender{T: t, folder: folder, handler: folder.Handler(writeError), gate: make(chan struct{})}
+func newSender(t *testing.T, queue fair.Config, wait time.Duration) *sender {
+	folder, _ := newFolder(t, objects.FolderConfig{Queue: queue, QueueTimeout: wait})
+	return &sender{T: t, folder: folder, handler: handler(folder), gate: make(chan struct{})}
 }
 
 // part sends a part of a user's, whose bytes come when the gate is open.
@@ -65,7 +65,7 @@ func (s *sender) flood(user string, parts int) {
 	for range parts {
 		s.done.Go(func() {
 			if status := s.part(user, s.gate); status != http.StatusOK {
-				s.Errorf("a part that had its turn was answered %d", status)
+				s.Errorf("a part that had a slot was answered %d", status)
 			}
 		})
 	}
@@ -85,8 +85,8 @@ func (s *sender) until(running, waiting int) {
 	}
 }
 
-// TestPartsTakeTurns has one user send more parts than all users may at once. None
-// but those whose turn it is are read.
+// TestPartsTakeTurns has one user send more parts than all users may at once. Only those
+// that have a slot are read.
 func TestPartsTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := newSender(t, fair.Config{What: "parts", Slots: 4, SlotsPerUser: 3, MaxQueued: 1000, MaxQueuedPerUser: 200}, time.Hour)
@@ -103,7 +103,7 @@ func TestPartsTakeTurns(t *testing.T) {
 		}
 	}
 	if read := s.begun.Load(); read != 3+5 {
-		t.Errorf("%d parts were read before their turn", read-8)
+		t.Errorf("%d parts were read without a slot", read-8)
 	}
 	close(s.gate)
 	s.done.Wait()

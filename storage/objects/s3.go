@@ -1,9 +1,11 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -50,9 +52,7 @@ func OpenS3(cfg S3Config) (*S3, error) {
 	} else if cfg.Region == "" {
 		cfg.Region = "us-east-1"
 	}
-	if cfg.PublicEndpoint == "" {
-		cfg.PublicEndpoint = cfg.Endpoint
-	}
+	cfg.PublicEndpoint = cmp.Or(cfg.PublicEndpoint, cfg.Endpoint)
 	transport := newTransport()
 	client, err := newClient(cfg, cfg.Endpoint, transport)
 	if err != nil {
@@ -148,6 +148,53 @@ func (s *S3) Ping(ctx context.Context) error {
 		err = errors.New("it does not exist")
 	}
 	return s3failed(ctx, err, "reach the bucket %s", s.cfg.Bucket)
+}
+
+// putOptions sends a large file in parts, four at a time. The client reads them from the
+// file while it sends. Parts that it cannot remove after an error are swept.
+var putOptions = minio.PutObjectOptions{PartSize: 16 << 20, NumThreads: 4}
+
+// PutFile implements Store.
+func (s *S3) PutFile(ctx context.Context, key, path string) error {
+	if err := checkCall(ctx, key); err != nil {
+		return err
+	}
+	file, size, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = s.core.Client.PutObject(ctx, s.cfg.Bucket, s.Name(key), file, size, putOptions)
+	return s3failed(ctx, err, "write object %q", key)
+}
+
+// Open implements Store. The context is for reading too.
+func (s *S3) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	if err := checkCall(ctx, key); err != nil {
+		return nil, 0, err
+	}
+	body, info, _, err := s.core.GetObject(ctx, s.cfg.Bucket, s.Name(key), minio.GetObjectOptions{})
+	if isNoKey(err) {
+		return nil, 0, notFound(key)
+	}
+	if err != nil {
+		return nil, 0, s3failed(ctx, err, "open object %q", key)
+	}
+	return body, info.Size, nil
+}
+
+// Delete implements Store.
+func (s *S3) Delete(ctx context.Context, key string) error {
+	if err := checkCall(ctx, key); err != nil {
+		return err
+	}
+	ctx, cancel := withTimeout(ctx, callTimeout)
+	defer cancel()
+	err := s.core.RemoveObject(ctx, s.cfg.Bucket, s.Name(key), minio.RemoveObjectOptions{})
+	if isNoKey(err) {
+		return nil
+	}
+	return s3failed(ctx, err, "delete object %q", key)
 }
 
 // errTooLong is the cause of deadlines that are ours and not the caller's.

@@ -150,8 +150,7 @@ func (s *S3) Abort(ctx context.Context, upload Upload) error {
 	return s3failed(ctx, err, "abort the upload to %q", upload.Key)
 }
 
-// Sweep implements Store: uploads that started before, also those of PutFile. It takes
-// everything under the prefix, or in a bucket without one, for Parley's.
+// Sweep implements Store. It takes every upload under the prefix for Parley's.
 func (s *S3) Sweep(ctx context.Context, before time.Time) (int, error) {
 	removed := 0
 	for keyMarker, idMarker := "", ""; ; {

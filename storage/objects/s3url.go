@@ -35,9 +35,8 @@ type S3Config struct {
 //
 //	s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-west-1&path_style=true
 //
-// Everything but the bucket is optional; public_endpoint can be added. The problems
-// follow the name of the setting and show nothing that could be a secret. The caller
-// sets the keys.
+// Everything but the bucket is optional; public_endpoint can be added. The problems show
+// nothing that could be a secret. The caller sets the keys.
 func ParseURL(raw string) (cfg S3Config, problems []string) {
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	u, err := url.Parse(raw)
@@ -72,43 +71,41 @@ func ParseURL(raw string) (cfg S3Config, problems []string) {
 // maxPrefix, maxKey and the slash make up what S3 allows.
 const maxPrefix = 1024 - maxKey - 1
 
+// settingProblems are the settings after '?', and what is said of a wrong value.
+var settingProblems = map[string]string{
+	"endpoint":        "has an endpoint that is not a host or an http or https address without a path",
+	"public_endpoint": "has a public_endpoint that is not a host or an http or https address without a path",
+	"region":          "has a region that is not of letters, digits and '-'",
+	"path_style":      "has a path_style that is not true or false",
+}
+
+const regionCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+
 func (cfg *S3Config) parseSettings(query url.Values) (problems []string) {
-	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if len(query[name]) > 1 {
-			refuse("has %.40q more than once", name)
-			continue
-		}
-		value := query[name][0]
-		switch name {
-		case "endpoint", "public_endpoint":
-			target := &cfg.Endpoint
-			if name == "public_endpoint" {
-				target = &cfg.PublicEndpoint
-			}
-			var ok bool
-			if *target, ok = parseEndpoint(value); !ok {
-				refuse("has an %s that is not a host or an http or https address without a path", name)
-			}
+		ok := false
+		switch value := query.Get(name); name {
+		case "endpoint":
+			cfg.Endpoint, ok = parseEndpoint(value)
+		case "public_endpoint":
+			cfg.PublicEndpoint, ok = parseEndpoint(value)
 		case "region":
-			cfg.Region = value
-			if value == "" || strings.Trim(value, regionCharacters) != "" {
-				refuse("has a region that is not of letters, digits and '-'")
-			}
+			cfg.Region, ok = value, value != "" && strings.Trim(value, regionCharacters) == ""
 		case "path_style":
 			style, err := strconv.ParseBool(value)
-			if err != nil {
-				refuse("has a path_style that is not true or false")
-			}
-			cfg.PathStyle = style
-		default:
-			refuse("has %.40q, and can have endpoint, public_endpoint, region and path_style", name)
+			cfg.PathStyle, ok = style, err == nil
+		}
+		switch problem, known := settingProblems[name]; {
+		case len(query[name]) > 1:
+			problems = append(problems, fmt.Sprintf("has %.40q more than once", name))
+		case !known:
+			problems = append(problems, fmt.Sprintf("has %.40q, and can have endpoint, public_endpoint, region and path_style", name))
+		case !ok:
+			problems = append(problems, problem)
 		}
 	}
 	return problems
 }
-
-const regionCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
 // parseEndpoint reads an address; a bare host means https.
 func parseEndpoint(text string) (string, bool) {

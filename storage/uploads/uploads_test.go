@@ -42,7 +42,11 @@ func sendPart(t *testing.T, dir string) *objects.Folder {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(objects.PartPath, folder.Handler(func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }))
+	mux.HandleFunc(objects.PartPath, func(w http.ResponseWriter, r *http.Request) {
+		if err := folder.ServePart(w, r); err != nil {
+			t.Error(err)
+		}
+	})
 	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, address, strings.NewReader("part")))
 	return folder
 }

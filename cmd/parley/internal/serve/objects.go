@@ -90,7 +90,7 @@ func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*obje
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: receiveParts(folder), turns: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, parts: folder.ServePart, turns: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
 func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {
@@ -127,13 +127,6 @@ func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 }
 
 var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}} // they are one address
-
-func receiveParts(folder *objects.Folder) func(w http.ResponseWriter, r *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) (err error) {
-		folder.Handler(func(_ http.ResponseWriter, _ *http.Request, failure error) { err = failure }).ServeHTTP(w, r)
-		return err
-	}
-}
 
 // Put implements lake.Objects.
 func (o *objectStore) Put(ctx context.Context, key, path string) error {
