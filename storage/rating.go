@@ -24,35 +24,35 @@ type Rating struct {
 // right.
 func CheckComment(comment string) string { return CheckText(comment, maxComment) }
 
-// RatingTurn is the right to rate a run: there is one at a time, so that the
-// record and the tracing store are written in the same order.
-type RatingTurn struct {
+// RatingLease is the exclusive right to rate a run, so that the record and the tracing
+// store are written in the same order.
+type RatingLease struct {
 	RunID string
-	// Fence tells this turn from the later ones.
+	// Fence tells this lease from later ones.
 	Fence int64
-	// Day is the one under which the tracing store is to keep the rating, in the
-	// form 2006-01-02: today, or a later one that was used before by another
-	// clock. "" where no tracing store is asked.
+	// Day is the one under which the tracing store must keep the rating, in the form
+	// 2006-01-02: today, or a later one that another clock has used. "" without a
+	// tracing store.
 	Day string
-	// Former are the other days under which it may hold a rating of this run,
-	// those of turns that never ended too.
+	// Former are the other days under which it may have a rating of this run, also
+	// those of leases that expired.
 	Former []string
 }
 
-// Ratings keeps how runs were rated, one rating each. A run that the caller may
-// not see is not found: see Runs.
+// Ratings stores how runs were rated, one rating each. A run that the caller may not see
+// is not found: see Runs.
 type Ratings interface {
-	// BeginRating gives the caller the turn to rate a run. It lasts that long at
-	// most. ErrRunNotCompleted when the run is not completed, ErrConflict while
-	// somebody else has the turn. today is "" where no tracing store is asked.
-	BeginRating(ctx context.Context, caller Caller, runID, today string, lasts time.Duration) (RatingTurn, error)
-	// EndRating records a rating, in the place of an earlier one, and ends the
-	// turn. ErrConflict when the turn is over. A rating without a score leaves
-	// the record of the earlier one's as it is.
-	EndRating(ctx context.Context, caller Caller, turn RatingTurn, rating Rating) error
-	// LeaveRating ends a turn without a rating. What the tracing store may hold
-	// by now is among the former days of the turns to come.
-	LeaveRating(ctx context.Context, turn RatingTurn) error
+	// BeginRating acquires the lease to rate a run. ErrRunNotCompleted when the run is
+	// not completed, ErrConflict while somebody else has the lease. today is "" without
+	// a tracing store.
+	BeginRating(ctx context.Context, caller Caller, runID, today string, lasts time.Duration) (RatingLease, error)
+	// EndRating records a rating, in place of an earlier one, and ends the lease.
+	// ErrConflict when the lease has expired. A rating without a score leaves the record
+	// of an earlier score as it is.
+	EndRating(ctx context.Context, caller Caller, lease RatingLease, rating Rating) error
+	// ReleaseRating ends a lease without a rating. Its day is among the former days of
+	// later leases, since the tracing store may have a score.
+	ReleaseRating(ctx context.Context, lease RatingLease) error
 	// Rating gives the rating of a run; ErrNotFound when it has none.
 	Rating(ctx context.Context, caller Caller, runID string) (Rating, error)
 }

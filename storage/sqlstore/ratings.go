@@ -14,9 +14,8 @@ import (
 	"parley/storage"
 )
 
-// ratingLease names the lease of a turn. Its holder is the days, separated by
-// blanks, under which the tracing store may hold a rating that no record tells
-// of: it outlives a turn that does not end.
+// ratingLease names a lease. Its holder is the days, separated by blanks, under which
+// the tracing store may have a rating that is not recorded: it outlives an expired lease.
 func ratingLease(runID string) string { return "rating/" + runID }
 
 type ratingRow struct {
@@ -28,7 +27,7 @@ type ratingRow struct {
 }
 
 // BeginRating implements storage.Ratings.
-func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (turn storage.RatingTurn, err error) {
+func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (lease storage.RatingLease, err error) {
 	err = s.inTx(ctx, "begin rating", func(tx *sqlx.Tx) error {
 		run, err := readRun(ctx, tx, caller, runID)
 		if err != nil {
@@ -37,18 +36,18 @@ func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, t
 		if run.Status != storage.RunCompleted {
 			return storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be rated; this one is %s", run.Status)
 		}
-		turn, err = s.takeRatingTurn(ctx, tx, caller, runID, today, lasts)
+		lease, err = s.acquireRatingLease(ctx, tx, caller, runID, today, lasts)
 		return err
 	})
-	return turn, err
+	return lease, err
 }
 
-// takeRatingTurn takes the lease, and writes down in it the days under which the
-// tracing store may then hold a rating, before it is told anything. The lease
-// comes first: from then on nobody else changes what is read. Its fence goes by
-// the time, so that it grows though the lease goes when a turn has ended.
-func (s *Store) takeRatingTurn(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingTurn, error) {
-	turn := storage.RatingTurn{RunID: runID}
+// acquireRatingLease acquires the lease, and writes into it the days under which the
+// tracing store may have a rating, before anything is sent there. Nobody else changes
+// what is read afterwards. The fence is a time, so that it grows although EndRating
+// deletes the lease.
+func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingLease, error) {
+	lease := storage.RatingLease{RunID: runID}
 	var leases []struct {
 		Fence  int64  `db:"fence"`
 		Holder string `db:"holder"`
@@ -62,18 +61,18 @@ SET fence = CASE WHEN leases.fence < $3 THEN $3 ELSE leases.fence + 1 END, expir
 WHERE leases.expires_at <= $3
 RETURNING fence, holder`, ratingLease(runID), now.Add(lasts).UnixMilli(), now.UnixMilli())
 	if err != nil {
-		return turn, err
+		return lease, err
 	}
 	if len(leases) == 0 {
-		return turn, storage.ErrConflict
+		return lease, storage.ErrConflict
 	}
-	turn.Fence = leases[0].Fence
+	lease.Fence = leases[0].Fence
 	if today == "" {
-		return turn, nil
+		return lease, nil
 	}
 	rated, err := readRating(ctx, tx, caller, runID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return turn, err
+		return lease, err
 	}
 	days := strings.Fields(leases[0].Holder + " " + rated.ScoreDay)
 	slices.Sort(days)
@@ -82,15 +81,15 @@ RETURNING fence, holder`, ratingLease(runID), now.Add(lasts).UnixMilli(), now.Un
 		days = append(days, today)
 	}
 	last := len(days) - 1
-	turn.Day, turn.Former = days[last], days[:last]
+	lease.Day, lease.Former = days[last], days[:last]
 	_, err = exec(ctx, tx, `UPDATE leases SET holder = $2 WHERE name = $1`, ratingLease(runID), strings.Join(days, " "))
-	return turn, err
+	return lease, err
 }
 
 // EndRating implements storage.Ratings.
-func (s *Store) EndRating(ctx context.Context, caller storage.Caller, turn storage.RatingTurn, rating storage.Rating) error {
+func (s *Store) EndRating(ctx context.Context, caller storage.Caller, lease storage.RatingLease, rating storage.Rating) error {
 	return s.inTx(ctx, "end rating", func(tx *sqlx.Tx) error {
-		if err := endLease(ctx, tx, ratingLease(turn.RunID), turn.Fence); err != nil {
+		if err := endLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
 			return err
 		}
 		err := execOne(ctx, tx, `
@@ -101,7 +100,7 @@ ON CONFLICT (run_id) DO UPDATE
 SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = excluded.updated_at,
 	score_id = CASE WHEN excluded.score_day = '' THEN ratings.score_id ELSE excluded.score_id END,
 	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`,
-			caller.Username, caller.Restriction, turn.RunID,
+			caller.Username, caller.Restriction, lease.RunID,
 			rating.ThumbsUp, rating.Comment, rating.ScoreID, rating.ScoreDay, s.millis())
 		if isForeignKeyViolation(err) {
 			return storage.ErrNotFound // the run has gone just now
@@ -110,12 +109,12 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 	})
 }
 
-// LeaveRating implements storage.Ratings.
-func (s *Store) LeaveRating(ctx context.Context, turn storage.RatingTurn) error {
-	return s.inTx(ctx, "leave rating", func(tx *sqlx.Tx) error {
-		err := s.holdLease(ctx, tx, ratingLease(turn.RunID), turn.Fence, 0)
+// ReleaseRating implements storage.Ratings.
+func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) error {
+	return s.inTx(ctx, "release rating", func(tx *sqlx.Tx) error {
+		err := s.holdLease(ctx, tx, ratingLease(lease.RunID), lease.Fence, 0)
 		if errors.Is(err, storage.ErrConflict) {
-			return nil // it was over already
+			return nil // it has expired
 		}
 		return err
 	})

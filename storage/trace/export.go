@@ -13,19 +13,17 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// reportEvery is how often it is said that traces are lost.
+// reportEvery is the least time between two log lines on lost traces.
 const reportEvery = time.Minute
 
-// reporter logs, once in a while, that spans could not be sent. Nobody else is
-// told: what was lost is lost.
+// reporter logs, at most once in reportEvery, that spans could not be sent.
 type reporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
-	now func() time.Time
 
-	mu   sync.Mutex
-	said time.Time
-	lost int
+	mu       sync.Mutex
+	reported time.Time
+	lost     int
 }
 
 // ExportSpans implements sdktrace.SpanExporter.
@@ -37,17 +35,16 @@ func (r *reporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost += len(spans)
-	if now := r.now(); now.Sub(r.said) >= reportEvery {
+	if time.Since(r.reported) >= reportEvery {
 		r.log.Warn("traces cannot be sent", "spans", r.lost, "error", err)
-		r.said, r.lost = now, 0
+		r.reported, r.lost = time.Now(), 0
 	}
 	return nil
 }
 
 var errNoCollector = errors.New("what answered is not a collector of traces")
 
-// mute keeps what a collector says from getting anywhere: it may repeat what it
-// was sent.
+// mute drops the bodies of a collector's answers: they may repeat what it was sent.
 type mute struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -56,7 +53,7 @@ func (m mute) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read, though, so that the connection can be used again.
+	// Reading the body lets the connection be used again.
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)
 	_ = response.Body.Close()
 	response.Body, response.ContentLength = http.NoBody, 0

@@ -12,30 +12,29 @@ import (
 )
 
 const (
-	// workTime is how long a rating may take once it is begun, turnTime how long
-	// it keeps others out when its process dies.
-	workTime = 15 * time.Second
-	turnTime = 30 * time.Second
-	// maxWait is how long one waits for its turn.
-	maxWait = 20 * time.Second
-	// leaveTime is how long giving up a turn may take.
-	leaveTime = 5 * time.Second
+	// rateTimeout bounds the work of a rating, leaseTime how long the lease lasts when its
+	// process dies.
+	rateTimeout = 15 * time.Second
+	leaseTime   = 30 * time.Second
+	// leaseTimeout bounds the wait for the lease, releaseTimeout its release.
+	leaseTimeout   = 20 * time.Second
+	releaseTimeout = 5 * time.Second
 )
 
-// FeedbackConfig is what Feedback needs.
+// FeedbackConfig is the configuration of Feedback.
 type FeedbackConfig struct {
 	Records storage.Ratings
-	// Langfuse is where scores go; nil to have ratings in the records alone.
+	// Langfuse stores scores; nil for ratings in the records alone.
 	Langfuse *Langfuse
 	Log      *slog.Logger
-	// Now is the clock; nil for the real one.
+	// Now is the clock; nil for time.Now.
 	Now func() time.Time
 }
 
-// Feedback takes ratings of runs. What it says was taken is in the records and,
-// where there is one, in the tracing store, and nothing else is: the ratings of
-// one run are taken one after the other, in every process.
-type Feedback struct{ FeedbackConfig }
+// Feedback stores ratings of runs in the records and, where there is one, in the tracing
+// store. A lease makes the ratings of one run sequential in all processes, so that both
+// stores agree.
+type Feedback struct{ cfg FeedbackConfig }
 
 // NewFeedback makes a Feedback.
 func NewFeedback(cfg FeedbackConfig) *Feedback {
@@ -45,72 +44,67 @@ func NewFeedback(cfg FeedbackConfig) *Feedback {
 	return &Feedback{cfg}
 }
 
-// Rate rates a completed run of the caller's, in the place of an earlier rating.
-// When the tracing store does not take it, that is storage.ErrTracing, and
-// nothing is recorded. Once begun, it goes on without whoever asked for it.
+// Rate rates a completed run of the caller's, in place of an earlier rating. A failure of
+// the tracing store is storage.ErrTracing, and nothing is recorded. Once it has the lease,
+// it goes on when ctx ends.
 func (f *Feedback) Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error {
-	turn, err := f.begin(ctx, caller, rating.RunID)
+	lease, err := f.acquire(ctx, caller, rating.RunID)
 	if err != nil {
 		return err
 	}
-	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), rateTimeout)
 	defer cancel()
-	if err = f.score(work, turn, rating); err == nil {
-		if turn.Day != "" {
-			rating.ScoreID, rating.ScoreDay = scoreID(rating.RunID, turn.Day), turn.Day
+	if err = f.score(work, lease, rating); err == nil {
+		if lease.Day != "" {
+			rating.ScoreID, rating.ScoreDay = scoreID(rating.RunID, lease.Day), lease.Day
 		}
-		err = f.Records.EndRating(work, caller, turn, rating)
+		err = f.cfg.Records.EndRating(work, caller, lease, rating)
 	}
 	if err != nil {
-		f.leave(ctx, turn)
+		f.release(ctx, lease)
 	}
 	return err
 }
 
-// begin waits for the turn to rate a run.
-func (f *Feedback) begin(ctx context.Context, caller storage.Caller, runID string) (turn storage.RatingTurn, err error) {
+// acquire waits for the lease to rate a run.
+func (f *Feedback) acquire(ctx context.Context, caller storage.Caller, runID string) (lease storage.RatingLease, err error) {
 	today := ""
-	if f.Langfuse != nil {
-		today = f.Now().UTC().Format(time.DateOnly)
+	if f.cfg.Langfuse != nil {
+		today = f.cfg.Now().UTC().Format(time.DateOnly)
 	}
-	policy := retry.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond, Timeout: maxWait}
+	policy := retry.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond, Timeout: leaseTimeout}
 	policy.Retryable = func(err error) bool { return errors.Is(err, storage.ErrConflict) }
 	err = retry.Do(ctx, policy, func() (err error) {
-		turn, err = f.Records.BeginRating(ctx, caller, runID, today, turnTime)
+		lease, err = f.cfg.Records.BeginRating(ctx, caller, runID, today, leaseTime)
 		return err
 	})
 	switch {
 	case !errors.Is(err, storage.ErrConflict):
-		return turn, err
+		return lease, err
 	case ctx.Err() != nil:
-		return turn, fmt.Errorf("wait for another rating of the run: %w", ctx.Err())
+		return lease, fmt.Errorf("wait for another rating of the run: %w", ctx.Err())
 	}
-	return turn, storage.Errorf(storage.ErrUnavailable, "this run is being rated already; try again")
+	return lease, storage.Errorf(storage.ErrUnavailable, "this run is being rated already; try again")
 }
 
-// score has the tracing store hold this rating, and then no other: at no time
-// does it hold none.
-func (f *Feedback) score(ctx context.Context, turn storage.RatingTurn, rating storage.Rating) error {
-	if f.Langfuse == nil {
+// score makes this rating the only one in the tracing store, which always has one
+// meanwhile.
+func (f *Feedback) score(ctx context.Context, lease storage.RatingLease, rating storage.Rating) error {
+	if f.cfg.Langfuse == nil {
 		return nil
 	}
-	if err := f.Langfuse.put(ctx, rating, turn.Day); err != nil {
-		return err
+	err := f.cfg.Langfuse.put(ctx, rating, lease.Day)
+	for i := 0; i < len(lease.Former) && err == nil; i++ {
+		err = f.cfg.Langfuse.remove(ctx, lease.RunID, lease.Former[i])
 	}
-	for _, day := range turn.Former {
-		if err := f.Langfuse.remove(ctx, turn.RunID, day); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
-// leave lets the next one have the turn at once; it would have it in time
-// anyway.
-func (f *Feedback) leave(ctx context.Context, turn storage.RatingTurn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+// release lets others rate the run at once, before the lease expires.
+func (f *Feedback) release(ctx context.Context, lease storage.RatingLease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	if err := f.Records.LeaveRating(ctx, turn); err != nil {
-		f.Log.WarnContext(ctx, "a turn to rate a run was not given up", "run", turn.RunID, "error", err)
+	if err := f.cfg.Records.ReleaseRating(ctx, lease); err != nil {
+		f.cfg.Log.WarnContext(ctx, "rating lease not released", "run", lease.RunID, "error", err)
 	}
 }

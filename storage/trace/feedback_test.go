@@ -56,11 +56,7 @@ type rater struct {
 func newRater(t *testing.T, store *sqlstore.Store, timeout time.Duration) *rater {
 	t.Helper()
 	r := &rater{t: t, store: store, Langfuse: tracetest.NewLangfuse(t), run: completedRun(t, store)}
-	r.Feedback = trace.NewFeedback(trace.FeedbackConfig{
-		Records: store, Log: slog.New(slog.DiscardHandler), Now: r.now,
-		Langfuse: trace.NewLangfuse(trace.LangfuseConfig{
-			Host: r.URL + "/", PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey, Timeout: timeout}),
-	})
+	r.Feedback = r.feedback(store, timeout, r.now)
 	r.itIs("2026-01-01")
 	return r
 }
@@ -202,7 +198,7 @@ func TestRateFails(t *testing.T) {
 				r.itIs("2026-01-03")
 				r.Behave(tracetest.Well)
 				hurried := r.Feedback
-				r.Feedback = r.patient()
+				r.Feedback = r.feedback(store, time.Minute, r.now)
 				if err := r.rate(true, "kept"); err != nil {
 					t.Fatal(err)
 				}
@@ -217,11 +213,11 @@ func TestRateFails(t *testing.T) {
 	}
 }
 
-// patient is the same with time enough.
-func (r *rater) patient() *trace.Feedback {
+func (r *rater) feedback(records storage.Ratings, timeout time.Duration, now func() time.Time) *trace.Feedback {
 	return trace.NewFeedback(trace.FeedbackConfig{
-		Records: r.store, Log: slog.New(slog.DiscardHandler), Now: r.now,
-		Langfuse: trace.NewLangfuse(trace.LangfuseConfig{Host: r.URL, PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey}),
+		Records: records, Log: slog.New(slog.DiscardHandler), Now: now,
+		Langfuse: trace.NewLangfuse(trace.LangfuseConfig{
+			Host: r.URL + "/", PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey, Timeout: timeout}),
 	})
 }
 
@@ -255,8 +251,7 @@ func TestRateAtOnce(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		r := newRater(t, store, time.Minute)
-		places := []*trace.Feedback{r.Feedback, r.patient()}
-		places[1].Now = func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) }
+		places := []*trace.Feedback{r.Feedback, r.feedback(store, time.Minute, func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) })}
 		var wait sync.WaitGroup
 		for i := range 12 {
 			wait.Go(func() {
@@ -277,9 +272,8 @@ func TestRateWithoutItsClient(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		r := newRater(t, store, time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
-		places := trace.NewFeedback(r.FeedbackConfig)
-		places.Records = leaving{store, cancel}
-		if err := places.Rate(ctx, alice, storage.Rating{RunID: r.run, Comment: "bye"}); err != nil {
+		feedback := r.feedback(leaving{store, cancel}, time.Minute, r.now)
+		if err := feedback.Rate(ctx, alice, storage.Rating{RunID: r.run, Comment: "bye"}); err != nil {
 			t.Fatal(err)
 		}
 		if rating := r.agree(); rating.Comment != "bye" {
@@ -288,13 +282,13 @@ func TestRateWithoutItsClient(t *testing.T) {
 	})
 }
 
-// leaving is a store whose client goes once it has its turn.
+// leaving is a store whose client goes once it has the lease.
 type leaving struct {
 	storage.Ratings
 	cancel context.CancelFunc
 }
 
-func (l leaving) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingTurn, error) {
+func (l leaving) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingLease, error) {
 	defer l.cancel()
 	return l.Ratings.BeginRating(ctx, caller, runID, today, lasts)
 }

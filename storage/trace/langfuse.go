@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -19,52 +20,47 @@ import (
 )
 
 const (
-	// scoreName is what Langfuse calls a rating.
+	// scoreName is the name of ratings in Langfuse.
 	scoreName = "user-feedback"
-	// callTimeout is how long one call of Langfuse may take.
-	callTimeout = 5 * time.Second
-	// maxAnswer is how much of what it answers is read.
+	// maxAnswer bounds the bytes that are read of an answer.
 	maxAnswer = 64 << 10
 )
 
-// LangfuseConfig says where Langfuse is and as whom to call it.
+// LangfuseConfig is the address of Langfuse and the keys for it.
 type LangfuseConfig struct {
 	// Host is its address, such as https://cloud.langfuse.com.
 	Host      string
 	PublicKey string
 	SecretKey string
-	// Timeout is how long one call may take; 0 for 5 seconds.
+	// Timeout bounds one call; 0 for 5 seconds.
 	Timeout time.Duration
 }
 
-// TracesEndpoint is where it takes traces, with the headers that they need.
+// TracesEndpoint is the address for traces, with the headers that they need.
 func (c LangfuseConfig) TracesEndpoint() (address string, headers map[string]string) {
 	request := http.Request{Header: http.Header{}}
 	request.SetBasicAuth(c.PublicKey, c.SecretKey)
 	return strings.TrimRight(c.Host, "/") + "/api/public/otel/v1/traces", map[string]string{
 		"Authorization": request.Header.Get("Authorization"),
-		// Without it, traces are shown some minutes later.
+		// Without it, traces appear minutes later.
 		"x-langfuse-ingestion-version": "4",
 	}
 }
 
-// Langfuse keeps scores by its public interface. All that goes wrong there is
-// storage.ErrTracing, in words that hold neither keys nor what Langfuse said.
+// Langfuse is a client of Langfuse's public interface for scores. Its failures are
+// storage.ErrTracing, and show neither keys nor Langfuse's answer.
 type Langfuse struct {
 	cfg    LangfuseConfig
 	client *http.Client
 }
 
-// NewLangfuse makes a Langfuse. Nothing is called yet.
+// NewLangfuse makes a Langfuse. It calls nothing.
 func NewLangfuse(cfg LangfuseConfig) *Langfuse {
-	if cfg.Timeout == 0 {
-		cfg.Timeout = callTimeout
-	}
-	return &Langfuse{cfg: cfg, client: &http.Client{Timeout: cfg.Timeout, CheckRedirect: noRedirect}}
+	timeout := cmp.Or(cfg.Timeout, 5*time.Second)
+	return &Langfuse{cfg: cfg, client: &http.Client{Timeout: timeout, CheckRedirect: noRedirect}}
 }
 
-// noRedirect takes a redirect as the answer: keys and people's words go nowhere
-// but where they were meant to.
+// noRedirect follows no redirect: keys and users' texts go to the set address only.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 type scoreJSON struct {
@@ -76,21 +72,17 @@ type scoreJSON struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// traceID gives the id of a run's trace: the same bytes.
+// traceID gives the id of a run's trace: the bytes of the run's id.
 func traceID(runID string) string {
-	id, err := uuid.Parse(runID)
-	if err != nil {
-		return "" // cannot be: ids of runs are UUIDs
-	}
+	id, _ := uuid.Parse(runID) // ids of runs are UUIDs
 	return hex.EncodeToString(id[:])
 }
 
-// scoreID gives the id of a run's score. Langfuse keeps scores by day, name and
-// id, and deletes them by id alone, later: with the day in it, no day's score is
-// taken for another's.
+// scoreID gives the id of a run's score. Langfuse stores scores by day, name and id, and
+// deletes them by id, later. With the day in the id it deletes no other day's.
 func scoreID(runID, day string) string { return traceID(runID) + "-" + scoreName + "-" + day }
 
-// put makes the score of a day, or overwrites it.
+// put writes the score of a day.
 func (l *Langfuse) put(ctx context.Context, rating storage.Rating, day string) error {
 	score := scoreJSON{
 		ID: scoreID(rating.RunID, day), TraceID: traceID(rating.RunID),
@@ -99,81 +91,74 @@ func (l *Langfuse) put(ctx context.Context, rating storage.Rating, day string) e
 	if rating.ThumbsUp {
 		score.Value = 1
 	}
-	status, answer, err := l.call(ctx, http.MethodPost, "/api/public/scores", score)
-	if err != nil {
-		return err
-	}
-	var made struct {
+	var written struct {
 		ID string `json:"id"`
 	}
-	switch {
-	case !isSuccess(status):
-		return refused("make a score", status)
-	case json.Unmarshal(answer, &made) != nil || made.ID != score.ID:
-		return fmt.Errorf("%w: make a score: what answered is not Langfuse", storage.ErrTracing)
+	err := l.call(ctx, "make a score", http.MethodPost, "/api/public/scores", score, &written)
+	if err == nil && written.ID != score.ID {
+		return notLangfuse("make a score")
 	}
-	return nil
+	return err
 }
 
 // remove deletes the score of a day, if there is one.
 func (l *Langfuse) remove(ctx context.Context, runID, day string) error {
-	status, answer, err := l.call(ctx, http.MethodDelete, "/api/public/scores/"+url.PathEscape(scoreID(runID, day)), nil)
 	var object map[string]json.RawMessage
-	switch {
-	case err != nil:
-		return err
-	case !isSuccess(status) && status != http.StatusNotFound:
-		return refused("delete a score", status)
-	case status != http.StatusNoContent && json.Unmarshal(answer, &object) != nil:
-		return fmt.Errorf("%w: delete a score: what answered is not Langfuse", storage.ErrTracing)
-	}
-	return nil
+	return l.call(ctx, "delete a score", http.MethodDelete, "/api/public/scores/"+url.PathEscape(scoreID(runID, day)), nil, &object)
 }
 
-func isSuccess(status int) bool { return status >= 200 && status <= 299 }
+func isSuccess(status int) bool { return status/100 == 2 }
 
-// refused says what an answer means for whoever reads the log.
+// refused explains a status for the log.
 func refused(attempt string, status int) error {
 	reason := http.StatusText(status)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		reason += ": Langfuse does not take these keys"
-	case status >= 300 && status <= 399:
+	case status/100 == 3:
 		reason += ": the address sends elsewhere; set the right one"
 	}
 	return fmt.Errorf("%w: %s: %d %s", storage.ErrTracing, attempt, status, reason)
 }
 
-// call sends a request and reads a bounded answer.
-func (l *Langfuse) call(ctx context.Context, method, path string, body any) (status int, answer []byte, err error) {
-	var text []byte
+func notLangfuse(attempt string) error {
+	return fmt.Errorf("%w: %s: what answered is not Langfuse", storage.ErrTracing, attempt)
+}
+
+// call sends a request and decodes the answer. That something to delete is not found is
+// no error.
+func (l *Langfuse) call(ctx context.Context, attempt, method, path string, body, answer any) error {
+	var content bytes.Buffer
 	if body != nil {
-		if text, err = json.Marshal(body); err != nil {
-			return 0, nil, err
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			return err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(l.cfg.Host, "/")+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(l.cfg.Host, "/")+path, &content)
 	if err != nil {
-		return 0, nil, unreachable(err)
+		return unreachable(err)
 	}
 	request.SetBasicAuth(l.cfg.PublicKey, l.cfg.SecretKey)
 	request.Header.Set("Accept", "application/json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := l.client.Do(request)
 	if err != nil {
-		return 0, nil, unreachable(err)
+		return unreachable(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return 0, nil, unreachable(err)
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	switch status := response.StatusCode; {
+	case err != nil:
+		return unreachable(err)
+	case !isSuccess(status) && !(method == http.MethodDelete && status == http.StatusNotFound):
+		return refused(attempt, status)
+	case status != http.StatusNoContent && json.Unmarshal(text, answer) != nil:
+		return notLangfuse(attempt)
 	}
-	return response.StatusCode, answer, nil
+	return nil
 }
 
-// unreachable leaves out the address, which the settings have.
+// unreachable leaves out the address, which is in the settings.
 func unreachable(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -21,11 +21,11 @@ import (
 // maxContent is the most bytes of a text in a span.
 const maxContent = 16 << 10
 
-// errFailed stands for what a run failed of, where that is not known.
+// errFailed stands for the unknown error of a failed run.
 var errFailed = errors.New("failed")
 
-// end ends a span. Of an error only the kind is kept: its words may hold what
-// people asked, or their data.
+// end ends a span. It records the kind of an error only: the text may hold questions or
+// data.
 func end(span trace.Span, err error) {
 	if err != nil {
 		span.SetStatus(codes.Error, "")
@@ -54,27 +54,23 @@ func kindOf(err error) string {
 	return "_OTHER"
 }
 
-// message gives a text in the form that the conventions have for messages.
+// message encodes a text as the semantic conventions define messages.
 func message(role, text string) string {
 	type part struct {
 		Type    string `json:"type"`
 		Content string `json:"content"`
 	}
-	type said struct {
+	type chatMessage struct {
 		Role  string `json:"role"`
 		Parts []part `json:"parts"`
 	}
-	encoded, err := json.Marshal([]said{{role, []part{{"text", cut(text)}}}})
-	if err != nil {
-		return "" // cannot be: these are texts
-	}
+	encoded, _ := json.Marshal([]chatMessage{{role, []part{{"text", truncate(text)}}}}) // strings always encode
 	return string(encoded)
 }
 
-// cut keeps a text in bounds.
-func cut(text string) string { return storage.Truncate(text, maxContent) }
+func truncate(text string) string { return storage.Truncate(text, maxContent) }
 
-// runIDs gives a trace the id of the run in whose context it begins.
+// runIDs gives a trace the id of its run.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
@@ -94,8 +90,7 @@ func (runIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
 	return id
 }
 
-// CheckSampler returns what is wrong with the name of a sampler, "" when it is
-// right.
+// CheckSampler returns what is wrong with the name of a sampler, "" for a valid one.
 func CheckSampler(name string) string {
 	if _, err := newSampler(name, 1); err != nil {
 		return "must be always_on, always_off or traceidratio, alone or behind parentbased_"
@@ -103,8 +98,8 @@ func CheckSampler(name string) string {
 	return ""
 }
 
-// newSampler gives the sampler of a name. A run begins a trace, so that those
-// that go by a parent are the same as those that do not.
+// newSampler gives the sampler of a name. A run has no parent trace, so parentbased_
+// makes no difference.
 func newSampler(name string, ratio float64) (sdktrace.Sampler, error) {
 	switch strings.TrimPrefix(name, "parentbased_") {
 	case "", "always_on":
@@ -117,8 +112,7 @@ func newSampler(name string, ratio float64) (sdktrace.Sampler, error) {
 	return nil, fmt.Errorf("no sampler %q", name)
 }
 
-// evenly is a sampler that goes by a hash of the trace's id: that of a UUID has
-// bits that are the same in all.
+// evenly samples by a hash of the trace's id, since some bits of all UUIDs are the same.
 type evenly struct{ sdktrace.Sampler }
 
 // ShouldSample implements sdktrace.Sampler.

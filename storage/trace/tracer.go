@@ -1,3 +1,8 @@
+// Package trace sends runs to a tracing store, as spans over OTLP, and their ratings, as
+// scores to Langfuse. Without such a store, ratings are in the records alone.
+//
+// The id of a run's trace is the run's id, so that scores need no lookup. Questions,
+// answers and data are not in traces unless Content is set.
 package trace
 
 import (
@@ -13,44 +18,43 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"parley/storage"
 )
 
 const (
-	// maxQueue is how many spans wait to be sent; what comes then is dropped.
+	// maxQueue bounds the spans that wait to be sent; more are dropped.
 	maxQueue = 2048
-	// sendTimeout is how long sending some of them may take, with its retries.
+	// sendTimeout bounds sending a batch, with its retries.
 	sendTimeout = 30 * time.Second
 )
 
-// TracerConfig says where spans go and what they hold.
+// TracerConfig is the configuration of a Tracer.
 type TracerConfig struct {
-	// Endpoint is the whole address to which OTLP goes, Headers what goes with
-	// it.
+	// Endpoint is the whole address for OTLP, Headers those of its requests.
 	Endpoint string
 	Headers  map[string]string
 	// Resource describes this service: service.name and the like.
 	Resource map[string]string
-	// Sampler is which runs are traced, by OTEL_TRACES_SAMPLER's names; "" for
-	// all. Ratio is the share of them, where the sampler has one.
+	// Sampler chooses the runs to trace, by OTEL_TRACES_SAMPLER's names; "" for all.
+	// Ratio is its argument.
 	Sampler string
 	Ratio   float64
-	// Content has questions and answers in the spans.
+	// Content adds questions and answers to the spans.
 	Content bool
 	Log     *slog.Logger
 }
 
-// Tracer makes spans by the conventions for generative AI and sends them, in the
-// background: no run waits for it. A nil Tracer does nothing.
+// Tracer makes spans by OpenTelemetry's conventions for generative AI and sends them in
+// the background. A nil Tracer does nothing.
 type Tracer struct {
 	cfg      TracerConfig
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// NewTracer makes a Tracer. Whether anybody takes the spans shows later, in the
-// log.
+// NewTracer makes a Tracer. It logs later whether spans cannot be sent.
 func NewTracer(ctx context.Context, cfg TracerConfig) (*Tracer, error) {
 	sampler, err := newSampler(cfg.Sampler, cfg.Ratio)
 	if err != nil {
@@ -67,27 +71,27 @@ func NewTracer(ctx context.Context, cfg TracerConfig) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export traces: %w", err)
 	}
-	var described []attribute.KeyValue
+	var attributes []attribute.KeyValue
 	for key, value := range cfg.Resource {
-		described = append(described, attribute.String(key, value))
+		attributes = append(attributes, attribute.String(key, value))
 	}
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(described...))
+	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...))
 	if err != nil {
 		return nil, fmt.Errorf("describe the service: %w", err)
 	}
 	t := &Tracer{cfg: cfg}
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithResource(about),
+		sdktrace.WithResource(service),
 		sdktrace.WithSampler(sampler),
 		sdktrace.WithIDGenerator(runIDs{}),
-		sdktrace.WithBatcher(&reporter{SpanExporter: exporter, log: cfg.Log, now: time.Now},
+		sdktrace.WithBatcher(&reporter{SpanExporter: exporter, log: cfg.Log},
 			sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithExportTimeout(sendTimeout)),
 	)
 	t.tracer = t.provider.Tracer("parley")
 	return t, nil
 }
 
-// Close sends what waits, until ctx ends.
+// Close sends the waiting spans, until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -112,32 +116,29 @@ func tracedFrom(ctx context.Context) traced {
 	return run
 }
 
-// Run starts the span of a run, which all others of it belong to, in a trace of
-// the run's own. What it returns ends it, with the run's status.
-func (t *Tracer) Run(ctx context.Context, asking storage.RunRequest) (context.Context, func(status string, err error)) {
+// Run starts the root span of a run, in a trace of its own. The function that it returns
+// ends the span with the run's status.
+func (t *Tracer) Run(ctx context.Context, request storage.RunRequest) (context.Context, func(status string, err error)) {
 	if t == nil {
 		return ctx, func(string, error) {}
 	}
-	id, err := uuid.Parse(asking.RunID)
-	if err != nil {
-		id = uuid.New() // cannot be: ids of runs are UUIDs
-	}
+	id, _ := uuid.Parse(request.RunID) // ids of runs are UUIDs
 	run := traced{id: trace.TraceID(id), common: []attribute.KeyValue{
-		attribute.String("gen_ai.agent.name", asking.Agent),
-		attribute.String("gen_ai.conversation.id", asking.ConversationID),
-		attribute.String("user.id", asking.Caller.Username),
-		attribute.String("session.id", asking.ConversationID),
-		attribute.String("langfuse.user.id", asking.Caller.Username),
-		attribute.String("langfuse.session.id", asking.ConversationID),
-		attribute.String("langfuse.trace.name", asking.Agent),
+		attribute.String("gen_ai.agent.name", request.Agent),
+		attribute.String("gen_ai.conversation.id", request.ConversationID),
+		attribute.String("user.id", request.Caller.Username),
+		attribute.String("session.id", request.ConversationID),
+		attribute.String("langfuse.user.id", request.Caller.Username),
+		attribute.String("langfuse.session.id", request.ConversationID),
+		attribute.String("langfuse.trace.name", request.Agent),
 	}}
 	ctx = context.WithValue(ctx, tracedKey{}, run)
-	ctx, span := t.start(ctx, "invoke_agent "+asking.Agent, trace.SpanKindInternal, "invoke_agent", "agent", trace.WithNewRoot())
+	ctx, span := t.start(ctx, "invoke_agent "+request.Agent, trace.SpanKindInternal, "invoke_agent", "agent", trace.WithNewRoot())
 	run.root = span
 	ctx = context.WithValue(ctx, tracedKey{}, run)
 	if t.cfg.Content {
-		span.SetAttributes(attribute.String("gen_ai.input.messages", message("user", asking.Text)),
-			attribute.String("langfuse.trace.input", cut(asking.Text)))
+		span.SetAttributes(attribute.String("gen_ai.input.messages", message("user", request.Text)),
+			attribute.String("langfuse.trace.input", truncate(request.Text)))
 	}
 	return ctx, func(status string, err error) {
 		span.SetAttributes(attribute.String("parley.run.status", status))
@@ -148,27 +149,23 @@ func (t *Tracer) Run(ctx context.Context, asking storage.RunRequest) (context.Co
 	}
 }
 
-// Answer notes what the run in the context has answered, where spans hold that.
+// Answer adds the answer of the context's run to its span, where spans have content.
 func (t *Tracer) Answer(ctx context.Context, text string) {
 	run := tracedFrom(ctx)
 	if t == nil || !t.cfg.Content || run.root == nil {
 		return
 	}
 	run.root.SetAttributes(attribute.String("gen_ai.output.messages", message("assistant", text)),
-		attribute.String("langfuse.trace.output", cut(text)))
+		attribute.String("langfuse.trace.output", truncate(text)))
 }
 
-// Model starts the span of a job that a language model does. What it returns
-// ends it, with the model's name, "" where there was none, and the tokens that
-// it was given and gave.
+// Model starts the span of a language model's job. The function that it returns ends the
+// span with the model's name, "" for none, and the numbers of tokens.
 func (t *Tracer) Model(ctx context.Context, job string) (context.Context, func(model string, input, output int, err error)) {
-	if t == nil {
-		return ctx, func(string, int, int, error) {}
-	}
 	ctx, span := t.start(ctx, "chat", trace.SpanKindClient, "chat", "generation")
 	span.SetAttributes(attribute.String("parley.job", job))
-	if asking, ok := storage.RunRequestFrom(ctx); ok && asking.Provider != "" {
-		span.SetAttributes(attribute.String("gen_ai.provider.name", asking.Provider))
+	if request, ok := storage.RunRequestFrom(ctx); ok && request.Provider != "" {
+		span.SetAttributes(attribute.String("gen_ai.provider.name", request.Provider))
 	}
 	return ctx, func(model string, input, output int, err error) {
 		if model != "" {
@@ -180,18 +177,18 @@ func (t *Tracer) Model(ctx context.Context, job string) (context.Context, func(m
 	}
 }
 
-// Tool starts the span of a tool that an agent uses. What it returns ends it.
+// Tool starts the span of a tool call. The function that it returns ends the span.
 func (t *Tracer) Tool(ctx context.Context, name string) (context.Context, func(err error)) {
-	if t == nil {
-		return ctx, func(error) {}
-	}
 	ctx, span := t.start(ctx, "execute_tool "+name, trace.SpanKindInternal, "execute_tool", "tool")
 	span.SetAttributes(attribute.String("gen_ai.tool.name", name), attribute.String("gen_ai.tool.type", "function"))
 	return ctx, func(err error) { end(span, err) }
 }
 
-// start starts a span. observation is what Langfuse calls it.
+// start starts a span. observation is its type in Langfuse.
 func (t *Tracer) start(ctx context.Context, name string, kind trace.SpanKind, operation, observation string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	if t == nil {
+		return ctx, noop.Span{}
+	}
 	options = append(options, trace.WithSpanKind(kind), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", operation),
 		attribute.String("langfuse.observation.type", observation),

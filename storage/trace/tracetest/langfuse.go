@@ -1,6 +1,5 @@
-// Package tracetest has a stand-in for Langfuse on loopback, which keeps scores
-// as Langfuse does and takes traces by OTLP, or fails in the ways that a tracing
-// store can.
+// Package tracetest has a stand-in for Langfuse on loopback. It stores scores as Langfuse
+// does and receives traces by OTLP, or fails in the ways that a tracing store can.
 package tracetest
 
 import (
@@ -18,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The keys that the stand-in takes.
+// The keys of the stand-in.
 const (
 	PublicKey = "pk-lf-stand-in"
 	SecretKey = "sk-lf-hunter2"
@@ -30,8 +29,7 @@ type Mode string
 // The modes. All but Well fail, each in its own way.
 const (
 	Well Mode = "well"
-	// Dead breaks connections off, Slow never answers, Deaf does what it is
-	// asked and never answers.
+	// Dead closes connections, Slow never answers, Deaf works and never answers.
 	Dead Mode = "dead"
 	Slow Mode = "slow"
 	Deaf Mode = "deaf"
@@ -51,7 +49,7 @@ const (
 // Failures are the modes in which no score can be made.
 var Failures = []Mode{Dead, Slow, LiesHTML, LiesJSON, LiesEmpty, LiesLong, Refuses, Broken, Overloaded, Redirects}
 
-// Score is a score as the stand-in keeps it: by day, name and id.
+// Score is a stored score, by day, name and id.
 type Score struct {
 	Day      string `json:"-"`
 	ID       string `json:"id"`
@@ -90,38 +88,33 @@ func NewLangfuse(t testing.TB) *Langfuse {
 }
 
 // Behave sets the mode.
-func (l *Langfuse) Behave(mode Mode) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mode = mode
+func (l *Langfuse) Behave(mode Mode) { l.locked(func() { l.mode = mode }) }
+
+// SetDay sets the stand-in's date.
+func (l *Langfuse) SetDay(day string) { l.locked(func() { l.day = day }) }
+
+// Scores gives the stored scores.
+func (l *Langfuse) Scores() (scores []Score) {
+	l.locked(func() { scores = slices.Clone(l.scores) })
+	return scores
 }
 
-// SetDay sets the day that the stand-in thinks it is.
-func (l *Langfuse) SetDay(day string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.day = day
+// Calls gives the requests, each with the number of scores that were stored then.
+func (l *Langfuse) Calls() (calls []string) {
+	l.locked(func() { calls = slices.Clone(l.calls) })
+	return calls
 }
 
-// Scores are those that it holds.
-func (l *Langfuse) Scores() []Score {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.scores)
+// Spans gives the received spans, in the order in which they ended.
+func (l *Langfuse) Spans() (spans []Span) {
+	l.locked(func() { spans = slices.Clone(l.spans) })
+	return spans
 }
 
-// Calls are what it was asked, each with how many scores it held then.
-func (l *Langfuse) Calls() []string {
+func (l *Langfuse) locked(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.calls)
-}
-
-// Spans are those that it was sent, in the order in which they ended.
-func (l *Langfuse) Spans() []Span {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.spans)
+	do()
 }
 
 // ServeHTTP implements http.Handler.
@@ -130,21 +123,19 @@ func (l *Langfuse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	l.mu.Lock()
-	mode := l.mode
-	l.calls = append(l.calls, fmt.Sprintf("%s %s with %d", r.Method, r.URL.Path, len(l.scores)))
-	l.mu.Unlock()
+	var mode Mode
+	l.locked(func() {
+		mode = l.mode
+		l.calls = append(l.calls, fmt.Sprintf("%s %s with %d", r.Method, r.URL.Path, len(l.scores)))
+	})
 	if username, password, ok := r.BasicAuth(); !ok || username != PublicKey || password != SecretKey {
 		mode = Refuses
 	}
-	if mode == KeepsScores {
-		mode = Well
-		if r.Method == http.MethodDelete {
-			mode = Broken
-		}
+	if mode == KeepsScores && r.Method == http.MethodDelete {
+		mode = Broken
 	}
 	switch mode {
-	case Well:
+	case Well, KeepsScores:
 		l.serve(w, r, body)
 	case Deaf:
 		l.serve(httptest.NewRecorder(), r, body)
@@ -154,9 +145,9 @@ func (l *Langfuse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Dead:
 		panic(http.ErrAbortHandler)
 	case LiesHTML:
-		answer(w, http.StatusOK, "text/html", "<html>Welcome</html>")
+		answer(w, http.StatusOK, "<html>Welcome</html>")
 	case LiesJSON:
-		answer(w, http.StatusOK, "application/json", `{"id":"another","message":7}`)
+		answer(w, http.StatusOK, `{"id":"another","message":7}`)
 	case LiesEmpty:
 		w.WriteHeader(http.StatusOK)
 	case LiesLong:
@@ -168,11 +159,11 @@ func (l *Langfuse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case Refuses:
 		// Some servers repeat what they were sent.
-		answer(w, http.StatusUnauthorized, "application/json", `{"message":"Invalid credentials: `+r.Header.Get("Authorization")+`"}`)
+		answer(w, http.StatusUnauthorized, `{"message":"Invalid credentials: `+r.Header.Get("Authorization")+`"}`)
 	case Broken:
-		answer(w, http.StatusInternalServerError, "application/json", `{"message":"`+r.Header.Get("Authorization")+`"}`)
+		answer(w, http.StatusInternalServerError, `{"message":"`+r.Header.Get("Authorization")+`"}`)
 	case Overloaded:
-		answer(w, http.StatusTooManyRequests, "application/json", `{"message":"slow down"}`)
+		answer(w, http.StatusTooManyRequests, `{"message":"slow down"}`)
 	case Redirects:
 		http.Redirect(w, r, l.URL+"/sign-in?then="+r.Header.Get("Authorization"), http.StatusFound)
 	}
@@ -186,8 +177,12 @@ func (l *Langfuse) hang(r *http.Request) {
 	}
 }
 
-func answer(w http.ResponseWriter, status int, contentType, body string) {
-	w.Header().Set("Content-Type", contentType)
+// answer sends JSON, or HTML that begins with a tag.
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	if strings.HasPrefix(body, "<") {
+		w.Header().Set("Content-Type", "text/html")
+	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
 }
@@ -204,28 +199,28 @@ func (l *Langfuse) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		before := len(l.scores)
 		l.scores = slices.DeleteFunc(l.scores, func(s Score) bool { return s.ID == id })
 		if len(l.scores) == before {
-			answer(w, http.StatusNotFound, "application/json", `{"message":"Score not found within authorized project"}`)
+			answer(w, http.StatusNotFound, `{"message":"Score not found within authorized project"}`)
 			return
 		}
-		answer(w, http.StatusOK, "application/json", `{"message":"Score deletion queued"}`)
+		answer(w, http.StatusOK, `{"message":"Score deletion queued"}`)
 	case r.Method == http.MethodPost && r.URL.Path == "/api/public/otel/v1/traces":
 		l.take(w, r, body)
 	default:
-		answer(w, http.StatusNotFound, "text/html", "<html>404</html>")
+		answer(w, http.StatusNotFound, "<html>404</html>")
 	}
 }
 
 func (l *Langfuse) put(w http.ResponseWriter, body []byte) {
 	score := Score{Day: l.day}
 	if err := json.Unmarshal(body, &score); err != nil || score.ID == "" || score.TraceID == "" || score.Name == "" {
-		answer(w, http.StatusBadRequest, "application/json", `{"message":"Invalid request data"}`)
+		answer(w, http.StatusBadRequest, `{"message":"Invalid request data"}`)
 		return
 	}
 	l.scores = slices.DeleteFunc(l.scores, func(s Score) bool {
 		return s.Day == score.Day && s.Name == score.Name && s.ID == score.ID
 	})
 	l.scores = append(l.scores, score)
-	answer(w, http.StatusOK, "application/json", fmt.Sprintf(`{"id":%q}`, score.ID))
+	answer(w, http.StatusOK, fmt.Sprintf(`{"id":%q}`, score.ID))
 }
 
 func (l *Langfuse) take(w http.ResponseWriter, r *http.Request, body []byte) {
