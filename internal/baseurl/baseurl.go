@@ -1,10 +1,10 @@
-// Package baseurl carries the public address of the interface, up to and with
-// /api/v1, from the request that came in on it to whoever makes addresses.
+// Package baseurl passes on the public address of the interface, up to and with /api/v1,
+// from a request to the code that makes addresses.
 package baseurl
 
 import "context"
 
-// Root is the path under which the interface lives.
+// Root is the path of the interface.
 const Root = "/api/v1"
 
 type key struct{}
@@ -14,13 +14,12 @@ type address struct {
 	configured bool
 }
 
-// With gives a context that knows the address, and whether it is the configured
-// one rather than one that the client named.
+// With gives a context with the address. It is configured, or from the client's request.
 func With(ctx context.Context, url string, configured bool) context.Context {
 	return context.WithValue(ctx, key{}, address{url, configured})
 }
 
-// From gives the address, "" when the context knows none.
+// From gives the address, "" for none.
 func From(ctx context.Context) string {
 	known, _ := ctx.Value(key{}).(address)
 	return known.url

@@ -75,22 +75,19 @@ func (q *Queue) Acquire(name string) (*Slot, error) { return q.AcquireN(name, 1)
 func (q *Queue) AcquireN(name string, weight int) (*Slot, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := q.enqueue(name, weight)
-	select {
-	case <-p.ready:
-		return p, nil
-	default:
-	}
+	s := q.enqueue(name, weight)
 	kind := error(nil)
 	switch {
-	case len(p.user.waiting) > q.cfg.MaxQueuedPerUser:
+	case s.granted():
+		return s, nil
+	case len(s.user.waiting) > q.cfg.MaxQueuedPerUser:
 		kind = storage.ErrTooMany
 	case q.stats.Waiting > q.cfg.MaxQueued:
 		kind = storage.ErrUnavailable
 	default:
-		return p, nil
+		return s, nil
 	}
-	p.release()
+	s.release()
 	return nil, q.refuse(kind)
 }
 
@@ -116,111 +113,105 @@ func (q *Queue) AcquireUnboundedN(name string, weight int) *Slot {
 
 func (q *Queue) enqueue(name string, weight int) *Slot {
 	if weight <= q.cfg.FreeWeight {
-		p := &Slot{queue: q, ready: make(chan struct{}), released: true} // nothing to release
-		close(p.ready)
-		return p
+		s := &Slot{queue: q, ready: make(chan struct{}), released: true} // nothing to release
+		close(s.ready)
+		return s
 	}
 	u := q.users[name]
 	if u == nil {
 		u = &user{name: name}
 		q.users[name] = u
 	}
-	p := &Slot{queue: q, user: u, weight: min(weight, q.cfg.SlotsPerUser), ready: make(chan struct{})}
+	s := &Slot{queue: q, user: u, weight: min(weight, q.cfg.SlotsPerUser), ready: make(chan struct{})}
 	if len(u.waiting) == 0 {
 		q.order = append(q.order, u)
 	}
-	u.waiting = append(u.waiting, p)
+	u.waiting = append(u.waiting, s)
 	q.stats.Waiting++
 	q.dispatch()
-	return p
+	return s
 }
 
-func (q *Queue) grant(p *Slot) {
-	p.user.running += p.weight
-	q.stats.Running += p.weight
-	close(p.ready)
+func (s *Slot) granted() bool {
+	select {
+	case <-s.ready:
+		return true
+	default:
+		return false
+	}
 }
 
 // Wait waits until the slot is granted, and releases it when ctx ends first.
-func (p *Slot) Wait(ctx context.Context) error {
-	select {
-	case <-p.ready:
-		return nil
-	case <-ctx.Done():
-		p.Release()
-		return context.Cause(ctx)
-	}
-}
+func (s *Slot) Wait(ctx context.Context) error { return s.wait(ctx, nil) }
 
 // WaitTimeout is Wait with a timeout, after which the slot is released. The error is then
 // storage.ErrTooMany when the user holds as many slots as one may, else
 // storage.ErrUnavailable.
-func (p *Slot) WaitTimeout(ctx context.Context, timeout time.Duration) error {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
+func (s *Slot) WaitTimeout(ctx context.Context, timeout time.Duration) error {
+	return s.wait(ctx, time.After(timeout))
+}
+
+func (s *Slot) wait(ctx context.Context, timeout <-chan time.Time) error {
 	select {
-	case <-p.ready:
+	case <-s.ready:
 		return nil
 	case <-ctx.Done():
-		p.Release()
+		s.Release()
 		return context.Cause(ctx)
-	case <-timer.C:
-		return p.timeOut()
+	case <-timeout:
+		return s.timeOut()
 	}
 }
 
 // timeOut leaves the queue, unless the slot was granted just now.
-func (p *Slot) timeOut() error {
-	q := p.queue
+func (s *Slot) timeOut() error {
+	q := s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	select {
-	case <-p.ready:
+	if s.granted() {
 		return nil
-	default:
 	}
 	kind := storage.ErrUnavailable
-	if p.user.running+p.weight > q.cfg.SlotsPerUser {
+	if s.user.running+s.weight > q.cfg.SlotsPerUser {
 		kind = storage.ErrTooMany
 	}
-	p.release()
+	s.release()
 	return q.refuse(kind)
 }
 
 // Release returns the slot. It may be called more than once.
-func (p *Slot) Release() {
-	p.queue.mu.Lock()
-	defer p.queue.mu.Unlock()
-	p.release()
+func (s *Slot) Release() {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	s.release()
 }
 
-func (p *Slot) release() {
-	q := p.queue
-	if p.released {
+func (s *Slot) release() {
+	q := s.queue
+	if s.released {
 		return
 	}
-	p.released = true
-	select {
-	case <-p.ready:
-		p.user.running -= p.weight
-		q.stats.Running -= p.weight
-		q.moveToBack(p.user)
-	default:
-		q.dequeue(p)
+	s.released = true
+	if s.granted() {
+		s.user.running -= s.weight
+		q.stats.Running -= s.weight
+		q.moveToBack(s.user)
+	} else {
+		q.dequeue(s)
 	}
 	q.dispatch()
-	if p.user.running == 0 && len(p.user.waiting) == 0 {
-		delete(q.users, p.user.name)
+	if s.user.running == 0 && len(s.user.waiting) == 0 {
+		delete(q.users, s.user.name)
 	}
 }
 
 // dequeue removes a waiting request.
-func (q *Queue) dequeue(p *Slot) {
-	at := slices.Index(p.user.waiting, p)
-	p.user.waiting = slices.Delete(p.user.waiting, at, at+1)
+func (q *Queue) dequeue(s *Slot) {
+	at := slices.Index(s.user.waiting, s)
+	s.user.waiting = slices.Delete(s.user.waiting, at, at+1)
 	q.stats.Waiting--
-	if len(p.user.waiting) == 0 {
-		at := slices.Index(q.order, p.user)
+	if len(s.user.waiting) == 0 {
+		at := slices.Index(q.order, s.user)
 		q.order = slices.Delete(q.order, at, at+1)
 	}
 }
@@ -238,10 +229,12 @@ func (q *Queue) dispatch() {
 		if best < 0 {
 			return
 		}
-		p := q.order[best].waiting[0]
-		q.dequeue(p)
-		q.moveToBack(p.user)
-		q.grant(p)
+		s := q.order[best].waiting[0]
+		q.dequeue(s)
+		q.moveToBack(s.user)
+		s.user.running += s.weight
+		q.stats.Running += s.weight
+		close(s.ready)
 	}
 }
 

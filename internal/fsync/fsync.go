@@ -1,4 +1,4 @@
-// Package fsync makes the names in a folder safe against a loss of power.
+// Package fsync makes the names in a folder safe against power loss.
 package fsync
 
 import (
@@ -16,7 +16,7 @@ func Dir(path string) error {
 	return Close(dir)
 }
 
-// Close makes the names in a folder that is open safe, and closes it.
+// Close makes the names in an open folder safe, and closes it.
 func Close(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {

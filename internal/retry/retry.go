@@ -1,5 +1,5 @@
-// Package retry repeats calls that fail for a while, with pauses that grow. What is worth
-// repeating is for the caller to say.
+// Package retry repeats calls that fail, with growing pauses. The caller says which errors
+// are temporary.
 package retry
 
 import (
@@ -15,8 +15,7 @@ import (
 type Policy struct {
 	// Initial is the first pause. Each further one is twice as long, up to Max.
 	Initial, Max time.Duration
-	// Jitter shortens each pause at random, by at most half, so that clients that failed
-	// together do not call again together.
+	// Jitter shortens each pause at random, by at most half.
 	Jitter bool
 	// Tries limits the calls in a row that fail; 0 for no limit.
 	Tries int
@@ -32,8 +31,8 @@ type Policy struct {
 	Sleep func(ctx context.Context, pause time.Duration) error
 }
 
-// Do calls until there is no error, a permanent one, or the policy ends. It does not
-// begin a pause that ctx would cut short. When ctx ends during a pause, the error wraps
+// Do calls until there is no error, a permanent one, or the policy ends. It does not begin
+// a pause that ends after ctx's deadline. When ctx ends during a pause, the error wraps
 // that of the last call, that of ctx and its cause.
 func Do(ctx context.Context, policy Policy, call func() error) error {
 	return New(policy).Do(ctx, call)
@@ -70,7 +69,7 @@ func (r *Retrier) Reset() {
 	r.pauses.Reset()
 }
 
-// Do is the function of that name. A call may use Reset.
+// Do is the function Do. A call may use Reset.
 func (r *Retrier) Do(ctx context.Context, call func() error) error {
 	for {
 		err := call()
@@ -113,14 +112,11 @@ func (r *Retrier) next(ctx context.Context, err error) (pause time.Duration, mor
 
 // sleep waits for a pause or until ctx ends.
 func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return ctx.Err()
+	case <-time.After(pause):
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // endOf gives the error of a context that has ended, with its cause.

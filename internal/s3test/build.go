@@ -16,12 +16,11 @@ const (
 	command = module + "/cmd/versitygw"
 	version = "v1.8.0"
 
-	// buildTimeout leaves a busy machine some minutes, and the rest of go test's
-	// ten to the tests.
+	// buildTimeout leaves some of go test's ten minutes to the tests.
 	buildTimeout = 8 * time.Minute
 )
 
-// program returns the path of the server's program, built if need be.
+// program returns the path of the server's program and builds it if necessary.
 func program() (string, error) {
 	if path := os.Getenv("PARLEY_TEST_VERSITYGW"); path != "" {
 		return path, nil
@@ -38,20 +37,19 @@ func program() (string, error) {
 		errNoServer, version, strings.Join(failures, "\n"))
 }
 
-// buildFolders names where the program may be kept, best first.
+// buildFolders names the folders for the program, best first.
 func buildFolders() []string {
 	var dirs []string
 	name := fmt.Sprintf("versitygw-%s-%s-%s", version, runtime.GOOS, runtime.GOARCH)
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(cache, "parley-test", name))
 	}
-	// The user's number keeps users apart; what somebody else has put there is
-	// refused by claim.
+	// claim refuses what another user has put there.
 	return append(dirs, filepath.Join(os.TempDir(), fmt.Sprintf("parley-test-%d-%s", os.Getuid(), name)))
 }
 
-// programIn returns the path of the program in a folder that is only this user's
-// to write to. Of the processes that ask at the same time, one builds it.
+// programIn returns the path of the program in a folder that only this user can write
+// to. One of the processes that ask at the same time builds it.
 func programIn(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -74,7 +72,7 @@ func programIn(dir string) (string, error) {
 	return path, build(dir, path)
 }
 
-// build puts the program at path. It appears there whole or not at all.
+// build puts the program at path, by a rename.
 func build(dir, path string) error {
 	tmp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
@@ -93,18 +91,12 @@ func build(dir, path string) error {
 	return os.Rename(filepath.Join(tmp, "versitygw"), path)
 }
 
-// buildEnv is this process's environment without what would make a program for
-// another machine or with other flags.
+// buildEnv is this process's environment with settings for this machine. Of a variable
+// that is there twice the last one counts.
 func buildEnv(tmp string) []string {
-	env := []string{"GOBIN=" + tmp, "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off"}
-	for _, kv := range os.Environ() {
-		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "GOBIN", "CGO_ENABLED", "GOFLAGS", "GOWORK", "GOOS", "GOARCH":
-		default:
-			env = append(env, kv)
-		}
-	}
-	// A user without a home, or with one that cannot be written to, can build too.
+	env := append(os.Environ(), "GOBIN="+tmp, "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off",
+		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	// A user without a home that can be written to can build too.
 	if cache, err := os.UserCacheDir(); err != nil || !writable(cache) {
 		if os.Getenv("GOCACHE") == "" {
 			env = append(env, "GOCACHE="+filepath.Join(tmp, "cache"))
@@ -120,19 +112,16 @@ func goCommand() string {
 	if path, err := exec.LookPath("go"); err == nil {
 		return path
 	}
-	// The tests may have been started by the full name of a go that PATH lacks.
+	// PATH may lack the go that started the tests.
 	return filepath.Join(os.Getenv("GOROOT"), "bin", "go")
 }
 
 func writable(dir string) bool {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if os.MkdirAll(dir, 0o700) != nil {
 		return false
 	}
 	probe, err := os.MkdirTemp(dir, "parley-test-")
-	if err != nil {
-		return false
-	}
-	return os.Remove(probe) == nil
+	return err == nil && os.Remove(probe) == nil
 }
 
 func isProgram(path string) bool {

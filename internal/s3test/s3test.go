@@ -1,3 +1,10 @@
+// Package s3test gives tests a real S3 server: versitygw, with its buckets in a temporary
+// folder. It builds the program from the Go module proxy when it is first needed, and
+// stores it in the user's cache folder. PARLEY_TEST_VERSITYGW can be set to the path of
+// another one.
+//
+// Each test process that asks has one server, on a free port of the loopback interface,
+// which ends with the process.
 package s3test
 
 import (
@@ -12,16 +19,14 @@ import (
 	"parley/internal/servertest"
 )
 
-// Region is the region that the server says it is in.
+// Region is the server's region.
 const Region = "us-east-1"
 
-// errNoServer marks the reasons for which a test may be skipped: there is no
-// program to run. A program that does not work is a failure.
+// errNoServer says that there is no program to run, for which a test may be skipped.
 var errNoServer = errors.New("s3test: no S3 server")
 
-// Server returns the address, such as http://127.0.0.1:9000, of this process's S3
-// server and the keys of the account that may do everything there. It may be
-// called from parallel tests. Where the server's program cannot be had the test is
+// Server returns the address of this process's S3 server, such as http://127.0.0.1:9000,
+// and the keys of an account with all rights. Without a server's program the test is
 // skipped, or fails with CI=true in the environment.
 func Server(t testing.TB) (endpoint, accessKey, secretKey string) {
 	t.Helper()
@@ -29,8 +34,8 @@ func Server(t testing.TB) (endpoint, accessKey, secretKey string) {
 	return srv.endpoint, srv.accessKey, srv.secretKey
 }
 
-// Bucket returns the name of a fresh, empty bucket of Server's for this test alone.
-// It is removed, with what is in it, when the test and its subtests are done.
+// Bucket returns the name of a new bucket of Server for this test, which is removed with
+// its content after the test and its subtests.
 func Bucket(t testing.TB) string {
 	t.Helper()
 	srv := get(t)
@@ -47,8 +52,7 @@ func Bucket(t testing.TB) string {
 	return name
 }
 
-// shared is the server of this process. It keeps the lifeline reachable for as
-// long as the process lives.
+// shared is the server of this process. It keeps the lifeline open.
 var shared = sync.OnceValues(func() (*server, error) {
 	binary, err := program()
 	if err != nil {

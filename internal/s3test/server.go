@@ -11,21 +11,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/internal/servertest"
 )
 
-// serverScript runs the server, and outlives this process by the moment it takes
-// to stop the server and remove its folder.
+// serverScript runs the server. After the end of this process it stops the server and
+// removes its folder.
 //
 //go:embed server.sh
 var serverScript string
-
-// startAttempts are enough for somebody else to take the free port that was found,
-// again and again.
-const startAttempts = 5
 
 // server is a running S3 server.
 type server struct {
@@ -37,7 +34,7 @@ type server struct {
 }
 
 func start(binary string) (srv *server, err error) {
-	for range startAttempts {
+	for range 5 { // another process may take the free port
 		srv, err = startOnce(binary)
 		if !portTaken(err) {
 			break
@@ -58,7 +55,7 @@ func startOnce(binary string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The process id tells a person whose folder it is.
+	// The process id is for people.
 	dir, err := os.MkdirTemp("", fmt.Sprintf("parley-s3-%d-", os.Getpid()))
 	if err != nil {
 		return nil, err
@@ -83,19 +80,18 @@ func (s *server) run(binary, dir, address string) (err error) {
 			return err
 		}
 	}
-	// Nobody else's server answers here, should it have taken the port.
+	// Another server that has taken the port does not answer here.
 	health := "/" + rand.Text()
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", serverScript, "s3test", dir,
 		binary, "--port", address, "--health", health, "--region", Region, "--quiet",
-		// Not every file system keeps attributes with its files.
+		// Not every file system has extended attributes.
 		"posix", "--sidecar", meta, s.buckets)
 	cmd.Env = append(serverEnv(), "ROOT_ACCESS_KEY="+s.accessKey, "ROOT_SECRET_KEY="+s.secretKey)
 	s.lifeline, err = servertest.Start(cmd, func() error { return healthy(s.endpoint + health) })
 	return err
 }
 
-// healthy asks on a connection of its own, so that none of ours stays around for
-// tests that count them.
+// healthy uses a connection of its own, since some tests count those that stay open.
 func healthy(url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -122,14 +118,10 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// serverEnv is this process's environment without the server's settings, which
-// are its arguments.
+// serverEnv is this process's environment without settings of the server, which gets
+// arguments.
 func serverEnv() []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "VGW_") && !strings.HasPrefix(kv, "ROOT_") && !strings.HasPrefix(kv, "LOGFILE=") {
-			env = append(env, kv)
-		}
-	}
-	return env
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "VGW_") || strings.HasPrefix(kv, "ROOT_") || strings.HasPrefix(kv, "LOGFILE=")
+	})
 }

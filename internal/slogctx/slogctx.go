@@ -1,5 +1,5 @@
-// Package slogctx lets log lines carry what the context knows: the id of the
-// request or the run that they are about.
+// Package slogctx adds attributes of the context to log lines, such as the ids of the
+// request and the run.
 package slogctx
 
 import (
@@ -10,7 +10,7 @@ import (
 
 type key struct{}
 
-// With gives a context in which every log line carries attrs too.
+// With gives a context whose log lines have attrs too.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, key{}, slices.Concat(from(ctx), attrs))
 }

@@ -1,6 +1,6 @@
-// Package uploads runs upload sessions: what is expected is in the records, and the
-// bytes go from the client to the object store. Who may see a session is for the
-// records to say; what becomes of the files is for others.
+// Package uploads runs upload sessions. The expected files are in the records, which
+// decide on access; the bytes go from the client to the object store. Ingestion is left to
+// others.
 package uploads
 
 import (
@@ -14,10 +14,10 @@ import (
 	"parley/storage"
 )
 
-// staleBatch is how many stale sessions are ended at a time.
+// staleBatch is how many stale sessions are aborted at a time.
 const staleBatch = 100
 
-// Objects is where the bytes go: see objects.Store, which says what its methods do.
+// Objects stores the bytes: see objects.Store for the methods.
 type Objects interface {
 	Begin(ctx context.Context, key string) (storage.ObjectUpload, error)
 	PartURL(ctx context.Context, user string, upload storage.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
@@ -31,23 +31,22 @@ type Objects interface {
 	Name(key string) string
 }
 
-// Config is what upload sessions need.
+// Config is the configuration of Sessions.
 type Config struct {
 	Records storage.Uploads
 	Objects Objects
 	Log     *slog.Logger
-	// PartSize is how many bytes a part has, but for the last.
+	// PartSize is the size of all parts but the last.
 	PartSize int64
-	// MaxFiles is the most files of a session, MaxSize the most bytes of one.
+	// MaxFiles bounds the files of a session, MaxSize the bytes of a file.
 	MaxFiles int
 	MaxSize  int64
-	// URLLife is how long parts can be sent.
+	// URLLife is how long the address of a part is valid.
 	URLLife time.Duration
-	// Stale is how long a session may take.
+	// Stale is how long a session may take, by the records' clock Now; nil for
+	// time.Now.
 	Stale time.Duration
-	// Now is the clock by which the records know how long that is; nil is for the
-	// machine's.
-	Now func() time.Time
+	Now   func() time.Time
 }
 
 // Sessions runs upload sessions.
@@ -61,8 +60,7 @@ func New(config Config) *Sessions {
 	return &Sessions{config}
 }
 
-// Prepare begins a session. What is wrong with the files is said of all of them
-// at once.
+// Prepare begins a session. It reports the problems of all files at once.
 func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (string, []storage.PreparedUpload, error) {
 	if err := s.check(wanted); err != nil {
 		return "", nil, err
@@ -89,11 +87,10 @@ func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []
 }
 
 func (s *Sessions) check(wanted []storage.NewUpload) error {
-	var wrong []storage.FieldError
 	if len(wanted) == 0 || len(wanted) > s.config.MaxFiles {
-		wrong = append(wrong, storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
-		wanted = nil
+		return storage.Invalid(storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
 	}
+	var wrong []storage.FieldError
 	limit := min(s.config.MaxSize, s.config.PartSize*storage.MaxParts)
 	for i, want := range wanted {
 		if problem := storage.CheckFilename(want.Filename); problem != "" {
@@ -138,8 +135,8 @@ func (s *Sessions) prepareFile(ctx context.Context, caller storage.Caller, want 
 	return file, nil
 }
 
-// Parts gives a file with its parts, so that an upload can go on: which have come
-// in, and new addresses for the others. A completed file has no parts any more.
+// Parts gives a file and its parts, to resume an upload: the received ones have an ETag,
+// the others a new address. A completed file has no parts.
 func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
 	file, err := s.file(ctx, caller, sessionID, fileID)
 	if err != nil || file.Status == storage.UploadCompleted {
@@ -147,37 +144,30 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 	}
 	stored, err := s.config.Objects.Stored(ctx, uploadOf(file), planOf(file))
 	if errors.Is(err, storage.ErrNotFound) {
-		file, err = s.recordMade(ctx, caller, sessionID, file)
+		file, err = s.recordUnrecorded(ctx, caller, sessionID, file)
 		return file, nil, err
-	}
-	if err != nil {
-		return storage.UploadFile{}, nil, err
 	}
 	plan := planOf(file)
 	parts := make([]storage.UploadPart, plan.Parts())
-	for i := range parts {
-		parts[i] = storage.UploadPart{Number: i + 1, Size: plan.Part(i + 1)}
-	}
 	for _, part := range stored {
 		parts[part.Number-1].ETag = part.ETag
 	}
-	for i, part := range parts {
-		if part.ETag != "" {
-			continue
-		}
-		if parts[i].URL, err = s.config.Objects.PartURL(ctx, caller.Username, uploadOf(file), part.Number, part.Size, s.config.URLLife); err != nil {
-			return storage.UploadFile{}, nil, err
+	for i := range parts {
+		part := &parts[i]
+		part.Number, part.Size = i+1, plan.Part(i+1)
+		if err == nil && part.ETag == "" {
+			part.URL, err = s.config.Objects.PartURL(ctx, caller.Username, uploadOf(file), part.Number, part.Size, s.config.URLLife)
 		}
 	}
-	return file, parts, nil
+	return file, parts, err
 }
 
-// recordMade records a file whose object was made, though whoever made it could not
-// say so any more. ErrNotFound when there is none.
-func (s *Sessions) recordMade(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
+// recordUnrecorded records a file whose object exists: a process made it and died before
+// it recorded it. ErrNotFound when there is none.
+func (s *Sessions) recordUnrecorded(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
 	body, size, err := s.config.Objects.Open(ctx, file.Key)
 	if err == nil {
-		_ = body.Close() // nothing of it was read
+		_ = body.Close()
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), err == nil && size != file.Size:
@@ -190,7 +180,7 @@ func (s *Sessions) recordMade(ctx context.Context, caller storage.Caller, sessio
 	return file, err
 }
 
-// file finds a file of a session, one that was not aborted.
+// file finds a file of a session that was not aborted.
 func (s *Sessions) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, error) {
 	session, err := s.config.Records.UploadSession(ctx, caller, sessionID)
 	if err != nil {
@@ -211,15 +201,14 @@ func (s *Sessions) Session(ctx context.Context, caller storage.Caller, id string
 	return s.config.Records.UploadSession(ctx, caller, id)
 }
 
-// Bucket names where the bytes are.
+// Bucket names the object store.
 func (s *Sessions) Bucket() string { return s.config.Objects.Bucket() }
 
-// ObjectName is what a key is called there.
+// ObjectName is the name of a key in the object store.
 func (s *Sessions) ObjectName(key string) string { return s.config.Objects.Name(key) }
 
-// Finish makes a file of its parts and gives its session. Missing, doubled or
-// wrong parts are ErrInvalid and change nothing; a finished file can be
-// finished again.
+// Finish makes a file of its parts and gives its session. Missing, doubled or wrong parts
+// are ErrInvalid and change nothing. It can be repeated.
 func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
 	file, err := s.file(ctx, caller, sessionID, fileID)
 	if err != nil {
@@ -228,7 +217,7 @@ func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID,
 	if file.UploadID != upload.UploadID || file.Key != upload.Key {
 		return storage.UploadSession{}, storage.Invalid(storage.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
 	}
-	// Making the object may take longer than the client waits: it can ask again.
+	// This may take longer than the client waits, which can repeat it.
 	ctx = context.WithoutCancel(ctx)
 	err = s.config.Objects.Complete(ctx, uploadOf(file), planOf(file), parts)
 	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
@@ -237,11 +226,11 @@ func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID,
 	return s.record(ctx, caller, sessionID, file)
 }
 
-// record notes that a file's object is made.
+// record records that a file is complete.
 func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadSession, error) {
 	session, err := s.config.Records.CompleteUploadFile(ctx, caller, sessionID, file.ID)
 	if errors.Is(err, storage.ErrInvalid) {
-		// It was aborted meanwhile, before there was an object to remove.
+		// It was aborted meanwhile, when there was no object to remove.
 		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
 			s.config.Log.WarnContext(ctx, "aborted upload not removed", "error", err)
 		}
@@ -258,8 +247,8 @@ func (s *Sessions) Abort(ctx context.Context, caller storage.Caller, id string) 
 	return session, s.removeParts(ctx, session)
 }
 
-// AbortStale ends the sessions that have taken too long, and sweeps up what
-// was left behind.
+// AbortStale aborts the sessions that have taken too long, and removes unfinished uploads
+// without a session.
 func (s *Sessions) AbortStale(ctx context.Context) error {
 	for {
 		sessions, err := s.config.Records.AbortStaleUploads(ctx, s.config.Stale, staleBatch)
@@ -275,19 +264,14 @@ func (s *Sessions) AbortStale(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := s.config.Objects.Sweep(ctx, s.earliest().Add(-s.config.Stale))
-	return err
-}
-
-// earliest is the time by whichever clock is behind, the records' or that of this
-// machine, which may have been set: parts have its times, and those of a session
-// that goes on must not look old.
-func (s *Sessions) earliest() time.Time {
-	recorded, here := s.config.Now(), time.Now()
-	if recorded.Before(here) {
-		return recorded
+	// Parts have the times of this machine's clock, which may have been set: by the
+	// earlier of both clocks, no running upload is stale.
+	now := time.Now()
+	if recorded := s.config.Now(); recorded.Before(now) {
+		now = recorded
 	}
-	return here
+	_, err := s.config.Objects.Sweep(ctx, now.Add(-s.config.Stale))
+	return err
 }
 
 func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSession) error {
@@ -298,7 +282,7 @@ func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSessio
 		if err := s.config.Objects.Abort(ctx, uploadOf(file)); err != nil {
 			return fmt.Errorf("remove the parts of an upload: %w", err)
 		}
-		// The parts may have become an object whose record never came.
+		// A process may have made the object and died before it recorded it.
 		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
 			return fmt.Errorf("remove an upload: %w", err)
 		}
@@ -306,8 +290,8 @@ func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSessio
 	return nil
 }
 
-// abandon undoes what was begun of a session that did not come to be. What it
-// cannot undo, the sweep does.
+// abandon aborts the uploads of a session that was not created. What it cannot abort is
+// swept.
 func (s *Sessions) abandon(ctx context.Context, files []storage.UploadFile) {
 	for _, file := range files {
 		if err := s.config.Objects.Abort(context.WithoutCancel(ctx), uploadOf(file)); err != nil {
