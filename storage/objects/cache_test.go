@@ -167,12 +167,12 @@ func TestCacheFetchesOnce(t *testing.T) {
 		t.Fatal("not ready")
 	}
 	release()
-	// Who goes away does not stop the fetching for others.
+	// A caller that leaves does not stop the fetch for others.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	late := c.put("late", "late bytes")
 	if _, _, err := cache.Hold(gone, []storage.DataFile{late}); !errors.Is(err, context.Canceled) {
-		t.Errorf("one who went away: %v", err)
+		t.Errorf("a caller that left: %v", err)
 	}
 	eventually(t, "the late one is here", func() bool { return len(here(cache, []storage.DataFile{late})) == 1 })
 	cache.Forget(late.Key)
@@ -243,7 +243,7 @@ func TestCacheBound(t *testing.T) {
 	}
 }
 
-// Those who hold files for later are asked to let go.
+// Reclaim makes users release the files that they hold for later.
 func TestCacheReclaims(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
@@ -393,7 +393,7 @@ func TestCacheLargerThanItMayBe(t *testing.T) {
 	}
 }
 
-// Many hold and let go of random files, of which there are more than fit.
+// Many hold and release random files, of which more exist than fit.
 func TestCacheUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)

@@ -86,16 +86,16 @@ func documentedRule(t *testing.T) cors.Rule {
 	if found == nil {
 		t.Fatal("the document shows no rule")
 	}
-	var told struct {
+	var document struct {
 		CORSRules []struct {
 			AllowedOrigins, AllowedMethods, AllowedHeaders, ExposeHeaders []string
 			MaxAgeSeconds                                                 int
 		}
 	}
-	if err := json.Unmarshal(found[1], &told); err != nil || len(told.CORSRules) != 1 {
-		t.Fatalf("%d rules, %v", len(told.CORSRules), err)
+	if err := json.Unmarshal(found[1], &document); err != nil || len(document.CORSRules) != 1 {
+		t.Fatalf("%d rules, %v", len(document.CORSRules), err)
 	}
-	rule := told.CORSRules[0]
+	rule := document.CORSRules[0]
 	return cors.Rule{
 		AllowedOrigin: rule.AllowedOrigins, AllowedMethod: rule.AllowedMethods, AllowedHeader: rule.AllowedHeaders,
 		ExposeHeader: rule.ExposeHeaders, MaxAgeSeconds: rule.MaxAgeSeconds,

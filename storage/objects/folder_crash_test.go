@@ -18,7 +18,7 @@ import (
 )
 
 // TestFolderClientsThatGiveUp has clients stop in the middle of a part: one that
-// falls silent, one that trickles, and one that goes away.
+// falls silent, one that trickles, and one that disconnects.
 func TestFolderClientsThatGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

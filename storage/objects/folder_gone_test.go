@@ -13,8 +13,8 @@ import (
 	"parley/storage/objects"
 )
 
-// A folder that vanishes, whole or in part, is away: nothing is not found in it,
-// nothing is said to be done, and nothing is made anew in its place. It works again
+// A folder that vanishes, whole or in part, is unavailable: no operation reports success
+// or that something is not found, and nothing is created in its place. It works again
 // once it is back.
 func TestFolderVanishes(t *testing.T) {
 	t.Parallel()
@@ -40,8 +40,8 @@ func TestFolderVanishes(t *testing.T) {
 			put(t, folder, "a/b", []byte("kept"))
 			upload := begin(t, folder, "a/c")
 			content := file(t, []byte("new"))
-			away := filepath.Join(t.TempDir(), "away")
-			if err := test.out(filepath.Join(dir, test.gone), away); err != nil {
+			moved := filepath.Join(t.TempDir(), "moved")
+			if err := test.out(filepath.Join(dir, test.gone), moved); err != nil {
 				t.Fatal(err)
 			}
 			plan := objects.Plan{Size: 1, PartSize: 1}
@@ -72,7 +72,7 @@ func TestFolderVanishes(t *testing.T) {
 					t.Errorf("a part: %+v", got)
 				}
 			}
-			if err := test.back(away, filepath.Join(dir, test.gone)); err != nil {
+			if err := test.back(moved, filepath.Join(dir, test.gone)); err != nil {
 				t.Fatal(err)
 			}
 			_ = folder.Ping(t.Context()) // may say once more that the folder is another one

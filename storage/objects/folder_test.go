@@ -50,7 +50,7 @@ func TestFolderRefusesTamperedAddresses(t *testing.T) {
 		"a later end":         change("expires", fmt.Sprint(time.Now().Add(time.Hour).Unix())),
 		"another signature":   change("signature", strings.Repeat("A", len(signature))),
 		"a shorter signature": change("signature", signature[:len(signature)-1]),
-		"loose bits":          change("signature", signature[:len(signature)-1]+"_"),
+		"unused bits":         change("signature", signature[:len(signature)-1]+"_"),
 		"no signature":        change("signature", ""),
 		"twice a size":        address + "&size=4",
 		"a broken query":      address + "&%zz",

@@ -110,12 +110,12 @@ func TestCompleteNamesWrongParts(t *testing.T) {
 }
 
 func fields(err error) string {
-	said, ok := err.(*storage.Error)
+	invalid, ok := err.(*storage.Error)
 	if !ok {
 		return ""
 	}
 	var names []string
-	for _, f := range said.Fields {
+	for _, f := range invalid.Fields {
 		names = append(names, f.Field)
 	}
 	return strings.Join(names, ",")

@@ -115,9 +115,9 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, storage.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want the home unavailable because it is full", err)
 	}
-	var said *storage.Error
-	if errors.As(err, &said) {
-		t.Errorf("the cause is put in words for the caller: %v", said)
+	var public *storage.Error
+	if errors.As(err, &public) {
+		t.Errorf("the caller is shown the cause: %v", public)
 	}
 }
 

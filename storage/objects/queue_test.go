@@ -15,16 +15,16 @@ import (
 )
 
 // heldBody is a part of four bytes that comes in when its gate opens, and counts
-// who has begun to read it.
+// the readers.
 type heldBody struct {
 	io.Reader
-	gate  <-chan struct{}
-	begun *atomic.Int32
-	once  sync.Once
+	gate    <-chan struct{}
+	started *atomic.Int32
+	once    sync.Once
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
-	b.once.Do(func() { b.begun.Add(1) })
+	b.once.Do(func() { b.started.Add(1) })
 	<-b.gate
 	return b.Reader.Read(p)
 }
@@ -37,7 +37,7 @@ type sender struct {
 	handler http.Handler
 	folder  *objects.Folder
 	gate    chan struct{}
-	begun   atomic.Int32
+	started atomic.Int32
 	done    sync.WaitGroup
 }
 
@@ -54,7 +54,7 @@ func (s *sender) part(user string, gate <-chan struct{}) int {
 	}
 	request := httptest.NewRequestWithContext(s.Context(), http.MethodPut, address, nil)
 	request.ContentLength = 4
-	request.Body = &heldBody{Reader: strings.NewReader("part"), gate: gate, begun: &s.begun}
+	request.Body = &heldBody{Reader: strings.NewReader("part"), gate: gate, started: &s.started}
 	answer := httptest.NewRecorder()
 	s.handler.ServeHTTP(answer, request)
 	return answer.Code
@@ -76,11 +76,11 @@ func (s *sender) until(running, waiting int) {
 	s.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		now := s.folder.QueueStats()
-		if now.Running == running && now.Waiting == waiting && int(s.begun.Load()) == running {
+		if now.Running == running && now.Waiting == waiting && int(s.started.Load()) == running {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.Fatalf("%+v, %d read", now, s.begun.Load())
+			s.Fatalf("%+v, %d read", now, s.started.Load())
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestPartsTakeTurns(t *testing.T) {
 			t.Errorf("somebody else's part was answered %d", status)
 		}
 	}
-	if read := s.begun.Load(); read != 3+5 {
+	if read := s.started.Load(); read != 3+5 {
 		t.Errorf("%d parts were read without a slot", read-8)
 	}
 	close(s.gate)

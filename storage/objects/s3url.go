@@ -71,7 +71,7 @@ func ParseURL(raw string) (cfg S3Config, problems []string) {
 // maxPrefix, maxKey and the slash make up what S3 allows.
 const maxPrefix = 1024 - maxKey - 1
 
-// settingProblems are the settings after '?', and what is said of a wrong value.
+// settingProblems are the settings after '?', with the text for a wrong value.
 var settingProblems = map[string]string{
 	"endpoint":        "has an endpoint that is not a host or an http or https address without a path",
 	"public_endpoint": "has a public_endpoint that is not a host or an http or https address without a path",

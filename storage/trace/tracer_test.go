@@ -190,8 +190,8 @@ func TestTracesThatNobodyTakes(t *testing.T) {
 				answered(tracer, asking())
 			}
 			closed(t, tracer)
-			if said := strings.Count(log.String(), "traces cannot be sent"); said != 1 {
-				t.Errorf("said %d times:\n%s", said, log)
+			if lines := strings.Count(log.String(), "traces cannot be sent"); lines != 1 {
+				t.Errorf("logged %d times:\n%s", lines, log)
 			}
 			if strings.Contains(log.String(), secret) || strings.Contains(log.String(), tracetest.SecretKey) {
 				t.Errorf("the log tells a secret:\n%s", log)
@@ -217,7 +217,7 @@ func TestTracesHoldNobodyUp(t *testing.T) {
 	}
 }
 
-// TestSampler traces about the share of runs that it is told to, whole.
+// TestSampler traces about the configured share of runs, each completely.
 func TestSampler(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -257,8 +257,8 @@ func TestTidiedOnce(t *testing.T) {
 	}
 	group.Wait()
 	e2etest.Eventually(t, func() bool {
-		var loose int
-		return db.Get(&loose, `SELECT count(*) FROM loose_objects`) == nil && loose == 0
+		var orphaned int
+		return db.Get(&orphaned, `SELECT count(*) FROM loose_objects`) == nil && orphaned == 0
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -270,7 +270,7 @@ func TestTidiedOnce(t *testing.T) {
 }
 
 // TestCompactedOnce has two servers add to one dataset, whose files become one
-// now and then. No such file is made for nothing: all that is loose was part of
+// now and then. No such file is made for nothing: all orphaned ones were part of
 // the dataset.
 func TestCompactedOnce(t *testing.T) {
 	t.Parallel()
@@ -300,13 +300,13 @@ func TestCompactedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	var state struct{ Files, Rows, Loose, Wasted int }
+	var state struct{ Files, Rows, Orphaned, Wasted int }
 	err = db.Get(&state, `
 SELECT (SELECT count(*) FROM dataset_files) AS files,
 	(SELECT sum(row_count) FROM dataset_files) AS rows,
-	(SELECT count(*) FROM loose_objects) AS loose,
+	(SELECT count(*) FROM loose_objects) AS orphaned,
 	(SELECT count(*) FROM loose_objects WHERE due_at > $1) AS wasted`, time.Now().Add(30*time.Minute).UnixMilli())
-	if err != nil || state.Rows != all || state.Loose < 32 || state.Wasted != 0 || state.Files >= 64 {
+	if err != nil || state.Rows != all || state.Orphaned < 32 || state.Wasted != 0 || state.Files >= 64 {
 		t.Errorf("%+v, %v", state, err)
 	}
 	for _, c := range servers {

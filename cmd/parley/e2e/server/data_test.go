@@ -187,7 +187,7 @@ func until(done <-chan struct{}, do func()) {
 	}
 }
 
-// checkNoOrphans makes everything loose due, has a server tidy up, and compares
+// checkNoOrphans makes all orphaned objects due, has a server tidy up, and compares
 // the files there are with those that the records name.
 func checkNoOrphans(t *testing.T, dir string) {
 	t.Helper()
@@ -202,8 +202,8 @@ func checkNoOrphans(t *testing.T, dir string) {
 	}
 	p := e2etest.Serve(t, dir, nil)
 	e2etest.Eventually(t, func() bool {
-		var loose int
-		return db.Get(&loose, `SELECT count(*) FROM loose_objects`) == nil && loose == 0
+		var orphaned int
+		return db.Get(&orphaned, `SELECT count(*) FROM loose_objects`) == nil && orphaned == 0
 	})
 	p.Signal(syscall.SIGTERM)
 	p.Wait()
