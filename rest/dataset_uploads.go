@@ -46,8 +46,8 @@ func (s *Server) prepareDatasetUpload(c *gin.Context, caller storage.Caller) err
 	}
 	file := files[0]
 	answer := preparedDatasetUpload{UploadID: file.UploadID, Key: file.Key, PartSize: file.PartSize}
-	for _, url := range file.URLs {
-		answer.PresignedURLs = append(answer.PresignedURLs, datasetPartURL(url))
+	for _, part := range file.Parts {
+		answer.PresignedURLs = append(answer.PresignedURLs, datasetPartURL{URL: part.URL, Size: part.Size})
 	}
 	c.PureJSON(http.StatusOK, answer)
 	return nil

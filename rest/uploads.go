@@ -51,10 +51,10 @@ func toPreparedFile(f storage.PreparedUpload) preparedFile {
 		Key:           f.Key,
 		Filename:      f.Filename,
 		PartSize:      f.PartSize,
-		PresignedURLs: make([]partURL, len(f.URLs)),
+		PresignedURLs: make([]partURL, len(f.Parts)),
 	}
-	for i, url := range f.URLs {
-		file.PresignedURLs[i] = partURL{URL: url.URL, PartSize: url.Size}
+	for i, part := range f.Parts {
+		file.PresignedURLs[i] = partURL{URL: part.URL, PartSize: part.Size}
 	}
 	return file
 }

@@ -65,16 +65,10 @@ type NewUpload struct {
 	Dataset DatasetRef
 }
 
-// PreparedUpload is a file with the addresses that its parts go to, in order.
+// PreparedUpload is a file with its parts, in order.
 type PreparedUpload struct {
 	UploadFile
-	URLs []PartURL
-}
-
-// PartURL is where one part goes, and how many bytes it must have.
-type PartURL struct {
-	URL  string
-	Size int64
+	Parts []UploadPart
 }
 
 // UploadPart is a part of a file that is being uploaded: one that has come in has

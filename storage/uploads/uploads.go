@@ -61,7 +61,7 @@ func New(config Config) *Sessions {
 }
 
 // Prepare begins a session. It reports the problems of all files at once.
-func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (string, []storage.PreparedUpload, error) {
+func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (sessionID string, prepared []storage.PreparedUpload, err error) {
 	if err := s.check(wanted); err != nil {
 		return "", nil, err
 	}
@@ -69,21 +69,29 @@ func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []
 		return "", nil, err
 	}
 	session := storage.UploadSession{ID: storage.NewID()}
-	prepared := make([]storage.PreparedUpload, 0, len(wanted))
-	for _, want := range wanted {
-		file, err := s.prepareFile(ctx, caller, want)
+	defer func() {
 		if err != nil {
 			s.abandon(ctx, session.Files)
+		}
+	}()
+	for _, want := range wanted {
+		file := storage.UploadFile{
+			ID: storage.NewID(), Filename: want.Filename, Size: want.Size, PartSize: s.config.PartSize,
+			Status: storage.UploadPreparing, Dataset: want.Dataset,
+		}
+		upload, err := s.config.Objects.Begin(ctx, "uploads/"+file.ID)
+		if err != nil {
 			return "", nil, err
 		}
-		session.Files = append(session.Files, file.UploadFile)
-		prepared = append(prepared, file)
+		file.Key, file.UploadID = upload.Key, upload.ID
+		session.Files = append(session.Files, file)
+		parts, err := s.parts(ctx, caller, file, nil)
+		if err != nil {
+			return "", nil, err
+		}
+		prepared = append(prepared, storage.PreparedUpload{UploadFile: file, Parts: parts})
 	}
-	if err := s.config.Records.CreateUploadSession(ctx, caller, session); err != nil {
-		s.abandon(ctx, session.Files)
-		return "", nil, err
-	}
-	return session.ID, prepared, nil
+	return session.ID, prepared, s.config.Records.CreateUploadSession(ctx, caller, session)
 }
 
 func (s *Sessions) check(wanted []storage.NewUpload) error {
@@ -106,35 +114,6 @@ func (s *Sessions) check(wanted []storage.NewUpload) error {
 	return nil
 }
 
-func (s *Sessions) prepareFile(ctx context.Context, caller storage.Caller, want storage.NewUpload) (storage.PreparedUpload, error) {
-	id := storage.NewID()
-	upload, err := s.config.Objects.Begin(ctx, "uploads/"+id)
-	if err != nil {
-		return storage.PreparedUpload{}, err
-	}
-	file := storage.PreparedUpload{UploadFile: storage.UploadFile{
-		ID:       id,
-		Filename: want.Filename,
-		Size:     want.Size,
-		PartSize: s.config.PartSize,
-		Key:      upload.Key,
-		UploadID: upload.ID,
-		Status:   storage.UploadPreparing,
-		Dataset:  want.Dataset,
-	}}
-	plan := planOf(file.UploadFile)
-	for number := 1; number <= plan.Parts(); number++ {
-		size := plan.Part(number)
-		address, err := s.config.Objects.PartURL(ctx, caller.Username, upload, number, size, s.config.URLLife)
-		if err != nil {
-			s.abandon(ctx, []storage.UploadFile{file.UploadFile})
-			return storage.PreparedUpload{}, err
-		}
-		file.URLs = append(file.URLs, storage.PartURL{URL: address, Size: size})
-	}
-	return file, nil
-}
-
 // Parts gives a file and its parts, to resume an upload: the received ones have an ETag,
 // the others a new address. A completed file has no parts.
 func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
@@ -147,11 +126,21 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 		file, err = s.recordUnrecorded(ctx, caller, sessionID, file)
 		return file, nil, err
 	}
+	if err != nil {
+		return file, nil, err
+	}
+	parts, err := s.parts(ctx, caller, file, stored)
+	return file, parts, err
+}
+
+// parts gives the parts of a file, with addresses for those that are not stored.
+func (s *Sessions) parts(ctx context.Context, caller storage.Caller, file storage.UploadFile, stored []storage.SentPart) ([]storage.UploadPart, error) {
 	plan := planOf(file)
 	parts := make([]storage.UploadPart, plan.Parts())
 	for _, part := range stored {
 		parts[part.Number-1].ETag = part.ETag
 	}
+	var err error
 	for i := range parts {
 		part := &parts[i]
 		part.Number, part.Size = i+1, plan.Part(i+1)
@@ -159,7 +148,7 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 			part.URL, err = s.config.Objects.PartURL(ctx, caller.Username, uploadOf(file), part.Number, part.Size, s.config.URLLife)
 		}
 	}
-	return file, parts, err
+	return parts, err
 }
 
 // recordUnrecorded records a file whose object exists: a process made it and died before
