@@ -150,11 +150,8 @@ func (s *S3) Ping(ctx context.Context) error {
 	return s3failed(ctx, err, "reach the bucket %s", s.cfg.Bucket)
 }
 
-// putOptions sends a large file in parts, four at a time. The client reads them from the
-// file while it sends. Parts that it cannot remove after an error are swept.
-var putOptions = minio.PutObjectOptions{PartSize: 16 << 20, NumThreads: 4}
-
-// PutFile implements Store.
+// PutFile implements Store. The client sends a large file in parts, which it reads from the
+// file meanwhile. Parts that it cannot remove after an error are swept.
 func (s *S3) PutFile(ctx context.Context, key, path string) error {
 	if err := checkCall(ctx, key); err != nil {
 		return err
@@ -164,7 +161,8 @@ func (s *S3) PutFile(ctx context.Context, key, path string) error {
 		return err
 	}
 	defer file.Close()
-	_, err = s.core.Client.PutObject(ctx, s.cfg.Bucket, s.Name(key), file, size, putOptions)
+	options := minio.PutObjectOptions{PartSize: uint64(max(16<<20, size/storage.MaxParts+1)), NumThreads: 4}
+	_, err = s.core.Client.PutObject(ctx, s.cfg.Bucket, s.Name(key), file, size, options)
 	return s3failed(ctx, err, "write object %q", key)
 }
 
