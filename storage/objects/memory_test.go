@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -95,5 +97,28 @@ func BenchmarkFolderComplete(b *testing.B) {
 		if err := folder.Complete(b.Context(), upload, plan, parts); err != nil {
 			b.Fatalf("complete: %v", err)
 		}
+	}
+}
+
+// TestPutFileStaysOutOfMemory sends 128 MiB to a bucket and counts what is allocated. It
+// is not parallel: others would be counted.
+func TestPutFileStaysOutOfMemory(t *testing.T) {
+	s3 := newS3(t)
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, "")
+	if err := os.Truncate(path, 128<<20); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	if err := s3.PutFile(t.Context(), "big", path); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	grown := (after.TotalAlloc - before.TotalAlloc) >> 10
+	t.Logf("%d KiB were allocated for 128 MiB", grown)
+	if grown > 32<<10 {
+		t.Errorf("%d KiB were allocated, want at most 32 MiB", grown)
 	}
 }
