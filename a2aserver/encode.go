@@ -55,25 +55,14 @@ func appendTask(text []byte, task *a2a.Task) ([]byte, error) {
 	return e.text, e.err
 }
 
-// encodeResult encodes the result of a method.
-func encodeResult(result any) ([]byte, error) {
-	var e encoder
-	switch result := result.(type) {
-	case json.RawMessage:
-		return result, nil
-	case *a2a.Task:
-		e.task(result)
-	case a2a.StreamResponse:
-		return appendEvent(nil, result.Event)
-	case *a2a.ListTasksResponse:
-		e.raw(`{"tasks":`)
-		list(&e, result.Tasks, e.task)
-		e.raw(`,"nextPageToken":`)
-		e.string(result.NextPageToken)
-		e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, result.PageSize, result.TotalSize)
-	default:
-		return nil, fmt.Errorf("write a result: unknown type %T", result)
-	}
+// appendList encodes a page of tasks.
+func appendList(text []byte, list *a2a.ListTasksResponse) ([]byte, error) {
+	e := encoder{text: text}
+	e.raw(`{"tasks":`)
+	each(&e, list.Tasks, e.task)
+	e.raw(`,"nextPageToken":`)
+	e.string(list.NextPageToken)
+	e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, list.PageSize, list.TotalSize)
 	return e.text, e.err
 }
 
@@ -144,11 +133,11 @@ func (e *encoder) task(task *a2a.Task) {
 	e.status(task.Status)
 	if len(task.History) > 0 {
 		e.raw(`,"history":`)
-		list(e, task.History, e.message)
+		each(e, task.History, e.message)
 	}
 	if len(task.Artifacts) > 0 {
 		e.raw(`,"artifacts":`)
-		list(e, task.Artifacts, e.artifact)
+		each(e, task.Artifacts, e.artifact)
 	}
 	e.metadata(task.Metadata)
 	e.raw("}")
@@ -177,7 +166,7 @@ func (e *encoder) message(message *a2a.Message) {
 	e.raw(`,"role":`)
 	e.string(message.Role.String())
 	e.raw(`,"parts":`)
-	list(e, message.Parts, e.part)
+	each(e, message.Parts, e.part)
 	e.metadata(message.Metadata)
 	e.texts("extensions", message.Extensions)
 	if len(message.ReferenceTasks) > 0 {
@@ -210,7 +199,7 @@ func (e *encoder) artifact(artifact *a2a.Artifact) {
 	e.text1("name", artifact.Name)
 	e.text1("description", artifact.Description)
 	e.raw(`,"parts":`)
-	list(e, artifact.Parts, e.part)
+	each(e, artifact.Parts, e.part)
 	e.metadata(artifact.Metadata)
 	e.texts("extensions", artifact.Extensions)
 	e.raw("}")
@@ -243,7 +232,7 @@ func (e *encoder) part(part *a2a.Part) {
 	e.raw("}")
 }
 
-func list[T any](e *encoder, items []T, write func(T)) {
+func each[T any](e *encoder, items []T, write func(T)) {
 	e.raw("[")
 	for i, item := range items {
 		if i > 0 {

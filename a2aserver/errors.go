@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"parley/storage"
@@ -161,6 +162,28 @@ func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpc
 	t.Logger.Log(ctx, level, "A2A request failed",
 		"agent_method", shorten(request.method), "rpc_id", shorten(string(request.id)), "error", err)
 	return failure
+}
+
+// protocolErrors replaces the errors of a handler by those of the protocol, and logs
+// internal ones.
+type protocolErrors struct {
+	a2asrv.PassthroughCallInterceptor
+	transport transport
+}
+
+// After implements a2asrv.CallInterceptor.
+func (p protocolErrors) After(ctx context.Context, call *a2asrv.CallContext, response *a2asrv.Response) error {
+	if response.Err == nil {
+		return nil
+	}
+	failure := p.transport.fail(ctx, rpcRequest{method: call.Method()}, response.Err)
+	for _, answer := range rpcAnswers {
+		if answer.code == failure.Code {
+			response.Err = a2a.NewError(answer.kind, failure.Message)
+			break
+		}
+	}
+	return nil
 }
 
 func isTemporary(err error) bool {

@@ -2,196 +2,166 @@ package a2aserver
 
 import (
 	"encoding/json"
-	"fmt"
-	"regexp"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"parley/storage"
 )
 
-// maxPageSize is the largest page of tasks.
-const maxPageSize = 100
+const (
+	// maxDepth limits the nesting of params.
+	maxDepth = 64
+	// maxProblem limits the text about params that do not fit, in bytes.
+	maxProblem = 200
+)
 
-func invalidParams(format string, args ...any) error {
-	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
-}
+// Params are proto3-JSON. They are converted by hand: the SDK's conversion drops negative
+// numbers and data that is not an object, and has other errors than the host.
 
-// readParams reads params as proto3-JSON. Absent params are an empty object.
-func readParams(method string, params json.RawMessage, into proto.Message) error {
-	if len(params) == 0 {
+// readParams reads params. Absent ones are an empty object.
+func readParams(request rpcRequest, into proto.Message) error {
+	if len(request.params) == 0 {
 		return nil
 	}
-	if params[0] != '{' {
-		return invalidParams("params of %s must be an object", method)
+	if request.params[0] != '{' {
+		return invalidParams("params of %s must be an object", request.method)
 	}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(params, into); err != nil {
-		return invalidParams("params do not fit %s%s", method, typeError(err.Error()))
+	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: maxDepth}).Unmarshal(request.params, into)
+	if err == nil {
+		return nil
 	}
-	return nil
+	// The text is "proto: (line 1:7): problem". Its beginning varies from build to build.
+	_, problem, ok := strings.Cut(err.Error(), "): ")
+	if !ok {
+		return invalidParams("params do not fit %s", request.method)
+	}
+	return invalidParams("params do not fit %s: %s", request.method, storage.Truncate(problem, maxProblem))
 }
 
-// misfits maps the errors of protojson to messages for clients. Other errors of it are
-// about its internals.
-var misfits = []struct {
-	theirs *regexp.Regexp
-	ours   string
-}{
-	{regexp.MustCompile(`(?s)invalid value for (\w+) field (\w+): (.*)$`), ": invalid value for %[1]s field %[2]s: %[3]s"},
-	{regexp.MustCompile(`duplicate field "(\w+)"$`), ": field %[1]s is given twice"},
-	{regexp.MustCompile(`error parsing "(\w+)", oneof`), ": field %[1]s rules out another that is given"},
-	{regexp.MustCompile(`(?s)google\.protobuf\.Timestamp value(?: out of range:)? (.*)$`), ": invalid time %[1]s"},
-	{regexp.MustCompile(`(?s)unexpected token (.*)$`), ": unexpected %[1]s"},
-}
-
-func typeError(text string) string {
-	for _, m := range misfits {
-		found := m.theirs.FindStringSubmatch(text)
-		if found == nil {
-			continue
-		}
-		args := make([]any, len(found)-1)
-		for i, group := range found[1:] {
-			args[i] = shorten(group)
-		}
-		return fmt.Sprintf(m.ours, args...)
-	}
-	return ""
-}
-
-func readSendMessage(method string, params json.RawMessage) (*a2a.SendMessageRequest, error) {
+func readSendMessage(request rpcRequest) (*a2a.SendMessageRequest, error) {
 	var in a2apb.SendMessageRequest
-	if err := readParams(method, params, &in); err != nil {
+	if err := readParams(request, &in); err != nil {
 		return nil, err
 	}
-	if err := checkMessage(in.GetMessage()); err != nil {
-		return nil, err
-	}
-	if in.GetConfiguration().GetTaskPushNotificationConfig() != nil {
-		return nil, a2a.ErrPushNotificationNotSupported
-	}
-	if err := checkHistoryLength("configuration.historyLength", in.GetConfiguration().GetHistoryLength()); err != nil {
-		return nil, err
-	}
-	request, err := pbconv.FromProtoSendMessageRequest(&in)
-	if err != nil {
-		return nil, fmt.Errorf("%w: convert params: %w", a2a.ErrInvalidParams, err)
-	}
-	for i, part := range in.GetMessage().GetParts() {
-		// The conversion accepts objects only.
-		if data, ok := part.GetContent().(*a2apb.Part_Data); ok {
-			request.Message.Parts[i].Content = a2a.Data{Value: data.Data.AsInterface()}
+	out := &a2a.SendMessageRequest{Tenant: in.GetTenant(), Message: toMessage(in.GetMessage()), Metadata: toMap(in.GetMetadata())}
+	if cfg := in.GetConfiguration(); cfg != nil {
+		out.Config = &a2a.SendMessageConfig{
+			AcceptedOutputModes: cfg.GetAcceptedOutputModes(), ReturnImmediately: cfg.GetReturnImmediately(), HistoryLength: toInt(cfg.HistoryLength),
+		}
+		if cfg.GetTaskPushNotificationConfig() != nil {
+			out.Config.PushConfig = &a2a.PushConfig{} // which the host refuses
 		}
 	}
-	return request, nil
+	return out, nil
 }
 
-func checkMessage(message *a2apb.Message) error {
-	switch {
-	case message == nil:
-		return invalidParams("message is required")
-	case message.GetMessageId() == "":
-		return invalidParams("message.messageId is required")
-	case message.GetRole() != a2apb.Role_ROLE_USER:
-		return invalidParams("message.role must be ROLE_USER")
+func toMessage(in *a2apb.Message) *a2a.Message {
+	if in == nil {
+		return nil
 	}
-	for i, part := range message.GetParts() {
-		if part.GetContent() == nil {
-			return invalidParams("message.parts[%d] must have one of text, raw, url and data", i)
-		}
+	message := &a2a.Message{
+		ID: in.GetMessageId(), ContextID: in.GetContextId(), TaskID: a2a.TaskID(in.GetTaskId()),
+		Role: a2a.MessageRole(in.GetRole().String()), Extensions: in.GetExtensions(), Metadata: toMap(in.GetMetadata()),
 	}
-	return nil
+	for _, id := range in.GetReferenceTaskIds() {
+		message.ReferenceTasks = append(message.ReferenceTasks, a2a.TaskID(id))
+	}
+	for _, part := range in.GetParts() {
+		message.Parts = append(message.Parts, toPart(part))
+	}
+	return message
 }
 
-func checkHistoryLength(field string, length int32) error {
-	if length < 0 {
-		return invalidParams("%s must not be negative", field)
+func toPart(in *a2apb.Part) *a2a.Part {
+	part := &a2a.Part{Filename: in.GetFilename(), MediaType: in.GetMediaType(), Metadata: toMap(in.GetMetadata())}
+	switch content := in.GetContent().(type) {
+	case *a2apb.Part_Text:
+		part.Content = a2a.Text(content.Text)
+	case *a2apb.Part_Raw:
+		part.Content = a2a.Raw(content.Raw)
+	case *a2apb.Part_Url:
+		part.Content = a2a.URL(content.Url)
+	case *a2apb.Part_Data:
+		part.Content = a2a.Data{Value: content.Data.AsInterface()}
 	}
-	return nil
+	return part
 }
 
-func readGetTask(method string, params json.RawMessage) (*a2a.GetTaskRequest, error) {
+func toMap(in *structpb.Struct) map[string]any {
+	if in == nil {
+		return nil
+	}
+	return in.AsMap()
+}
+
+func toInt(in *int32) *int {
+	if in == nil {
+		return nil
+	}
+	return new(int(*in))
+}
+
+func readGetTask(request rpcRequest) (*a2a.GetTaskRequest, error) {
 	var in a2apb.GetTaskRequest
-	if err := readTaskParams(method, params, &in); err != nil {
-		return nil, err
-	}
-	if err := checkHistoryLength("historyLength", in.GetHistoryLength()); err != nil {
-		return nil, err
-	}
-	return pbconv.FromProtoGetTaskRequest(&in)
+	err := readParams(request, &in)
+	return &a2a.GetTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), HistoryLength: toInt(in.HistoryLength)}, err
 }
 
-func readCancelTask(method string, params json.RawMessage) (*a2a.CancelTaskRequest, error) {
+func readCancelTask(request rpcRequest) (*a2a.CancelTaskRequest, error) {
 	var in a2apb.CancelTaskRequest
-	if err := readTaskParams(method, params, &in); err != nil {
-		return nil, err
-	}
-	return pbconv.FromProtoCancelTaskRequest(&in)
+	err := readParams(request, &in)
+	return &a2a.CancelTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), Metadata: toMap(in.GetMetadata())}, err
 }
 
-func readSubscribe(method string, params json.RawMessage) (*a2a.SubscribeToTaskRequest, error) {
+func readSubscribe(request rpcRequest) (*a2a.SubscribeToTaskRequest, error) {
 	var in a2apb.SubscribeToTaskRequest
-	if err := readTaskParams(method, params, &in); err != nil {
-		return nil, err
-	}
-	return pbconv.FromProtoSubscribeToTaskRequest(&in)
+	err := readParams(request, &in)
+	return &a2a.SubscribeToTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId())}, err
 }
 
-// readTaskParams reads the params of a method for one task.
-func readTaskParams(method string, params json.RawMessage, into interface {
-	proto.Message
-	GetId() string
-}) error {
-	if err := readParams(method, params, into); err != nil {
-		return err
-	}
-	if into.GetId() == "" {
-		return invalidParams("id is required")
-	}
-	return nil
-}
-
-func readListTasks(method string, params json.RawMessage) (*a2a.ListTasksRequest, error) {
+func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
 	var in a2apb.ListTasksRequest
-	if err := readParams(method, params, &in); err != nil {
+	if err := readParams(request, &in); err != nil {
 		return nil, err
 	}
-	if in.PageSize != nil && (in.GetPageSize() < 1 || in.GetPageSize() > maxPageSize) {
-		return nil, invalidParams("pageSize must be from 1 to %d", maxPageSize)
+	out := &a2a.ListTasksRequest{
+		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: toState(in.GetStatus(), request.params),
+		PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
+		HistoryLength: toInt(in.HistoryLength), IncludeArtifacts: in.GetIncludeArtifacts(),
 	}
-	if !knownState(in.GetStatus(), params) {
-		return nil, invalidParams("status must be the name of a task's state, such as %s", a2a.TaskStateWorking)
+	if in.PageSize != nil && out.PageSize == 0 {
+		out.PageSize = -1 // 0 would be the default size; the host refuses this
 	}
-	if err := checkHistoryLength("historyLength", in.GetHistoryLength()); err != nil {
-		return nil, err
+	if after := in.GetStatusTimestampAfter(); after != nil {
+		out.StatusTimestampAfter = new(after.AsTime())
 	}
-	return pbconv.FromProtoListTasksRequest(&in)
+	return out, nil
 }
 
-// knownState reports whether the status in params exists or is absent. protojson would
-// treat an unknown one as absent and list everything.
-func knownState(state a2apb.TaskState, params json.RawMessage) bool {
-	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED || len(params) == 0 {
-		return a2apb.TaskState_name[int32(state)] != ""
+// toState gives the state that params name. protojson discards an unknown name like an
+// unknown field; the host must refuse it, not list everything.
+func toState(state a2apb.TaskState, params json.RawMessage) a2a.TaskState {
+	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED {
+		return a2a.TaskState(state.String())
 	}
-	// Unknown names are skipped like unknown fields.
-	var members map[string]json.RawMessage
-	if json.Unmarshal(params, &members) != nil {
-		return false
+	var name struct {
+		Status any `json:"status"`
 	}
-	switch string(members["status"]) {
-	case "", "null", "0", `"` + a2a.TaskStateUnspecified.String() + `"`:
-		return true
+	if json.Unmarshal(params, &name) == nil {
+		if text, ok := name.Status.(string); ok && text != a2a.TaskStateUnspecified.String() {
+			return a2a.TaskState(text)
+		}
 	}
-	return false
+	return a2a.TaskStateUnspecified
 }
 
-func readExtendedCard(method string, params json.RawMessage) (*a2a.GetExtendedAgentCardRequest, error) {
+func readExtendedCard(request rpcRequest) (*a2a.GetExtendedAgentCardRequest, error) {
 	var in a2apb.GetExtendedAgentCardRequest
-	if err := readParams(method, params, &in); err != nil {
-		return nil, err
-	}
-	return pbconv.FromProtoGetExtendedAgentCardRequest(&in)
+	err := readParams(request, &in)
+	return &a2a.GetExtendedAgentCardRequest{Tenant: in.GetTenant()}, err
 }

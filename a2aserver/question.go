@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -132,18 +131,4 @@ func actor(caller storage.Caller, name string) string {
 		return caller.Username
 	}
 	return name
-}
-
-// checkConfig checks the output modes that the client accepts.
-func checkConfig(cfg *a2a.SendMessageConfig) error {
-	if cfg == nil {
-		return nil
-	}
-	readable := func(mode string) bool {
-		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
-	}
-	if len(cfg.AcceptedOutputModes) > 0 && !slices.ContainsFunc(cfg.AcceptedOutputModes, readable) {
-		return a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
-	}
-	return nil
 }

@@ -22,26 +22,49 @@ type transport struct {
 	agent service
 }
 
-// rpcMethod is a method of the protocol: answer is set for a unary method, open for a
-// streaming one.
+// rpcMethod is a method of the protocol: answer is set for a unary method, which gives
+// its result as JSON, open for a streaming one.
 type rpcMethod struct {
-	answer func(t transport, ctx context.Context, request rpcRequest) (any, error)
+	answer func(ctx context.Context, t transport, request rpcRequest) ([]byte, error)
 	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          {answer: transport.sendMessage},
-	"SendStreamingMessage": {open: transport.openMessage},
-	"GetTask":              {answer: transport.getTask},
-	"ListTasks":            {answer: transport.listTasks},
-	"CancelTask":           {answer: transport.cancelTask},
-	"SubscribeToTask":      {open: transport.openTask},
-	"GetExtendedAgentCard": {answer: transport.extendedCard},
+	"SendMessage":          unary(readSendMessage, service.SendMessage, encodeSent),
+	"SendStreamingMessage": {open: openMessage},
+	"GetTask":              unary(readGetTask, service.GetTask, encodeTask),
+	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
+	"CancelTask":           unary(readCancelTask, service.CancelTask, encodeTask),
+	"SubscribeToTask":      {open: openTask},
+	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": {answer: transport.noPush},
-	"GetTaskPushNotificationConfig":    {answer: transport.noPush},
-	"ListTaskPushNotificationConfigs":  {answer: transport.noPush},
-	"DeleteTaskPushNotificationConfig": {answer: transport.noPush},
+	"CreateTaskPushNotificationConfig": {answer: noPush},
+	"GetTaskPushNotificationConfig":    {answer: noPush},
+	"ListTaskPushNotificationConfigs":  {answer: noPush},
+	"DeleteTaskPushNotificationConfig": {answer: noPush},
+}
+
+// unary makes a method that reads params, calls the agent and encodes its result.
+func unary[P, R any](
+	read func(request rpcRequest) (P, error),
+	call func(agent service, ctx context.Context, params P) (R, error),
+	encode func(t transport, result R) ([]byte, error),
+) rpcMethod {
+	return rpcMethod{answer: func(ctx context.Context, t transport, request rpcRequest) ([]byte, error) {
+		params, err := read(request)
+		if err != nil {
+			return nil, err
+		}
+		result, err := call(t.agent, ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		text, err := encode(t, result)
+		if err != nil {
+			return nil, fmt.Errorf("write result of %s: %w", request.method, err)
+		}
+		return text, nil
+	}}
 }
 
 // serve answers a request body: one request or a batch.
@@ -175,14 +198,7 @@ func (t transport) failed(ctx context.Context, request rpcRequest, err error) []
 
 func (t transport) call(ctx context.Context, request rpcRequest, method rpcMethod) (result []byte, err error) {
 	defer recoverError(&err)
-	value, err := method.answer(t, ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if result, err = encodeResult(value); err != nil {
-		return nil, fmt.Errorf("write result of %s: %w", request.method, err)
-	}
-	return result, nil
+	return method.answer(ctx, t, request)
 }
 
 func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMethod) (events tail, err error) {
@@ -216,73 +232,32 @@ func (t transport) writeDeadline() time.Time {
 	return time.Now().Add(t.WriteTimeout)
 }
 
-func (t transport) sendMessage(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readSendMessage(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	result, err := t.agent.SendMessage(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	return a2a.StreamResponse{Event: result}, nil
+func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
+	return appendEvent(nil, result)
 }
 
-func (t transport) getTask(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readGetTask(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.GetTask(ctx, params)
+func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return appendTask(nil, task) }
+
+func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
+	return appendList(nil, list)
 }
 
-func (t transport) listTasks(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readListTasks(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	list, err := t.agent.ListTasks(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
+func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
 
-func (t transport) cancelTask(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readCancelTask(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.CancelTask(ctx, params)
-}
-
-func (t transport) extendedCard(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readExtendedCard(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	card, err := t.agent.GetExtendedAgentCard(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	text, err := t.CardJSON(card)
-	return json.RawMessage(text), err
-}
-
-func (t transport) noPush(context.Context, rpcRequest) (any, error) {
+func noPush(context.Context, transport, rpcRequest) ([]byte, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
-func (t transport) openMessage(r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSendMessage(request.method, request.params)
+func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSendMessage(request)
 	if err != nil {
 		return nil, err
 	}
 	return t.agent.stream(r.Context(), params)
 }
 
-func (t transport) openTask(r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSubscribe(request.method, request.params)
+func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSubscribe(request)
 	if err != nil {
 		return nil, err
 	}

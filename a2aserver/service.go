@@ -26,8 +26,7 @@ type tail interface {
 
 // service is one agent as a transport calls it; the caller is in the context. Its
 // streams are those of a2asrv.RequestHandler with event numbers and encoded events, and
-// they report request errors before the first event. params.go has already checked the
-// form of the request.
+// they report request errors before the first event.
 type service interface {
 	a2asrv.RequestHandler
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
@@ -58,7 +57,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := checkConfig(request.Config); err != nil {
+	if err := checkSend(request); err != nil {
 		return nil, err
 	}
 	question, err := toQuestion(who, request.Message)
@@ -117,9 +116,6 @@ func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, m
 
 // storedTask reads one of the caller's tasks.
 func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
-	if id == "" {
-		return storage.Task{}, invalidParams("the id of the task is required")
-	}
 	runID, err := readID(string(id))
 	if err != nil {
 		return storage.Task{}, a2a.ErrTaskNotFound
@@ -231,6 +227,9 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTask(request.ID, nil); err != nil {
+		return nil, err
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	kept, err := s.storedTask(ctx, who, request.ID, after < 0)
@@ -304,6 +303,9 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTask(request.ID, request.HistoryLength); err != nil {
+		return nil, err
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	kept, err := s.storedTask(ctx, who, request.ID, true)
@@ -321,6 +323,9 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkTask(request.ID, nil); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)

@@ -26,6 +26,9 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	if err != nil {
 		return nil, err
 	}
+	if err := checkList(request); err != nil {
+		return nil, err
+	}
 	filter, err := s.toFilter(request)
 	if err != nil {
 		return nil, err
