@@ -21,12 +21,7 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 		return storage.RunRequest{}, storage.Invalid(storage.FieldError{Field: "agent", Message: "must be the name of an agent"})
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
-	message.Metadata = map[string]any{namespaceKey: question.Namespace.Owner + "/" + question.Namespace.Name}
-	for key, value := range map[string]string{modelKey: question.Model, providerKey: question.Provider, helperPromptKey: question.HelperPrompt} {
-		if value != "" {
-			message.Metadata[key] = value
-		}
-	}
+	message.Metadata = question.Metadata()
 	r, err := s.ask(ctx, caller, question, message, true)
 	if err != nil {
 		return storage.RunRequest{}, err

@@ -55,7 +55,7 @@ func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Mess
 		feed: h.feeds.acquire(asking.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
-	r.ctx, r.stop = context.WithCancelCause(storage.WithRunRequest(h.ctx, asking))
+	r.ctx, r.stop = context.WithCancelCause(h.ctx)
 	return r
 }
 
@@ -213,9 +213,15 @@ func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
 		TaskID:     a2a.TaskID(r.request.RunID),
 		ContextID:  r.request.ConversationID,
 		StoredTask: r.storedTask,
-		User:       a2asrv.NewAuthenticatedUser(r.request.Caller.Username, nil),
+		Metadata:   r.request.Metadata(),
+		User:       toUser(r.request.Caller),
 	}
 	return r.agent.Executor.Execute(ctx, request)
+}
+
+// toUser gives the caller as executors know it.
+func toUser(caller storage.Caller) *a2asrv.User {
+	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{storage.RestrictionAttribute: caller.Restriction})
 }
 
 // append hands an event to the log. It blocks only while too many are uncommitted.

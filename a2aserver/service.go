@@ -354,7 +354,7 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
-		User: a2asrv.NewAuthenticatedUser(who.Username, nil),
+		User: toUser(who),
 	}
 	for event, err := range s.agent.Executor.Cancel(ctx, request) {
 		if update, ok := event.(*a2a.TaskStatusUpdateEvent); err == nil && ok && update.Status.State.Terminal() {

@@ -195,11 +195,7 @@ func (h *Host) resume(held storage.ClaimedRun) {
 	if unreadable != nil {
 		task = &a2a.Task{}
 	}
-	message := questionMessage(task)
-	if held.SettingsInMessage {
-		readSettings(&held.Request.Question, message)
-	}
-	r := h.newRun(s.agent, held.Request, message, h.queue.AcquireUnbounded(held.Request.Caller.Username))
+	r := h.newRun(s.agent, held.Request, questionMessage(task), h.queue.AcquireUnbounded(held.Request.Caller.Username))
 	r.task, r.number = task, held.Task.LastEvent
 	if r.number > 0 {
 		r.storedTask = task

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -47,9 +48,8 @@ func NewExecutor(config Config, answer func(context.Context, *Run) error) *Execu
 	return &Executor{config: config.withDefaults(), answer: answer}
 }
 
-// Execute gives the events of the run whose request is in ctx. An error ends the run as
-// failed; when ctx ends, no final event is emitted: the host writes it. A run that has
-// ended gives nothing.
+// Execute gives the events of a run. An error ends the run as failed; when ctx ends, no
+// final event is emitted: the host writes it. A run that has ended gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		w := &Run{config: e.config, execution: exec, yield: yield}
@@ -57,16 +57,30 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 			return
 		}
 		var err error
-		if asking, ok := storage.RunRequestFrom(ctx); ok {
-			w.request = asking
-			err = e.answer(ctx, w)
-		} else {
-			err = errors.New("the context holds no question")
+		if w.request, err = readRequest(exec); err != nil {
+			yield(nil, fmt.Errorf("%w: %w", a2a.ErrInvalidParams, err))
+			return
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
+		if err = e.answer(ctx, w); err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
 			w.fail(ctx, err)
 		}
 	}
+}
+
+// readRequest reads the question from the message. Metadata of the request takes precedence
+// over that of the message.
+func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
+	if exec.Message == nil || exec.User == nil {
+		return storage.RunRequest{}, errors.New("a run needs a message and a user")
+	}
+	caller := storage.Caller{Username: exec.User.Name}
+	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
+	metadata := map[string]any{}
+	maps.Copy(metadata, exec.Message.Metadata)
+	maps.Copy(metadata, exec.Metadata)
+	question, err := storage.ReadQuestion(caller, readText(exec.Message.Parts), metadata)
+	question.ConversationID = exec.ContextID
+	return storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}, err
 }
 
 // Cancel gives the final event of a canceled run.

@@ -133,11 +133,10 @@ type Tasks interface {
 
 // ClaimedRun is a run that a host took over.
 type ClaimedRun struct {
+	// Request has no provider, model and helper prompt if an older program has begun the
+	// run: only the first message of the task names them.
 	Request RunRequest
-	// SettingsInMessage says that an older program has begun the run: only the first
-	// message of the task says the provider, model and helper prompt.
-	SettingsInMessage bool
-	Task              Task
+	Task    Task
 	// Takeovers counts the hosts that died at work on it.
 	Takeovers int
 	// Age is how long ago it was asked.

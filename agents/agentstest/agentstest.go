@@ -179,20 +179,19 @@ func (s *Script) Message() *a2a.Message {
 	}
 }
 
-// Asking gives a context in which the question is asked.
-func (s *Script) Asking(ctx context.Context) context.Context {
-	return storage.WithRunRequest(ctx, storage.RunRequest{
-		RunID: RunID, Caller: storage.Caller{Username: "ann"},
-		Question: storage.Question{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID, Text: s.Question},
-	})
+// Request asks the question, from where a task is; nil for a new one.
+func (s *Script) Request(stored *a2a.Task) *a2asrv.ExecutorContext {
+	return &a2asrv.ExecutorContext{
+		Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored,
+		Metadata: map[string]any{"namespace": "shop"}, User: a2asrv.NewAuthenticatedUser("ann", nil),
+	}
 }
 
 // Run has an agent answer the question, from where a task is; nil for a new one.
 func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Task) []a2a.Event {
 	t.Helper()
-	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored}
 	var events []a2a.Event
-	for event, err := range executor.Execute(s.Asking(t.Context()), exec) {
+	for event, err := range executor.Execute(t.Context(), s.Request(stored)) {
 		if err != nil {
 			t.Fatalf("after %d events: %v", len(events), err)
 		}

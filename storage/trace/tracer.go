@@ -103,6 +103,8 @@ type traced struct {
 	id     trace.TraceID
 	root   trace.Span
 	common []attribute.KeyValue
+	// provider is that of the model which the question names.
+	provider string
 }
 
 type tracedKey struct{}
@@ -122,7 +124,7 @@ func (t *Tracer) Run(ctx context.Context, asking storage.RunRequest) (context.Co
 	if err != nil {
 		id = uuid.New() // cannot be: ids of runs are UUIDs
 	}
-	run := traced{id: trace.TraceID(id), common: []attribute.KeyValue{
+	run := traced{id: trace.TraceID(id), provider: asking.Provider, common: []attribute.KeyValue{
 		attribute.String("gen_ai.agent.name", asking.Agent),
 		attribute.String("gen_ai.conversation.id", asking.ConversationID),
 		attribute.String("user.id", asking.Caller.Username),
@@ -167,8 +169,8 @@ func (t *Tracer) Model(ctx context.Context, job string) (context.Context, func(m
 	}
 	ctx, span := t.start(ctx, "chat", trace.SpanKindClient, "chat", "generation")
 	span.SetAttributes(attribute.String("parley.job", job))
-	if asking, ok := storage.RunRequestFrom(ctx); ok && asking.Provider != "" {
-		span.SetAttributes(attribute.String("gen_ai.provider.name", asking.Provider))
+	if provider := tracedFrom(ctx).provider; provider != "" {
+		span.SetAttributes(attribute.String("gen_ai.provider.name", provider))
 	}
 	return ctx, func(model string, input, output int, err error) {
 		if model != "" {
