@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"time"
 
@@ -66,38 +65,18 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		defer t.close()
 		tick := time.NewTicker(h.cfg.KeepAlive)
 		defer tick.Stop()
-		for told, err := range progress(ctx, t, tick.C, s.agent.Progress(asked.Question)) {
-			if !yield(told, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// progress converts the events of a tail to progress.
-func progress(ctx context.Context, t tail, tick <-chan time.Time, tell func(a2a.Event) []storage.Progress) iter.Seq2[storage.Progress, error] {
-	return func(yield func(storage.Progress, error) bool) {
-		for {
-			kept, err := t.next(ctx, tick)
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case errors.Is(err, errNoEvent):
-				if !yield(storage.Progress{}, nil) {
-					return
-				}
-				continue
-			}
-			var event a2a.Event
-			if err == nil {
-				event, err = decode(kept)
+		tell := s.agent.Progress(asked.Question)
+		for event, err := range decoded(ctx, t, tick.C) {
+			told := []storage.Progress{{}}
+			if event != nil {
+				told = tell(event)
 			}
 			if err != nil {
 				yield(storage.Progress{}, err)
 				return
 			}
-			for _, told := range tell(event) {
-				if !yield(told, nil) {
+			for _, each := range told {
+				if !yield(each, nil) {
 					return
 				}
 			}

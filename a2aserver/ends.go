@@ -76,25 +76,15 @@ func (h *Host) endRunAt(ctx context.Context, agent *Agent, kept storage.Task, en
 		h.cfg.Logger.Error("unreadable task ended without its history", "run", kept.RunID, "error", err)
 		task = &a2a.Task{ID: a2a.TaskID(kept.RunID), ContextID: kept.ConversationID}
 	}
-	event := end.last(task)
-	stamp(event, task.TaskInfo(), time.Now())
-	encoded, err := encode(kept.LastEvent+1, event)
+	change, task, err := newChange(task.TaskInfo(), task, kept.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err
 	}
-	fold(task, event)
-	text, err := snapshot(task)
-	if err != nil {
-		return nil, err
-	}
+	change.Holder, change.Outcome = end.holder, &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)}
 	result := make(chan error, 1)
-	h.cfg.Log.Append(storage.TaskChange{
-		RunID: kept.RunID, Holder: end.holder, After: kept.LastEvent, Events: []storage.Event{encoded},
-		State: string(task.Status.State), Snapshot: text,
-		Outcome: &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)},
-	}, func(err error) {
+	h.cfg.Log.Append(change, func(err error) {
 		if err == nil {
-			h.publishEnd(kept.RunID, encoded)
+			h.publishEnd(kept.RunID, change.Events[0])
 		}
 		result <- err
 	})

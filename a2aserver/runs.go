@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"time"
 
@@ -186,7 +185,11 @@ func (r *run) execute(ctx context.Context) (err error) {
 			err = fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	for event, err := range r.events(ctx) {
+	request := &a2asrv.ExecutorContext{
+		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID, StoredTask: r.storedTask,
+		Metadata: r.request.Metadata(), User: toUser(r.request.Caller),
+	}
+	for event, err := range r.agent.Executor.Execute(ctx, request) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -204,19 +207,6 @@ func (r *run) execute(ctx context.Context) (err error) {
 		return context.Cause(ctx)
 	}
 	return errors.New("the agent ended without a terminal event")
-}
-
-// events gives the agent's events.
-func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
-	request := &a2asrv.ExecutorContext{
-		Message:    r.message,
-		TaskID:     a2a.TaskID(r.request.RunID),
-		ContextID:  r.request.ConversationID,
-		StoredTask: r.storedTask,
-		Metadata:   r.request.Metadata(),
-		User:       toUser(r.request.Caller),
-	}
-	return r.agent.Executor.Execute(ctx, request)
 }
 
 // toUser gives the caller as executors know it.
@@ -265,28 +255,32 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 		// The agent answered with a message alone: a run has a task all the same.
 		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
 	}
-	stamp(event, r.info(), time.Now())
-	kept, err := encode(r.number+1, event)
+	change, folded, err := newChange(r.info(), r.task, r.number, event)
 	if err != nil {
-		return storage.TaskChange{}, err
+		return change, err
 	}
-	folded := *r.task
-	fold(&folded, event)
-	outcome, err := r.agent.outcome(&folded)
-	if err != nil {
-		return storage.TaskChange{}, err
-	}
-	text, err := snapshot(&folded)
-	if err != nil {
-		return storage.TaskChange{}, err
-	}
-	change := storage.TaskChange{
-		RunID: r.request.RunID, Holder: r.host.id, After: r.number, Events: []storage.Event{kept},
-		State: string(folded.Status.State), Snapshot: text, LastNodeID: r.agent.LastNode(event), Outcome: outcome,
+	change.Holder, change.LastNodeID = r.host.id, r.agent.LastNode(event)
+	if change.Outcome, err = r.agent.outcome(folded); err != nil {
+		return change, err
 	}
 	r.number++
-	r.task = &folded
+	r.task = folded
 	return change, nil
+}
+
+// newChange applies an event, which follows event number after, to a copy of a task.
+func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
+	stamp(event, run, time.Now())
+	kept, err := encode(after+1, event)
+	if err != nil {
+		return storage.TaskChange{}, nil, err
+	}
+	folded := *task
+	fold(&folded, event)
+	text, err := snapshot(&folded)
+	return storage.TaskChange{
+		RunID: string(run.TaskID), After: after, Events: []storage.Event{kept}, State: string(folded.Status.State), Snapshot: text,
+	}, &folded, err
 }
 
 // outcome gives the outcome of a run from its task; nil when it has not ended.

@@ -197,28 +197,10 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		t.close()
 		return nil, err
 	}
-	if request.Config != nil && request.Config.HistoryLength != nil {
-		return historyTail{tail: t, history: request.Config.HistoryLength}, nil
+	if request.Config != nil {
+		t.history = request.Config.HistoryLength
 	}
 	return t, nil
-}
-
-// historyTail is a tail that limits the history of tasks.
-type historyTail struct {
-	tail
-	history *int
-}
-
-func (t historyTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
-	kept, err := t.tail.next(ctx, tick)
-	if err != nil || kept.Kind != storage.EventTask {
-		return kept, err
-	}
-	event, err := decode(kept)
-	if err != nil {
-		return kept, err
-	}
-	return encode(kept.Number, withHistory(event.(*a2a.Task), t.history))
 }
 
 // subscribe implements service.
@@ -272,7 +254,7 @@ func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.Subscri
 	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
 }
 
-// events reads a tail to its end.
+// events opens a tail and reads it to its end.
 func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		t, err := open()
@@ -281,13 +263,22 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 			return
 		}
 		defer t.close()
+		decoded(ctx, t, nil)(yield)
+	}
+}
+
+// decoded reads a tail to its end. A nil event says that tick fired.
+func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
 		for {
-			kept, err := t.next(ctx, nil)
-			if errors.Is(err, io.EOF) {
-				return
-			}
 			var event a2a.Event
-			if err == nil {
+			kept, err := t.next(ctx, tick)
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case errors.Is(err, errNoEvent):
+				err = nil
+			case err == nil:
 				event, err = decode(kept)
 			}
 			if !yield(event, err) || err != nil {
