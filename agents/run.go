@@ -24,6 +24,8 @@ type Run struct {
 	execution *a2asrv.ExecutorContext
 	request   storage.RunRequest
 	yield     func(a2a.Event, error) bool
+	// stored is what was emitted before a takeover; an empty task for a new run.
+	stored *a2a.Task
 
 	// Open fills these.
 	jobs llm.Jobs
@@ -45,14 +47,20 @@ var _ a2asrv.AgentExecutor = (*Executor)(nil)
 
 // NewExecutor makes an Executor that calls answer for each run.
 func NewExecutor(config Config, answer func(context.Context, *Run) error) *Executor {
-	return &Executor{config: config.withDefaults(), answer: answer}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Executor{config: config, answer: answer}
 }
 
 // Execute gives the events of a run. An error ends the run as failed; when ctx ends, no
 // final event is emitted: the host writes it. A run that has ended gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		w := &Run{config: e.config, execution: exec, yield: yield}
+		w := &Run{config: e.config, execution: exec, yield: yield, stored: exec.StoredTask}
+		if w.stored == nil {
+			w.stored = &a2a.Task{}
+		}
 		if w.State().Terminal() {
 			return
 		}
@@ -101,31 +109,25 @@ func stamp(now time.Time) *time.Time {
 // Question is the text of the question.
 func (w *Run) Question() string { return w.request.Text }
 
-// Datasets are those that the caller may read, once the run is open.
-func (w *Run) Datasets() []llm.Dataset { return w.task.Datasets }
-
 // State is the state of the stored task; unspecified for a new run.
-func (w *Run) State() a2a.TaskState {
-	if w.execution.StoredTask == nil {
-		return a2a.TaskStateUnspecified
-	}
-	return w.execution.StoredTask.Status.State
-}
+func (w *Run) State() a2a.TaskState { return w.stored.Status.State }
 
 // Artifact gives an artifact of the stored task; nil for none.
-func (w *Run) Artifact(id string) *a2a.Artifact {
-	if w.execution.StoredTask == nil {
-		return nil
-	}
-	return artifact(w.execution.StoredTask, id)
-}
+func (w *Run) Artifact(id string) *a2a.Artifact { return artifact(w.stored, id) }
 
-// StatusMessages gives the status messages of the stored task, oldest first.
+// StatusMessages gives the messages that came with the status of the stored task, oldest
+// first.
 func (w *Run) StatusMessages() []*a2a.Message {
-	if w.execution.StoredTask == nil {
-		return nil
+	var messages []*a2a.Message
+	for _, message := range w.stored.History {
+		if message.Role == a2a.MessageRoleAgent {
+			messages = append(messages, message)
+		}
 	}
-	return statusMessages(w.execution.StoredTask)
+	if w.stored.Status.Message != nil {
+		messages = append(messages, w.stored.Status.Message)
+	}
+	return messages
 }
 
 // EmitSubmitted emits the submitted task with the question in its history.
@@ -173,11 +175,9 @@ func (w *Run) Open(ctx context.Context) error {
 	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
 		return &modelError{err}
 	}
-	ctx, done := w.config.Tracer.Tool(ctx, "datasets")
-	all, err := retryWhileUnavailable(ctx, w, func() ([]storage.DatasetData, error) {
+	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]storage.DatasetData, error) {
 		return w.config.Lake.Datasets(ctx, w.request.Caller, w.request.Namespace)
 	})
-	done(err)
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
 	}
@@ -192,19 +192,21 @@ func (w *Run) Open(ctx context.Context) error {
 }
 
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
-	ctx, done := w.config.Tracer.Tool(ctx, "query")
-	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
 		return w.config.Lake.Query(ctx, w.request.Caller, w.request.Namespace, sql)
 	})
-	done(err)
-	return result, err
 }
 
 func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
-	ctx, done := w.config.Tracer.Tool(ctx, "search")
-	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+	return tool(ctx, w, "search", func(ctx context.Context) (storage.QueryResult, error) {
 		return w.config.Lake.Search(ctx, w.request.Caller, w.request.Namespace, search.Dataset, search.Words, search.Limit)
 	})
+}
+
+// tool reads data with a span.
+func tool[T any](ctx context.Context, w *Run, name string, read func(context.Context) (T, error)) (T, error) {
+	ctx, done := w.config.Tracer.Tool(ctx, name)
+	result, err := retryWhileUnavailable(ctx, w, func() (T, error) { return read(ctx) })
 	done(err)
 	return result, err
 }

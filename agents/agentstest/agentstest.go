@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -74,7 +75,19 @@ func (s *Script) asked(job string) {
 
 // Config is what an agent needs to follow the script.
 func (s *Script) Config() agents.Config {
-	return agents.Config{Lake: lake{s}, Memory: memory{s}, Models: models{s}}
+	return agents.Config{
+		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
+	}
+}
+
+type tracer struct{}
+
+func (tracer) Model(ctx context.Context, _ string) (context.Context, func(llm.Usage, error)) {
+	return ctx, func(llm.Usage, error) {}
+}
+
+func (tracer) Tool(ctx context.Context, _ string) (context.Context, func(error)) {
+	return ctx, func(error) {}
 }
 
 type models struct{ *Script }
