@@ -88,37 +88,29 @@ type errorInfo struct {
 }
 
 func toRPCError(err error) *rpcError {
+	failure := &rpcError{Code: codeInternal, Message: internalMessage}
+	info := errorInfo{Type: errordetails.ErrorInfoType, Reason: "INTERNAL_ERROR", Domain: a2a.ProtocolDomain}
 	for _, a := range rpcAnswers {
-		if !errors.Is(err, a.kind) {
-			continue
+		if errors.Is(err, a.kind) {
+			failure.Code, info.Reason, failure.Message = a.code, a.reason, a.message
+			if message, metadata := clientMessage(err); message != "" {
+				failure.Message, info.Metadata = message, metadata
+			}
+			break
 		}
-		message, metadata := a.message, map[string]string(nil)
-		if words, about := clientMessage(err); words != "" {
-			message, metadata = words, about
-		}
-		return newRPCError(a.code, a.reason, message, metadata)
 	}
-	return newRPCError(codeInternal, "INTERNAL_ERROR", internalMessage, nil)
-}
-
-func newRPCError(code int, reason, message string, metadata map[string]string) *rpcError {
-	return &rpcError{Code: code, Message: message, Data: []errorInfo{{
-		Type:     errordetails.ErrorInfoType,
-		Reason:   reason,
-		Domain:   a2a.ProtocolDomain,
-		Metadata: metadata,
-	}}}
+	failure.Data = []errorInfo{info}
+	return failure
 }
 
 // clientMessage gives the part of an error that is meant for the client, and its
 // metadata; "" when there is none.
 func clientMessage(err error) (string, map[string]string) {
-	var protocol *a2a.Error
-	if errors.As(err, &protocol) {
+	if protocol, ok := errors.AsType[*a2a.Error](err); ok {
 		return protocol.Message, infoMetadata(protocol)
 	}
-	var stored *storage.Error
-	if !errors.As(err, &stored) {
+	stored, ok := errors.AsType[*storage.Error](err)
+	if !ok {
 		return "", nil
 	}
 	var metadata map[string]string
@@ -193,13 +185,16 @@ func isTemporary(err error) bool {
 
 func clientGone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
-// recoverError turns a panic into an error; defer it.
-func recoverError(err *error) {
-	switch cause := recover(); cause {
-	case nil:
-	case http.ErrAbortHandler:
-		panic(cause)
-	default:
-		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-	}
+// recovered calls a function and turns its panic into an error.
+func recovered[T any](call func() (T, error)) (result T, err error) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause)
+		default:
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return call()
 }

@@ -137,12 +137,6 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// service gives an agent by its name.
-func (h *Host) service(name string) (service, bool) {
-	s, ok := h.services[name]
-	return s, ok
-}
-
 // Handler gives an agent to a transport of the SDK, by its name. The caller is in the
 // context: see auth.WithCaller. It checks every request itself, and its errors are those
 // of the protocol, with messages for the client.

@@ -134,7 +134,12 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 
 // SendMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	r, err := s.sendCommitted(ctx, request)
+	starting, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	r, err := s.send(starting, request)
+	if err == nil {
+		err = r.waitCommitted(starting)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -156,17 +161,6 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		}
 	}
 	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
-}
-
-// sendCommitted is send that waits until the run is committed.
-func (s *agentService) sendCommitted(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	r, err := s.send(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.waitCommitted(ctx)
 }
 
 // waitRemote waits for the end of a run that this host no longer executes.

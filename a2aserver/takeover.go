@@ -173,7 +173,7 @@ func (h *Host) claimRuns() {
 		}
 		var claimed []storage.ClaimedRun
 		h.withTimeout("run takeover failed", func(ctx context.Context) (err error) {
-			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, h.agentNames(), free)
+			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, slices.Sorted(maps.Keys(h.services)), free)
 			return err
 		})
 		for _, held := range claimed {
@@ -184,9 +184,6 @@ func (h *Host) claimRuns() {
 		}
 	}
 }
-
-// agentNames gives the names of the agents of this host.
-func (h *Host) agentNames() []string { return slices.Collect(maps.Keys(h.services)) }
 
 // resume continues a run of another host.
 func (h *Host) resume(held storage.ClaimedRun) {

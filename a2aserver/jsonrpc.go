@@ -89,14 +89,14 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
-		answer, err := t.answerOne(r.Context(), request, method, err)
+		answer, err := t.answerOne(ctx, request, method, err)
 		t.respond(w, httpStatus(err), answer)
 		return
 	}
-	events, err := t.openStream(r, request, method)
+	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
 	case err != nil:
-		t.respond(w, httpStatus(err), t.failed(r.Context(), request, err))
+		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
 	case request.isNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
@@ -177,12 +177,12 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
 	if err == nil {
-		result, err = t.call(ctx, request, method)
+		result, err = recovered(func() ([]byte, error) { return method.answer(ctx, t, request) })
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return t.failed(ctx, request, err), err
-	}
-	if request.isNotification() {
+	case request.isNotification():
 		return nil, nil
 	}
 	return resultResponse(request.id, result), nil
@@ -194,16 +194,6 @@ func (t transport) failed(ctx context.Context, request rpcRequest, err error) []
 		return nil
 	}
 	return errorResponse(request.id, failure)
-}
-
-func (t transport) call(ctx context.Context, request rpcRequest, method rpcMethod) (result []byte, err error) {
-	defer recoverError(&err)
-	return method.answer(ctx, t, request)
-}
-
-func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMethod) (events tail, err error) {
-	defer recoverError(&err)
-	return method.open(t, r, request)
 }
 
 // respond writes a response, or an empty one for a notification.
