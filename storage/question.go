@@ -8,24 +8,22 @@ import (
 // MaxQuestion is the longest question, in bytes.
 const MaxQuestion = 32 << 10
 
-// Limits of what is beside a question, in characters.
+// Limits of a question's settings, in characters.
 const (
 	maxHelperPrompt = 10_000
 	maxModelName    = 200
 )
 
-// Question is what somebody asks an agent about the data in a namespace.
+// Question is a question to an agent about the data in a namespace.
 type Question struct {
 	Agent     string
 	Namespace NamespaceRef
-	// ConversationID is the conversation that the question belongs to; "" begins
-	// one.
+	// ConversationID is the conversation that the question belongs to; "" for a new one.
 	ConversationID string
 	Text           string
-	// HelperPrompt is what the asker adds for the model's guidance.
+	// HelperPrompt is guidance for the model, given with the question.
 	HelperPrompt string
-	// Provider and Model choose among the models that are set; "" for the
-	// default.
+	// Provider and Model choose a configured model; "" for the default.
 	Provider string
 	Model    string
 }
@@ -45,10 +43,10 @@ func CheckQuestion(text string) string {
 func CheckHelperPrompt(text string) string { return CheckText(text, maxHelperPrompt) }
 
 // CheckModelName returns what is wrong with the name of a model or provider, "" when it
-// is right. Which exist is known to the models.
+// is right. Whether it exists is not checked.
 func CheckModelName(name string) string { return CheckText(name, maxModelName) }
 
-// RunRequest is a question that a run is answering, and for whom.
+// RunRequest is the question of a run and its caller.
 type RunRequest struct {
 	RunID  string
 	Caller Caller
