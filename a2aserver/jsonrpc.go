@@ -161,7 +161,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 
 // respondPart writes one response of a batch.
 func (t transport) respondPart(w http.ResponseWriter, response []byte, first bool) {
-	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","
 	if first {
 		w.Header().Set("Content-Type", "application/json")
@@ -206,20 +206,13 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 		return
 	}
 	// The handler may have taken longer than the server's write deadline.
-	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	w.Header().Set("Content-Type", "application/json")
 	response = append(response, '\n')
 	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
 	w.WriteHeader(status)
 	// A write error means that the client is gone.
 	_, _ = w.Write(response)
-}
-
-func (t transport) writeDeadline() time.Time {
-	if t.WriteTimeout <= 0 {
-		return time.Time{}
-	}
-	return time.Now().Add(t.WriteTimeout)
 }
 
 func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {

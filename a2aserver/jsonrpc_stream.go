@@ -40,14 +40,10 @@ func (t transport) follow(ctx context.Context, out *rpcStream, events tail) erro
 	if err := out.Start(); err != nil {
 		return err
 	}
-	var ticks <-chan time.Time
-	if t.KeepAlive > 0 {
-		ticker := time.NewTicker(t.KeepAlive)
-		defer ticker.Stop()
-		ticks = ticker.C
-	}
+	ticker := time.NewTicker(t.KeepAlive)
+	defer ticker.Stop()
 	for {
-		event, err := t.next(ctx, out, events, ticks)
+		event, err := t.next(ctx, out, events, ticker.C)
 		switch {
 		case errors.Is(err, errNoEvent):
 			err = out.KeepAlive()

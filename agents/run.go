@@ -94,16 +94,8 @@ func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
 // Cancel gives the final event of a canceled run.
 func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		event := a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil)
-		event.Status.Timestamp = stamp(*event.Status.Timestamp)
-		yield(event, nil)
+		yield(a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil), nil)
 	}
-}
-
-// stamp gives a time in UTC and milliseconds.
-func stamp(now time.Time) *time.Time {
-	now = now.UTC().Truncate(time.Millisecond)
-	return &now
 }
 
 // Question is the text of the question.
@@ -133,7 +125,7 @@ func (w *Run) StatusMessages() []*a2a.Message {
 // EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
 	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
-	task.Status.Timestamp = stamp(w.config.Now())
+	task.Status.Timestamp = new(w.config.Now().UTC())
 	return w.emit(ctx, task)
 }
 
@@ -145,7 +137,6 @@ func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a
 		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.execution, parts...)
 	}
 	event := a2a.NewStatusUpdateEvent(w.execution, state, message)
-	event.Status.Timestamp = stamp(w.config.Now())
 	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		event.Metadata = map[string]any{"usage": map[string]any{
 			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
