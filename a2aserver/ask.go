@@ -31,11 +31,11 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 // Stop cancels one of the caller's runs before it is deleted, so that its followers
 // receive a final event.
 func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
-	kept, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
-	if err != nil || !kept.Open {
+	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
+	if err != nil || !stored.Open {
 		return err
 	}
-	s, ok := h.services[kept.Agent]
+	s, ok := h.services[stored.Agent]
 	if !ok {
 		return nil // no host executes it
 	}
@@ -67,15 +67,15 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		defer tick.Stop()
 		tell := s.agent.Progress(asked.Question)
 		for event, err := range decoded(ctx, t, tick.C) {
-			told := []storage.Progress{{}}
+			reports := []storage.Progress{{}}
 			if event != nil {
-				told = tell(event)
+				reports = tell(event)
 			}
 			if err != nil {
 				yield(storage.Progress{}, err)
 				return
 			}
-			for _, each := range told {
+			for _, each := range reports {
 				if !yield(each, nil) {
 					return
 				}

@@ -64,7 +64,7 @@ type Config struct {
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
-	Trace func(ctx context.Context, asking storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration

@@ -84,8 +84,8 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.RawMessage) {
-	ctx, held := t.withReservation(r.Context())
-	defer held.release()
+	ctx, memory := t.withReservation(r.Context())
+	defer memory.release()
 	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
@@ -141,7 +141,7 @@ func checkVersion(r *http.Request) error {
 func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
 	answered := false
 	for _, entry := range entries {
-		ctx, held := t.withReservation(r.Context())
+		ctx, memory := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
 			err = invalidRequest("streams cannot be part of a batch")
@@ -150,7 +150,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 			t.respondPart(w, answer, !answered)
 			answered = true
 		}
-		held.release()
+		memory.release()
 	}
 	if !answered {
 		t.respond(w, http.StatusOK, nil)

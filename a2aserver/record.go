@@ -35,12 +35,12 @@ func kindOf(event a2a.Event) storage.EventKind {
 }
 
 // decode reads a stored event. The data of artifacts stays a json.RawMessage.
-func decode(kept storage.Event) (a2a.Event, error) {
-	if kept.Kind == storage.EventArtifact {
-		return decodeArtifact(kept.Body)
+func decode(stored storage.Event) (a2a.Event, error) {
+	if stored.Kind == storage.EventArtifact {
+		return decodeArtifact(stored.Body)
 	}
 	var read a2a.StreamResponse
-	if err := json.Unmarshal(kept.Body, &read); err != nil {
+	if err := json.Unmarshal(stored.Body, &read); err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	return read.Event, nil
@@ -104,13 +104,13 @@ func snapshot(task *a2a.Task) (json.RawMessage, error) {
 }
 
 // toTask decodes a stored task.
-func toTask(kept storage.Task) (*a2a.Task, error) {
+func toTask(stored storage.Task) (*a2a.Task, error) {
 	var task a2a.Task
-	if err := json.Unmarshal(kept.Snapshot, &task); err != nil {
+	if err := json.Unmarshal(stored.Snapshot, &task); err != nil {
 		return nil, fmt.Errorf("decode a task: %w", err)
 	}
-	task.ID, task.ContextID = a2a.TaskID(kept.RunID), kept.ConversationID
-	for _, event := range kept.Artifacts {
+	task.ID, task.ContextID = a2a.TaskID(stored.RunID), stored.ConversationID
+	for _, event := range stored.Artifacts {
 		update, err := decode(event)
 		if err != nil {
 			return nil, err

@@ -48,10 +48,10 @@ type run struct {
 }
 
 // newRun prepares the execution of a run.
-func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Message, turn *fair.Slot) *run {
+func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
-		host: h, agent: agent, request: asking, message: message, slot: turn,
-		feed: h.feeds.acquire(asking.RunID), pending: make(chan struct{}, pendingEvents),
+		host: h, agent: agent, request: request, message: message, slot: slot,
+		feed: h.feeds.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	r.ctx, r.stop = context.WithCancelCause(h.ctx)
@@ -59,33 +59,33 @@ func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Mess
 }
 
 // start starts a new run: it is written to the log while the agent executes.
-func (h *Host) start(agent *Agent, asking storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
-	turn, err := h.queue.Acquire(asking.Caller.Username)
+func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
+	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
 	}
 	if !h.addRun() {
-		turn.Release()
+		slot.Release()
 		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 	}
-	r := h.newRun(agent, asking, message, turn)
+	r := h.newRun(agent, request, message, slot)
 	r.task = a2a.NewSubmittedTask(r.info(), message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
 	r.feed.attach(r, 0)
-	kept, err := snapshot(r.task)
+	stored, err := snapshot(r.task)
 	if err != nil {
 		h.release(r)
 		h.runs.Done()
 		return nil, err
 	}
 	h.cfg.Log.Append(storage.TaskChange{
-		RunID:    asking.RunID,
-		Start:    &asking,
+		RunID:    request.RunID,
+		Start:    &request,
 		Target:   target,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
-		Snapshot: kept,
+		Snapshot: stored,
 	}, func(err error) {
 		if r.commitErr = err; err != nil {
 			r.stop(err)
@@ -225,11 +225,11 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	kept, final := change.Events[0], change.Outcome != nil
+	stored, final := change.Events[0], change.Outcome != nil
 	r.host.cfg.Log.Append(change, func(err error) {
 		if err == nil {
 			r.final = final
-			r.feed.publish(kept, final)
+			r.feed.publish(stored, final)
 		} else {
 			r.stop(appendError(err))
 		}
@@ -271,7 +271,7 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 // newChange applies an event, which follows event number after, to a copy of a task.
 func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
 	stamp(event, run, time.Now())
-	kept, err := encode(after+1, event)
+	stored, err := encode(after+1, event)
 	if err != nil {
 		return storage.TaskChange{}, nil, err
 	}
@@ -279,7 +279,7 @@ func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (
 	fold(&folded, event)
 	text, err := snapshot(&folded)
 	return storage.TaskChange{
-		RunID: string(run.TaskID), After: after, Events: []storage.Event{kept}, State: string(folded.Status.State), Snapshot: text,
+		RunID: string(run.TaskID), After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
 	}, &folded, err
 }
 

@@ -94,21 +94,21 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asking := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
+	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
-	return s.host.start(s.agent, asking, target, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), question.ConversationID
+	return s.host.start(s.agent, request, target, &asked)
 }
 
 // refuseFollowUp gives the error for a message to an existing task.
 func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
-	kept, err := s.storedTask(ctx, who, message.TaskID, false)
+	stored, err := s.storedTask(ctx, who, message.TaskID, false)
 	switch {
 	case err != nil:
 		return err
-	case message.ContextID != "" && message.ContextID != kept.ConversationID:
+	case message.ContextID != "" && message.ContextID != stored.ConversationID:
 		return invalidParams("message.contextId is not that of the task")
-	case kept.Open:
+	case stored.Open:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
@@ -125,11 +125,11 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 			return storage.Task{}, err
 		}
 	}
-	kept, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
+	stored, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
 	if errors.Is(err, storage.ErrNotFound) {
-		return kept, a2a.ErrTaskNotFound
+		return stored, a2a.ErrTaskNotFound
 	}
-	return kept, err
+	return stored, err
 }
 
 // SendMessage implements a2asrv.RequestHandler.
@@ -208,32 +208,32 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, after < 0)
+	stored, err := s.storedTask(ctx, who, request.ID, after < 0)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !kept.Open && (after < 0 || after >= kept.LastEvent):
+	case !stored.Open && (after < 0 || after >= stored.LastEvent):
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
-	case after > kept.LastEvent:
+	case after > stored.LastEvent:
 		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
 	case after >= 0:
-		t := s.host.follow(who, kept.RunID, after)
-		t.contextID = kept.ConversationID
+		t := s.host.follow(who, stored.RunID, after)
+		t.contextID = stored.ConversationID
 		return t, nil
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return nil, err
 	}
-	head, err := encode(kept.LastEvent, task)
+	head, err := encode(stored.LastEvent, task)
 	if err != nil {
 		return nil, err
 	}
-	t := s.host.follow(who, kept.RunID, kept.LastEvent)
-	t.head, t.contextID = &head, kept.ConversationID
-	if held := reservationFrom(ctx); held != nil {
-		t.reserved = held // for the head
+	t := s.host.follow(who, stored.RunID, stored.LastEvent)
+	t.head, t.contextID = &head, stored.ConversationID
+	if memory := reservationFrom(ctx); memory != nil {
+		t.reserved = memory // for the head
 	}
 	return t, nil
 }
@@ -266,14 +266,14 @@ func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.E
 	return func(yield func(a2a.Event, error) bool) {
 		for {
 			var event a2a.Event
-			kept, err := t.next(ctx, tick)
+			stored, err := t.next(ctx, tick)
 			switch {
 			case errors.Is(err, io.EOF):
 				return
 			case errors.Is(err, errNoEvent):
 				err = nil
 			case err == nil:
-				event, err = decode(kept)
+				event, err = decode(stored)
 			}
 			if !yield(event, err) || err != nil {
 				return
@@ -293,11 +293,11 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, true)
+	stored, err := s.storedTask(ctx, who, request.ID, true)
 	if err != nil {
 		return nil, err
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -315,14 +315,14 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, false)
+	stored, err := s.storedTask(ctx, who, request.ID, false)
 	if err != nil {
 		return nil, err
 	}
-	if !kept.MayCancel {
+	if !stored.MayCancel {
 		return nil, storage.ErrReadOnlyToken
 	}
-	task, err := s.host.endRun(ctx, s.agent, who, kept.RunID, runEnding{
+	task, err := s.host.endRun(ctx, s.agent, who, stored.RunID, runEnding{
 		status: storage.RunFailed,
 		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, who, task) },
 	})

@@ -211,16 +211,16 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.feed.runID); err != nil {
 		return t.endIfDeleted(err)
 	}
-	kept, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
+	stored, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
 	if err != nil {
 		return t.endIfDeleted(err)
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return storage.Event{}, err
 	}
-	t.page, t.at, t.skipTasks = nil, kept.LastEvent, false
-	return encode(kept.LastEvent, task)
+	t.page, t.at, t.skipTasks = nil, stored.LastEvent, false
+	return encode(stored.LastEvent, task)
 }
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
