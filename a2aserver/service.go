@@ -35,7 +35,7 @@ type service interface {
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
 }
 
-// agentService is one agent of a host.
+// agentService is one agent of a host; it implements service.
 type agentService struct {
 	host  *Host
 	agent *Agent
@@ -132,7 +132,6 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 	return stored, err
 }
 
-// SendMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -176,7 +175,6 @@ func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 	}
 }
 
-// stream implements service.
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -197,7 +195,6 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	return t, nil
 }
 
-// subscribe implements service.
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -238,12 +235,10 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	return t, nil
 }
 
-// SendStreamingMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return events(ctx, func() (tail, error) { return s.stream(ctx, request) })
 }
 
-// SubscribeToTask implements a2asrv.RequestHandler.
 func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
 }
@@ -282,7 +277,6 @@ func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.E
 	}
 }
 
-// GetTask implements a2asrv.RequestHandler.
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -304,7 +298,6 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	return withHistory(task, request.HistoryLength), nil
 }
 
-// CancelTask implements a2asrv.RequestHandler.
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
@@ -349,7 +342,6 @@ func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, ta
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil)
 }
 
-// GetExtendedAgentCard implements a2asrv.RequestHandler.
 func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	who, err := caller(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ var (
 	errNotInMemory = errors.New("not in memory")
 )
 
-// feedTail reads the events of a run for one client, at the client's pace.
+// feedTail is a tail that reads the events of a run for one client, at its own pace.
 type feedTail struct {
 	host   *Host
 	caller storage.Caller
@@ -75,7 +75,6 @@ func (t *feedTail) close() {
 	t.host.feeds.release(t.feed)
 }
 
-// next implements tail.
 func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
 	if t.head != nil {
 		head := *t.head

@@ -20,7 +20,6 @@ const (
 	maxPageBytes = 8 << 20
 )
 
-// ListTasks implements a2asrv.RequestHandler.
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	who, err := caller(ctx)
 	if err != nil {

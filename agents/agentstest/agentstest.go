@@ -311,6 +311,3 @@ func Shop() []storage.DatasetData {
 		}},
 	}
 }
-
-// Hurry is a time that is up at once.
-const Hurry = time.Nanosecond

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -205,7 +206,7 @@ func TestSlowModel(t *testing.T) {
 	t.Parallel()
 	s := script()
 	config := s.Config()
-	config.JobTimeout = agentstest.Hurry
+	config.JobTimeout = time.Nanosecond
 	events := s.Run(t, newExecutor(config), nil)
 	if last := string(agentstest.Line(t, events[len(events)-1])); !strings.Contains(last, `"TIMEOUT"`) {
 		t.Errorf("the run ends with %s", last)
