@@ -282,6 +282,7 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 			if got := <-seen; got != asked.Question {
 				t.Errorf("%T: took over %+v, want %+v", log, got, asked.Question)
 			}
+			numbers(t, h, asked.RunID) // or the next host takes this run over
 			if err := h.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
