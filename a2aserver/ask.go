@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"time"
 
@@ -21,12 +20,7 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 		return storage.RunRequest{}, storage.Invalid(storage.FieldError{Field: "agent", Message: "must be the name of an agent"})
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
-	message.Metadata = map[string]any{namespaceKey: question.Namespace.Owner + "/" + question.Namespace.Name}
-	for key, value := range map[string]string{modelKey: question.Model, providerKey: question.Provider, helperPromptKey: question.HelperPrompt} {
-		if value != "" {
-			message.Metadata[key] = value
-		}
-	}
+	message.Metadata = question.Metadata()
 	r, err := s.ask(ctx, caller, question, message, true)
 	if err != nil {
 		return storage.RunRequest{}, err
@@ -37,11 +31,11 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 // Stop cancels one of the caller's runs before it is deleted, so that its followers
 // receive a final event.
 func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
-	kept, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
-	if err != nil || !kept.Open {
+	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
+	if err != nil || !stored.Open {
 		return err
 	}
-	s, ok := h.services[kept.Agent]
+	s, ok := h.services[stored.Agent]
 	if !ok {
 		return nil // no host executes it
 	}
@@ -71,38 +65,18 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		defer t.close()
 		tick := time.NewTicker(h.cfg.KeepAlive)
 		defer tick.Stop()
-		for told, err := range progress(ctx, t, tick.C, s.agent.Progress(asked.Question)) {
-			if !yield(told, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// progress converts the events of a tail to progress.
-func progress(ctx context.Context, t tail, tick <-chan time.Time, tell func(a2a.Event) []storage.Progress) iter.Seq2[storage.Progress, error] {
-	return func(yield func(storage.Progress, error) bool) {
-		for {
-			kept, err := t.next(ctx, tick)
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case errors.Is(err, errNoEvent):
-				if !yield(storage.Progress{}, nil) {
-					return
-				}
-				continue
-			}
-			var event a2a.Event
-			if err == nil {
-				event, err = decode(kept)
+		tell := s.agent.Progress(asked.Question)
+		for event, err := range decoded(ctx, t, tick.C) {
+			reports := []storage.Progress{{}}
+			if event != nil {
+				reports = tell(event)
 			}
 			if err != nil {
 				yield(storage.Progress{}, err)
 				return
 			}
-			for _, told := range tell(event) {
-				if !yield(told, nil) {
+			for _, each := range reports {
+				if !yield(each, nil) {
 					return
 				}
 			}

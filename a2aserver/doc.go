@@ -3,6 +3,9 @@
 // runs, commits every event before it sends it, resumes the runs of hosts that died, and
 // releases its own when it stops.
 //
+// The host checks requests and knows no transport. JSON-RPC (jsonrpc*.go) is a layer over
+// it that sends events as they are stored; transports of the SDK use [Host.Handler].
+//
 // The agent decides what it answers, its [Projection] what readers of runs see, and the log
 // who may read what.
 package a2aserver

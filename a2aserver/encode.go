@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -30,9 +31,8 @@ func appendEvent(text []byte, event a2a.Event) ([]byte, error) {
 	case *a2a.TaskStatusUpdateEvent:
 		e.raw(`{"statusUpdate":{"taskId":`)
 		e.string(string(event.TaskID))
-		e.raw(`,"contextId":`)
-		e.string(event.ContextID)
-		e.raw(`,"status":`)
+		e.member("contextId", event.ContextID)
+		e.key("status")
 		e.status(event.Status)
 		e.metadata(event.Metadata)
 		e.raw("}")
@@ -55,25 +55,13 @@ func appendTask(text []byte, task *a2a.Task) ([]byte, error) {
 	return e.text, e.err
 }
 
-// encodeResult encodes the result of a method.
-func encodeResult(result any) ([]byte, error) {
-	var e encoder
-	switch result := result.(type) {
-	case json.RawMessage:
-		return result, nil
-	case *a2a.Task:
-		e.task(result)
-	case a2a.StreamResponse:
-		return appendEvent(nil, result.Event)
-	case *a2a.ListTasksResponse:
-		e.raw(`{"tasks":`)
-		list(&e, result.Tasks, e.task)
-		e.raw(`,"nextPageToken":`)
-		e.string(result.NextPageToken)
-		e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, result.PageSize, result.TotalSize)
-	default:
-		return nil, fmt.Errorf("write a result: unknown type %T", result)
-	}
+// appendList encodes a page of tasks.
+func appendList(text []byte, list *a2a.ListTasksResponse) ([]byte, error) {
+	e := encoder{text: text}
+	e.raw(`{"tasks":`)
+	each(&e, list.Tasks, e.task)
+	e.member("nextPageToken", list.NextPageToken)
+	e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, list.PageSize, list.TotalSize)
 	return e.text, e.err
 }
 
@@ -113,42 +101,52 @@ func (e *encoder) value(value any) {
 	e.text = append(e.text, text...)
 }
 
-// metadata and texts encode fields that are omitted when empty.
-func (e *encoder) metadata(metadata map[string]any) {
-	if len(metadata) > 0 {
-		e.raw(`,"metadata":`)
-		e.value(metadata)
+// key starts a member after the first.
+func (e *encoder) key(name string) {
+	e.raw(`,"`)
+	e.raw(name)
+	e.raw(`":`)
+}
+
+func (e *encoder) member(name, text string) {
+	e.key(name)
+	e.string(text)
+}
+
+// text1, texts and metadata encode members that are omitted when empty.
+func (e *encoder) text1(name, text string) {
+	if text != "" {
+		e.member(name, text)
 	}
 }
 
-func (e *encoder) texts(name string, texts []string) {
+func texts[T ~string](e *encoder, name string, texts []T) {
 	if len(texts) > 0 {
-		e.raw(`,"` + name + `":`)
+		e.key(name)
 		e.value(texts)
 	}
 }
 
-func (e *encoder) text1(name, text string) {
-	if text != "" {
-		e.raw(`,"` + name + `":`)
-		e.string(text)
+func (e *encoder) metadata(metadata map[string]any) {
+	if len(metadata) > 0 {
+		e.key("metadata")
+		e.value(metadata)
 	}
 }
 
 func (e *encoder) task(task *a2a.Task) {
 	e.raw(`{"id":`)
 	e.string(string(task.ID))
-	e.raw(`,"contextId":`)
-	e.string(task.ContextID)
-	e.raw(`,"status":`)
+	e.member("contextId", task.ContextID)
+	e.key("status")
 	e.status(task.Status)
 	if len(task.History) > 0 {
-		e.raw(`,"history":`)
-		list(e, task.History, e.message)
+		e.key("history")
+		each(e, task.History, e.message)
 	}
 	if len(task.Artifacts) > 0 {
-		e.raw(`,"artifacts":`)
-		list(e, task.Artifacts, e.artifact)
+		e.key("artifacts")
+		each(e, task.Artifacts, e.artifact)
 	}
 	e.metadata(task.Metadata)
 	e.raw("}")
@@ -163,7 +161,7 @@ func (e *encoder) status(status a2a.TaskStatus) {
 		e.raw(`"`)
 	}
 	if status.Message != nil {
-		e.raw(`,"message":`)
+		e.key("message")
 		e.message(status.Message)
 	}
 	e.raw("}")
@@ -174,25 +172,20 @@ func (e *encoder) message(message *a2a.Message) {
 	e.string(message.ID)
 	e.text1("contextId", message.ContextID)
 	e.text1("taskId", string(message.TaskID))
-	e.raw(`,"role":`)
-	e.string(message.Role.String())
-	e.raw(`,"parts":`)
-	list(e, message.Parts, e.part)
+	e.member("role", message.Role.String())
+	e.key("parts")
+	each(e, message.Parts, e.part)
 	e.metadata(message.Metadata)
-	e.texts("extensions", message.Extensions)
-	if len(message.ReferenceTasks) > 0 {
-		e.raw(`,"referenceTaskIds":`)
-		e.value(message.ReferenceTasks)
-	}
+	texts(e, "extensions", message.Extensions)
+	texts(e, "referenceTaskIds", message.ReferenceTasks)
 	e.raw("}")
 }
 
 func (e *encoder) artifactUpdate(update *a2a.TaskArtifactUpdateEvent) {
 	e.raw(`{"artifactUpdate":{"taskId":`)
 	e.string(string(update.TaskID))
-	e.raw(`,"contextId":`)
-	e.string(update.ContextID)
-	e.raw(`,"artifact":`)
+	e.member("contextId", update.ContextID)
+	e.key("artifact")
 	e.artifact(update.Artifact)
 	if update.Append {
 		e.raw(`,"append":true`)
@@ -209,10 +202,10 @@ func (e *encoder) artifact(artifact *a2a.Artifact) {
 	e.string(string(artifact.ID))
 	e.text1("name", artifact.Name)
 	e.text1("description", artifact.Description)
-	e.raw(`,"parts":`)
-	list(e, artifact.Parts, e.part)
+	e.key("parts")
+	each(e, artifact.Parts, e.part)
 	e.metadata(artifact.Metadata)
-	e.texts("extensions", artifact.Extensions)
+	texts(e, "extensions", artifact.Extensions)
 	e.raw("}")
 }
 
@@ -243,7 +236,7 @@ func (e *encoder) part(part *a2a.Part) {
 	e.raw("}")
 }
 
-func list[T any](e *encoder, items []T, write func(T)) {
+func each[T any](e *encoder, items []T, write func(T)) {
 	e.raw("[")
 	for i, item := range items {
 		if i > 0 {
@@ -252,4 +245,16 @@ func list[T any](e *encoder, items []T, write func(T)) {
 		write(item)
 	}
 	e.raw("]")
+}
+
+// encodeJSON encodes a value as compact JSON without escaping <, > and &. The SDK's own
+// types escape them all the same: see encoder.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	encoder := json.NewEncoder(&buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

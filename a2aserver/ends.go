@@ -53,48 +53,38 @@ type runEnding struct {
 // endRun ends a run. ErrConflict when it has ended already, or another host owns it.
 func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnding) (*a2a.Task, error) {
 	for tried := int64(-1); ; {
-		kept, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
+		stored, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
 		if err != nil {
 			return nil, err
 		}
-		if !kept.Open || kept.LastEvent == tried {
+		if !stored.Open || stored.LastEvent == tried {
 			return nil, storage.ErrConflict
 		}
-		task, err := h.endRunAt(ctx, agent, kept, end)
+		task, err := h.endRunAt(ctx, agent, stored, end)
 		if !errors.Is(err, storage.ErrConflict) {
 			return task, err
 		}
 		// The agent wrote an event in between.
-		tried = kept.LastEvent
+		tried = stored.LastEvent
 	}
 }
 
 // endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
-func (h *Host) endRunAt(ctx context.Context, agent *Agent, kept storage.Task, end runEnding) (*a2a.Task, error) {
-	task, err := toTask(kept)
+func (h *Host) endRunAt(ctx context.Context, agent *Agent, stored storage.Task, end runEnding) (*a2a.Task, error) {
+	task, err := toTask(stored)
 	if err != nil {
-		h.cfg.Logger.Error("unreadable task ended without its history", "run", kept.RunID, "error", err)
-		task = &a2a.Task{ID: a2a.TaskID(kept.RunID), ContextID: kept.ConversationID}
+		h.cfg.Logger.Error("unreadable task ended without its history", "run", stored.RunID, "error", err)
+		task = &a2a.Task{ID: a2a.TaskID(stored.RunID), ContextID: stored.ConversationID}
 	}
-	event := end.last(task)
-	stamp(event, task.TaskInfo(), time.Now())
-	encoded, err := encode(kept.LastEvent+1, event)
+	change, task, err := newChange(task.TaskInfo(), task, stored.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err
 	}
-	fold(task, event)
-	text, err := snapshot(task)
-	if err != nil {
-		return nil, err
-	}
+	change.Holder, change.Outcome = end.holder, &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)}
 	result := make(chan error, 1)
-	h.cfg.Log.Append(storage.TaskChange{
-		RunID: kept.RunID, Holder: end.holder, After: kept.LastEvent, Events: []storage.Event{encoded},
-		State: string(task.Status.State), Snapshot: text,
-		Outcome: &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)},
-	}, func(err error) {
+	h.cfg.Log.Append(change, func(err error) {
 		if err == nil {
-			h.publishEnd(kept.RunID, encoded)
+			h.publishEnd(stored.RunID, change.Events[0])
 		}
 		result <- err
 	})

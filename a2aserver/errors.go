@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"parley/storage"
@@ -87,37 +88,29 @@ type errorInfo struct {
 }
 
 func toRPCError(err error) *rpcError {
+	failure := &rpcError{Code: codeInternal, Message: internalMessage}
+	info := errorInfo{Type: errordetails.ErrorInfoType, Reason: "INTERNAL_ERROR", Domain: a2a.ProtocolDomain}
 	for _, a := range rpcAnswers {
-		if !errors.Is(err, a.kind) {
-			continue
+		if errors.Is(err, a.kind) {
+			failure.Code, info.Reason, failure.Message = a.code, a.reason, a.message
+			if message, metadata := clientMessage(err); message != "" {
+				failure.Message, info.Metadata = message, metadata
+			}
+			break
 		}
-		message, metadata := a.message, map[string]string(nil)
-		if words, about := clientMessage(err); words != "" {
-			message, metadata = words, about
-		}
-		return newRPCError(a.code, a.reason, message, metadata)
 	}
-	return newRPCError(codeInternal, "INTERNAL_ERROR", internalMessage, nil)
-}
-
-func newRPCError(code int, reason, message string, metadata map[string]string) *rpcError {
-	return &rpcError{Code: code, Message: message, Data: []errorInfo{{
-		Type:     errordetails.ErrorInfoType,
-		Reason:   reason,
-		Domain:   a2a.ProtocolDomain,
-		Metadata: metadata,
-	}}}
+	failure.Data = []errorInfo{info}
+	return failure
 }
 
 // clientMessage gives the part of an error that is meant for the client, and its
 // metadata; "" when there is none.
 func clientMessage(err error) (string, map[string]string) {
-	var protocol *a2a.Error
-	if errors.As(err, &protocol) {
+	if protocol, ok := errors.AsType[*a2a.Error](err); ok {
 		return protocol.Message, infoMetadata(protocol)
 	}
-	var stored *storage.Error
-	if !errors.As(err, &stored) {
+	stored, ok := errors.AsType[*storage.Error](err)
+	if !ok {
 		return "", nil
 	}
 	var metadata map[string]string
@@ -163,6 +156,28 @@ func (t transport) fail(ctx context.Context, request rpcRequest, err error) *rpc
 	return failure
 }
 
+// protocolErrors replaces the errors of a handler by those of the protocol, and logs
+// internal ones.
+type protocolErrors struct {
+	a2asrv.PassthroughCallInterceptor
+	transport transport
+}
+
+// After implements a2asrv.CallInterceptor.
+func (p protocolErrors) After(ctx context.Context, call *a2asrv.CallContext, response *a2asrv.Response) error {
+	if response.Err == nil {
+		return nil
+	}
+	failure := p.transport.fail(ctx, rpcRequest{method: call.Method()}, response.Err)
+	for _, answer := range rpcAnswers {
+		if answer.code == failure.Code {
+			response.Err = a2a.NewError(answer.kind, failure.Message)
+			break
+		}
+	}
+	return nil
+}
+
 func isTemporary(err error) bool {
 	return errors.Is(err, storage.ErrTooMany) || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
 		errors.Is(err, context.DeadlineExceeded)
@@ -170,13 +185,16 @@ func isTemporary(err error) bool {
 
 func clientGone(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
-// recoverError turns a panic into an error; defer it.
-func recoverError(err *error) {
-	switch cause := recover(); cause {
-	case nil:
-	case http.ErrAbortHandler:
-		panic(cause)
-	default:
-		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-	}
+// recovered calls a function and turns its panic into an error.
+func recovered[T any](call func() (T, error)) (result T, err error) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause)
+		default:
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return call()
 }

@@ -20,7 +20,7 @@ import (
 	"parley/storage"
 )
 
-// fakeAgent is a service whose methods are the test's.
+// fakeAgent is a service with the checks of the host, whose methods are the test's.
 type fakeAgent struct {
 	a2asrv.RequestHandler
 	send      func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
@@ -33,18 +33,30 @@ type fakeAgent struct {
 }
 
 func (f *fakeAgent) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	if err := checkSend(request); err != nil {
+		return nil, err
+	}
 	return f.send(ctx, request)
 }
 
 func (f *fakeAgent) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+	if err := checkTask(request.ID, request.HistoryLength); err != nil {
+		return nil, err
+	}
 	return f.get(ctx, request)
 }
 
 func (f *fakeAgent) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	if err := checkList(request); err != nil {
+		return nil, err
+	}
 	return f.list(ctx, request)
 }
 
 func (f *fakeAgent) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	if err := checkTask(request.ID, nil); err != nil {
+		return nil, err
+	}
 	return f.cancel(ctx, request)
 }
 
@@ -53,10 +65,16 @@ func (f *fakeAgent) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtended
 }
 
 func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	if err := checkSend(request); err != nil {
+		return nil, err
+	}
 	return f.streaming(ctx, request)
 }
 
 func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	if err := checkTask(request.ID, nil); err != nil {
+		return nil, err
+	}
 	return f.tailing(ctx, request, after)
 }
 

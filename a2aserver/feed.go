@@ -1,6 +1,8 @@
 package a2aserver
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"parley/storage"
@@ -58,11 +60,7 @@ func (f *feeds) find(runID string) *feed {
 func (f *feeds) all() []*feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := make([]*feed, 0, len(f.live))
-	for _, each := range f.live {
-		all = append(all, each)
-	}
-	return all
+	return slices.Collect(maps.Values(f.live))
 }
 
 // feed notifies the tails of a run. When this host executes the run, it also has the
@@ -74,7 +72,7 @@ type feed struct {
 	mu sync.Mutex
 	// run executes here; nil when it does not.
 	run *run
-	// fromMemory are the latest events, the last of them number last.
+	// recent are the latest events, the last of them number last.
 	recent []storage.Event
 	bytes  int
 	last   int64

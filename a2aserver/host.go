@@ -64,7 +64,7 @@ type Config struct {
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
-	Trace func(ctx context.Context, asking storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
@@ -137,10 +137,13 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// service gives an agent by its name.
-func (h *Host) service(name string) (service, bool) {
+// Handler gives an agent to a transport of the SDK, by its name. The caller is in the
+// context: see auth.WithCaller. It checks every request itself, and its errors are those
+// of the protocol, with messages for the client.
+func (h *Host) Handler(name string) (a2asrv.RequestHandler, bool) {
 	s, ok := h.services[name]
-	return s, ok
+	errors := protocolErrors{transport: transport{Config: &h.cfg, agent: s}}
+	return &a2asrv.InterceptedHandler{Handler: s, Interceptors: []a2asrv.CallInterceptor{errors}, Logger: h.cfg.Logger}, ok
 }
 
 // Start registers the host, and claims runs without a live host from now on.

@@ -107,6 +107,12 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 	return h
 }
 
+// service gives an agent by its name.
+func (h *Host) service(name string) (service, bool) {
+	s, ok := h.services[name]
+	return s, ok
+}
+
 // withNamespace makes alice's namespace "shop".
 func withNamespace(t testing.TB, store *sqlstore.Store) {
 	t.Helper()

@@ -20,12 +20,11 @@ import (
 // It leaves a write deadline of Config.WriteTimeout on the connection, which a server
 // with a WriteTimeout replaces for the next request.
 func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
-	found, ok := h.service(agent)
+	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
 	}
-	ctx := auth.WithCaller(r.Context(), caller)
-	transport{Config: &h.cfg, agent: found}.serve(w, r.WithContext(ctx), body)
+	transport{Config: &h.cfg, agent: s}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
 	return nil
 }
 
@@ -41,18 +40,15 @@ func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 
 // ServeCard serves the card of an agent. An unknown one is ErrNotFound.
 func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
-	for _, a := range h.cfg.Agents {
-		if a.Name != agent {
-			continue
-		}
-		text, err := h.cfg.CardJSON(a.Card(baseurl.From(r.Context())))
-		if err != nil {
-			return err
-		}
-		servePublic(w, r, text)
-		return nil
+	s, ok := h.services[agent]
+	if !ok {
+		return noAgent(agent)
 	}
-	return noAgent(agent)
+	text, err := h.cfg.CardJSON(s.agent.Card(baseurl.From(r.Context())))
+	if err == nil {
+		servePublic(w, r, text)
+	}
+	return err
 }
 
 func noAgent(name string) error {

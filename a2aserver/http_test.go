@@ -16,10 +16,10 @@ import (
 )
 
 func cardHost() *Host {
-	host := &Host{cfg: *testConfig(&logtest.Buffer{})}
-	host.cfg.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
-	host.cfg.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
-	return host
+	cfg := testConfig(&logtest.Buffer{})
+	cfg.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
+	cfg.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
+	return New(*cfg)
 }
 
 func get(t *testing.T, serve func(w http.ResponseWriter, r *http.Request) error, method, base, ifNoneMatch string) *httptest.ResponseRecorder {

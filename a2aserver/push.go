@@ -10,22 +10,18 @@ import (
 
 var errNoPush = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported; subscribe to the task")
 
-// GetTaskPushConfig implements a2asrv.RequestHandler.
 func (*agentService) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
 	return nil, errNoPush
 }
 
-// ListTaskPushConfigs implements a2asrv.RequestHandler.
 func (*agentService) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	return nil, errNoPush
 }
 
-// CreateTaskPushConfig implements a2asrv.RequestHandler.
 func (*agentService) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
 	return nil, errNoPush
 }
 
-// DeleteTaskPushConfig implements a2asrv.RequestHandler.
 func (*agentService) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
 	return errNoPush
 }

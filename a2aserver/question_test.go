@@ -17,20 +17,20 @@ func TestQuestionRules(t *testing.T) {
 		metadata map[string]any
 		want     string
 	}{
-		"all set":            {"How many?", map[string]any{modelKey: "m", providerKey: "p", helperPromptKey: strings.Repeat("ä", 10_000)}, ""},
-		"null":               {"How many?", map[string]any{modelKey: nil}, ""},
+		"all set":            {"How many?", map[string]any{"model": "m", "provider": "p", "helperPrompt": strings.Repeat("ä", 10_000)}, ""},
+		"null":               {"How many?", map[string]any{"model": nil}, ""},
 		"blank":              {" \n", nil, "the question must not be blank"},
 		"long":               {strings.Repeat("x", storage.MaxQuestion+1), nil, "the question must be at most 32768 bytes"},
 		"NUL":                {"a\x00", nil, "the question must not hold the character NUL"},
-		"number for a model": {"How many?", map[string]any{modelKey: 1.}, "message metadata.model must be a string"},
-		"long model":         {"How many?", map[string]any{modelKey: strings.Repeat("x", 201)}, "message metadata.model must be at most 200 characters"},
-		"NUL in a provider":  {"How many?", map[string]any{providerKey: "a\x00"}, "message metadata.provider must not hold the character NUL"},
-		"long helper prompt": {"How many?", map[string]any{helperPromptKey: strings.Repeat("x", 10_001)}, "message metadata.helperPrompt must be at most 10000 characters"},
+		"number for a model": {"How many?", map[string]any{"model": 1.}, "message metadata.model must be a string"},
+		"long model":         {"How many?", map[string]any{"model": strings.Repeat("x", 201)}, "message metadata.model must be at most 200 characters"},
+		"NUL in a provider":  {"How many?", map[string]any{"provider": "a\x00"}, "message metadata.provider must not hold the character NUL"},
+		"long helper prompt": {"How many?", map[string]any{"helperPrompt": strings.Repeat("x", 10_001)}, "message metadata.helperPrompt must be at most 10000 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(test.text))
-			message.Metadata = map[string]any{namespaceKey: "shop"}
+			message.Metadata = map[string]any{"namespace": "shop"}
 			for key, value := range test.metadata {
 				message.Metadata[key] = value
 			}
@@ -53,7 +53,7 @@ func TestActor(t *testing.T) {
 		"self": "ann", "SELF": "ann", "Bob": "bob", "Jose\u0301": "jos\u00e9",
 		"\u017felf": "\u017felf", // equal to self only when case is folded beyond ASCII
 	} {
-		if got := actor(caller, name); got != want {
+		if got := caller.Resolve(name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}

@@ -35,63 +35,46 @@ func kindOf(event a2a.Event) storage.EventKind {
 }
 
 // decode reads a stored event. The data of artifacts stays a json.RawMessage.
-func decode(kept storage.Event) (a2a.Event, error) {
-	if kept.Kind == storage.EventArtifact {
-		return decodeArtifact(kept.Body)
+func decode(stored storage.Event) (a2a.Event, error) {
+	if stored.Kind == storage.EventArtifact {
+		return decodeArtifact(stored.Body)
 	}
 	var read a2a.StreamResponse
-	if err := json.Unmarshal(kept.Body, &read); err != nil {
+	if err := json.Unmarshal(stored.Body, &read); err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	return read.Event, nil
 }
 
+// artifactUpdateJSON shadows the parts of the SDK's types.
 type artifactUpdateJSON struct {
 	ArtifactUpdate struct {
-		TaskID    a2a.TaskID     `json:"taskId"`
-		ContextID string         `json:"contextId"`
-		Artifact  artifactJSON   `json:"artifact"`
-		Append    bool           `json:"append"`
-		LastChunk bool           `json:"lastChunk"`
-		Metadata  map[string]any `json:"metadata"`
+		a2a.TaskArtifactUpdateEvent
+		Artifact struct {
+			a2a.Artifact
+			Parts []partJSON `json:"parts"`
+		} `json:"artifact"`
 	} `json:"artifactUpdate"`
 }
 
-type artifactJSON struct {
-	ID          a2a.ArtifactID `json:"artifactId"`
-	Description string         `json:"description"`
-	Extensions  []string       `json:"extensions"`
-	Metadata    map[string]any `json:"metadata"`
-	Name        string         `json:"name"`
-	Parts       []partJSON     `json:"parts"`
-}
-
-type partJSON struct {
-	Data json.RawMessage `json:"data"`
-	part *a2a.Part
-}
+type partJSON struct{ *a2a.Part }
 
 // UnmarshalJSON reads a part without decoding its data.
 func (p *partJSON) UnmarshalJSON(text []byte) error {
-	var data struct {
-		Data json.RawMessage `json:"data"`
+	var read struct {
+		Data      json.RawMessage `json:"data"`
+		Filename  string          `json:"filename"`
+		MediaType string          `json:"mediaType"`
+		Metadata  map[string]any  `json:"metadata"`
 	}
-	if err := json.Unmarshal(text, &data); err != nil {
+	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
-	p.part = &a2a.Part{}
-	if data.Data == nil {
-		return p.part.UnmarshalJSON(text)
+	if read.Data == nil {
+		p.Part = &a2a.Part{}
+		return p.Part.UnmarshalJSON(text)
 	}
-	var rest struct {
-		Filename  string         `json:"filename"`
-		MediaType string         `json:"mediaType"`
-		Metadata  map[string]any `json:"metadata"`
-	}
-	if err := json.Unmarshal(text, &rest); err != nil {
-		return err
-	}
-	*p.part = a2a.Part{Content: a2a.Data{Value: data.Data}, Filename: rest.Filename, MediaType: rest.MediaType, Metadata: rest.Metadata}
+	p.Part = &a2a.Part{Content: a2a.Data{Value: read.Data}, Filename: read.Filename, MediaType: read.MediaType, Metadata: read.Metadata}
 	return nil
 }
 
@@ -100,18 +83,13 @@ func decodeArtifact(body []byte) (a2a.Event, error) {
 	if err := json.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("decode an artifact: %w", err)
 	}
-	update, artifact := read.ArtifactUpdate, read.ArtifactUpdate.Artifact
-	parts := make(a2a.ContentParts, len(artifact.Parts))
-	for i, p := range artifact.Parts {
-		parts[i] = p.part
+	update := read.ArtifactUpdate.TaskArtifactUpdateEvent
+	update.Artifact = &read.ArtifactUpdate.Artifact.Artifact
+	update.Artifact.Parts = make(a2a.ContentParts, len(read.ArtifactUpdate.Artifact.Parts))
+	for i, part := range read.ArtifactUpdate.Artifact.Parts {
+		update.Artifact.Parts[i] = part.Part
 	}
-	return &a2a.TaskArtifactUpdateEvent{
-		TaskID: update.TaskID, ContextID: update.ContextID, Append: update.Append, LastChunk: update.LastChunk, Metadata: update.Metadata,
-		Artifact: &a2a.Artifact{
-			ID: artifact.ID, Description: artifact.Description, Extensions: artifact.Extensions,
-			Metadata: artifact.Metadata, Name: artifact.Name, Parts: parts,
-		},
-	}, nil
+	return &update, nil
 }
 
 // snapshot encodes a task without its artifacts.
@@ -126,12 +104,13 @@ func snapshot(task *a2a.Task) (json.RawMessage, error) {
 }
 
 // toTask decodes a stored task.
-func toTask(kept storage.Task) (*a2a.Task, error) {
+func toTask(stored storage.Task) (*a2a.Task, error) {
 	var task a2a.Task
-	if err := json.Unmarshal(kept.Snapshot, &task); err != nil {
+	if err := json.Unmarshal(stored.Snapshot, &task); err != nil {
 		return nil, fmt.Errorf("decode a task: %w", err)
 	}
-	for _, event := range kept.Artifacts {
+	task.ID, task.ContextID = a2a.TaskID(stored.RunID), stored.ConversationID
+	for _, event := range stored.Artifacts {
 		update, err := decode(event)
 		if err != nil {
 			return nil, err

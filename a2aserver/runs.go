@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"time"
 
@@ -49,44 +48,44 @@ type run struct {
 }
 
 // newRun prepares the execution of a run.
-func (h *Host) newRun(agent *Agent, asking storage.RunRequest, message *a2a.Message, turn *fair.Slot) *run {
+func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
-		host: h, agent: agent, request: asking, message: message, slot: turn,
-		feed: h.feeds.acquire(asking.RunID), pending: make(chan struct{}, pendingEvents),
+		host: h, agent: agent, request: request, message: message, slot: slot,
+		feed: h.feeds.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
-	r.ctx, r.stop = context.WithCancelCause(storage.WithRunRequest(h.ctx, asking))
+	r.ctx, r.stop = context.WithCancelCause(h.ctx)
 	return r
 }
 
 // start starts a new run: it is written to the log while the agent executes.
-func (h *Host) start(agent *Agent, asking storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
-	turn, err := h.queue.Acquire(asking.Caller.Username)
+func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
+	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
 	}
 	if !h.addRun() {
-		turn.Release()
+		slot.Release()
 		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 	}
-	r := h.newRun(agent, asking, message, turn)
+	r := h.newRun(agent, request, message, slot)
 	r.task = a2a.NewSubmittedTask(r.info(), message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
 	r.feed.attach(r, 0)
-	kept, err := snapshot(r.task)
+	stored, err := snapshot(r.task)
 	if err != nil {
 		h.release(r)
 		h.runs.Done()
 		return nil, err
 	}
 	h.cfg.Log.Append(storage.TaskChange{
-		RunID:    asking.RunID,
-		Start:    &asking,
+		RunID:    request.RunID,
+		Start:    &request,
 		Target:   target,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
-		Snapshot: kept,
+		Snapshot: stored,
 	}, func(err error) {
 		if r.commitErr = err; err != nil {
 			r.stop(err)
@@ -186,7 +185,11 @@ func (r *run) execute(ctx context.Context) (err error) {
 			err = fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	for event, err := range r.events(ctx) {
+	request := &a2asrv.ExecutorContext{
+		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID, StoredTask: r.storedTask,
+		Metadata: r.request.Metadata(), User: toUser(r.request.Caller),
+	}
+	for event, err := range r.agent.Executor.Execute(ctx, request) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -206,16 +209,9 @@ func (r *run) execute(ctx context.Context) (err error) {
 	return errors.New("the agent ended without a terminal event")
 }
 
-// events gives the agent's events.
-func (r *run) events(ctx context.Context) iter.Seq2[a2a.Event, error] {
-	request := &a2asrv.ExecutorContext{
-		Message:    r.message,
-		TaskID:     a2a.TaskID(r.request.RunID),
-		ContextID:  r.request.ConversationID,
-		StoredTask: r.storedTask,
-		User:       a2asrv.NewAuthenticatedUser(r.request.Caller.Username, nil),
-	}
-	return r.agent.Executor.Execute(ctx, request)
+// toUser gives the caller as executors know it.
+func toUser(caller storage.Caller) *a2asrv.User {
+	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{storage.RestrictionAttribute: caller.Restriction})
 }
 
 // append hands an event to the log. It blocks only while too many are uncommitted.
@@ -229,11 +225,11 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	kept, final := change.Events[0], change.Outcome != nil
+	stored, final := change.Events[0], change.Outcome != nil
 	r.host.cfg.Log.Append(change, func(err error) {
 		if err == nil {
 			r.final = final
-			r.feed.publish(kept, final)
+			r.feed.publish(stored, final)
 		} else {
 			r.stop(appendError(err))
 		}
@@ -259,28 +255,32 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 		// The agent answered with a message alone: a run has a task all the same.
 		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
 	}
-	stamp(event, r.info(), time.Now())
-	kept, err := encode(r.number+1, event)
+	change, folded, err := newChange(r.info(), r.task, r.number, event)
 	if err != nil {
-		return storage.TaskChange{}, err
+		return change, err
 	}
-	folded := *r.task
-	fold(&folded, event)
-	outcome, err := r.agent.outcome(&folded)
-	if err != nil {
-		return storage.TaskChange{}, err
-	}
-	text, err := snapshot(&folded)
-	if err != nil {
-		return storage.TaskChange{}, err
-	}
-	change := storage.TaskChange{
-		RunID: r.request.RunID, Holder: r.host.id, After: r.number, Events: []storage.Event{kept},
-		State: string(folded.Status.State), Snapshot: text, LastNodeID: r.agent.LastNode(event), Outcome: outcome,
+	change.Holder, change.LastNodeID = r.host.id, r.agent.LastNode(event)
+	if change.Outcome, err = r.agent.outcome(folded); err != nil {
+		return change, err
 	}
 	r.number++
-	r.task = &folded
+	r.task = folded
 	return change, nil
+}
+
+// newChange applies an event, which follows event number after, to a copy of a task.
+func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
+	stamp(event, run, time.Now())
+	stored, err := encode(after+1, event)
+	if err != nil {
+		return storage.TaskChange{}, nil, err
+	}
+	folded := *task
+	fold(&folded, event)
+	text, err := snapshot(&folded)
+	return storage.TaskChange{
+		RunID: string(run.TaskID), After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
+	}, &folded, err
 }
 
 // outcome gives the outcome of a run from its task; nil when it has not ended.

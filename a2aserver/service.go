@@ -26,8 +26,7 @@ type tail interface {
 
 // service is one agent as a transport calls it; the caller is in the context. Its
 // streams are those of a2asrv.RequestHandler with event numbers and encoded events, and
-// they report request errors before the first event. params.go has already checked the
-// form of the request.
+// they report request errors before the first event.
 type service interface {
 	a2asrv.RequestHandler
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
@@ -36,7 +35,7 @@ type service interface {
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
 }
 
-// agentService is one agent of a host.
+// agentService is one agent of a host; it implements service.
 type agentService struct {
 	host  *Host
 	agent *Agent
@@ -58,7 +57,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := checkConfig(request.Config); err != nil {
+	if err := checkSend(request); err != nil {
 		return nil, err
 	}
 	question, err := toQuestion(who, request.Message)
@@ -95,21 +94,21 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asking := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
+	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(asking.RunID), question.ConversationID
-	return s.host.start(s.agent, asking, target, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), question.ConversationID
+	return s.host.start(s.agent, request, target, &asked)
 }
 
 // refuseFollowUp gives the error for a message to an existing task.
 func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
-	kept, err := s.storedTask(ctx, who, message.TaskID, false)
+	stored, err := s.storedTask(ctx, who, message.TaskID, false)
 	switch {
 	case err != nil:
 		return err
-	case message.ContextID != "" && message.ContextID != kept.ConversationID:
+	case message.ContextID != "" && message.ContextID != stored.ConversationID:
 		return invalidParams("message.contextId is not that of the task")
-	case kept.Open:
+	case stored.Open:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
@@ -117,9 +116,6 @@ func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, m
 
 // storedTask reads one of the caller's tasks.
 func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
-	if id == "" {
-		return storage.Task{}, invalidParams("the id of the task is required")
-	}
 	runID, err := readID(string(id))
 	if err != nil {
 		return storage.Task{}, a2a.ErrTaskNotFound
@@ -129,16 +125,20 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 			return storage.Task{}, err
 		}
 	}
-	kept, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
+	stored, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
 	if errors.Is(err, storage.ErrNotFound) {
-		return kept, a2a.ErrTaskNotFound
+		return stored, a2a.ErrTaskNotFound
 	}
-	return kept, err
+	return stored, err
 }
 
-// SendMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	r, err := s.sendCommitted(ctx, request)
+	starting, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	r, err := s.send(starting, request)
+	if err == nil {
+		err = r.waitCommitted(starting)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,17 +162,6 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
 }
 
-// sendCommitted is send that waits until the run is committed.
-func (s *agentService) sendCommitted(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	r, err := s.send(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.waitCommitted(ctx)
-}
-
 // waitRemote waits for the end of a run that this host no longer executes.
 func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 	t := s.host.follow(r.request.Caller, r.request.RunID, 0)
@@ -186,7 +175,6 @@ func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 	}
 }
 
-// stream implements service.
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -201,79 +189,61 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		t.close()
 		return nil, err
 	}
-	if request.Config != nil && request.Config.HistoryLength != nil {
-		return historyTail{tail: t, history: request.Config.HistoryLength}, nil
+	if request.Config != nil {
+		t.history = request.Config.HistoryLength
 	}
 	return t, nil
 }
 
-// historyTail is a tail that limits the history of tasks.
-type historyTail struct {
-	tail
-	history *int
-}
-
-func (t historyTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
-	kept, err := t.tail.next(ctx, tick)
-	if err != nil || kept.Kind != storage.EventTask {
-		return kept, err
-	}
-	event, err := decode(kept)
-	if err != nil {
-		return kept, err
-	}
-	return encode(kept.Number, withHistory(event.(*a2a.Task), t.history))
-}
-
-// subscribe implements service.
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTask(request.ID, nil); err != nil {
+		return nil, err
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, after < 0)
+	stored, err := s.storedTask(ctx, who, request.ID, after < 0)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !kept.Open && (after < 0 || after >= kept.LastEvent):
+	case !stored.Open && (after < 0 || after >= stored.LastEvent):
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
-	case after > kept.LastEvent:
+	case after > stored.LastEvent:
 		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
 	case after >= 0:
-		t := s.host.follow(who, kept.RunID, after)
-		t.contextID = kept.ConversationID
+		t := s.host.follow(who, stored.RunID, after)
+		t.contextID = stored.ConversationID
 		return t, nil
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return nil, err
 	}
-	head, err := encode(kept.LastEvent, task)
+	head, err := encode(stored.LastEvent, task)
 	if err != nil {
 		return nil, err
 	}
-	t := s.host.follow(who, kept.RunID, kept.LastEvent)
-	t.head, t.contextID = &head, kept.ConversationID
-	if held := reservationFrom(ctx); held != nil {
-		t.reserved = held // for the head
+	t := s.host.follow(who, stored.RunID, stored.LastEvent)
+	t.head, t.contextID = &head, stored.ConversationID
+	if memory := reservationFrom(ctx); memory != nil {
+		t.reserved = memory // for the head
 	}
 	return t, nil
 }
 
-// SendStreamingMessage implements a2asrv.RequestHandler.
 func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return events(ctx, func() (tail, error) { return s.stream(ctx, request) })
 }
 
-// SubscribeToTask implements a2asrv.RequestHandler.
 func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
 }
 
-// events reads a tail to its end.
+// events opens a tail and reads it to its end.
 func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		t, err := open()
@@ -282,14 +252,23 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 			return
 		}
 		defer t.close()
+		decoded(ctx, t, nil)(yield)
+	}
+}
+
+// decoded reads a tail to its end. A nil event says that tick fired.
+func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
 		for {
-			kept, err := t.next(ctx, nil)
-			if errors.Is(err, io.EOF) {
-				return
-			}
 			var event a2a.Event
-			if err == nil {
-				event, err = decode(kept)
+			stored, err := t.next(ctx, tick)
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case errors.Is(err, errNoEvent):
+				err = nil
+			case err == nil:
+				event, err = decode(stored)
 			}
 			if !yield(event, err) || err != nil {
 				return
@@ -298,41 +277,45 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 	}
 }
 
-// GetTask implements a2asrv.RequestHandler.
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTask(request.ID, request.HistoryLength); err != nil {
+		return nil, err
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, true)
+	stored, err := s.storedTask(ctx, who, request.ID, true)
 	if err != nil {
 		return nil, err
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return nil, err
 	}
 	return withHistory(task, request.HistoryLength), nil
 }
 
-// CancelTask implements a2asrv.RequestHandler.
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := checkTask(request.ID, nil); err != nil {
+		return nil, err
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	kept, err := s.storedTask(ctx, who, request.ID, false)
+	stored, err := s.storedTask(ctx, who, request.ID, false)
 	if err != nil {
 		return nil, err
 	}
-	if !kept.MayCancel {
+	if !stored.MayCancel {
 		return nil, storage.ErrReadOnlyToken
 	}
-	task, err := s.host.endRun(ctx, s.agent, who, kept.RunID, runEnding{
+	task, err := s.host.endRun(ctx, s.agent, who, stored.RunID, runEnding{
 		status: storage.RunFailed,
 		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, who, task) },
 	})
@@ -349,7 +332,7 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
-		User: a2asrv.NewAuthenticatedUser(who.Username, nil),
+		User: toUser(who),
 	}
 	for event, err := range s.agent.Executor.Cancel(ctx, request) {
 		if update, ok := event.(*a2a.TaskStatusUpdateEvent); err == nil && ok && update.Status.State.Terminal() {
@@ -359,7 +342,6 @@ func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, ta
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil)
 }
 
-// GetExtendedAgentCard implements a2asrv.RequestHandler.
 func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	who, err := caller(ctx)
 	if err != nil {

@@ -12,10 +12,14 @@ import (
 	"parley/storage"
 )
 
-// errNoEvent says that there is no event yet.
-var errNoEvent = errors.New("no event yet")
+var (
+	// errNoEvent says that there is no event yet.
+	errNoEvent = errors.New("no event yet")
+	// errNotInMemory says that the next event must be read from the log.
+	errNotInMemory = errors.New("not in memory")
+)
 
-// feedTail reads the events of a run for one client, at the client's pace.
+// feedTail is a tail that reads the events of a run for one client, at its own pace.
 type feedTail struct {
 	host   *Host
 	caller storage.Caller
@@ -24,6 +28,8 @@ type feedTail struct {
 	// among them.
 	head      *storage.Event
 	skipTasks bool
+	// history limits the history of tasks; nil for all of it.
+	history *int
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
@@ -69,7 +75,6 @@ func (t *feedTail) close() {
 	t.host.feeds.release(t.feed)
 }
 
-// next implements tail.
 func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
 	if t.head != nil {
 		head := *t.head
@@ -83,7 +88,10 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		if err := ctx.Err(); err != nil {
 			return storage.Event{}, err
 		}
-		event, err := t.tryNext(ctx)
+		event, err := t.fromMemory()
+		if errors.Is(err, errNotInMemory) {
+			event, err = t.fromLogWithTimeout(ctx)
+		}
 		switch {
 		case err == nil && t.skipTasks && event.Kind == storage.EventTask:
 			continue
@@ -91,7 +99,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 			if t.last = event; event.Kind == storage.EventArtifact {
 				t.last.Body = nil // which may be large
 			}
-			return event, err
+			return t.limitHistory(event, err)
 		}
 		if err := t.wait(ctx, tick); err != nil {
 			return storage.Event{}, err
@@ -99,19 +107,16 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 }
 
-// tryNext gives the next event, or errNoEvent.
-func (t *feedTail) tryNext(ctx context.Context) (storage.Event, error) {
-	event, state := t.fromMemory()
-	switch state {
-	case inMemory:
-		t.at = event.Number
-		return event, nil
-	case atEnd:
-		return storage.Event{}, io.EOF
-	case inLog:
-		return t.fromLogWithTimeout(ctx)
+// limitHistory limits the history of an event that is a task.
+func (t *feedTail) limitHistory(event storage.Event, err error) (storage.Event, error) {
+	if err != nil || t.history == nil || event.Kind != storage.EventTask {
+		return event, err
 	}
-	return storage.Event{}, errNoEvent
+	task, err := decode(event)
+	if err != nil {
+		return event, err
+	}
+	return encode(event.Number, withHistory(task.(*a2a.Task), t.history))
 }
 
 // logTimeout limits a read of the log. It is shorter than the interval of keep-alive
@@ -137,31 +142,22 @@ func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error
 	return storage.Event{}, errNoEvent
 }
 
-// eventSource says where the next event of a tail is.
-type eventSource int
-
-const (
-	inMemory eventSource = iota
-	atEnd
-	notYetWritten
-	inLog
-)
-
 // fromMemory gives the next event if it is in memory.
-func (t *feedTail) fromMemory() (storage.Event, eventSource) {
+func (t *feedTail) fromMemory() (storage.Event, error) {
 	f := t.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := f.last - int64(len(f.recent)) + 1
 	switch {
 	case len(t.page) > 0, t.at < first-1, f.run == nil && !f.ended:
-		return storage.Event{}, inLog
+		return storage.Event{}, errNotInMemory
 	case t.at < f.last:
-		return f.recent[t.at+1-first], inMemory
+		t.at++
+		return f.recent[t.at-first], nil
 	case f.ended:
-		return storage.Event{}, atEnd
+		return storage.Event{}, io.EOF
 	}
-	return storage.Event{}, notYetWritten
+	return storage.Event{}, errNoEvent
 }
 
 // fromLog gives the next event from the log, or errNoEvent. A deleted run has ended.
@@ -214,16 +210,16 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.feed.runID); err != nil {
 		return t.endIfDeleted(err)
 	}
-	kept, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
+	stored, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
 	if err != nil {
 		return t.endIfDeleted(err)
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return storage.Event{}, err
 	}
-	t.page, t.at, t.skipTasks = nil, kept.LastEvent, false
-	return encode(kept.LastEvent, task)
+	t.page, t.at, t.skipTasks = nil, stored.LastEvent, false
+	return encode(stored.LastEvent, task)
 }
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client

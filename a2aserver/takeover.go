@@ -59,11 +59,11 @@ func (h *Host) withTimeout(failure string, do func(ctx context.Context) error) {
 // releaseOrphans releases runs that this host owns in the log but does not execute:
 // the answer of a claim or of an append was lost. They are claimed again like others.
 func (h *Host) releaseOrphans(ctx context.Context) error {
-	held, err := h.cfg.Log.HostRuns(ctx, h.id)
+	owned, err := h.cfg.Log.HostRuns(ctx, h.id)
 	if err != nil {
 		return err
 	}
-	for _, runID := range held {
+	for _, runID := range owned {
 		if f := h.feeds.find(runID); f != nil && f.worker() != nil {
 			continue
 		}
@@ -157,8 +157,8 @@ func (h *Host) onNotify(runID string) {
 // stopIfEnded stops a run that was ended or deleted elsewhere. The notification may
 // also be a late one of a change by the previous host.
 func (h *Host) stopIfEnded(worker *run) {
-	kept, err := h.cfg.Log.Task(h.ctx, worker.request.Caller, "", worker.request.RunID, false)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && !kept.Open {
+	stored, err := h.cfg.Log.Task(h.ctx, worker.request.Caller, "", worker.request.RunID, false)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && !stored.Open {
 		worker.stop(errCanceled)
 	}
 }
@@ -173,11 +173,11 @@ func (h *Host) claimRuns() {
 		}
 		var claimed []storage.ClaimedRun
 		h.withTimeout("run takeover failed", func(ctx context.Context) (err error) {
-			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, h.agentNames(), free)
+			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, slices.Sorted(maps.Keys(h.services)), free)
 			return err
 		})
-		for _, held := range claimed {
-			h.resume(held)
+		for _, claim := range claimed {
+			h.resume(claim)
 		}
 		if len(claimed) < free {
 			return
@@ -185,35 +185,28 @@ func (h *Host) claimRuns() {
 	}
 }
 
-// agentNames gives the names of the agents of this host.
-func (h *Host) agentNames() []string { return slices.Collect(maps.Keys(h.services)) }
-
 // resume continues a run of another host.
-func (h *Host) resume(held storage.ClaimedRun) {
-	s := h.services[held.Task.Agent]
-	task, unreadable := toTask(held.Task)
+func (h *Host) resume(claim storage.ClaimedRun) {
+	s := h.services[claim.Task.Agent]
+	task, unreadable := toTask(claim.Task)
 	if unreadable != nil {
 		task = &a2a.Task{}
 	}
-	message := questionMessage(task)
-	if held.SettingsInMessage {
-		readSettings(&held.Request.Question, message)
-	}
-	r := h.newRun(s.agent, held.Request, message, h.queue.AcquireUnbounded(held.Request.Caller.Username))
-	r.task, r.number = task, held.Task.LastEvent
+	r := h.newRun(s.agent, claim.Request, questionMessage(task), h.queue.AcquireUnbounded(claim.Request.Caller.Username))
+	r.task, r.number = task, claim.Task.LastEvent
 	if r.number > 0 {
 		r.storedTask = task
 	}
 	close(r.committed)
 	r.feed.attach(r, r.number)
-	h.cfg.Logger.Info("run resumed", "run", held.Task.RunID, "agent", held.Task.Agent, "takeovers", held.Takeovers)
+	h.cfg.Logger.Info("run resumed", "run", claim.Task.RunID, "agent", claim.Task.Agent, "takeovers", claim.Takeovers)
 	h.runs.Go(func() {
 		switch {
 		case unreadable != nil:
 			r.failUnstarted(unreadable, storage.RunFailed)
-		case held.Takeovers > maxTakeovers:
+		case claim.Takeovers > maxTakeovers:
 			r.failUnstarted(errAbandoned, storage.RunFailed)
-		case held.Age > maxAge:
+		case claim.Age > maxAge:
 			r.failUnstarted(errExpired, storage.RunExpired)
 		default:
 			r.work()

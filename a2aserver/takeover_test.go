@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -240,7 +241,7 @@ func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string,
 	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, limit)
 	for i := range claimed {
 		q := &claimed[i].Request.Question
-		q.Provider, q.Model, q.HelperPrompt, claimed[i].SettingsInMessage = "", "", "", true
+		q.Provider, q.Model, q.HelperPrompt = "", "", ""
 	}
 	return claimed, err
 }
@@ -267,13 +268,21 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 			if err := h.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			h = newHost(t, log, resumable(1, func(ctx context.Context, _ int) {
-				request, _ := storage.RunRequestFrom(ctx)
-				seen <- request.Question
+			h = newHost(t, log, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+				metadata := maps.Clone(request.Message.Metadata)
+				maps.Copy(metadata, request.Metadata)
+				got, err := storage.ReadQuestion(alice, request.Message.Parts[0].Text(), metadata)
+				if err != nil {
+					t.Error(err)
+				}
+				got.Agent, got.ConversationID = "echo", request.ContextID
+				seen <- got
+				yield(completed(request), nil)
 			}))
 			if got := <-seen; got != asked.Question {
 				t.Errorf("%T: took over %+v, want %+v", log, got, asked.Question)
 			}
+			numbers(t, h, asked.RunID) // or the next host takes this run over
 			if err := h.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}

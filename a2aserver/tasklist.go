@@ -20,10 +20,12 @@ const (
 	maxPageBytes = 8 << 20
 )
 
-// ListTasks implements a2asrv.RequestHandler.
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	who, err := caller(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkList(request); err != nil {
 		return nil, err
 	}
 	filter, err := s.toFilter(request)
@@ -86,23 +88,23 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 }
 
 // listedTask gives a task as an item of a list, and its size.
-func (s *agentService) listedTask(ctx context.Context, who storage.Caller, kept storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
+func (s *agentService) listedTask(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
 	if request.IncludeArtifacts {
 		var err error
-		if kept, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, kept.RunID, true); err != nil {
+		if stored, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, stored.RunID, true); err != nil {
 			return nil, 0, err
 		}
 	}
-	task, err := toTask(kept)
+	task, err := toTask(stored)
 	if err != nil {
 		return nil, 0, err
 	}
-	return withHistory(task, request.HistoryLength), size(kept), nil
+	return withHistory(task, request.HistoryLength), size(stored), nil
 }
 
-func size(kept storage.Task) int {
-	bytes := len(kept.Snapshot)
-	for _, event := range kept.Artifacts {
+func size(stored storage.Task) int {
+	bytes := len(stored.Snapshot)
+	for _, event := range stored.Artifacts {
 		bytes += len(event.Body)
 	}
 	return bytes

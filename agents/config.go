@@ -44,7 +44,7 @@ type Tracer interface {
 	Tool(ctx context.Context, name string) (context.Context, func(error))
 }
 
-// Config has the dependencies of an agent. Log, Tracer, Now and JobTimeout are optional.
+// Config has the dependencies of an agent.
 type Config struct {
 	Lake   Lake
 	Memory Memory
@@ -52,37 +52,11 @@ type Config struct {
 	// Log gets the causes of failures, which readers of a run do not see.
 	Log    *slog.Logger
 	Tracer Tracer
-	Now    func() time.Time
-	// JobTimeout limits one job of a model; two minutes by default. Queries have the lake's
-	// own limit.
+	// Now is time.Now by default.
+	Now func() time.Time
+	// JobTimeout limits one job of a model. Queries have the lake's own limit.
 	JobTimeout time.Duration
 	// RetryTimeout is how long reads of the data are retried while it is unavailable; not
 	// at all by default.
 	RetryTimeout time.Duration
-}
-
-func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Tracer == nil {
-		c.Tracer = noTracer{}
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.JobTimeout <= 0 {
-		c.JobTimeout = 2 * time.Minute
-	}
-	return c
-}
-
-type noTracer struct{}
-
-func (noTracer) Model(ctx context.Context, _ string) (context.Context, func(llm.Usage, error)) {
-	return ctx, func(llm.Usage, error) {}
-}
-
-func (noTracer) Tool(ctx context.Context, _ string) (context.Context, func(error)) {
-	return ctx, func(error) {}
 }

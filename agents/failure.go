@@ -80,8 +80,7 @@ func explain(err error) (code, reason string) {
 
 // wordsOf gives the message of an error that is meant for the caller, or a default.
 func wordsOf(err error, others string) string {
-	var known *storage.Error
-	if errors.As(err, &known) && known.Message != "" {
+	if known, ok := errors.AsType[*storage.Error](err); ok && known.Message != "" {
 		return clean(known.Message, maxReason)
 	}
 	return others
@@ -92,17 +91,15 @@ func (w *Run) fail(ctx context.Context, err error) {
 	code, reason := explain(err)
 	switch code {
 	case codeInternal:
-		w.log(ctx, slog.LevelError, "run failed", err)
+		w.log(ctx, slog.LevelError, err)
 	case codeModel, codeTimeout:
-		w.log(ctx, slog.LevelWarn, "run failed", err)
+		w.log(ctx, slog.LevelWarn, err)
 	}
-	var step *stepError
-	if errors.As(err, &step) {
+	if step, ok := errors.AsType[*stepError](err); ok {
 		reason = fmt.Sprintf("step %d (%s): %s", step.index+1, oneLine(step.instruction, 200), reason)
 	}
 	data := map[string]string{"code": code}
-	var query *queryError
-	if errors.As(err, &query) && query.query != "" {
+	if query, ok := errors.AsType[*queryError](err); ok && query.query != "" {
 		data["query"] = query.query
 	}
 	// The reason may repeat names from a query that a model wrote. An error here is
@@ -110,12 +107,12 @@ func (w *Run) fail(ctx context.Context, err error) {
 	_ = w.EmitStatus(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
 }
 
-func (w *Run) log(ctx context.Context, level slog.Level, message string, err error) {
+func (w *Run) log(ctx context.Context, level slog.Level, err error) {
 	args := []any{"run", w.execution.TaskID, "error", err}
 	// A model's failure has one message for the reader and another for the log.
 	var cause slog.LogValuer
 	if errors.As(err, &cause) {
 		args = append(args, "cause", cause)
 	}
-	w.config.Log.Log(ctx, level, message, args...)
+	w.config.Log.Log(ctx, level, "run failed", args...)
 }

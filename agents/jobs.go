@@ -19,8 +19,7 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 	traced, done := w.config.Tracer.Model(ctx, name)
 	result, err := job(traced)
 	w.usage.Add(usage(result))
-	var unanswerable *llm.UnanswerableError
-	if err == nil || errors.As(err, &unanswerable) {
+	if _, unanswerable := errors.AsType[*llm.UnanswerableError](err); err == nil || unanswerable {
 		done(usage(result), nil)
 		return result, err
 	}
@@ -40,8 +39,7 @@ func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 		var err error
 		plan, err = do(ctx, w, "plan", func(ctx context.Context) (llm.Plan, error) { return w.jobs.Plan(ctx, w.task) },
 			func(p llm.Plan) llm.Usage { return p.Usage })
-		var unanswerable *llm.UnanswerableError
-		if errors.As(err, &unanswerable) {
+		if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {
 			plan = llm.Plan{Reasoning: unanswerable.Reason}
 		} else if err != nil {
 			return plan, err
@@ -87,8 +85,7 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	task := llm.AnswerTask{Task: w.task, Steps: bounded(steps, maxRowsAnswer, maxBytesAnswer)}
 	answer, err := do(ctx, w, "answer", func(ctx context.Context) (llm.Answer, error) { return w.jobs.Answer(ctx, task) },
 		func(a llm.Answer) llm.Usage { return a.Usage })
-	var unanswerable *llm.UnanswerableError
-	if errors.As(err, &unanswerable) {
+	if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {
 		return w.Unanswered(unanswerable.Reason), nil
 	}
 	if err != nil {

@@ -43,8 +43,7 @@ func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step)
 	var shown string
 	for {
 		found, err := w.write(ctx, job)
-		var unanswerable *llm.UnanswerableError
-		if errors.As(err, &unanswerable) {
+		if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {
 			return notFound(instruction, unanswerable.Reason), nil
 		}
 		if err != nil {

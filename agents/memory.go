@@ -42,8 +42,8 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var kept []llm.Turn
-	for left := maxMemory; len(turns) > 0 && len(kept) < maxTurns; turns = turns[1:] {
+	var answered []llm.Turn
+	for left := maxMemory; len(turns) > 0 && len(answered) < maxTurns; turns = turns[1:] {
 		found, ok, err := w.answerOf(ctx, turns[0])
 		if err != nil {
 			return nil, err
@@ -55,10 +55,10 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 		if left < 0 {
 			break
 		}
-		kept = append(kept, turn)
+		answered = append(answered, turn)
 	}
-	slices.Reverse(kept)
-	return kept, nil
+	slices.Reverse(answered)
+	return answered, nil
 }
 
 // answerOf gives the result of a turn, and whether it is an answer. A result larger than

@@ -33,11 +33,11 @@ func (p *progress) tell(event a2a.Event) []storage.Progress {
 	case *a2a.TaskArtifactUpdateEvent:
 		return p.artifact(event.Artifact)
 	case *a2a.Task:
-		var told []storage.Progress
+		var reports []storage.Progress
 		for _, made := range event.Artifacts {
-			told = append(told, p.artifact(made)...)
+			reports = append(reports, p.artifact(made)...)
 		}
-		return append(told, p.status(event.Status)...)
+		return append(reports, p.status(event.Status)...)
 	}
 	return nil
 }
@@ -91,15 +91,15 @@ func (p *progress) artifact(made *a2a.Artifact) []storage.Progress {
 
 // end reports that a step is done and, after the last, that the answer is next.
 func (p *progress) end(step llm.Step) []storage.Progress {
-	told := []storage.Progress{{
+	reports := []storage.Progress{{
 		Kind:  storage.StepDone,
 		Index: p.done,
 		Step:  storage.Step{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated},
 	}}
 	if p.done++; p.done == p.steps {
-		told = append(told, storage.Progress{Kind: storage.AnswerStarted})
+		reports = append(reports, storage.Progress{Kind: storage.AnswerStarted})
 	}
-	return told
+	return reports
 }
 
 // LastNode names the step that a run reached with an event; "" for no new one.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -53,10 +54,8 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(rendered); err != nil {
-		return nil, fmt.Errorf("render a result: %w", err)
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	err := encoder.Encode(rendered)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 func (r *result) add(step llm.Step) {
@@ -112,26 +111,11 @@ func failureOf(status a2a.TaskStatus) string {
 
 // artifact gives one of a task's artifacts; nil for none.
 func artifact(task *a2a.Task, id string) *a2a.Artifact {
-	for _, made := range task.Artifacts {
-		if string(made.ID) == id {
-			return made
-		}
+	at := slices.IndexFunc(task.Artifacts, func(a *a2a.Artifact) bool { return string(a.ID) == id })
+	if at < 0 {
+		return nil
 	}
-	return nil
-}
-
-// statusMessages gives the messages that came with a task's status, oldest first.
-func statusMessages(task *a2a.Task) []*a2a.Message {
-	var messages []*a2a.Message
-	for _, message := range task.History {
-		if message.Role == a2a.MessageRoleAgent {
-			messages = append(messages, message)
-		}
-	}
-	if task.Status.Message != nil {
-		messages = append(messages, task.Status.Message)
-	}
-	return messages
+	return task.Artifacts[at]
 }
 
 // question gives the text of a task's first message.

@@ -3,11 +3,13 @@ package agents
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/jsonscan"
 	"parley/llm"
 	"parley/storage"
 )
@@ -31,11 +33,7 @@ func NewRows(rows llm.Rows) *a2a.Part {
 		}
 		b.Write(row)
 	}
-	b.WriteString(`],"rowCount":`)
-	b.WriteString(strconv.Itoa(len(rows.Rows)))
-	b.WriteString(`,"truncated":`)
-	b.WriteString(strconv.FormatBool(rows.Truncated))
-	b.WriteByte('}')
+	fmt.Fprintf(&b, `],"rowCount":%d,"truncated":%t}`, len(rows.Rows), rows.Truncated)
 	return a2a.NewDataPart(json.RawMessage(b.Bytes()))
 }
 
@@ -77,21 +75,9 @@ func readRows(parts a2a.ContentParts) llm.Rows {
 // columnsOf gives the keys of a row in order, without internal ones.
 func columnsOf(row json.RawMessage) []string {
 	var columns []string
-	reader := json.NewDecoder(bytes.NewReader(row))
-	if _, err := reader.Token(); err != nil {
-		return nil
-	}
-	for reader.More() {
-		key, err := reader.Token()
-		if err != nil {
-			return columns
-		}
-		var value json.RawMessage
-		if err := reader.Decode(&value); err != nil {
-			return columns
-		}
-		if name, _ := key.(string); !strings.HasPrefix(name, "__") {
-			columns = append(columns, name)
+	for key := range jsonscan.Members(row) {
+		if !bytes.HasPrefix(key, []byte("__")) {
+			columns = append(columns, string(key))
 		}
 	}
 	return columns

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -23,6 +24,8 @@ type Run struct {
 	execution *a2asrv.ExecutorContext
 	request   storage.RunRequest
 	yield     func(a2a.Event, error) bool
+	// stored is what was emitted before a takeover; an empty task for a new run.
+	stored *a2a.Task
 
 	// Open fills these.
 	jobs llm.Jobs
@@ -44,80 +47,85 @@ var _ a2asrv.AgentExecutor = (*Executor)(nil)
 
 // NewExecutor makes an Executor that calls answer for each run.
 func NewExecutor(config Config, answer func(context.Context, *Run) error) *Executor {
-	return &Executor{config: config.withDefaults(), answer: answer}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Executor{config: config, answer: answer}
 }
 
-// Execute gives the events of the run whose request is in ctx. An error ends the run as
-// failed; when ctx ends, no final event is emitted: the host writes it. A run that has
-// ended gives nothing.
+// Execute gives the events of a run. An error ends the run as failed; when ctx ends, no
+// final event is emitted: the host writes it. A run that has ended gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		w := &Run{config: e.config, execution: exec, yield: yield}
+		w := &Run{config: e.config, execution: exec, yield: yield, stored: exec.StoredTask}
+		if w.stored == nil {
+			w.stored = &a2a.Task{}
+		}
 		if w.State().Terminal() {
 			return
 		}
 		var err error
-		if asking, ok := storage.RunRequestFrom(ctx); ok {
-			w.request = asking
-			err = e.answer(ctx, w)
-		} else {
-			err = errors.New("the context holds no question")
+		if w.request, err = readRequest(exec); err != nil {
+			yield(nil, fmt.Errorf("%w: %w", a2a.ErrInvalidParams, err))
+			return
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
+		if err = e.answer(ctx, w); err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
 			w.fail(ctx, err)
 		}
 	}
 }
 
+// readRequest reads the question from the message. Metadata of the request takes precedence
+// over that of the message.
+func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
+	if exec.Message == nil || exec.User == nil {
+		return storage.RunRequest{}, errors.New("a run needs a message and a user")
+	}
+	caller := storage.Caller{Username: exec.User.Name}
+	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
+	metadata := map[string]any{}
+	maps.Copy(metadata, exec.Message.Metadata)
+	maps.Copy(metadata, exec.Metadata)
+	question, err := storage.ReadQuestion(caller, readText(exec.Message.Parts), metadata)
+	question.ConversationID = exec.ContextID
+	return storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}, err
+}
+
 // Cancel gives the final event of a canceled run.
 func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		event := a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil)
-		event.Status.Timestamp = stamp(*event.Status.Timestamp)
-		yield(event, nil)
+		yield(a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil), nil)
 	}
-}
-
-// stamp gives a time in UTC and milliseconds.
-func stamp(now time.Time) *time.Time {
-	now = now.UTC().Truncate(time.Millisecond)
-	return &now
 }
 
 // Question is the text of the question.
 func (w *Run) Question() string { return w.request.Text }
 
-// Datasets are those that the caller may read, once the run is open.
-func (w *Run) Datasets() []llm.Dataset { return w.task.Datasets }
-
 // State is the state of the stored task; unspecified for a new run.
-func (w *Run) State() a2a.TaskState {
-	if w.execution.StoredTask == nil {
-		return a2a.TaskStateUnspecified
-	}
-	return w.execution.StoredTask.Status.State
-}
+func (w *Run) State() a2a.TaskState { return w.stored.Status.State }
 
 // Artifact gives an artifact of the stored task; nil for none.
-func (w *Run) Artifact(id string) *a2a.Artifact {
-	if w.execution.StoredTask == nil {
-		return nil
-	}
-	return artifact(w.execution.StoredTask, id)
-}
+func (w *Run) Artifact(id string) *a2a.Artifact { return artifact(w.stored, id) }
 
-// StatusMessages gives the status messages of the stored task, oldest first.
+// StatusMessages gives the messages that came with the status of the stored task, oldest
+// first.
 func (w *Run) StatusMessages() []*a2a.Message {
-	if w.execution.StoredTask == nil {
-		return nil
+	var messages []*a2a.Message
+	for _, message := range w.stored.History {
+		if message.Role == a2a.MessageRoleAgent {
+			messages = append(messages, message)
+		}
 	}
-	return statusMessages(w.execution.StoredTask)
+	if w.stored.Status.Message != nil {
+		messages = append(messages, w.stored.Status.Message)
+	}
+	return messages
 }
 
 // EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
 	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
-	task.Status.Timestamp = stamp(w.config.Now())
+	task.Status.Timestamp = new(w.config.Now().UTC())
 	return w.emit(ctx, task)
 }
 
@@ -129,7 +137,6 @@ func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a
 		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.execution, parts...)
 	}
 	event := a2a.NewStatusUpdateEvent(w.execution, state, message)
-	event.Status.Timestamp = stamp(w.config.Now())
 	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		event.Metadata = map[string]any{"usage": map[string]any{
 			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
@@ -159,11 +166,9 @@ func (w *Run) Open(ctx context.Context) error {
 	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
 		return &modelError{err}
 	}
-	ctx, done := w.config.Tracer.Tool(ctx, "datasets")
-	all, err := retryWhileUnavailable(ctx, w, func() ([]storage.DatasetData, error) {
+	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]storage.DatasetData, error) {
 		return w.config.Lake.Datasets(ctx, w.request.Caller, w.request.Namespace)
 	})
-	done(err)
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
 	}
@@ -178,19 +183,21 @@ func (w *Run) Open(ctx context.Context) error {
 }
 
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
-	ctx, done := w.config.Tracer.Tool(ctx, "query")
-	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
 		return w.config.Lake.Query(ctx, w.request.Caller, w.request.Namespace, sql)
 	})
-	done(err)
-	return result, err
 }
 
 func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
-	ctx, done := w.config.Tracer.Tool(ctx, "search")
-	result, err := retryWhileUnavailable(ctx, w, func() (storage.QueryResult, error) {
+	return tool(ctx, w, "search", func(ctx context.Context) (storage.QueryResult, error) {
 		return w.config.Lake.Search(ctx, w.request.Caller, w.request.Namespace, search.Dataset, search.Words, search.Limit)
 	})
+}
+
+// tool reads data with a span.
+func tool[T any](ctx context.Context, w *Run, name string, read func(context.Context) (T, error)) (T, error) {
+	ctx, done := w.config.Tracer.Tool(ctx, name)
+	result, err := retryWhileUnavailable(ctx, w, func() (T, error) { return read(ctx) })
 	done(err)
 	return result, err
 }

@@ -55,7 +55,7 @@ func DatasetsText(datasets []llm.Dataset) string {
 	if len(datasets) == 0 {
 		return ""
 	}
-	held := make([]string, len(datasets))
+	descriptions := make([]string, len(datasets))
 	for i, d := range datasets {
 		names := make([]string, 0, maxColumnNames+1)
 		for j, column := range d.Columns {
@@ -65,8 +65,8 @@ func DatasetsText(datasets []llm.Dataset) string {
 			}
 			names = append(names, oneLine(column.Name, 100))
 		}
-		held[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
+		descriptions[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
 	}
 	// Column names are untrusted: they may contain Markdown.
-	return sentence(clean(llm.Plain("The data holds: "+strings.Join(held, "; ")), maxDatasetsText))
+	return sentence(clean(llm.Plain("The data holds: "+strings.Join(descriptions, "; ")), maxDatasetsText))
 }

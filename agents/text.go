@@ -1,9 +1,6 @@
 package agents
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // Limits of texts of a model, in bytes.
 const (
@@ -26,18 +23,8 @@ func clean(text string, limit int) string {
 	if !long && len(text) <= limit {
 		return strings.TrimSpace(text)
 	}
-	return strings.TrimSpace(cut(text, limit-len("…"))) + "…"
-}
-
-// cut shortens valid UTF-8 to at most limit bytes, between characters.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:max(limit, 0)]
+	whole := strings.ToValidUTF8(text[:min(len(text), max(limit-len("…"), 0))], "") // without a part of a character
+	return strings.TrimSpace(whole) + "…"
 }
 
 // oneLine is clean for a text of one line.

@@ -6,7 +6,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// The names of the agents, as they stand in paths, cards and the catalog.
+// The names of the agents in paths, cards and the catalog.
 const (
 	NL2QLName     = "nl2ql"
 	AssistantName = "assistant"
@@ -14,10 +14,8 @@ const (
 
 const bearer a2a.SecuritySchemeName = "bearer"
 
-// NL2QL returns the card of the agent that answers a question with one query
-// and its rows. baseURL is the public address of the interface, up to and with
-// /api/v1; version is Parley's own. Every call builds a new card, which the
-// caller may change.
+// NL2QL makes the card of the agent that answers a question with one query and its rows.
+// baseURL is the public URL of the API, including /api/v1; version is that of Parley.
 func NL2QL(baseURL, version string) *a2a.AgentCard {
 	return newCard(baseURL, version, NL2QLName,
 		"Writes one read-only SQL query for a question about your data, runs it, and returns the query and its rows.",
@@ -30,8 +28,8 @@ func NL2QL(baseURL, version string) *a2a.AgentCard {
 		})
 }
 
-// Assistant returns the card of the agent that plans several queries and
-// answers in prose. Its arguments and its freedom are those of [NL2QL].
+// Assistant makes the card of the agent that plans several queries and answers in prose;
+// see [NL2QL].
 func Assistant(baseURL, version string) *a2a.AgentCard {
 	return newCard(baseURL, version, AssistantName,
 		"Plans the steps that a question about your data needs, queries for each, and answers in Markdown from what it found.",
@@ -44,7 +42,7 @@ func Assistant(baseURL, version string) *a2a.AgentCard {
 		})
 }
 
-// All returns the cards of all agents in the order of the catalog.
+// All makes the cards of all agents, in the order of the catalog.
 func All(baseURL, version string) []*a2a.AgentCard {
 	return []*a2a.AgentCard{NL2QL(baseURL, version), Assistant(baseURL, version)}
 }
@@ -79,8 +77,7 @@ func agentURL(baseURL, name string) string {
 	return strings.TrimRight(baseURL, "/") + "/a2a/" + name
 }
 
-// siteURL is where the console and the documentation live: beside the
-// interface, not below it.
+// siteURL is the URL of the page and the documentation, without /api/v1.
 func siteURL(baseURL string) string {
 	return strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/api/v1")
 }

@@ -2,19 +2,17 @@ package cards
 
 const wellKnownPath = "/.well-known/agent-card.json"
 
-// Entry is one agent in the catalog. Its JSON is the wire's. Both URLs are
-// absolute when the base URL is.
+// Entry is one agent in the catalog, as it is sent.
 type Entry struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// URL is where the agent takes requests.
+	// URL receives the agent's requests.
 	URL string `json:"url"`
-	// AgentCard is where the agent's card is read.
+	// AgentCard is the URL of the agent's card.
 	AgentCard string `json:"agentCard"`
 }
 
-// Catalog returns an entry for each agent, in order, as seen below baseURL,
-// which is that of [NL2QL].
+// Catalog gives an entry for each agent; see [NL2QL] for baseURL.
 func Catalog(baseURL string) []Entry {
 	var entries []Entry
 	for _, card := range All(baseURL, "") {

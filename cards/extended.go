@@ -9,16 +9,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// WithExamples returns a copy of a card in which every skill has the given
-// examples: the extended card of a caller whose data they are drawn from. The
-// copy shares nothing with the card or the examples. It fails only for a card
-// that has no JSON.
+// WithExamples gives a deep copy of a card in which every skill has the examples: the
+// extended card of a caller. It fails only for a card that does not encode as JSON.
 func WithExamples(card *a2a.AgentCard, examples []string) (*a2a.AgentCard, error) {
 	if card == nil {
 		return nil, errors.New("copy agent card: there is no card")
 	}
-	// The SDK reads back what it writes, whatever the card holds; a copy field
-	// by field would share what a later SDK adds.
+	// Through JSON: a copy field by field would share what a later SDK adds.
 	data, err := json.Marshal(card)
 	if err != nil {
 		return nil, fmt.Errorf("copy agent card: %w", err)

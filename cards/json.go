@@ -8,10 +8,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// JSON returns a card in the proto3-JSON form of the A2A 1.0 specification,
-// compact, with the same bytes for equal cards. It differs from the card's own
-// marshalling in two things: the scopes of a security requirement are an
-// object with a list, and capabilities that are off are written as false.
+// JSON encodes a card as proto3-JSON of A2A 1.0, compact and deterministic. It differs
+// from the SDK's encoding in two things: the scopes of a security requirement are an
+// object with a list, and capabilities that are off are false instead of absent.
 func JSON(card *a2a.AgentCard) ([]byte, error) {
 	if card == nil {
 		return nil, errors.New("write agent card: there is no card")
@@ -33,8 +32,8 @@ func JSON(card *a2a.AgentCard) ([]byte, error) {
 	return data, nil
 }
 
-// The wire types below embed the SDK's and shadow the fields that it writes
-// otherwise, so that a field which a later SDK adds is not lost.
+// The types below embed the SDK's and shadow the fields that differ: fields that a later
+// SDK adds are not lost.
 
 type document struct {
 	*a2a.AgentCard
@@ -76,8 +75,7 @@ func toRequirements(in a2a.SecurityRequirementsOptions) []requirement {
 	for _, option := range in {
 		schemes := make(map[a2a.SecuritySchemeName]scopes, len(option))
 		for name, list := range option {
-			// A nil list would be written as null, which a reader of the
-			// specification's form need not take.
+			// A nil list would be null, which proto3-JSON readers may refuse.
 			schemes[name] = scopes{List: append([]string{}, list...)}
 		}
 		out = append(out, requirement{Schemes: schemes})

@@ -12,3 +12,14 @@ type Caller struct {
 
 // Restricted reports whether the caller's token covers less than its user may.
 func (c Caller) Restricted() bool { return c.Restriction != "" }
+
+// Resolve gives the username that a name in a request means; Self is the caller.
+func (c Caller) Resolve(name string) string {
+	if name = NormalizeUsername(name); name == Self {
+		return c.Username
+	}
+	return name
+}
+
+// RestrictionAttribute names the attribute of an A2A user that holds a Restriction.
+const RestrictionAttribute = "restriction"

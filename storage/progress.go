@@ -2,10 +2,10 @@ package storage
 
 import "encoding/json"
 
-// ProgressKind says what a Progress tells.
+// ProgressKind is the type of a Progress.
 type ProgressKind string
 
-// What readers of a run are told, in this order; a failure may come at any time
+// The kinds of progress, in the order in which they come; a failure may come at any time
 // and is the last.
 const (
 	PlanningStarted ProgressKind = "planningStarted"
@@ -18,13 +18,13 @@ const (
 	RunHasFailed    ProgressKind = "error"
 )
 
-// Progress is one thing that a run has come to, as its readers are told.
+// Progress is one step of a run as its readers see it.
 type Progress struct {
 	Kind ProgressKind
 	// Steps and Reasoning are the plan: Planned.
 	Steps     []string
 	Reasoning string
-	// Index counts the steps from 0; Step is what is known of that one:
+	// Index counts the steps from 0; Step is what is known of the step:
 	// StepStarted, QueryExecuting, StepDone.
 	Index int
 	Step  Step
@@ -32,7 +32,7 @@ type Progress struct {
 	Text string
 }
 
-// Step is one query of a run and what it gave.
+// Step is one query of a run and its result.
 type Step struct {
 	Instruction string
 	Query       string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RunStatus says how far a run is.
+// RunStatus is the state of a run.
 type RunStatus string
 
 // The states of a run. All but running are final.
@@ -17,7 +17,7 @@ const (
 	RunExpired   RunStatus = "expired"
 )
 
-// Final reports whether a run in this state changes no more.
+// Final reports whether a run in this state has ended.
 func (s RunStatus) Final() bool { return s != RunRunning }
 
 // Run is one question answered by one agent.
@@ -32,25 +32,25 @@ type Run struct {
 	CreatedAt  time.Time
 }
 
-// RunOutcome is how a run stands or, with a final status, how it ended.
+// RunOutcome is the status of a run and, with a final status, its result.
 type RunOutcome struct {
 	Status RunStatus
-	// ErrorMessage says, fit for a reader, why the run failed.
+	// ErrorMessage says, for the reader of the run, why it failed.
 	ErrorMessage string
 	// Result is the rendered result, a JSON document; nil until completed.
 	Result json.RawMessage
 }
 
-// Runs keeps runs, which Tasks makes and ends. A run belongs to the user who
-// asked; to all others it is not found. A restricted token sees the runs in
-// namespaces that it covers whole, and those that were asked with it.
+// Runs reads and deletes runs; Tasks creates and ends them. A run belongs to the user who
+// asked; all others get ErrNotFound. A restricted token sees the runs in namespaces that
+// it covers entirely, and its own.
 type Runs interface {
 	Run(ctx context.Context, caller Caller, id string) (Run, error)
-	// MayDeleteRun says what DeleteRun would, for what is done before. ErrForbidden
-	// for a read-only token.
+	// MayDeleteRun gives the error that DeleteRun would, before anything is changed.
+	// ErrForbidden for a read-only token.
 	MayDeleteRun(ctx context.Context, caller Caller, id string) error
-	// ResultBytes is how large the result of a run is.
+	// ResultBytes gives the size of a run's result.
 	ResultBytes(ctx context.Context, caller Caller, id string) (int, error)
-	// DeleteRun removes a run and, with its last run, its conversation.
+	// DeleteRun deletes a run, and its conversation if it was the last run there.
 	DeleteRun(ctx context.Context, caller Caller, id string) error
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EventKind says what an event holds.
+// EventKind is the type of an event.
 type EventKind string
 
 // The kinds of event.
@@ -17,22 +17,22 @@ const (
 	EventMessage  EventKind = "message"
 )
 
-// Event is one event of a run. The events of a run are numbered from 1, without
-// gaps. Some of a run that has ended long ago may no longer be kept; the last one
-// is, and those that make up its artifacts.
+// Event is one event of a run. The events of a run are numbered from 1, without gaps.
+// Retention deletes events of runs that ended long ago, except the last one and those
+// of artifacts.
 type Event struct {
 	Number int64
 	Kind   EventKind
-	// Body is the event as it goes over the wire, a JSON document.
+	// Body is the event as it is sent, a JSON document.
 	Body json.RawMessage
 }
 
-// Task is what the events of a run have come to.
+// Task is the state of a run after its events.
 type Task struct {
 	RunID          string
 	ConversationID string
 	Agent          string
-	// State is the protocol's word; Open says that more may follow.
+	// State is the protocol's name; Open says that more events may follow.
 	State string
 	Open  bool
 	// Snapshot is the task without its artifacts, a JSON document.
@@ -40,129 +40,123 @@ type Task struct {
 	// LastEvent is the number of the last event.
 	LastEvent int64
 	UpdatedAt time.Time
-	// MayCancel says that the caller's token may end the run; a list leaves it out.
+	// MayCancel says that the caller's token may end the run; unset in lists.
 	MayCancel bool
-	// Artifacts are the events that make up its artifacts, where asked for.
+	// Artifacts are the events of its artifacts, if requested.
 	Artifacts []Event
 }
 
-// TaskChange is events, with what the task and its run have come to by them. It
-// is written whole or not at all.
+// TaskChange adds events to a run, with the state of the task after them. It is written
+// atomically.
 type TaskChange struct {
 	RunID string
-	// Start makes the run, at Target, where these are its first events.
+	// Start, if set, creates the run, at Target.
 	Start  *RunRequest
 	Target RunTarget
-	// Holder is the host that works on the run; "" for somebody else, who may
-	// only end it.
+	// Holder is the host that executes the run; "" for another writer, which may only
+	// end it.
 	Holder string
-	// After is the number of the event that the first of these follows.
+	// After is the number of the last event before these.
 	After  int64
 	Events []Event
 	State  string
 	// Snapshot is the task without its artifacts.
 	Snapshot json.RawMessage
-	// LastNodeID names the last step that the run has reached; "" for the same
-	// as before.
+	// LastNodeID names the last step that the run reached; "" leaves it unchanged.
 	LastNodeID string
-	// Outcome ends the run; nil while it goes on.
+	// Outcome ends the run; nil while it continues.
 	Outcome *RunOutcome
 }
 
-// RunTarget is where a question may be asked, as ResolveRun finds it.
+// RunTarget is where a run is created; see ResolveRun.
 type RunTarget struct {
-	NamespaceID string
-	// ConversationExists says that the conversation exists.
+	NamespaceID        string
 	ConversationExists bool
 }
 
-// TaskFilter says which tasks are wanted.
+// TaskFilter selects tasks.
 type TaskFilter struct {
 	Agent          string
 	ConversationID string
 	State          string
-	// UpdatedAfter leaves out what was last changed by then.
+	// UpdatedAfter excludes tasks that were last changed by then.
 	UpdatedAfter time.Time
-	// After is the last task of the page before; nil for the first page.
+	// After is the last task of the previous page; nil for the first page.
 	After *TaskCursor
 	// Limit is from 1 to 101.
 	Limit int
 }
 
-// TaskCursor is a place in the list of tasks.
+// TaskCursor is a position in the list of tasks.
 type TaskCursor struct {
 	UpdatedAt time.Time
 	RunID     string
 }
 
-// Tasks is the log of what agents do. Whoever reads names a caller: to all but
-// the one who asked, a task is not found.
+// Tasks is the event log of runs. Reads have a caller: a task of another user is
+// ErrNotFound.
 type Tasks interface {
-	// ResolveRun says where in a namespace that the caller may see a question is
-	// asked: in a conversation, or in one to be begun when its id is "". One that
-	// the caller's token does not cover is ErrNotFound; one that is not begun is
-	// not.
+	// ResolveRun finds where to create a run: in a namespace that the caller may read, and
+	// in a conversation, or a new one if its id is "". A conversation that the caller's
+	// token does not cover is ErrNotFound; one that does not exist is no error.
 	ResolveRun(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (RunTarget, error)
-	// Append writes a change and then says so, or why not: ErrConflict when it
-	// does not follow what is there, ErrNotFound when the run or what it was
-	// asked in is gone. Changes of one run are written in the order in which
-	// they came, and one that follows a failed one fails. Append does not wait,
-	// and neither may done.
+	// Append writes a change and then calls done: with ErrConflict when the change does
+	// not follow the last event, with ErrNotFound when the run, its namespace or its
+	// conversation was deleted. Changes of one run are written in order; one that follows
+	// a failed one fails. Append does not block, and done must not.
 	Append(change TaskChange, done func(error))
 
-	// Task gives the task of one of the caller's runs, by one agent, or by any
-	// when agent is "".
+	// Task gives the task of one of the caller's runs by an agent; "" for any.
 	Task(ctx context.Context, caller Caller, agent, runID string, artifacts bool) (Task, error)
-	// ArtifactBytes is how large the artifacts of one of the caller's runs are; 0
-	// where there is no such run.
+	// ArtifactBytes gives the size of the artifacts of one of the caller's runs; 0 when
+	// there is no such run.
 	ArtifactBytes(ctx context.Context, caller Caller, runID string) (int, error)
-	// Tasks lists the caller's, the last changed first, and says how many there
-	// are besides the limit and the cursor.
+	// Tasks lists the caller's tasks, the last changed first. total ignores the limit and
+	// the cursor.
 	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)
-	// Events gives some of a run's events after a number, in order; none when
-	// there are none yet.
+	// Events gives the next events of a run after a number, in order; none when there are
+	// none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
-	// EventBytes is how large the events are that Events gives; 0 where there are none.
+	// EventBytes gives the size of what Events would give; 0 for none.
 	EventBytes(ctx context.Context, caller Caller, runID string, after int64) (int, error)
 
-	// RecentTurns gives the last completed turns of a conversation, at most limit,
-	// latest first, and leaves out results as Conversation does. None when there is
-	// no such conversation.
+	// RecentTurns gives the last completed turns of a conversation, at most limit, latest
+	// first, without large results, as Conversation does. None when there is no such
+	// conversation.
 	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
 }
 
-// ClaimedRun is a run that a host took over.
+// ClaimedRun is a run that a host claimed.
 type ClaimedRun struct {
+	// Request has no provider, model and helper prompt if an older program has begun the
+	// run: only the first message of the task names them.
 	Request RunRequest
-	// SettingsInMessage says that an older program has begun the run: only the first
-	// message of the task says the provider, model and helper prompt.
-	SettingsInMessage bool
-	Task              Task
-	// Takeovers counts the hosts that died at work on it.
+	Task    Task
+	// Takeovers counts the hosts that died while they executed it.
 	Takeovers int
-	// Age is how long ago it was asked.
+	// Age is the time since it was created.
 	Age time.Duration
 }
 
-// Hosts keeps which process works on which run. A host holds its runs for as
-// long as it says that it is alive.
+// Hosts records which process executes which run. A host owns its runs until its lease
+// ends.
 type Hosts interface {
-	// RenewHost says that a host is alive for that long from now.
+	// RenewHost renews the lease of a host.
 	RenewHost(ctx context.Context, holder string, lasts time.Duration) error
-	// ClaimRuns makes holder the holder of some open runs of these agents that no
-	// living host holds, at most limit.
+	// ClaimRuns makes holder the owner of open runs of these agents without a live host, at
+	// most limit.
 	ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]ClaimedRun, error)
-	// HostRuns gives the ids of the open runs that a host holds.
+	// HostRuns gives the ids of the open runs that a host owns.
 	HostRuns(ctx context.Context, holder string) ([]string, error)
-	// ReleaseRun releases a run that its host does not work on. It is nothing
-	// against the run.
+	// ReleaseRun releases a run that its host does not execute. It does not count as a
+	// takeover.
 	ReleaseRun(ctx context.Context, holder, runID string) error
 	// ReleaseRuns releases all runs of a host that stops.
 	ReleaseRuns(ctx context.Context, holder string) error
-	// LastEvents gives the numbers of the last events of runs, without those that
-	// are not there.
+	// LastEvents gives the numbers of the last events of runs, without runs that do not
+	// exist.
 	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)
-	// Listen tells of runs that other processes have changed, until ctx ends; an
-	// empty id says that any may have been. changed must not block.
+	// Listen calls changed for runs that other processes change, until ctx ends; an empty
+	// id is any run. changed must not block.
 	Listen(ctx context.Context, changed func(runID string)) error
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -74,7 +75,19 @@ func (s *Script) asked(job string) {
 
 // Config is what an agent needs to follow the script.
 func (s *Script) Config() agents.Config {
-	return agents.Config{Lake: lake{s}, Memory: memory{s}, Models: models{s}}
+	return agents.Config{
+		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
+	}
+}
+
+type tracer struct{}
+
+func (tracer) Model(ctx context.Context, _ string) (context.Context, func(llm.Usage, error)) {
+	return ctx, func(llm.Usage, error) {}
+}
+
+func (tracer) Tool(ctx context.Context, _ string) (context.Context, func(error)) {
+	return ctx, func(error) {}
 }
 
 type models struct{ *Script }
@@ -179,20 +192,19 @@ func (s *Script) Message() *a2a.Message {
 	}
 }
 
-// Asking gives a context in which the question is asked.
-func (s *Script) Asking(ctx context.Context) context.Context {
-	return storage.WithRunRequest(ctx, storage.RunRequest{
-		RunID: RunID, Caller: storage.Caller{Username: "ann"},
-		Question: storage.Question{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID, Text: s.Question},
-	})
+// Request asks the question, from where a task is; nil for a new one.
+func (s *Script) Request(stored *a2a.Task) *a2asrv.ExecutorContext {
+	return &a2asrv.ExecutorContext{
+		Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored,
+		Metadata: map[string]any{"namespace": "shop"}, User: a2asrv.NewAuthenticatedUser("ann", nil),
+	}
 }
 
 // Run has an agent answer the question, from where a task is; nil for a new one.
 func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Task) []a2a.Event {
 	t.Helper()
-	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored}
 	var events []a2a.Event
-	for event, err := range executor.Execute(s.Asking(t.Context()), exec) {
+	for event, err := range executor.Execute(t.Context(), s.Request(stored)) {
 		if err != nil {
 			t.Fatalf("after %d events: %v", len(events), err)
 		}
@@ -299,6 +311,3 @@ func Shop() []storage.DatasetData {
 		}},
 	}
 }
-
-// Hurry is a time that is up at once.
-const Hurry = time.Nanosecond

@@ -63,8 +63,8 @@ func find(ctx context.Context, w *agents.Run) error {
 
 // plan gives the steps of the plan that was emitted, or emits one.
 func plan(ctx context.Context, w *agents.Run) ([]string, error) {
-	if said := w.StatusMessages(); len(said) > 0 {
-		if plan, ok := agents.ReadPlan(said[0]); ok {
+	if messages := w.StatusMessages(); len(messages) > 0 {
+		if plan, ok := agents.ReadPlan(messages[0]); ok {
 			return plan.Steps, nil
 		}
 	}

@@ -3,6 +3,7 @@ package assistant_test
 import (
 	"bytes"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -363,5 +364,24 @@ func TestCancel(t *testing.T) {
 		if status, ok := event.(*a2a.TaskStatusUpdateEvent); !ok || status.Status.State != a2a.TaskStateCanceled {
 			t.Errorf("got %+v", event)
 		}
+	}
+}
+
+// An agent needs nothing of our host: the SDK's own runs it.
+func TestOnSDKHost(t *testing.T) {
+	t.Parallel()
+	gob.Register(json.RawMessage{}) // the SDK's store in memory copies tasks with gob
+	s := script("Find who bought most")
+	message := s.Message()
+	message.TaskID, message.Metadata = "", map[string]any{"namespace": "shop"}
+	ctx, call := a2asrv.NewCallContext(t.Context(), nil)
+	call.User = a2asrv.NewAuthenticatedUser("ann", nil)
+	sent, err := a2asrv.NewHandler(newExecutor(s.Config())).SendMessage(ctx, &a2a.SendMessageRequest{Message: message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := sent.(*a2a.Task)
+	if task.Status.State != a2a.TaskStateCompleted || agents.Response(task) != s.Markdown {
+		t.Errorf("%s: %q", task.Status.State, agents.Response(task))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -205,7 +206,7 @@ func TestSlowModel(t *testing.T) {
 	t.Parallel()
 	s := script()
 	config := s.Config()
-	config.JobTimeout = agentstest.Hurry
+	config.JobTimeout = time.Nanosecond
 	events := s.Run(t, newExecutor(config), nil)
 	if last := string(agentstest.Line(t, events[len(events)-1])); !strings.Contains(last, `"TIMEOUT"`) {
 		t.Errorf("the run ends with %s", last)
@@ -216,12 +217,12 @@ func TestSlowModel(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	s := script()
-	ctx, cancel := context.WithCancel(s.Asking(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
 	s.Write = func(llm.QueryTask) (llm.Query, error) {
 		cancel()
 		return llm.Query{}, ctx.Err()
 	}
-	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: agentstest.RunID, ContextID: agentstest.ContextID}
+	exec := s.Request(nil)
 	count := 0
 	for range newExecutor(s.Config()).Execute(ctx, exec) {
 		count++
@@ -229,18 +230,26 @@ func TestStopped(t *testing.T) {
 	if count != 1 {
 		t.Errorf("%d events, want the first alone", count)
 	}
-	for range newExecutor(s.Config()).Execute(s.Asking(t.Context()), exec) {
+	for range newExecutor(s.Config()).Execute(t.Context(), exec) {
 		break
 	}
 }
 
+// What a question lacks is refused before the first event.
 func TestWithoutAQuestion(t *testing.T) {
 	t.Parallel()
 	s := script()
-	exec := &a2asrv.ExecutorContext{Message: s.Message(), TaskID: agentstest.RunID, ContextID: agentstest.ContextID}
-	for event := range newExecutor(s.Config()).Execute(t.Context(), exec) {
-		if line := string(agentstest.Line(t, event)); !strings.Contains(line, `"INTERNAL"`) {
-			t.Errorf("got %s", line)
+	for name, change := range map[string]func(*a2asrv.ExecutorContext){
+		"user":                           func(exec *a2asrv.ExecutorContext) { exec.User = nil },
+		"message":                        func(exec *a2asrv.ExecutorContext) { exec.Message = nil },
+		"metadata.namespace is required": func(exec *a2asrv.ExecutorContext) { exec.Metadata = nil },
+	} {
+		exec := s.Request(nil)
+		change(exec)
+		for event, err := range newExecutor(s.Config()).Execute(t.Context(), exec) {
+			if event != nil || !errors.Is(err, a2a.ErrInvalidParams) || !strings.Contains(err.Error(), name) {
+				t.Errorf("no %s: %v, %v", name, event, err)
+			}
 		}
 	}
 }

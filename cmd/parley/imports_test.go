@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 		"storage/objects", "storage/retention", "storage/sqlstore", "storage/trace", "storage/uploads"},
 	"a2aserver":         {"storage", "internal/..."},
 	"rest":              {"storage", "internal/..."},
-	"agents":            {"storage", "llm", "internal/retry"},
+	"agents":            {"storage", "llm", "internal/jsonscan", "internal/retry"},
 	"llm":               {"internal/retry", "internal/sqltext"},
 	"cards":             {},
 	"storage":           {},

@@ -167,10 +167,9 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				Model:          r.Model.String,
 			},
 		},
-		SettingsInMessage: !r.Model.Valid,
-		Task:              r.task(),
-		Takeovers:         r.Takeovers,
-		Age:               time.Duration(now-r.CreatedAt) * time.Millisecond,
+		Task:      r.task(),
+		Takeovers: r.Takeovers,
+		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
 	}
 }
 

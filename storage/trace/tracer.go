@@ -111,6 +111,8 @@ type traced struct {
 	id     trace.TraceID
 	root   trace.Span
 	common []attribute.KeyValue
+	// provider is that of the model which the question names.
+	provider string
 }
 
 type tracedKey struct{}
@@ -127,7 +129,7 @@ func (t *Tracer) Run(ctx context.Context, request storage.RunRequest) (context.C
 		return ctx, func(string, error) {}
 	}
 	id, _ := uuid.Parse(request.RunID) // ids of runs are UUIDs
-	run := traced{id: trace.TraceID(id), common: []attribute.KeyValue{
+	run := traced{id: trace.TraceID(id), provider: request.Provider, common: []attribute.KeyValue{
 		attribute.String("gen_ai.agent.name", request.Agent),
 		attribute.String("gen_ai.conversation.id", request.ConversationID),
 		attribute.String("user.id", request.Caller.Username),
@@ -168,8 +170,8 @@ func (t *Tracer) Answer(ctx context.Context, text string) {
 func (t *Tracer) Model(ctx context.Context, job string) (context.Context, func(model string, input, output int, err error)) {
 	ctx, span := t.start(ctx, "chat", trace.SpanKindClient, "chat", "generation")
 	span.SetAttributes(attribute.String("parley.job", job))
-	if request, ok := storage.RunRequestFrom(ctx); ok && request.Provider != "" {
-		span.SetAttributes(attribute.String("gen_ai.provider.name", request.Provider))
+	if provider := tracedFrom(ctx).provider; provider != "" {
+		span.SetAttributes(attribute.String("gen_ai.provider.name", provider))
 	}
 	return ctx, func(model string, input, output int, err error) {
 		if model != "" {

@@ -53,7 +53,7 @@ func asking() storage.RunRequest {
 
 // answered plays a run: a model writes a query that fails, then one that works.
 func answered(tracer *trace.Tracer, asked storage.RunRequest) {
-	ctx, endRun := tracer.Run(storage.WithRunRequest(context.Background(), asked), asked)
+	ctx, endRun := tracer.Run(context.Background(), asked)
 	for _, failure := range []error{storage.Errorf(storage.ErrInvalid, "no column mallory"), nil} {
 		_, endModel := tracer.Model(ctx, "write_query")
 		endModel("gpt-oss:20b", 120, 34, nil)

@@ -270,7 +270,7 @@ func BenchmarkReadRequest(b *testing.B) {
 	b.Run("params", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := readSendMessage("SendStreamingMessage", []byte(aMessage)); err != nil {
+			if _, err := readSendMessage(rpcRequest{method: "SendStreamingMessage", params: []byte(aMessage)}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -39,8 +40,11 @@ func invalidRequest(format string, args ...any) error {
 
 // readEnvelope splits a body into raw requests.
 func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error) {
-	if err := checkBody(body); err != nil {
-		return nil, false, err
+	if !utf8.Valid(body) {
+		return nil, false, a2a.NewError(a2a.ErrParseError, "the request is not UTF-8")
+	}
+	if !json.Valid(body) {
+		return nil, false, a2a.ErrParseError
 	}
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if body[0] != '[' {
@@ -65,7 +69,10 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 	if entry[0] != '{' {
 		return request, invalidRequest("a request is an object")
 	}
-	found := readMembers(entry)
+	found, err := readMembers(entry)
+	if err != nil {
+		return request, err
+	}
 	if found.id != nil {
 		if err := checkID(found.id); err != nil {
 			return request, err
@@ -92,21 +99,22 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 // members are the raw members of a request; nil for absent ones.
 type members struct{ jsonrpc, id, method, params json.RawMessage }
 
-func readMembers(entry json.RawMessage) members {
+// readMembers refuses duplicates: parsers differ in which one they take. Those within
+// params are refused by protojson.
+func readMembers(entry json.RawMessage) (members, error) {
 	var found members
+	known := map[string]*json.RawMessage{"jsonrpc": &found.jsonrpc, "id": &found.id, "method": &found.method, "params": &found.params}
 	for key, value := range jsonscan.Members(entry) {
-		switch string(key) {
-		case "jsonrpc":
-			found.jsonrpc = value
-		case "id":
-			found.id = value
-		case "method":
-			found.method = value
-		case "params":
-			found.params = value
+		member := known[string(key)]
+		if member == nil {
+			continue
 		}
+		if *member != nil {
+			return found, a2a.NewError(a2a.ErrParseError, "the request has two members of one name")
+		}
+		*member = value
 	}
-	return found
+	return found, nil
 }
 
 func checkID(id json.RawMessage) error {

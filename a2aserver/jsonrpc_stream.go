@@ -23,10 +23,7 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcReq
 	ctx := r.Context()
 	out := &rpcStream{Writer: sse.NewWriter(w, t.WriteTimeout), id: request.id}
 	defer out.Close()
-	err := out.Start()
-	if err == nil {
-		err = t.follow(ctx, out, events)
-	}
+	_, err := recovered(func() (struct{}, error) { return struct{}{}, t.follow(ctx, out, events) })
 	switch {
 	case errors.Is(err, sse.ErrClientGone), clientGone(ctx):
 		t.Logger.DebugContext(ctx, "A2A stream closed: client gone", "error", err)
@@ -39,16 +36,14 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcReq
 }
 
 // follow sends events until the end, io.EOF, or an error.
-func (t transport) follow(ctx context.Context, out *rpcStream, events tail) (err error) {
-	defer recoverError(&err)
-	var ticks <-chan time.Time
-	if t.KeepAlive > 0 {
-		ticker := time.NewTicker(t.KeepAlive)
-		defer ticker.Stop()
-		ticks = ticker.C
+func (t transport) follow(ctx context.Context, out *rpcStream, events tail) error {
+	if err := out.Start(); err != nil {
+		return err
 	}
+	ticker := time.NewTicker(t.KeepAlive)
+	defer ticker.Stop()
 	for {
-		event, err := t.next(ctx, out, events, ticks)
+		event, err := t.next(ctx, out, events, ticker.C)
 		switch {
 		case errors.Is(err, errNoEvent):
 			err = out.KeepAlive()

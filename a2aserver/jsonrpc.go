@@ -22,26 +22,49 @@ type transport struct {
 	agent service
 }
 
-// rpcMethod is a method of the protocol: answer is set for a unary method, open for a
-// streaming one.
+// rpcMethod is a method of the protocol: answer is set for a unary method, which gives
+// its result as JSON, open for a streaming one.
 type rpcMethod struct {
-	answer func(t transport, ctx context.Context, request rpcRequest) (any, error)
+	answer func(ctx context.Context, t transport, request rpcRequest) ([]byte, error)
 	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          {answer: transport.sendMessage},
-	"SendStreamingMessage": {open: transport.openMessage},
-	"GetTask":              {answer: transport.getTask},
-	"ListTasks":            {answer: transport.listTasks},
-	"CancelTask":           {answer: transport.cancelTask},
-	"SubscribeToTask":      {open: transport.openTask},
-	"GetExtendedAgentCard": {answer: transport.extendedCard},
+	"SendMessage":          unary(readSendMessage, service.SendMessage, encodeSent),
+	"SendStreamingMessage": {open: openMessage},
+	"GetTask":              unary(readGetTask, service.GetTask, encodeTask),
+	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
+	"CancelTask":           unary(readCancelTask, service.CancelTask, encodeTask),
+	"SubscribeToTask":      {open: openTask},
+	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": {answer: transport.noPush},
-	"GetTaskPushNotificationConfig":    {answer: transport.noPush},
-	"ListTaskPushNotificationConfigs":  {answer: transport.noPush},
-	"DeleteTaskPushNotificationConfig": {answer: transport.noPush},
+	"CreateTaskPushNotificationConfig": {answer: noPush},
+	"GetTaskPushNotificationConfig":    {answer: noPush},
+	"ListTaskPushNotificationConfigs":  {answer: noPush},
+	"DeleteTaskPushNotificationConfig": {answer: noPush},
+}
+
+// unary makes a method that reads params, calls the agent and encodes its result.
+func unary[P, R any](
+	read func(request rpcRequest) (P, error),
+	call func(agent service, ctx context.Context, params P) (R, error),
+	encode func(t transport, result R) ([]byte, error),
+) rpcMethod {
+	return rpcMethod{answer: func(ctx context.Context, t transport, request rpcRequest) ([]byte, error) {
+		params, err := read(request)
+		if err != nil {
+			return nil, err
+		}
+		result, err := call(t.agent, ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		text, err := encode(t, result)
+		if err != nil {
+			return nil, fmt.Errorf("write result of %s: %w", request.method, err)
+		}
+		return text, nil
+	}}
 }
 
 // serve answers a request body: one request or a batch.
@@ -61,19 +84,19 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.RawMessage) {
-	ctx, held := t.withReservation(r.Context())
-	defer held.release()
+	ctx, memory := t.withReservation(r.Context())
+	defer memory.release()
 	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
-		answer, err := t.answerOne(r.Context(), request, method, err)
+		answer, err := t.answerOne(ctx, request, method, err)
 		t.respond(w, httpStatus(err), answer)
 		return
 	}
-	events, err := t.openStream(r, request, method)
+	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
 	case err != nil:
-		t.respond(w, httpStatus(err), t.failed(r.Context(), request, err))
+		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
 	case request.isNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
@@ -118,7 +141,7 @@ func checkVersion(r *http.Request) error {
 func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
 	answered := false
 	for _, entry := range entries {
-		ctx, held := t.withReservation(r.Context())
+		ctx, memory := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
 			err = invalidRequest("streams cannot be part of a batch")
@@ -127,7 +150,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 			t.respondPart(w, answer, !answered)
 			answered = true
 		}
-		held.release()
+		memory.release()
 	}
 	if !answered {
 		t.respond(w, http.StatusOK, nil)
@@ -138,7 +161,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 
 // respondPart writes one response of a batch.
 func (t transport) respondPart(w http.ResponseWriter, response []byte, first bool) {
-	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","
 	if first {
 		w.Header().Set("Content-Type", "application/json")
@@ -154,12 +177,12 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
 	if err == nil {
-		result, err = t.call(ctx, request, method)
+		result, err = recovered(func() ([]byte, error) { return method.answer(ctx, t, request) })
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return t.failed(ctx, request, err), err
-	}
-	if request.isNotification() {
+	case request.isNotification():
 		return nil, nil
 	}
 	return resultResponse(request.id, result), nil
@@ -173,23 +196,6 @@ func (t transport) failed(ctx context.Context, request rpcRequest, err error) []
 	return errorResponse(request.id, failure)
 }
 
-func (t transport) call(ctx context.Context, request rpcRequest, method rpcMethod) (result []byte, err error) {
-	defer recoverError(&err)
-	value, err := method.answer(t, ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if result, err = encodeResult(value); err != nil {
-		return nil, fmt.Errorf("write result of %s: %w", request.method, err)
-	}
-	return result, nil
-}
-
-func (t transport) openStream(r *http.Request, request rpcRequest, method rpcMethod) (events tail, err error) {
-	defer recoverError(&err)
-	return method.open(t, r, request)
-}
-
 // respond writes a response, or an empty one for a notification.
 func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 	if status != http.StatusOK {
@@ -200,7 +206,7 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 		return
 	}
 	// The handler may have taken longer than the server's write deadline.
-	_ = http.NewResponseController(w).SetWriteDeadline(t.writeDeadline())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	w.Header().Set("Content-Type", "application/json")
 	response = append(response, '\n')
 	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
@@ -209,80 +215,32 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 	_, _ = w.Write(response)
 }
 
-func (t transport) writeDeadline() time.Time {
-	if t.WriteTimeout <= 0 {
-		return time.Time{}
-	}
-	return time.Now().Add(t.WriteTimeout)
+func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
+	return appendEvent(nil, result)
 }
 
-func (t transport) sendMessage(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readSendMessage(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	result, err := t.agent.SendMessage(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	return a2a.StreamResponse{Event: result}, nil
+func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return appendTask(nil, task) }
+
+func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
+	return appendList(nil, list)
 }
 
-func (t transport) getTask(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readGetTask(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.GetTask(ctx, params)
-}
+func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
 
-func (t transport) listTasks(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readListTasks(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	list, err := t.agent.ListTasks(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-func (t transport) cancelTask(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readCancelTask(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.CancelTask(ctx, params)
-}
-
-func (t transport) extendedCard(ctx context.Context, request rpcRequest) (any, error) {
-	params, err := readExtendedCard(request.method, request.params)
-	if err != nil {
-		return nil, err
-	}
-	card, err := t.agent.GetExtendedAgentCard(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	text, err := t.CardJSON(card)
-	return json.RawMessage(text), err
-}
-
-func (t transport) noPush(context.Context, rpcRequest) (any, error) {
+func noPush(context.Context, transport, rpcRequest) ([]byte, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
-func (t transport) openMessage(r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSendMessage(request.method, request.params)
+func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSendMessage(request)
 	if err != nil {
 		return nil, err
 	}
 	return t.agent.stream(r.Context(), params)
 }
 
-func (t transport) openTask(r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSubscribe(request.method, request.params)
+func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readSubscribe(request)
 	if err != nil {
 		return nil, err
 	}

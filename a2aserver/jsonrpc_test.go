@@ -27,7 +27,7 @@ func TestEnvelope(t *testing.T) {
 		for i := range 100 {
 			fmt.Fprintf(&keys, `"k%d":0,`, i)
 		}
-		return `{` + keys.String() + `"` + last + `":0,"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
+		return rpc("1", "CancelTask", `{"id":"t1","metadata":{`+keys.String()+`"`+last+`":0}}`)
 	}
 	batch := func(n int) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(rpc("1", "ListTasks", "{}")+",", n), ",") + "]"
@@ -59,14 +59,16 @@ func TestEnvelope(t *testing.T) {
 		{"byte order mark", "\ufeff" + rpc("1", "GetTask", task), "null", -32700},
 		{"key twice", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ListTasks"}`, "null", -32700},
 		{"key twice, spelt differently", `{"jsonrpc":"2.0","id":1,"\u0069d":2,"method":"ListTasks"}`, "null", -32700},
-		{"key twice, deep down", rpc("1", "GetTask", `{"id":"t1","x":[{"a":1,"b":{"a":1},"a":2}]}`), "null", -32700},
-		{"key twice of many", manyKeys("k50"), "null", -32700},
+		{"key twice, deep down", rpc("1", "CancelTask", `{"id":"t1","metadata":{"x":[{"a":1,"b":{"a":1},"a":2}]}}`), "1", -32602},
+		{"unknown key twice", `{"jsonrpc":"2.0","id":1,"x":1,"x":2,"method":"ListTasks","params":{"y":1,"y":2}}`, "1", 0},
+		{"key twice of many", manyKeys("k50"), "1", -32602},
 		{"many keys", manyKeys("k100"), "1", 0},
 		{"same key beside", rpc("1", "GetTask", `{"id":"t1","x":[{"a":1},{"a":{"a":1}}],"y":{"a":"a"}}`), "1", 0},
 		{"brackets in strings", rpc("1", "GetTask", `{"id":"t1","x":"`+strings.Repeat(`[{\"`, 100)+`"}`), "1", 0},
 		{"deep enough", nested(maxDepth), "1", 0},
-		{"too deep", nested(maxDepth + 1), "null", -32600},
-		{"far too deep", strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "null", -32600},
+		{"too deep", nested(maxDepth + 2), "1", -32602},
+		{"far too deep", nested(9000), "1", -32602},
+		{"deep metadata", rpc("1", "CancelTask", `{"id":"t1","metadata":`+strings.Repeat(`{"x":`, maxDepth)+"1"+strings.Repeat("}", maxDepth)+"}"), "1", -32602},
 
 		{"a number", "5", "null", -32600},
 		{"a string", `"x"`, "null", -32600},

@@ -1,0 +1,59 @@
+package a2aserver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// The host refuses bad requests itself, so that it can be served by any transport, and its
+// errors hold nothing internal.
+func TestOtherTransports(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	handler, ok := newHost(t, store, fourEvents).Handler("echo")
+	if !ok {
+		t.Fatal("no agent")
+	}
+	sent, err := handler.SendMessage(as(t, alice), toShop("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(sent.(*a2a.Task).ID)
+	rest, rpc := a2asrv.NewRESTHandler(handler), a2asrv.NewJSONRPCHandler(handler)
+	message := `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"?"}],"metadata":{"namespace":"shop"}}`
+	for _, test := range []struct{ method, path, body, want string }{
+		{"SendMessage", "/message:send", message + "}", `"TASK_STATE_COMPLETED"`},
+		{"SendMessage", "/message:send", "{}", "message is required"},
+		{"SendStreamingMessage", "/message:stream", "{}", "message is required"},
+		{"SendMessage", "/message:send", message + `,"configuration":{"historyLength":-1}}`, "configuration.historyLength must not be negative"},
+		{"SendMessage", "/message:send", message + `,"configuration":{"taskPushNotificationConfig":{}}}`, "ush notification"},
+		{"SendMessage", "/message:send", strings.Replace(message, `"shop"`, `"nothing"`, 1) + "}", "there is no such namespace"},
+		{"GetTask", "", `{"id":"` + id + `","historyLength":-1}`, "historyLength must not be negative"},
+		{"GetTask", "", `{}`, "id is required"},
+		{"GetTask", "", `{"id":"none"}`, "task not found"},
+		{"CancelTask", "", `{}`, "id is required"},
+		{"ListTasks", "", `{"pageSize":101}`, "pageSize must be from 1 to 100"},
+		{"ListTasks", "", `{"status":"working"}`, "status must be"},
+		{"ListTasks", "", `{"historyLength":-1}`, "historyLength must not be negative"},
+	} {
+		check := func(transport http.Handler, path, body string) {
+			w := httptest.NewRecorder()
+			transport.ServeHTTP(w, httptest.NewRequestWithContext(as(t, alice), http.MethodPost, path, strings.NewReader(body)))
+			if !strings.Contains(w.Body.String(), test.want) {
+				t.Errorf("%s: %s\n%s, want %q", test.method, body, w.Body, test.want)
+			}
+		}
+		check(rpc, "/", `{"jsonrpc":"2.0","id":1,"method":"`+test.method+`","params":`+test.body+`}`)
+		if test.path != "" {
+			check(rest, test.path, test.body)
+		}
+	}
+}
