@@ -39,7 +39,7 @@ type Pinger interface {
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store    storage.Store
+	Store    Store
 	Auth     Authenticator
 	Uploads  Uploads
 	Lake     Lake
