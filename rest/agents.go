@@ -47,11 +47,11 @@ func (s *Server) getCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
 }
 
-func (s *Server) callAgent(c *gin.Context, caller storage.Caller) error {
-	body, err := readBytes(c, s.cfg.MaxBody, "application/json", isJSON)
+func (s *Server) callAgent(r *request) error {
+	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
 	if err != nil {
 		return err
 	}
-	defer s.extendDeadlines(c)()
-	return s.cfg.Agents.Call(c.Writer, c.Request, caller, pathValue(c, "agent"), body)
+	defer s.extendDeadlines(r.Context)()
+	return s.cfg.Agents.Call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
 }

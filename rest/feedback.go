@@ -2,10 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-
-	"github.com/gin-gonic/gin"
 
 	"parley/storage"
 )
@@ -16,36 +12,12 @@ type Feedback interface {
 	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
 }
 
-func (s *Server) rateRun(c *gin.Context, caller storage.Caller) error {
-	f, err := s.readFields(c)
-	if err != nil {
-		return err
+func (s *Server) rateRun(r *request) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	thumbsUp, _ := decode[bool](f, "thumbsUp", "true or false")
+	rating := storage.Rating{ThumbsUp: thumbsUp, Comment: f.optionalText("comment", "", storage.CheckComment), RunID: r.fieldID("runId")}
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	rating := storage.Rating{ThumbsUp: f.requiredBool("thumbsUp"), Comment: f.text("comment")}
-	if problem := storage.CheckComment(rating.Comment); problem != "" {
-		f.refuse("comment", problem)
-	}
-	if rating.RunID, err = pathID(c, "runId"); err != nil {
-		f.refuse("runId", "must be a UUID")
-	}
-	if err := f.err(); err != nil {
-		return err
-	}
-	if err := s.cfg.Feedback.Rate(c.Request.Context(), caller, rating); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
-}
-
-// requiredBool reads a required boolean.
-func (f fields) requiredBool(name string) bool {
-	var is bool
-	switch {
-	case !f.has(name):
-		f.refuse(name, "is required")
-	case json.Unmarshal(f.members[name], &is) != nil:
-		f.refuse(name, "must be true or false")
-	}
-	return is
+	return nil, s.cfg.Feedback.Rate(r.ctx(), r.caller, rating)
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"parley/storage"
 )
 
@@ -33,43 +31,23 @@ func toRun(r storage.Run) runJSON {
 	}
 }
 
-// orNull makes an empty text encode as null.
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-func (s *Server) getRun(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "runId")
+func (s *Server) getRun(r *request, id string) (any, error) {
+	run, release, err := s.readRun(r, id)
 	if err != nil {
-		return err
-	}
-	run, release, err := s.readRun(c, caller, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
-	c.PureJSON(http.StatusOK, toRun(run))
-	return nil
+	r.PureJSON(http.StatusOK, toRun(run)) // while its memory is reserved
+	return nil, nil
 }
 
-func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteRun(r *request, id string) (any, error) {
 	// Checked before the run is stopped: a token that may not delete it must not cancel it.
-	if err := s.cfg.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
-		return err
+	if err := s.cfg.Store.MayDeleteRun(r.ctx(), r.caller, id); err != nil {
+		return nil, err
 	}
-	if err := s.cfg.Agents.Stop(c.Request.Context(), caller, id); err != nil {
-		return err
+	if err := s.cfg.Agents.Stop(r.ctx(), r.caller, id); err != nil {
+		return nil, err
 	}
-	if err := s.cfg.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return nil, s.cfg.Store.DeleteRun(r.ctx(), r.caller, id)
 }
