@@ -135,7 +135,7 @@ func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id strin
 func failure(run storage.Run) error {
 	switch {
 	case !run.Status.Final():
-		return fmt.Errorf("run %s is said to have ended and has not", run.ID)
+		return fmt.Errorf("run %s was reported as ended but is not", run.ID)
 	case run.ErrorMessage == "":
 		return storage.Errorf(storage.ErrInvalid, "the run has %s", run.Status)
 	}

@@ -80,11 +80,15 @@ func (r *request) newName(limit int64) string {
 func (r *request) fields(limit int64) fields {
 	f := fields{request: r}
 	body := r.body(limit, mediaJSON)
+	err := json.Unmarshal(body, &f.members)
+	var syntax *json.SyntaxError
 	switch {
 	case r.failed != nil:
-	case !json.Valid(body):
-		r.failed = storage.Errorf(errBadRequest, "the body is not JSON: %s", jsonProblem(body))
-	case json.Unmarshal(body, &f.members) != nil || f.members == nil:
+	case len(bytes.TrimSpace(body)) == 0:
+		r.failed = storage.Errorf(errBadRequest, "the body is not JSON: it is empty")
+	case errors.As(err, &syntax):
+		r.failed = storage.Errorf(errBadRequest, "the body is not JSON: %s, at byte %d", syntax, syntax.Offset)
+	case err != nil || f.members == nil:
 		r.failed = storage.Invalid(storage.FieldError{Field: "body", Message: "must be a JSON object"})
 	}
 	return f
@@ -101,19 +105,6 @@ func (r *request) optionalFields(limit int64) fields {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(first), r.Request.Body), r.Request.Body}
 	return r.fields(limit)
-}
-
-// jsonProblem describes where and why a text is not JSON.
-func jsonProblem(body []byte) string {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return "it is empty"
-	}
-	var anything json.RawMessage
-	var syntax *json.SyntaxError
-	if err := json.Unmarshal(body, &anything); errors.As(err, &syntax) {
-		return fmt.Sprintf("%s, at byte %d", syntax.Error(), syntax.Offset)
-	}
-	return "it cannot be read"
 }
 
 // encodeJSON encodes a value on one line, without escapes for HTML.

@@ -4,18 +4,15 @@ import (
 	"parley/storage"
 )
 
-// private is the visibility of every dataset: its owner and those it is shared with.
-const private = "Private"
-
 type datasetJSON struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace"`
 	Owner      string `json:"owner"`
-	Visibility string `json:"visibility"`
+	Visibility string `json:"visibility"` // always Private: the owner's and of those it is shared with
 }
 
 func toDataset(d storage.Dataset) datasetJSON {
-	return datasetJSON{Name: d.Name, Namespace: d.Namespace, Owner: d.Owner, Visibility: private}
+	return datasetJSON{Name: d.Name, Namespace: d.Namespace, Owner: d.Owner, Visibility: "Private"}
 }
 
 type datasetWithMetadata struct {

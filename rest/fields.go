@@ -122,14 +122,17 @@ func (f fields) uuid(name string) (id string) {
 	return id
 }
 
-// time reads a required time.
-func (f fields) time(name string, check func(time.Time) string) (at time.Time) {
+// future reads a required time in the future.
+func (f fields) future(name string) (at time.Time) {
 	f.text(name, func(text string) string {
 		var err error
 		if at, err = time.Parse(time.RFC3339, text); err != nil {
 			return notTime
 		}
-		return check(at)
+		if !at.After(time.Now().Add(time.Second)) {
+			return "must be in the future"
+		}
+		return ""
 	})
 	return at
 }

@@ -54,13 +54,9 @@ type attemptAttributes struct {
 
 func toAttempt(i storage.Ingestion) attemptJSON {
 	return attemptJSON{
-		ID:                 i.ID,
-		Status:             i.Status,
-		StatusMessage:      i.StatusMessage,
-		ProcessedBytes:     i.ProcessedBytes,
-		ExpectedTotalBytes: i.ExpectedBytes,
-		ProcessedRows:      i.ProcessedRows,
-		Attributes:         attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
+		ID: i.ID, Status: i.Status, StatusMessage: i.StatusMessage,
+		ProcessedBytes: i.ProcessedBytes, ExpectedTotalBytes: i.ExpectedBytes, ProcessedRows: i.ProcessedRows,
+		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
 	}
 }
 

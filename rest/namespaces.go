@@ -11,8 +11,8 @@ type namespaceJSON struct {
 	Owner string `json:"owner"`
 }
 
-// getNamespaces lists the caller's own namespaces and those shared with the
-// caller; under another user's name, those of that user.
+// getNamespaces lists the caller's own namespaces and those shared with the caller; under
+// another user's name, those of that user.
 func (s *Server) getNamespaces(r *request, owner string) (any, error) {
 	if owner == r.caller.Username {
 		owner = ""

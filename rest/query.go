@@ -15,8 +15,7 @@ type Lake interface {
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
-	// Preview gives the rows that an ingestion of rows would store in a new
-	// dataset with this definition, and stores nothing.
+	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
@@ -105,12 +104,8 @@ func writeRows(r *request, result storage.QueryResult, original, dataset string)
 	r.PureJSON(http.StatusOK, queryAnswer{
 		Data: orEmpty(result.Rows),
 		Metadata: queryMetadata{
-			Count:           len(result.Rows),
-			Truncated:       result.Truncated,
-			ExecutedQuery:   result.SQL,
-			OriginalQuery:   original,
-			StartingDataset: orNull(dataset),
-			FinalDataset:    orNull(dataset),
+			Count: len(result.Rows), Truncated: result.Truncated, ExecutedQuery: result.SQL, OriginalQuery: original,
+			StartingDataset: orNull(dataset), FinalDataset: orNull(dataset),
 		},
 	})
 }

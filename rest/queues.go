@@ -86,5 +86,5 @@ func (s *Server) load(r *request, id string, bytes int) (storage.Run, error) {
 	return s.cfg.Store.Run(r.ctx(), r.caller, id)
 }
 
-// QueueStats gives the counts of the queues of large requests and of inference.
+// QueueStats returns the counts of the queues of large requests and of inference.
 func (s *Server) QueueStats() (large, infer fair.Stats) { return s.large.Stats(), s.infer.Stats() }

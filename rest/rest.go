@@ -75,8 +75,7 @@ type Config struct {
 	TrustedProxies []string
 	// Page configures the web page.
 	Page page.Config
-	// CORSOrigins are the origins whose pages may call the interface, "*" for
-	// all.
+	// CORSOrigins are the origins whose pages may call the interface, "*" for all.
 	CORSOrigins []string
 }
 

@@ -88,7 +88,7 @@ func (k rowKeys) check(key string, row int) string {
 	return ""
 }
 
-// foldASCII gives the form in which column names are compared.
+// foldASCII returns the form in which column names are compared.
 func foldASCII(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

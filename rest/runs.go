@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
@@ -20,14 +21,8 @@ type runJSON struct {
 
 func toRun(r storage.Run) runJSON {
 	return runJSON{
-		RunID:        r.ID,
-		AgentKind:    r.Agent,
-		Question:     r.Question,
-		Status:       r.Status,
-		CanResume:    !r.Status.Final(),
-		LastNodeID:   orNull(r.LastNodeID),
-		ErrorMessage: orNull(r.ErrorMessage),
-		Result:       r.Result,
+		RunID: r.ID, AgentKind: r.Agent, Question: r.Question, Status: r.Status, CanResume: !r.Status.Final(),
+		LastNodeID: orNull(r.LastNodeID), ErrorMessage: orNull(r.ErrorMessage), Result: r.Result,
 	}
 }
 
@@ -50,4 +45,20 @@ func (s *Server) deleteRun(r *request, id string) (any, error) {
 		return nil, err
 	}
 	return nil, s.cfg.Store.DeleteRun(r.ctx(), r.caller, id)
+}
+
+// Feedback stores ratings of completed runs: storage.ErrRunNotCompleted for others,
+// storage.ErrTracing when the tracing service refuses it.
+type Feedback interface {
+	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
+}
+
+func (s *Server) rateRun(r *request) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	thumbsUp, _ := decode[bool](f, "thumbsUp", "true or false")
+	rating := storage.Rating{ThumbsUp: thumbsUp, Comment: f.optionalText("comment", "", storage.CheckComment), RunID: r.fieldID("runId")}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return nil, s.cfg.Feedback.Rate(r.ctx(), r.caller, rating)
 }
