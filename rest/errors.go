@@ -107,7 +107,7 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 func writeError(c *gin.Context, err error) {
 	_ = c.Error(err)
 	if c.Writer.Written() {
-		// The response has started: aborting tells the client that it is incomplete.
+		// The response has started: aborting it shows the client that it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	status, body := toErrorResponse(err)
