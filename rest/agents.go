@@ -21,17 +21,17 @@ type Agents interface {
 	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
 	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid.
 	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error)
-	// Follow gives the progress of a run from its first event until it ends; a failed run
-	// ends with RunHasFailed. A Progress without a kind is a keep-alive. When Follow ends
-	// without an error, the run has ended and the store has its result.
+	// Follow yields the progress of a run from its first event to its last, RunHasFailed
+	// for a failed run. A Progress without a kind is a keep-alive. When Follow ends without
+	// an error, the store has the result.
 	Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error]
 
 	// Stop cancels a run before it is deleted. ErrNotFound when there is none.
 	Stop(ctx context.Context, caller storage.Caller, runID string) error
 
-	// Call answers a JSON-RPC request whose body was read into body. It sets the write
-	// deadlines. It returns an error only for what is answered without JSON-RPC, such as
-	// ErrNotFound for an unknown agent, and for an aborted response.
+	// Call answers a JSON-RPC request and sets its write deadlines. It returns an error only
+	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
+	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
 	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
@@ -47,11 +47,11 @@ func (s *Server) getCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
 }
 
-func (s *Server) callAgent(c *gin.Context, caller storage.Caller) error {
-	body, err := readBytes(c, s.cfg.MaxBody, "application/json", isJSON)
+func (s *Server) callAgent(r *request) error {
+	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
 	if err != nil {
 		return err
 	}
-	defer s.extendDeadlines(c)()
-	return s.cfg.Agents.Call(c.Writer, c.Request, caller, pathValue(c, "agent"), body)
+	defer s.extendDeadlines(r.Context)()
+	return s.cfg.Agents.Call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
 }

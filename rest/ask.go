@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"parley/storage"
 )
 
 type askAnswer struct {
-	Response       json.RawMessage `json:"response"`
-	Steps          json.RawMessage `json:"steps"`
-	RunID          string          `json:"runId"`
-	ConversationID string          `json:"conversationId"`
+	Response json.RawMessage `json:"response"`
+	Steps    json.RawMessage `json:"steps"`
+	runStarted
 }
 
 type goneRun struct {
@@ -25,71 +22,52 @@ type goneRun struct {
 }
 
 // question reads a question whose text is in the named field.
-func (s *Server) question(f fields, caller storage.Caller, text string) storage.Question {
-	question := storage.Question{
-		Namespace: storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)},
-		Text:      f.checkedText(text, storage.CheckQuestion),
-	}
+func (s *Server) question(f fields, text string) storage.Question {
+	question := storage.Question{Namespace: f.namespace(), Text: f.text(text, storage.CheckQuestion)}
 	question.Provider, question.Model = s.model(f)
 	return question
 }
 
-// agent reads the name of an agent; the default is the assistant.
-func (f fields) agent(name string) string {
-	if !f.has(name) {
-		return agentAssistant
-	}
-	return f.checkedText(name, func(agent string) string {
-		if agent != agentAssistant && agent != agentNL2QL {
-			return fmt.Sprintf("must be '%s' or '%s'", agentAssistant, agentNL2QL)
-		}
-		return ""
-	})
-}
-
-func (s *Server) readQuestion(c *gin.Context, caller storage.Caller) (storage.Question, error) {
-	f, err := s.readFields(c)
-	if err != nil {
-		return storage.Question{}, err
-	}
-	question := s.question(f, caller, "query")
-	question.HelperPrompt = f.optionalText("helperPrompt", storage.CheckHelperPrompt)
-	question.Agent = f.agent("agent")
+func (s *Server) readQuestion(r *request) (storage.Question, error) {
+	f := r.fields(s.cfg.MaxBody)
+	question := s.question(f, "query")
+	question.HelperPrompt = f.optionalText("helperPrompt", "", storage.CheckHelperPrompt)
+	question.Agent = f.optionalText("agent", agentAssistant, oneOf(agentAssistant, agentNL2QL))
 	if f.has("conversationId") {
-		question.ConversationID = f.id("conversationId")
+		question.ConversationID = f.uuid("conversationId")
 	}
-	return question, f.err()
+	return question, r.err()
 }
 
 // startRun starts a run, which continues when the request ends.
-func (s *Server) startRun(c *gin.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+func (s *Server) startRun(r *request, question storage.Question) (storage.RunRequest, error) {
+	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
-	return s.cfg.Agents.Ask(ctx, caller, question)
+	return s.cfg.Agents.Ask(ctx, r.caller, question)
 }
 
 // ask starts a run and streams its progress.
-func (s *Server) ask(c *gin.Context, caller storage.Caller) error {
-	question, err := s.readQuestion(c, caller)
+func (s *Server) ask(r *request) error {
+	question, err := s.readQuestion(r)
 	if err != nil {
 		return err
 	}
-	defer s.extendDeadlines(c)()
-	asking, err := s.startRun(c, caller, question)
+	defer s.extendDeadlines(r.Context)()
+	run, err := s.startRun(r, question)
 	if err != nil {
 		return err
 	}
-	return s.sendProgress(c, caller, runStarted{RunID: asking.RunID, ConversationID: asking.ConversationID})
+	return s.sendProgress(r, runStarted{RunID: run.RunID, ConversationID: run.ConversationID})
 }
 
 // askAndWait starts a run and answers with its result.
-func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
-	question, err := s.readQuestion(c, caller)
+func (s *Server) askAndWait(r *request) error {
+	question, err := s.readQuestion(r)
 	if err != nil {
 		return err
 	}
-	defer s.extendDeadlines(c)()
-	run, err := s.runToEnd(c, caller, question, func(storage.Progress) {})
+	defer s.extendDeadlines(r.Context)()
+	run, err := s.runToEnd(r, question, func(storage.Progress) {})
 	if err != nil {
 		return err
 	}
@@ -97,54 +75,54 @@ func (s *Server) askAndWait(c *gin.Context, caller storage.Caller) error {
 	if err := json.Unmarshal(run.Result, &answer); err != nil {
 		return fmt.Errorf("read the result of run %s: %w", run.ID, err)
 	}
-	answer.RunID, answer.ConversationID = run.ID, run.ConversationID
-	c.PureJSON(http.StatusOK, answer)
+	answer.runStarted = runStarted{RunID: run.ID, ConversationID: run.ConversationID}
+	r.PureJSON(http.StatusOK, answer)
 	return nil
 }
 
 // resumeRun streams the progress of a run from its start.
-func (s *Server) resumeRun(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "runId")
-	if err != nil {
+func (s *Server) resumeRun(r *request) error {
+	id := pathID("runId")(r)
+	if err := r.err(); err != nil {
 		return err
 	}
-	run, release, err := s.readRun(c, caller, id)
+	run, release, err := s.readRun(r, id)
 	if err != nil {
 		return err
 	}
 	defer release()
 	switch run.Status {
 	case storage.RunCompleted, storage.RunExpired:
-		c.PureJSON(http.StatusGone, goneRun{Question: run.Question, Result: run.Result})
+		r.PureJSON(http.StatusGone, goneRun{Question: run.Question, Result: run.Result})
 		return nil
 	case storage.RunFailed:
 		return failure(run)
 	}
-	defer s.extendDeadlines(c)()
-	return s.sendProgress(c, caller, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
+	defer s.extendDeadlines(r.Context)()
+	return s.sendProgress(r, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
 }
 
-// runToEnd starts a run, passes its progress to tell, and gives the completed run.
-func (s *Server) runToEnd(c *gin.Context, caller storage.Caller, question storage.Question, tell func(storage.Progress)) (storage.Run, error) {
-	asking, err := s.startRun(c, caller, question)
+// runToEnd starts a run, passes its progress to report, and returns the completed run.
+func (s *Server) runToEnd(r *request, question storage.Question, report func(storage.Progress)) (storage.Run, error) {
+	started, err := s.startRun(r, question)
 	if err != nil {
 		return storage.Run{}, err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RunTimeout)
+	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RunTimeout)
 	defer cancel()
-	run, err := s.waitForRun(ctx, caller, asking.RunID, tell)
+	run, err := s.waitForRun(ctx, r.caller, started.RunID, report)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request may; run %s goes on, and will have it", asking.RunID)
+		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request may; run %s goes on, and will have it", started.RunID)
 	}
 	return run, err
 }
 
-func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, tell func(storage.Progress)) (storage.Run, error) {
+func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, report func(storage.Progress)) (storage.Run, error) {
 	for progress, err := range s.cfg.Agents.Follow(ctx, caller, id) {
 		if err != nil {
 			return storage.Run{}, fmt.Errorf("follow run: %w", err)
 		}
-		tell(progress)
+		report(progress)
 	}
 	run, err := s.cfg.Store.Run(ctx, caller, id)
 	if err == nil && run.Status != storage.RunCompleted {
@@ -153,11 +131,11 @@ func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id strin
 	return run, err
 }
 
-// failure gives the error of a run without a result.
+// failure returns the error of a run without a result.
 func failure(run storage.Run) error {
 	switch {
 	case !run.Status.Final():
-		return fmt.Errorf("run %s is said to have ended and has not", run.ID)
+		return fmt.Errorf("run %s was reported as ended but is not", run.ID)
 	case run.ErrorMessage == "":
 		return storage.Errorf(storage.ErrInvalid, "the run has %s", run.Status)
 	}

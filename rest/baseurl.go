@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -33,16 +34,14 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 // refused, except for health checks: those of HTTP/1.0 send no Host.
 func (s *Server) setBaseURL(c *gin.Context) {
 	if c.Request.Host == "" && !isProbe(c.FullPath()) {
-		err := storage.Errorf(errBadRequest, "the Host header is empty")
-		_ = c.Error(err)
-		writeError(c, err)
+		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))
 		return
 	}
 	c.Request = c.Request.WithContext(baseurl.With(c.Request.Context(), s.baseURL(c.Request), s.cfg.BaseURL != ""))
 	c.Next()
 }
 
-// baseURL gives the public URL: the configured one, else that of the request. X-Forwarded
+// baseURL returns the public URL: the configured one, else that of the request. X-Forwarded
 // headers count only from trusted proxies.
 func (s *Server) baseURL(r *http.Request) string {
 	if s.cfg.BaseURL != "" {
@@ -53,11 +52,11 @@ func (s *Server) baseURL(r *http.Request) string {
 		scheme = "https"
 	}
 	if s.fromProxy(r) {
-		if said := r.Header.Get("X-Forwarded-Proto"); said == "http" || said == "https" {
-			scheme = said
+		if value := r.Header.Get("X-Forwarded-Proto"); value == "http" || value == "https" {
+			scheme = value
 		}
-		if said := r.Header.Get("X-Forwarded-Host"); said != "" && !strings.ContainsAny(said, "/\\@ ,\"") {
-			host = said
+		if value := r.Header.Get("X-Forwarded-Host"); value != "" && !strings.ContainsAny(value, "/\\@ ,\"") {
+			host = value
 		}
 	}
 	return scheme + "://" + host + Root
@@ -65,13 +64,5 @@ func (s *Server) baseURL(r *http.Request) string {
 
 func (s *Server) fromProxy(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	for _, network := range s.proxies {
-		if network.Contains(peer.Addr().Unmap()) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(s.proxies, func(network netip.Prefix) bool { return network.Contains(peer.Addr().Unmap()) })
 }

@@ -1,16 +1,8 @@
 package rest
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
-
-	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"parley/storage"
 )
@@ -26,56 +18,42 @@ type conversationsJSON struct {
 	Conversations []conversationJSON `json:"conversations"`
 }
 
-func (s *Server) getConversations(c *gin.Context, caller storage.Caller) error {
-	in := storage.NamespaceRef{Owner: actingUser(c.Query("username"), caller), Name: c.Query("namespace")}
-	p := &path{}
+func toConversation(c storage.Conversation) conversationJSON {
+	return conversationJSON{ID: c.ID, Title: c.Title, CreatedAt: c.CreatedAt.UnixMilli(), UpdatedAt: c.UpdatedAt.UnixMilli()}
+}
+
+func (s *Server) getConversations(r *request) (any, error) {
+	in := storage.NamespaceRef{Owner: r.actingUser(r.Query("username")), Name: r.Query("namespace")}
 	if in.Owner != "" {
-		p.check("username", storage.CheckUsername(in.Owner))
+		r.check("username", storage.CheckUsername(in.Owner))
 	}
 	if in.Name != "" {
-		p.check("namespace", storage.CheckName(in.Name))
+		r.check("namespace", storage.CheckName(in.Name))
 	}
-	if err := p.err(); err != nil {
-		return err
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	conversations, err := s.cfg.Store.Conversations(c.Request.Context(), caller, in)
-	if err != nil {
-		return err
-	}
-	answer := conversationsJSON{Conversations: make([]conversationJSON, len(conversations))}
-	for i, conversation := range conversations {
-		answer.Conversations[i] = conversationJSON{
-			ID:        conversation.ID,
-			Title:     conversation.Title,
-			CreatedAt: conversation.CreatedAt.UnixMilli(),
-			UpdatedAt: conversation.UpdatedAt.UnixMilli(),
-		}
-	}
-	c.PureJSON(http.StatusOK, answer)
-	return nil
+	conversations, err := s.cfg.Store.Conversations(r.ctx(), r.caller, in)
+	return conversationsJSON{Conversations: toList(conversations, toConversation)}, err
 }
 
 // getConversation writes the turns as they are read, since a long conversation may not fit
 // in memory.
-func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "conversationId")
+func (s *Server) getConversation(r *request) error {
+	id, page := pathID("conversationId")(r), r.turnPage()
+	if err := r.err(); err != nil {
+		return err
+	}
+	title, turns, err := s.cfg.Store.Conversation(r.ctx(), r.caller, id, page)
 	if err != nil {
 		return err
 	}
-	page, err := readTurnPage(c)
-	if err != nil {
-		return err
-	}
-	title, turns, err := s.cfg.Store.Conversation(c.Request.Context(), caller, id, page)
-	if err != nil {
-		return err
-	}
-	defer s.extendDeadlines(c)()
-	c.Header("Content-Type", "application/json; charset=utf-8")
-	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, toJSON(title))
+	defer s.extendDeadlines(r.Context)()
+	r.Header("Content-Type", "application/json; charset=utf-8")
+	text := fmt.Appendf(make([]byte, 0, 2<<10), `{"id":"%s","title":%s,"turns":[`, id, quote(title))
 	for turn, err := range turns {
 		if err == nil {
-			err = s.sendTurn(c, caller, text, turn)
+			err = s.sendTurn(r, text, turn)
 		}
 		if errors.Is(err, errRunDeleted) {
 			continue
@@ -85,13 +63,10 @@ func (s *Server) getConversation(c *gin.Context, caller storage.Caller) error {
 		}
 		text = append(text[:0], ',')
 	}
-	if !c.Writer.Written() { // no turns on this page
-		if _, err := c.Writer.Write(text); err != nil {
-			return fmt.Errorf("send conversation: %w", err)
-		}
+	if r.Writer.Written() {
+		text = nil
 	}
-	_, err = c.Writer.WriteString("]}\n")
-	return err
+	return send(r, text, []byte("]}\n"))
 }
 
 // errRunDeleted says that a run was deleted while its conversation was being read.
@@ -99,34 +74,34 @@ var errRunDeleted = errors.New("the run is gone")
 
 // sendTurn writes a turn. A large result is read at this point, once memory is reserved for
 // it, and written unchanged.
-func (s *Server) sendTurn(c *gin.Context, caller storage.Caller, text []byte, turn storage.Turn) error {
-	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, toJSON(turn.Question), turn.Status)
+func (s *Server) sendTurn(r *request, text []byte, turn storage.Turn) error {
+	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, quote(turn.Question), turn.Status)
 	switch {
 	case turn.Status != storage.RunCompleted || turn.ResultBytes == 0:
-		return sendPieces(c, append(text, '}'))
+		return send(r, append(text, '}'))
 	case turn.ResultBytes <= storage.InlineResult:
 		text = append(text, `,"result":`...)
-		return sendPieces(c, append(append(text, turn.Result...), '}'))
+		return send(r, append(append(text, turn.Result...), '}'))
 	}
-	release, err := s.reserve(c, caller, turn.ResultBytes)
+	release, err := s.reserve(r, turn.ResultBytes)
 	if err != nil {
 		return err
 	}
 	defer release()
-	run, err := s.load(c, caller, turn.RunID, turn.ResultBytes)
+	run, err := s.load(r, turn.RunID, turn.ResultBytes)
 	if errors.Is(err, storage.ErrNotFound) {
 		return errRunDeleted
 	}
 	if err != nil {
 		return err
 	}
-	return sendPieces(c, append(text, `,"result":`...), run.Result, []byte{'}'})
+	return send(r, append(text, `,"result":`...), run.Result, []byte{'}'})
 }
 
-func sendPieces(c *gin.Context, pieces ...[]byte) error {
+func send(r *request, pieces ...[]byte) error {
 	for _, piece := range pieces {
-		if _, err := c.Writer.Write(piece); err != nil {
-			return fmt.Errorf("send turn: %w", err)
+		if _, err := r.Writer.Write(piece); err != nil {
+			return fmt.Errorf("send conversation: %w", err)
 		}
 	}
 	return nil
@@ -135,66 +110,49 @@ func sendPieces(c *gin.Context, pieces ...[]byte) error {
 // maxTurns is the largest page of turns.
 const maxTurns = 100
 
-// readTurnPage reads the page parameters; the default is all turns.
-func readTurnPage(c *gin.Context) (page storage.TurnPage, err error) {
-	p := &path{Context: c}
-	if text, ok := c.GetQuery("limit"); ok {
-		if page.Limit, err = strconv.Atoi(text); err != nil || page.Limit < 1 || page.Limit > maxTurns {
-			p.check("limit", fmt.Sprintf("must be 1 to %d", maxTurns))
+// turnPage reads the page parameters; the default is all turns.
+func (r *request) turnPage() (page storage.TurnPage) {
+	if text, ok := r.GetQuery("limit"); ok {
+		page.Limit = r.pageSize("limit", text, maxTurns)
+	}
+	if text, ok := r.GetQuery("before"); ok {
+		if page.Before, ok = parseID(text); !ok {
+			r.check("before", "must be the runId of a turn")
 		}
 	}
-	if text, ok := c.GetQuery("before"); ok {
-		id, err := uuid.Parse(text)
-		if err != nil || len(text) != len(id.String()) {
-			p.check("before", "must be the runId of a turn")
-		}
-		page.Before = id.String()
-	}
-	return page, p.err()
+	return page
 }
 
-// toJSON encodes a text.
-func toJSON(text string) []byte {
-	var encoded bytes.Buffer
-	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string can always be encoded
-	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))
+// quote encodes a text as JSON.
+func quote(text string) []byte {
+	encoded, _ := encodeJSON(text) // a string can always be encoded
+	return encoded
+}
+
+func (s *Server) deleteConversation(r *request, id string) (any, error) {
+	if err := s.stopRuns(r, id); err != nil {
+		return nil, err
+	}
+	return nil, s.cfg.Store.DeleteConversation(r.ctx(), r.caller, id)
 }
 
 // stopRuns cancels the open runs of a conversation before it is deleted. A restricted token
 // may not be allowed to delete it: then the runs end with the deletion.
-func (s *Server) stopRuns(ctx context.Context, caller storage.Caller, id string) error {
-	if caller.Restricted() {
+func (s *Server) stopRuns(r *request, id string) error {
+	if r.caller.Restricted() {
 		return nil
 	}
-	_, turns, err := s.cfg.Store.Conversation(ctx, caller, id, storage.TurnPage{})
+	_, turns, err := s.cfg.Store.Conversation(r.ctx(), r.caller, id, storage.TurnPage{})
 	if err != nil {
 		return err
 	}
 	for turn, err := range turns {
 		if err == nil && !turn.Status.Final() {
-			err = s.cfg.Agents.Stop(ctx, caller, turn.RunID)
+			err = s.cfg.Agents.Stop(r.ctx(), r.caller, turn.RunID)
 		}
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 	}
-	return nil
-}
-
-func (s *Server) deleteConversation(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "conversationId")
-	if err != nil {
-		return err
-	}
-	ctx := c.Request.Context()
-	if err := s.stopRuns(ctx, caller, id); err != nil {
-		return err
-	}
-	if err := s.cfg.Store.DeleteConversation(ctx, caller, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
 	return nil
 }

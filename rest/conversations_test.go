@@ -138,7 +138,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 
 // slowRuns is a store that reads results slowly.
 type slowRuns struct {
-	storage.Store
+	rest.Store
 	reading chan struct{} // has one for each read under way
 	proceed chan struct{}
 }
@@ -186,7 +186,7 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 }
 
 // failingTurns is a store that fails when most of a conversation has been read.
-type failingTurns struct{ storage.Store }
+type failingTurns struct{ rest.Store }
 
 func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
 	title, turns, err := f.Store.Conversation(ctx, caller, id, page)

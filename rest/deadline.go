@@ -48,20 +48,13 @@ func (w deadlineWriter) setDeadline(deadline time.Time) {
 func (w deadlineWriter) Write(text []byte) (written int, err error) {
 	end := time.Now().Add(maxWriteTimeouts * w.timeout)
 	for piece := range slices.Chunk(text, writeChunk) {
-		w.setDeadline(earlier(time.Now().Add(w.timeout), end))
+		w.setDeadline(time.Now().Add(min(w.timeout, time.Until(end))))
 		n, err := w.ResponseWriter.Write(piece)
 		if written += n; err != nil {
 			return written, err
 		}
 	}
 	return written, nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func (w deadlineWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }

@@ -11,10 +11,10 @@ import (
 
 	"parley/internal/baseurl"
 	"parley/rest/openapi"
+	"parley/rest/page"
 )
 
-// docsPolicy is the content security policy of the documentation page: its style sheet
-// only.
+// docsPolicy lets the documentation page load its style sheet only.
 const docsPolicy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *Server) getOpenAPI(c *gin.Context) error {
@@ -23,13 +23,13 @@ func (s *Server) getOpenAPI(c *gin.Context) error {
 }
 
 func (s *Server) getDocs(c *gin.Context) error {
-	page, err := openapi.Page(s.addresses(c))
+	html, err := openapi.Page(s.addresses(c))
 	if err != nil {
 		return err
 	}
 	c.Header("Content-Security-Policy", docsPolicy)
 	c.Header("Referrer-Policy", "no-referrer")
-	serveCached(c, "text/html; charset=utf-8", page)
+	serveCached(c, "text/html; charset=utf-8", html)
 	return nil
 }
 
@@ -49,4 +49,17 @@ func serveCached(c *gin.Context, mediaType string, text []byte) {
 	c.Header("Cache-Control", "no-cache")
 	c.Header("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
 	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(text))
+}
+
+// servePage routes the web page, which is public: its files are the same for everybody.
+func (s *Server) servePage() error {
+	files, err := page.New(s.cfg.Page)
+	if err != nil {
+		return err
+	}
+	for _, path := range files.Paths() {
+		s.engine.GET(path, gin.WrapH(files))
+		s.engine.HEAD(path, gin.WrapH(files))
+	}
+	return nil
 }

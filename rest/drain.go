@@ -33,11 +33,7 @@ func drainBody(c *gin.Context) {
 	}
 	end := time.Now().Add(drainTimeout)
 	for range maxDrain / drainChunk {
-		deadline := time.Now().Add(drainReadTimeout)
-		if deadline.After(end) {
-			deadline = end
-		}
-		if control.SetReadDeadline(deadline) != nil {
+		if control.SetReadDeadline(time.Now().Add(min(drainReadTimeout, time.Until(end)))) != nil {
 			return
 		}
 		if _, err := io.CopyN(io.Discard, body, drainChunk); err != nil {

@@ -1,9 +1,7 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,11 +28,11 @@ var (
 // disconnected.
 const statusClientGone = 499
 
-// maxSubErrors limits the invalid fields of one response.
-const maxSubErrors = 100
-
-// maxFieldPath limits the name of a field in a response, in bytes.
-const maxFieldPath = 64
+// Limits of the invalid fields of one response, and of the name of one, in bytes.
+const (
+	maxSubErrors = 100
+	maxFieldPath = 64
+)
 
 // answers maps errors to responses. The first match counts; all others are internal errors.
 var answers = []struct {
@@ -66,9 +64,10 @@ var answers = []struct {
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }
 
-const noDescriptors = "the server has too many files and connections open; try again shortly"
-
-const noRoom = "there is no room left on the server's disk; try again later"
+const (
+	noDescriptors = "the server has too many files and connections open; try again shortly"
+	noRoom        = "there is no room left on the server's disk; try again later"
+)
 
 type errorResponse struct {
 	ErrorCode    string     `json:"error_code"`
@@ -81,6 +80,8 @@ type subError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
+
+func toSubError(f storage.FieldError) subError { return subError{Code: f.Field, Message: f.String()} }
 
 // answer wraps an operation and writes a response for its error.
 func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
@@ -97,16 +98,16 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(drainReadTimeout))
 		}
 		if err != nil {
-			// The access log has the whole error; see observe.
-			_ = c.Error(err)
 			writeError(c, err)
 		}
 	}
 }
 
+// writeError answers with an error, and keeps the whole of it for the access log.
 func writeError(c *gin.Context, err error) {
+	_ = c.Error(err)
 	if c.Writer.Written() {
-		// The response has started: aborting tells the client that it is incomplete.
+		// The response has started: aborting it shows the client that it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	status, body := toErrorResponse(err)
@@ -117,16 +118,12 @@ func writeError(c *gin.Context, err error) {
 		c.Header("Retry-After", "2")
 	}
 	c.Abort()
-	text := &bytes.Buffer{}
-	encoder := json.NewEncoder(text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		panic(err) // strings can be encoded
-	}
+	text, _ := encodeJSON(body) // strings can always be encoded
+	text = append(text, '\n')
 	// With a length, the client has the whole response before the connection closes; see
 	// drainBody.
-	c.Header("Content-Length", strconv.Itoa(text.Len()))
-	c.Data(status, "application/json; charset=utf-8", text.Bytes())
+	c.Header("Content-Length", strconv.Itoa(len(text)))
+	c.Data(status, "application/json; charset=utf-8", text)
 }
 
 func toErrorResponse(err error) (int, errorResponse) {
@@ -135,12 +132,10 @@ func toErrorResponse(err error) (int, errorResponse) {
 			continue
 		}
 		body := errorResponse{ErrorCode: a.code, Message: a.message, SubErrors: []subError{}}
-		var said *storage.Error
-		if errors.As(err, &said) {
-			body.Message = said.Message
-			for _, f := range said.Fields[:min(len(said.Fields), maxSubErrors)] {
-				body.SubErrors = append(body.SubErrors, subError{Code: f.Field, Message: f.String()})
-			}
+		var known *storage.Error
+		if errors.As(err, &known) {
+			body.Message = known.Message
+			body.SubErrors = toList(known.Fields[:min(len(known.Fields), maxSubErrors)], toSubError)
 		}
 		return a.status, body
 	}

@@ -2,9 +2,6 @@ package rest
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -57,59 +54,45 @@ type attemptAttributes struct {
 
 func toAttempt(i storage.Ingestion) attemptJSON {
 	return attemptJSON{
-		ID:                 i.ID,
-		Status:             i.Status,
-		StatusMessage:      i.StatusMessage,
-		ProcessedBytes:     i.ProcessedBytes,
-		ExpectedTotalBytes: i.ExpectedBytes,
-		ProcessedRows:      i.ProcessedRows,
-		Attributes:         attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
+		ID: i.ID, Status: i.Status, StatusMessage: i.StatusMessage,
+		ProcessedBytes: i.ProcessedBytes, ExpectedTotalBytes: i.ExpectedBytes, ProcessedRows: i.ProcessedRows,
+		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
 	}
 }
 
 // appendRows adds the rows in the body to one of the caller's own datasets, and creates it
 // if necessary.
-func (s *Server) appendRows(c *gin.Context, caller storage.Caller) error {
-	p := &path{Context: c, caller: caller}
-	ref := storage.DatasetRef{Owner: caller.Username, Namespace: p.name("namespace"), Name: p.name("datasetName")}
-	if err := p.err(); err != nil {
-		return err
-	}
-	f, err := readFields(c, s.cfg.MaxRowsBody)
-	if err != nil {
-		return err
-	}
+func (s *Server) appendRows(r *request) (any, error) {
+	ref, f := r.ownDataset(), r.fields(s.cfg.MaxRowsBody)
 	rows := f.rows("data")
 	f.checkKeys("data", rows)
-	patch, err := f.definition()
-	if err != nil {
-		return err
+	patch := f.definition()
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	if err := s.ensureDataset(c, caller, ref, patch); err != nil {
-		return err
+	if err := s.ensureDataset(r, ref, patch); err != nil {
+		return nil, err
 	}
 	if len(rows) > 0 {
-		if err := s.cfg.Lake.AppendRows(c.Request.Context(), caller, ref, rows); err != nil {
-			return wrongRows("data", err)
+		if err := s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows); err != nil {
+			return nil, wrongRows("data", err)
 		}
 	}
-	c.PureJSON(http.StatusOK, indexedJSON{Indexed: len(rows)})
-	return nil
+	return indexedJSON{Indexed: len(rows)}, nil
 }
 
 // appendRowsToNew is appendRows for the route rowsForNew.
-func (s *Server) appendRowsToNew(c *gin.Context, caller storage.Caller) error {
-	c.Params = gin.Params{{Key: "namespace", Value: "new"}, {Key: "datasetName", Value: c.Param("namespace")}}
-	return s.appendRows(c, caller)
+func (s *Server) appendRowsToNew(r *request) (any, error) {
+	r.Params = gin.Params{{Key: "namespace", Value: "new"}, {Key: "datasetName", Value: r.Param("namespace")}}
+	return s.appendRows(r)
 }
 
 // ensureDataset creates one of the caller's own datasets if necessary, and sets the given
 // parts of its definition.
-func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
-	ctx := c.Request.Context()
-	_, err := s.cfg.Store.Dataset(ctx, caller, ref)
-	if errors.Is(err, storage.ErrNotFound) && ref.Owner == caller.Username {
-		err = s.cfg.Store.CreateDataset(ctx, caller, ref.Namespace, ref.Name, patch.Definition)
+func (s *Server) ensureDataset(r *request, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
+	_, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
 		if err == nil {
 			return nil
 		}
@@ -117,54 +100,34 @@ func (s *Server) ensureDataset(c *gin.Context, caller storage.Caller, ref storag
 			err = nil // created by another request in between
 		}
 	}
-	if err != nil {
+	if err != nil || !patch.SetDescription && !patch.SetSchema {
 		return err
 	}
-	if !patch.SetDescription && !patch.SetSchema {
-		return nil
-	}
-	return s.cfg.Store.UpdateDefinition(ctx, caller, ref, patch)
+	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
 }
 
-func (s *Server) startIngestion(c *gin.Context, caller storage.Caller) error {
-	ref, err := datasetRef(c, caller)
-	if err != nil {
-		return err
-	}
-	f, err := s.readFields(c)
-	if err != nil {
-		return err
-	}
-	ingestion := storage.NewIngestion{ID: storage.NewID(), Mode: storage.IngestAppend, Files: f.ingestFiles()}
+func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: list(f, "files", maxIngestFiles, "", fields.ingestFile)}
 	if f.has("id") {
-		ingestion.ID = f.id("id")
+		ingestion.ID = f.uuid("id")
 	}
-	if f.has("name") {
-		ingestion.Name = f.checkedText("name", notEmpty)
+	ingestion.Name = f.optionalText("name", "", notEmpty(maxKey))
+	mode := f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace))
+	ingestion.Mode = storage.IngestMode(mode)
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	if f.has("mode") {
-		mode := f.checkedText("mode", func(mode string) string {
-			if mode != string(storage.IngestAppend) && mode != string(storage.IngestReplace) {
-				return "must be 'append' or 'replace'"
-			}
-			return ""
-		})
-		ingestion.Mode = storage.IngestMode(mode)
-	}
-	if err := f.err(); err != nil {
-		return err
-	}
-	return s.beginIngestion(c, caller, ref, ingestion, http.StatusAccepted)
+	return s.beginIngestion(r, ref, ingestion)
 }
 
 // beginIngestion starts an ingestion; it is idempotent.
-func (s *Server) beginIngestion(c *gin.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion, status int) error {
-	if err := s.cfg.Store.StartIngestion(c.Request.Context(), caller, ref, ingestion); err != nil {
-		return err
+func (s *Server) beginIngestion(r *request, ref storage.DatasetRef, ingestion storage.NewIngestion) (any, error) {
+	if err := s.cfg.Store.StartIngestion(r.ctx(), r.caller, ref, ingestion); err != nil {
+		return nil, err
 	}
 	s.cfg.Lake.Wake()
-	c.PureJSON(status, createdID{ID: ingestion.ID})
-	return nil
+	return createdID{ID: ingestion.ID}, nil
 }
 
 // derivedID derives an id from another, so that a repeated request creates nothing twice.
@@ -172,105 +135,35 @@ func derivedID(id, what string) string {
 	return uuid.NewSHA1(uuid.MustParse(id), []byte(what)).String()
 }
 
-func (f fields) ingestFiles() []storage.IngestFile {
-	if !f.has("files") {
-		f.refuse("files", "is required")
-		return nil
-	}
-	before := len(*f.wrong)
-	objects := f.objects("files")
-	if n := len(objects); len(*f.wrong) == before && (n == 0 || n > maxIngestFiles) {
-		f.refuse("files", fmt.Sprintf("must have 1 to %d entries", maxIngestFiles))
-		return nil
-	}
-	files := make([]storage.IngestFile, len(objects))
-	for i, object := range objects {
-		if object.members != nil {
-			files[i] = storage.IngestFile{SessionID: object.id("sessionId"), FileID: object.id("fileId")}
-		}
-	}
-	return files
+func (f fields) ingestFile() storage.IngestFile {
+	return storage.IngestFile{SessionID: f.uuid("sessionId"), FileID: f.uuid("fileId")}
 }
 
-// id reads a required UUID.
-func (f fields) id(name string) string {
-	var id string
-	f.checkedText(name, func(text string) string {
-		parsed, err := uuid.Parse(text)
-		if err != nil {
-			return "must be a UUID"
-		}
-		id = parsed.String()
-		return ""
-	})
-	return id
-}
-
-func (s *Server) getAttempts(c *gin.Context, caller storage.Caller) error {
-	ref, err := datasetRef(c, caller)
-	if err != nil {
-		return err
-	}
-	size, before, err := readAttemptsPage(c)
-	if err != nil {
-		return err
+func (s *Server) getAttempts(r *request, ref storage.DatasetRef) (any, error) {
+	page := attemptsPage{PageSize: defaultAttempts}
+	if text := r.Query("pageSize"); text != "" {
+		page.PageSize = r.pageSize("pageSize", text, maxAttempts)
 	}
 	from := time.Now().Add(time.Hour) // the clocks of replicas may differ
-	if before != nil {
-		from = *before
+	if text := r.Query("beforeCreatedAt"); text != "" {
+		var err error
+		if from, err = time.Parse(time.RFC3339, text); err != nil {
+			r.check("beforeCreatedAt", notTime)
+		}
+		page.BeforeCreatedAt = &from
 	}
-	ingestions, err := s.cfg.Store.Ingestions(c.Request.Context(), caller, ref, from, size)
-	if err != nil {
-		return err
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	answer := attemptsJSON{Data: make([]attemptJSON, len(ingestions)), Metadata: attemptsPage{PageSize: size, BeforeCreatedAt: before}}
-	for i, ingestion := range ingestions {
-		answer.Data[i] = toAttempt(ingestion)
-	}
-	c.PureJSON(http.StatusOK, answer)
-	return nil
+	ingestions, err := s.cfg.Store.Ingestions(r.ctx(), r.caller, ref, from, page.PageSize)
+	return attemptsJSON{Data: toList(ingestions, toAttempt), Metadata: page}, err
 }
 
-func readAttemptsPage(c *gin.Context) (size int, before *time.Time, err error) {
-	p := &path{Context: c}
-	size = defaultAttempts
-	if text := c.Query("pageSize"); text != "" {
-		if size, err = strconv.Atoi(text); err != nil || size < 1 || size > maxAttempts {
-			p.check("pageSize", fmt.Sprintf("must be 1 to %d", maxAttempts))
-		}
-	}
-	if text := c.Query("beforeCreatedAt"); text != "" {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			p.check("beforeCreatedAt", "must be a time as in 2030-12-31T23:59:59Z")
-		}
-		before = &at
-	}
-	return size, before, p.err()
-}
-
-func (s *Server) retryIngestion(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "ingestionId")
-	if err != nil {
-		return err
-	}
+func (s *Server) retryIngestion(r *request, id string) (any, error) {
 	again := derivedID(id, "retry")
-	if err := s.cfg.Store.RetryIngestion(c.Request.Context(), caller, id, again); err != nil {
-		return err
+	if err := s.cfg.Store.RetryIngestion(r.ctx(), r.caller, id, again); err != nil {
+		return nil, err
 	}
 	s.cfg.Lake.Wake()
-	c.PureJSON(http.StatusCreated, createdID{ID: again})
-	return nil
-}
-
-func (s *Server) markIngestionSeen(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "ingestionId")
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Store.MarkIngestionSeen(c.Request.Context(), caller, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return createdID{ID: again}, nil
 }

@@ -1,13 +1,11 @@
 package rest
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // metrics counts requests by route, never by path, since routes are few.
@@ -40,12 +38,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 // client.
 func (m *metrics) answered(method, route string, status int, took time.Duration, stream bool) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
-	if stream {
-		return
+	if !stream {
+		m.duration.WithLabelValues(method, route).Observe(took.Seconds())
 	}
-	m.duration.WithLabelValues(method, route).Observe(took.Seconds())
-}
-
-func metricsHandler(registry *prometheus.Registry) http.Handler {
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

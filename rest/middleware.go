@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +52,11 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if route == "" {
 				route = "none"
 			}
-			m.answered(knownMethod(c.Request.Method), route, status, took, isStream(c.Writer.Header()))
+			stream := strings.HasPrefix(c.Writer.Header().Get("Content-Type"), sse.MediaType)
+			m.answered(knownMethod(c.Request.Method), route, status, took, stream)
+			failure := c.Errors.Last()
 			level := logLevel(route, status)
-			if err := c.Errors.Last(); err != nil && status < http.StatusBadRequest && !errors.Is(err, errClientGone) && !errors.Is(err, storage.ErrUnauthorized) {
+			if failure != nil && status < http.StatusBadRequest && !errors.Is(failure, errClientGone) && !errors.Is(failure, storage.ErrUnauthorized) {
 				level = slog.LevelError // an aborted response
 			}
 			if !s.cfg.Log.Enabled(ctx, level) {
@@ -70,8 +73,8 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if user := c.GetString(userKey); user != "" {
 				attrs = append(attrs, slog.String("user", user))
 			}
-			if err := c.Errors.Last(); err != nil {
-				attrs = append(attrs, slog.Any("error", err.Err))
+			if failure != nil {
+				attrs = append(attrs, slog.Any("error", failure.Err))
 			}
 			s.cfg.Log.LogAttrs(ctx, level, "request", attrs...)
 		}()
@@ -79,15 +82,10 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 	}
 }
 
-// isStream reports whether a response is an event stream.
-func isStream(answer http.Header) bool {
-	return strings.HasPrefix(answer.Get("Content-Type"), sse.MediaType)
-}
-
 // knownMethod limits the values of the method label.
 func knownMethod(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
+	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch}
+	if slices.Contains(known, method) {
 		return method
 	}
 	return "other"
@@ -116,9 +114,7 @@ func (s *Server) recoverPanic(c *gin.Context) {
 		case http.ErrAbortHandler:
 			panic(cause)
 		default:
-			err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-			_ = c.Error(err)
-			writeError(c, err)
+			writeError(c, fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 		}
 	}()
 	c.Next()
@@ -134,9 +130,7 @@ func limitHeaders(c *gin.Context) {
 		}
 	}
 	if size > maxHeaders {
-		err := storage.Errorf(errBadRequest, "the request's headers are larger than %d bytes", maxHeaders)
-		_ = c.Error(err)
-		writeError(c, err)
+		writeError(c, storage.Errorf(errBadRequest, "the request's headers are larger than %d bytes", maxHeaders))
 		return
 	}
 	c.Next()

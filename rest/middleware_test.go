@@ -17,7 +17,7 @@ import (
 
 // brokenStore is a real store but for what a test breaks.
 type brokenStore struct {
-	storage.Store
+	rest.Store
 	datasets func(ctx context.Context) error
 }
 

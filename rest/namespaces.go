@@ -1,10 +1,7 @@
 package rest
 
 import (
-	"net/http"
-	"strings"
-
-	"github.com/gin-gonic/gin"
+	"context"
 
 	"parley/storage"
 )
@@ -14,70 +11,34 @@ type namespaceJSON struct {
 	Owner string `json:"owner"`
 }
 
-// getNamespaces lists the caller's own namespaces and those shared with the
-// caller; under another user's name, those of that user.
-func (s *Server) getNamespaces(c *gin.Context, caller storage.Caller) error {
-	p := &path{Context: c, caller: caller}
-	owner := p.username("user")
-	if err := p.err(); err != nil {
-		return err
-	}
-	if owner == caller.Username {
+// getNamespaces lists the caller's own namespaces and those shared with the caller; under
+// another user's name, those of that user.
+func (s *Server) getNamespaces(r *request, owner string) (any, error) {
+	if owner == r.caller.Username {
 		owner = ""
 	}
-	namespaces, err := s.cfg.Store.Namespaces(c.Request.Context(), caller, owner)
-	if err != nil {
-		return err
-	}
-	list := make([]namespaceJSON, len(namespaces))
-	for i, n := range namespaces {
-		list[i] = namespaceJSON{Name: n.Name, Owner: n.Owner}
-	}
-	c.PureJSON(http.StatusOK, list)
-	return nil
+	namespaces, err := s.cfg.Store.Namespaces(r.ctx(), r.caller, owner)
+	return toList(namespaces, func(n storage.Namespace) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
 }
 
-func (s *Server) renameNamespace(c *gin.Context, caller storage.Caller) error {
-	ref, err := namespaceRef(c, caller)
-	if err != nil {
-		return err
-	}
-	name, err := s.readNewName(c)
-	if err != nil {
-		return err
-	}
-	return s.cfg.Store.RenameNamespace(c.Request.Context(), caller, ref, name)
+// rename renames a namespace or dataset.
+func rename[T any](s *Server, read func(*request) T, rename func(context.Context, storage.Caller, T, string) error) operation {
+	return on(read, func(r *request, ref T) (any, error) {
+		name := r.newName(s.cfg.MaxBody)
+		if err := r.err(); err != nil {
+			return nil, err
+		}
+		return nil, rename(r.ctx(), r.caller, ref, name)
+	})
 }
 
-// readNewName reads the new name, a plain text.
-func (s *Server) readNewName(c *gin.Context) (string, error) {
-	body, err := readBody(c, s.cfg.MaxBody, "text/plain", isPlainText)
-	if err != nil {
-		return "", err
+func (s *Server) deleteNamespace(r *request, ref storage.NamespaceRef) (any, error) {
+	withDatasets := r.Query("deleteDatasets")
+	if withDatasets != "" {
+		r.check("deleteDatasets", oneOf("true", "false")(withDatasets))
 	}
-	name := strings.TrimSpace(string(body))
-	if problem := storage.CheckName(name); problem != "" {
-		return "", storage.Invalid(storage.FieldError{Field: "name", Message: problem})
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	return name, nil
-}
-
-func (s *Server) deleteNamespace(c *gin.Context, caller storage.Caller) error {
-	ref, err := namespaceRef(c, caller)
-	if err != nil {
-		return err
-	}
-	withDatasets := false
-	switch c.Query("deleteDatasets") {
-	case "true":
-		withDatasets = true
-	case "", "false":
-	default:
-		return storage.Invalid(storage.FieldError{Field: "deleteDatasets", Message: "must be 'true' or 'false'"})
-	}
-	if err := s.cfg.Store.DeleteNamespace(c.Request.Context(), caller, ref, withDatasets); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return nil, s.cfg.Store.DeleteNamespace(r.ctx(), r.caller, ref, withDatasets == "true")
 }

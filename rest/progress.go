@@ -1,11 +1,8 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-
-	"github.com/gin-gonic/gin"
 
 	"parley/internal/sse"
 	"parley/storage"
@@ -21,21 +18,20 @@ type planEvent struct {
 	Reasoning string   `json:"reasoning"`
 }
 
+type queryExecutingEvent struct {
+	Index int `json:"index"`
+}
+
 type stepStartedEvent struct {
 	Index       int    `json:"index"`
 	Instruction string `json:"instruction"`
 }
 
-type queryExecutingEvent struct {
-	Index int `json:"index"`
-}
-
 type stepEvent struct {
-	Index       int               `json:"index"`
-	Instruction string            `json:"instruction"`
-	Query       string            `json:"query"`
-	Reasoning   string            `json:"reasoning"`
-	Data        []json.RawMessage `json:"data"`
+	stepStartedEvent
+	Query     string            `json:"query"`
+	Reasoning string            `json:"reasoning"`
+	Data      []json.RawMessage `json:"data"`
 }
 
 type answerEvent struct {
@@ -46,23 +42,18 @@ type errorEvent struct {
 	Message string `json:"message"`
 }
 
-// toEvent gives the data of a progress event; its kind is the event's name.
+// toEvent converts progress to the data of an event; its kind is the event's name.
 func toEvent(p storage.Progress) any {
+	step := stepStartedEvent{Index: p.Index, Instruction: p.Step.Instruction}
 	switch p.Kind {
 	case storage.Planned:
 		return planEvent{Steps: orEmpty(p.Steps), Reasoning: p.Reasoning}
 	case storage.StepStarted:
-		return stepStartedEvent{Index: p.Index, Instruction: p.Step.Instruction}
+		return step
 	case storage.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case storage.StepDone:
-		return stepEvent{
-			Index:       p.Index,
-			Instruction: p.Step.Instruction,
-			Query:       p.Step.Query,
-			Reasoning:   p.Step.Reasoning,
-			Data:        orEmpty(p.Step.Data),
-		}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data)}
 	case storage.Answered:
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:
@@ -71,18 +62,10 @@ func toEvent(p storage.Progress) any {
 	return struct{}{}
 }
 
-// orEmpty makes a nil list encode as [].
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 // sendProgress streams the progress of a run from its start to its end. The stream is
 // aborted when it cannot continue: it reports a failed run only when the run failed.
-func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started runStarted) error {
-	out := sse.NewWriter(c.Writer, s.cfg.WriteTimeout)
+func (s *Server) sendProgress(r *request, started runStarted) error {
+	out := sse.NewWriter(r.Writer, s.cfg.WriteTimeout)
 	defer out.Close()
 	err := out.Start()
 	if err == nil {
@@ -91,7 +74,7 @@ func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started run
 	if err != nil {
 		return err
 	}
-	for progress, err := range s.cfg.Agents.Follow(c.Request.Context(), caller, started.RunID) {
+	for progress, err := range s.cfg.Agents.Follow(r.ctx(), r.caller, started.RunID) {
 		switch {
 		case err != nil:
 			return fmt.Errorf("follow run: %w", err)
@@ -110,13 +93,11 @@ func (s *Server) sendProgress(c *gin.Context, caller storage.Caller, started run
 }
 
 func sendEvent(out *sse.Writer, name string, data any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil {
+	text, err := encodeJSON(data)
+	if err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	if err := out.Event(sse.NoID, name, bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+	if err := out.Event(sse.NoID, name, text); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"parley/storage"
 )
 
@@ -17,8 +15,7 @@ type Lake interface {
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
-	// Preview gives the rows that an ingestion of rows would store in a new
-	// dataset with this definition, and stores nothing.
+	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
@@ -39,53 +36,48 @@ type queryMetadata struct {
 }
 
 // postQuery runs a query, or has an agent write one for a question.
-func (s *Server) postQuery(c *gin.Context, caller storage.Caller) error {
-	f, err := s.readFields(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) postQuery(r *request) error {
+	f := r.fields(s.cfg.MaxBody)
 	if f.has("naturalLanguageQuery") {
-		return s.answerInQueries(c, caller, f)
+		return s.answerInQueries(r, f)
 	}
-	ref := storage.NamespaceRef{Owner: f.username("username", caller), Name: f.checkedText("namespace", storage.CheckName)}
-	dataset := f.dataset()
-	query := f.checkedText("query", func(string) string { return "" })
-	if err := f.err(); err != nil {
+	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", storage.CheckName), f.text("query", anyText)
+	if err := r.err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
-	if err := s.findDataset(ctx, caller, ref, dataset); err != nil {
+	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	result, err := s.cfg.Lake.Query(ctx, caller, ref, query)
+	result, err := s.cfg.Lake.Query(ctx, r.caller, ref, query)
 	if err != nil {
 		return err
 	}
-	writeRows(c, result, query, dataset)
+	writeRows(r, result, query, dataset)
 	return nil
 }
 
 // answerInQueries answers a question with the rows of the query that nl2ql writes.
-func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields) error {
+func (s *Server) answerInQueries(r *request, f fields) error {
 	if f.has("query") {
-		f.refuse("query", "and naturalLanguageQuery cannot both be given")
+		f.check("query", "and naturalLanguageQuery cannot both be given")
 	}
-	question := s.question(f, caller, "naturalLanguageQuery")
+	question := s.question(f, "naturalLanguageQuery")
 	question.Agent = agentNL2QL
-	dataset := f.dataset()
-	if err := f.err(); err != nil {
+	dataset := f.optionalText("dataset", "", storage.CheckName)
+	if err := r.err(); err != nil {
 		return err
 	}
 	if dataset != "" {
 		question.HelperPrompt = "The question is about the dataset " + dataset + "."
 	}
-	defer s.extendDeadlines(c)()
-	if err := s.findDataset(c.Request.Context(), caller, question.Namespace, dataset); err != nil {
+	defer s.extendDeadlines(r.Context)()
+	if err := s.findDataset(r.ctx(), r.caller, question.Namespace, dataset); err != nil {
 		return err
 	}
 	var result storage.QueryResult
-	_, err := s.runToEnd(c, caller, question, func(progress storage.Progress) {
+	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
 			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
 		}
@@ -93,16 +85,8 @@ func (s *Server) answerInQueries(c *gin.Context, caller storage.Caller, f fields
 	if err != nil {
 		return err
 	}
-	writeRows(c, result, question.Text, dataset)
+	writeRows(r, result, question.Text, dataset)
 	return nil
-}
-
-// dataset reads the optional dataset that a query starts from.
-func (f fields) dataset() string {
-	if !f.has("dataset") {
-		return ""
-	}
-	return f.checkedText("dataset", storage.CheckName)
 }
 
 // findDataset fails when the named dataset does not exist for the caller.
@@ -116,16 +100,12 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 	return err
 }
 
-func writeRows(c *gin.Context, result storage.QueryResult, original, dataset string) {
-	c.PureJSON(http.StatusOK, queryAnswer{
+func writeRows(r *request, result storage.QueryResult, original, dataset string) {
+	r.PureJSON(http.StatusOK, queryAnswer{
 		Data: orEmpty(result.Rows),
 		Metadata: queryMetadata{
-			Count:           len(result.Rows),
-			Truncated:       result.Truncated,
-			ExecutedQuery:   result.SQL,
-			OriginalQuery:   original,
-			StartingDataset: orNull(dataset),
-			FinalDataset:    orNull(dataset),
+			Count: len(result.Rows), Truncated: result.Truncated, ExecutedQuery: result.SQL, OriginalQuery: original,
+			StartingDataset: orNull(dataset), FinalDataset: orNull(dataset),
 		},
 	})
 }

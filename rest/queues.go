@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -31,63 +29,62 @@ const (
 
 // queued makes an operation wait for a slot. Its body is not read before, so that waiting
 // requests take little memory.
-func (s *Server) queued(queue *fair.Queue, operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
-	return func(c *gin.Context, caller storage.Caller) error {
-		slot, err := queue.Acquire(caller.Username)
+func (s *Server) queued(queue *fair.Queue, run operation) operation {
+	return func(r *request) (any, error) {
+		slot, err := queue.Acquire(r.caller.Username)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := slot.WaitTimeout(c.Request.Context(), s.cfg.QueueTimeout); err != nil {
-			return err
+		if err := slot.WaitTimeout(r.ctx(), s.cfg.QueueTimeout); err != nil {
+			return nil, err
 		}
 		defer slot.Release()
 		// Not every connection supports it; then the server's own limit applies.
-		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
-		return operation(c, caller)
+		_ = http.NewResponseController(r.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
+		return run(r)
 	}
 }
 
 // reserve waits until the caller's large responses leave room for one of this size. A
 // response that has started is not refused: it waits as long as its client.
-func (s *Server) reserve(c *gin.Context, caller storage.Caller, bytes int) (release func(), err error) {
-	ctx := c.Request.Context()
-	if c.Writer.Written() {
-		slot := s.cfg.Reads.AcquireUnboundedN(caller.Username, bytes)
-		return slot.Release, slot.Wait(ctx)
+func (s *Server) reserve(r *request, bytes int) (release func(), err error) {
+	if r.Writer.Written() {
+		slot := s.cfg.Reads.AcquireUnboundedN(r.caller.Username, bytes)
+		return slot.Release, slot.Wait(r.ctx())
 	}
-	slot, err := s.cfg.Reads.AcquireN(caller.Username, bytes)
+	slot, err := s.cfg.Reads.AcquireN(r.caller.Username, bytes)
 	if err != nil {
 		return nil, err
 	}
-	return slot.Release, slot.WaitTimeout(ctx, s.cfg.QueueTimeout)
+	return slot.Release, slot.WaitTimeout(r.ctx(), s.cfg.QueueTimeout)
 }
 
 // readRun reads a run and reserves memory for its result until release.
-func (s *Server) readRun(c *gin.Context, caller storage.Caller, id string) (run storage.Run, release func(), err error) {
-	bytes, err := s.cfg.Store.ResultBytes(c.Request.Context(), caller, id)
+func (s *Server) readRun(r *request, id string) (run storage.Run, release func(), err error) {
+	bytes, err := s.cfg.Store.ResultBytes(r.ctx(), r.caller, id)
 	if err != nil {
 		return run, nil, err
 	}
-	if release, err = s.reserve(c, caller, bytes); err != nil {
+	if release, err = s.reserve(r, bytes); err != nil {
 		return run, nil, err
 	}
-	if run, err = s.load(c, caller, id, bytes); err != nil {
+	if run, err = s.load(r, id, bytes); err != nil {
 		release()
 	}
 	return run, release, err
 }
 
 // load reads a run with a result of a known size, large ones one at a time for each user.
-func (s *Server) load(c *gin.Context, caller storage.Caller, id string, bytes int) (storage.Run, error) {
+func (s *Server) load(r *request, id string, bytes int) (storage.Run, error) {
 	if bytes > storage.InlineResult {
-		slot := s.loads.AcquireUnbounded(caller.Username)
-		if err := slot.Wait(c.Request.Context()); err != nil {
+		slot := s.loads.AcquireUnbounded(r.caller.Username)
+		if err := slot.Wait(r.ctx()); err != nil {
 			return storage.Run{}, err
 		}
 		defer slot.Release()
 	}
-	return s.cfg.Store.Run(c.Request.Context(), caller, id)
+	return s.cfg.Store.Run(r.ctx(), r.caller, id)
 }
 
-// QueueStats gives the counts of the queues of large requests and of inference.
+// QueueStats returns the counts of the queues of large requests and of inference.
 func (s *Server) QueueStats() (large, infer fair.Stats) { return s.large.Stats(), s.infer.Stats() }

@@ -2,11 +2,12 @@
 // responses, and the middleware of every request, those of A2A included: authentication,
 // limits, logs, metrics.
 //
-// It makes no decision about data. The store decides who may do what; this package
+// It decides nothing about data. The store decides who may do what; this package
 // translates it to HTTP.
 package rest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -39,7 +40,7 @@ type Pinger interface {
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store    storage.Store
+	Store    Store
 	Auth     Authenticator
 	Uploads  Uploads
 	Lake     Lake
@@ -75,8 +76,7 @@ type Config struct {
 	TrustedProxies []string
 	// Page configures the web page.
 	Page page.Config
-	// CORSOrigins are the origins whose pages may call the interface, "*" for
-	// all.
+	// CORSOrigins are the origins whose pages may call the interface, "*" for all.
 	CORSOrigins []string
 }
 
@@ -96,13 +96,11 @@ type Server struct {
 	loads    *fair.Queue
 }
 
-// New makes a Server.
+// New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue)}
-	if s.cfg.QueueTimeout <= 0 {
-		s.cfg.QueueTimeout = defaultQueueTimeout
-	}
+	s.cfg.QueueTimeout = cmp.Or(cfg.QueueTimeout, defaultQueueTimeout)
 	var err error
 	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
@@ -32,117 +33,126 @@ const (
 const rowsForNew = "/ingest/new/:namespace"
 
 func (s *Server) routes() {
-	s.public(http.MethodGet, "/healthz", s.getHealth)
-	s.public(http.MethodHead, "/healthz", s.getHealth)
-	s.public(http.MethodGet, "/readyz", s.getReady)
-	s.public(http.MethodHead, "/readyz", s.getReady)
+	store := s.cfg.Store
+	namespace, dataset, user := (*request).namespace, (*request).dataset, (*request).user
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		s.engine.Handle(method, "/metrics", gin.WrapH(metricsHandler(s.cfg.Metrics)))
+		s.public(method, "/healthz", s.getHealth)
+		s.public(method, "/readyz", s.getReady)
+		s.engine.Handle(method, "/metrics", gin.WrapH(promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{})))
 		s.public(method, "/openapi.yaml", s.getOpenAPI)
 		s.public(method, "/docs", s.getDocs)
 		s.public(method, "/docs/style.css", s.getDocsStyle)
+		s.public(method, Root+"/a2a", s.getCatalog)
+		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
 	}
 
-	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", s.getDatasetShares)
-	s.handle(http.MethodPost, "/permissions/datasets"+inDataset+"/shares", s.shareDataset)
-	s.handle(http.MethodDelete, "/permissions/datasets"+inDataset+"/shares", s.revokeDatasetShare)
-	s.handle(http.MethodGet, "/permissions/namespaces"+inNamespace+"/shares", s.getNamespaceShares)
-	s.handle(http.MethodPost, "/permissions/namespaces"+inNamespace+"/shares", s.shareNamespace)
-	s.handle(http.MethodDelete, "/permissions/namespaces"+inNamespace+"/shares", s.revokeNamespaceShare)
+	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))
+	s.handle(http.MethodPost, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, share(s, dataset, store.ShareDataset))
+	s.handle(http.MethodDelete, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, revokeShare(s, dataset, store.RevokeDatasetShare))
+	s.handle(http.MethodGet, "/permissions/namespaces"+inNamespace+"/shares", http.StatusOK, getShares(namespace, store.NamespaceShares))
+	s.handle(http.MethodPost, "/permissions/namespaces"+inNamespace+"/shares", http.StatusOK, share(s, namespace, store.ShareNamespace))
+	s.handle(http.MethodDelete, "/permissions/namespaces"+inNamespace+"/shares", http.StatusOK, revokeShare(s, namespace, store.RevokeNamespaceShare))
 
-	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", s.createDataset)
-	s.handle(http.MethodGet, "/data"+inDataset, s.getDataset)
-	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", s.putDefinition)
-	s.handle(http.MethodPost, "/data"+inDataset+"/clear", s.clearDataset)
-	s.handle(http.MethodPost, "/data"+inDataset+"/rename", s.renameDataset)
-	s.handle(http.MethodDelete, "/data"+inDataset, s.deleteDataset(http.StatusNoContent))
-	s.handle(http.MethodDelete, "/data"+inDataset+"/balefire", s.deleteDataset(http.StatusOK))
-	s.handle(http.MethodPost, "/data"+inNamespace+"/rename", s.renameNamespace)
-	s.handle(http.MethodDelete, "/data"+inNamespace, s.deleteNamespace)
+	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", http.StatusCreated, on((*request).ownDataset, s.createDataset))
+	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
+	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))
+	s.handle(http.MethodPost, "/data"+inDataset+"/clear", http.StatusOK, do(dataset, store.ClearDataset))
+	s.handle(http.MethodPost, "/data"+inDataset+"/rename", http.StatusOK, rename(s, dataset, store.RenameDataset))
+	s.handle(http.MethodDelete, "/data"+inDataset, http.StatusNoContent, do(dataset, store.DeleteDataset))
+	s.handle(http.MethodDelete, "/data"+inDataset+"/balefire", http.StatusOK, do(dataset, store.DeleteDataset))
+	s.handle(http.MethodPost, "/data"+inNamespace+"/rename", http.StatusOK, rename(s, namespace, store.RenameNamespace))
+	s.handle(http.MethodDelete, "/data"+inNamespace, http.StatusNoContent, on(namespace, s.deleteNamespace))
 
-	s.handle(http.MethodGet, "/schema/:user/namespaces", s.getNamespaces)
-	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", s.getNamespaceDatasets)
-	s.handle(http.MethodGet, "/schema/datasets/all", s.getDatasets)
+	s.handle(http.MethodGet, "/schema/:user/namespaces", http.StatusOK, on(user, s.getNamespaces))
+	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", http.StatusOK, on((*request).userNamespace, s.getNamespaceDatasets))
+	s.handle(http.MethodGet, "/schema/datasets/all", http.StatusOK, s.getDatasets)
 
-	s.handle(http.MethodPost, "/file-upload/prepare", s.queued(s.large, s.prepareUpload))
-	s.stream(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", s.withLongTimeout(s.finishUpload))
-	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", s.getUploadParts)
-	s.handle(http.MethodGet, "/file-upload/:sessionId/files", s.getUploadedFiles)
-	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", s.abortUpload)
+	s.handle(http.MethodPost, "/file-upload/prepare", http.StatusOK, s.queued(s.large, s.prepareUpload))
+	s.handleLong(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
+	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", http.StatusOK, on(pathID("sessionId"), s.getUploadParts))
+	s.handle(http.MethodGet, "/file-upload/:sessionId/files", http.StatusOK, on(pathID("sessionId"), s.getUploadedFiles))
+	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", http.StatusOK, on(pathID("sessionId"), s.abortUpload))
 	if s.cfg.Parts != nil {
 		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.cfg.Parts(c.Writer, c.Request) })
 	}
 
-	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", s.queued(s.large, s.appendRows))
-	s.handle(http.MethodPost, rowsForNew, s.queued(s.large, s.appendRowsToNew))
-	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", s.startIngestion)
-	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", s.getAttempts)
-	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", s.retryIngestion)
-	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", s.markIngestionSeen)
-	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", s.prepareDatasetUpload)
-	s.stream(http.MethodPost, "/upload/multipart"+inDataset+"/finish", s.withLongTimeout(s.finishDatasetUpload))
-	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", s.abortDatasetUpload)
+	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
+	s.handle(http.MethodPost, rowsForNew, http.StatusOK, s.queued(s.large, s.appendRowsToNew))
+	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", http.StatusAccepted, on(dataset, s.startIngestion))
+	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
+	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
+	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))
+	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", http.StatusOK, on(dataset, s.prepareDatasetUpload))
+	s.handleLong(http.MethodPost, "/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
+	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", http.StatusOK, on(dataset, s.abortDatasetUpload))
 
-	s.stream(http.MethodPost, "/infer/description", s.withLongTimeout(s.queued(s.infer, s.inferDescription)))
-	s.stream(http.MethodPost, "/infer/schema", s.withLongTimeout(s.queued(s.infer, s.inferSchema)))
-	s.stream(http.MethodPost, "/infer/preview", s.withLongTimeout(s.queued(s.infer, s.preview)))
+	s.handleLong(http.MethodPost, "/infer/description", http.StatusOK, s.queued(s.infer, s.inferDescription))
+	s.handleLong(http.MethodPost, "/infer/schema", http.StatusOK, s.queued(s.infer, s.inferSchema))
+	s.handleLong(http.MethodPost, "/infer/preview", http.StatusOK, s.queued(s.infer, s.preview))
 
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
 	s.stream(http.MethodPost, "/query/autorag", s.askAndWait)
-	s.handle(http.MethodGet, "/query/conversations", s.getConversations)
+	s.handle(http.MethodGet, "/query/conversations", http.StatusOK, s.getConversations)
 	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
-	s.handle(http.MethodDelete, "/query/conversations/:conversationId", s.deleteConversation)
-	s.handle(http.MethodGet, "/query/runs/:runId", s.getRun)
-	s.handle(http.MethodDelete, "/query/runs/:runId", s.deleteRun)
+	s.handle(http.MethodDelete, "/query/conversations/:conversationId", http.StatusNoContent, on(pathID("conversationId"), s.deleteConversation))
+	s.handle(http.MethodGet, "/query/runs/:runId", http.StatusOK, on(pathID("runId"), s.getRun))
+	s.handle(http.MethodDelete, "/query/runs/:runId", http.StatusNoContent, on(pathID("runId"), s.deleteRun))
 	s.stream(http.MethodPost, "/query/runs/:runId/resume", s.resumeRun)
+	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
 
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		s.public(method, Root+"/a2a", s.getCatalog)
-		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
-	}
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
-	s.handle(http.MethodPost, "/query/runs/:runId/feedback", s.rateRun)
 
-	s.handle(http.MethodPost, "/user/token", s.createToken)
-	s.handle(http.MethodGet, "/user/tokens", s.getTokens)
-	s.handle(http.MethodDelete, "/user/token/:tokenId", s.deleteToken)
-	s.handle(http.MethodGet, "/user/tokens/:tokenId/permissions", s.getTokenPermissions)
+	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
+	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)
+	s.handle(http.MethodDelete, "/user/token/:tokenId", http.StatusOK, on(pathID("tokenId"), s.deleteToken))
+	s.handle(http.MethodGet, "/user/tokens/:tokenId/permissions", http.StatusOK, on(pathID("tokenId"), s.getTokenPermissions))
 }
 
-// handle routes an operation for authenticated callers. Every operation is routed by this
-// or by stream.
-func (s *Server) handle(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
-	s.stream(method, path, func(c *gin.Context, caller storage.Caller) error {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
-		defer cancel()
-		c.Request = c.Request.WithContext(ctx)
-		return operation(c, caller)
-	})
-}
-
-// stream is handle without a timeout, for responses that take as long as a run or a client.
-func (s *Server) stream(method, path string, operation func(c *gin.Context, caller storage.Caller) error) {
-	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error { return s.authenticated(c, operation) }))
+// handle routes an operation for authenticated callers, with the status of its success. Each
+// operation is routed by this, handleLong or stream.
+func (s *Server) handle(method, path string, status int, run operation) {
+	s.handleWithin(s.cfg.RequestTimeout, method, path, status, run)
 }
 
 // longTimeout limits the assembly of an object from its parts, and the description of rows
 // by a model.
 const longTimeout = 10 * time.Minute
 
-// withLongTimeout gives an operation the time that a large file or a model needs.
-func (s *Server) withLongTimeout(operation func(c *gin.Context, caller storage.Caller) error) func(c *gin.Context, caller storage.Caller) error {
-	return func(c *gin.Context, caller storage.Caller) error {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), longTimeout)
-		defer cancel()
-		c.Request = c.Request.WithContext(ctx)
-		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(longTimeout + time.Minute))
-		return operation(c, caller)
-	}
+// handleLong is handle for an operation that takes as long as a large file or a model.
+func (s *Server) handleLong(method, path string, status int, run operation) {
+	s.handleWithin(longTimeout, method, path, status, func(r *request) (any, error) {
+		_ = http.NewResponseController(r.Writer).SetWriteDeadline(time.Now().Add(longTimeout + time.Minute))
+		return run(r)
+	})
 }
 
-func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, caller storage.Caller) error) error {
+func (s *Server) handleWithin(timeout time.Duration, method, path string, status int, run operation) {
+	s.stream(method, path, func(r *request) error {
+		ctx, cancel := context.WithTimeout(r.ctx(), timeout)
+		defer cancel()
+		r.Request = r.Request.WithContext(ctx)
+		body, err := run(r)
+		switch {
+		case err != nil:
+			return err
+		case body == nil:
+			r.Status(status)
+		default:
+			r.PureJSON(status, body)
+		}
+		return nil
+	})
+}
+
+// stream routes an operation that writes its response, which takes as long as a run or a
+// client.
+func (s *Server) stream(method, path string, run func(r *request) error) {
+	s.public(method, Root+path, func(c *gin.Context) error { return s.authenticated(c, run) })
+}
+
+func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error {
 	if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
 		return storage.Errorf(errBadRequest, "the query of the address cannot be read")
 	}
@@ -160,7 +170,7 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
-	err = operation(c, session.Caller)
+	err = run(&request{Context: c, caller: session.Caller})
 	if cause := context.Cause(valid); err != nil && errors.Is(cause, storage.ErrUnauthorized) {
 		return cause
 	}
@@ -168,6 +178,6 @@ func (s *Server) authenticated(c *gin.Context, operation func(c *gin.Context, ca
 }
 
 // public routes an operation that needs no token.
-func (s *Server) public(method, path string, operation func(c *gin.Context) error) {
-	s.engine.Handle(method, path, s.answer(operation))
+func (s *Server) public(method, path string, run func(c *gin.Context) error) {
+	s.engine.Handle(method, path, s.answer(run))
 }

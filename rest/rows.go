@@ -15,16 +15,10 @@ const maxWrongKeys = 20
 
 // rows reads a required list of rows.
 func (f fields) rows(name string) []json.RawMessage {
-	var rows []json.RawMessage
-	switch {
-	case !f.has(name):
-		f.refuse(name, "is required")
-	case json.Unmarshal(f.members[name], &rows) != nil:
-		f.refuse(name, "must be a list of objects")
-	}
+	rows, _ := decode[[]json.RawMessage](f, name, "a list of objects")
 	for i, row := range rows {
 		if row[0] != '{' {
-			f.refuse(fmt.Sprintf("%s[%d]", name, i), "must be an object")
+			f.check(fmt.Sprintf("%s[%d]", name, i), "must be an object")
 		}
 	}
 	return rows
@@ -43,22 +37,22 @@ func (f fields) checkKeys(name string, rows []json.RawMessage) {
 			switch problem := k.check(key, i+1); {
 			case problem == "":
 			case key == "":
-				f.refuse(at, "must not have an empty key")
+				f.check(at, "must not have an empty key")
 			default:
 				// Quoted, so that NUL is visible.
-				f.refuse(at+"."+strings.ReplaceAll(key, "\x00", `\0`), problem)
+				f.check(at+"."+strings.ReplaceAll(key, "\x00", `\0`), problem)
 			}
 			if len(k.refused) == maxWrongKeys {
 				return
 			}
 			if len(k.known) > storage.MaxColumns {
-				f.refuse(name, fmt.Sprintf("must have at most %d different keys", storage.MaxColumns))
+				f.check(name, fmt.Sprintf("must have at most %d different keys", storage.MaxColumns))
 				return
 			}
 		}
 	}
 	if len(rows) > 0 && len(k.known)+len(k.refused) == 0 {
-		f.refuse(name, "must have a key in one of its rows")
+		f.check(name, "must have a key in one of its rows")
 	}
 }
 
@@ -94,7 +88,7 @@ func (k rowKeys) check(key string, row int) string {
 	return ""
 }
 
-// foldASCII gives the form in which column names are compared.
+// foldASCII returns the form in which column names are compared.
 func foldASCII(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -106,9 +100,9 @@ func foldASCII(name string) string {
 
 // wrongRows attributes the lake's error to the field of the rows.
 func wrongRows(name string, err error) error {
-	var said *storage.Error
-	if !errors.As(err, &said) || !errors.Is(said, storage.ErrInvalid) || len(said.Fields) > 0 {
+	var known *storage.Error
+	if !errors.As(err, &known) || !errors.Is(known, storage.ErrInvalid) || len(known.Fields) > 0 {
 		return err
 	}
-	return storage.Invalid(storage.FieldError{Field: name, Message: "cannot be stored: " + said.Message})
+	return storage.Invalid(storage.FieldError{Field: name, Message: "cannot be stored: " + known.Message})
 }

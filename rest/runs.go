@@ -1,10 +1,9 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
-
-	"github.com/gin-gonic/gin"
 
 	"parley/storage"
 )
@@ -22,54 +21,44 @@ type runJSON struct {
 
 func toRun(r storage.Run) runJSON {
 	return runJSON{
-		RunID:        r.ID,
-		AgentKind:    r.Agent,
-		Question:     r.Question,
-		Status:       r.Status,
-		CanResume:    !r.Status.Final(),
-		LastNodeID:   orNull(r.LastNodeID),
-		ErrorMessage: orNull(r.ErrorMessage),
-		Result:       r.Result,
+		RunID: r.ID, AgentKind: r.Agent, Question: r.Question, Status: r.Status, CanResume: !r.Status.Final(),
+		LastNodeID: orNull(r.LastNodeID), ErrorMessage: orNull(r.ErrorMessage), Result: r.Result,
 	}
 }
 
-// orNull makes an empty text encode as null.
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-func (s *Server) getRun(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "runId")
+func (s *Server) getRun(r *request, id string) (any, error) {
+	run, release, err := s.readRun(r, id)
 	if err != nil {
-		return err
-	}
-	run, release, err := s.readRun(c, caller, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
-	c.PureJSON(http.StatusOK, toRun(run))
-	return nil
+	r.PureJSON(http.StatusOK, toRun(run)) // while its memory is reserved
+	return nil, nil
 }
 
-func (s *Server) deleteRun(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteRun(r *request, id string) (any, error) {
 	// Checked before the run is stopped: a token that may not delete it must not cancel it.
-	if err := s.cfg.Store.MayDeleteRun(c.Request.Context(), caller, id); err != nil {
-		return err
+	if err := s.cfg.Store.MayDeleteRun(r.ctx(), r.caller, id); err != nil {
+		return nil, err
 	}
-	if err := s.cfg.Agents.Stop(c.Request.Context(), caller, id); err != nil {
-		return err
+	if err := s.cfg.Agents.Stop(r.ctx(), r.caller, id); err != nil {
+		return nil, err
 	}
-	if err := s.cfg.Store.DeleteRun(c.Request.Context(), caller, id); err != nil {
-		return err
+	return nil, s.cfg.Store.DeleteRun(r.ctx(), r.caller, id)
+}
+
+// Feedback stores ratings of completed runs: storage.ErrRunNotCompleted for others,
+// storage.ErrTracing when the tracing service refuses it.
+type Feedback interface {
+	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
+}
+
+func (s *Server) rateRun(r *request) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	thumbsUp, _ := decode[bool](f, "thumbsUp", "true or false")
+	rating := storage.Rating{ThumbsUp: thumbsUp, Comment: f.optionalText("comment", "", storage.CheckComment), RunID: r.fieldID("runId")}
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return nil, s.cfg.Feedback.Rate(r.ctx(), r.caller, rating)
 }

@@ -2,10 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-
-	"github.com/gin-gonic/gin"
 
 	"parley/storage"
 )
@@ -40,23 +36,15 @@ type preparedFile struct {
 }
 
 type partURL struct {
-	URL      string `json:"url"`
-	PartSize int64  `json:"partSize"`
+	URL  string `json:"url"`
+	Size int64  `json:"partSize"`
 }
 
 func toPreparedFile(f storage.PreparedUpload) preparedFile {
-	file := preparedFile{
-		FileID:        f.ID,
-		UploadID:      f.UploadID,
-		Key:           f.Key,
-		Filename:      f.Filename,
-		PartSize:      f.PartSize,
-		PresignedURLs: make([]partURL, len(f.Parts)),
+	return preparedFile{
+		FileID: f.ID, UploadID: f.UploadID, Key: f.Key, Filename: f.Filename, PartSize: f.PartSize,
+		PresignedURLs: toList(f.Parts, func(p storage.UploadPart) partURL { return partURL{URL: p.URL, Size: p.Size} }),
 	}
-	for i, part := range f.Parts {
-		file.PresignedURLs[i] = partURL{URL: part.URL, PartSize: part.Size}
-	}
-	return file
 }
 
 type fileParts struct {
@@ -73,22 +61,10 @@ type fileParts struct {
 
 // filePart has the ETag of a stored part, or the URL of a missing one.
 type filePart struct {
-	PartNumber int    `json:"partNumber"`
-	PartSize   int64  `json:"partSize"`
-	ETag       string `json:"etag,omitempty"`
-	URL        string `json:"url,omitempty"`
-}
-
-func toFileParts(sessionID string, file storage.UploadFile, parts []storage.UploadPart) fileParts {
-	answer := fileParts{
-		SessionID: sessionID, FileID: file.ID, UploadID: file.UploadID, Key: file.Key,
-		Filename: file.Filename, FileSize: file.Size, FileStatus: file.Status, PartSize: file.PartSize,
-		Parts: make([]filePart, len(parts)),
-	}
-	for i, part := range parts {
-		answer.Parts[i] = filePart{PartNumber: part.Number, PartSize: part.Size, ETag: part.ETag, URL: part.URL}
-	}
-	return answer
+	Number int    `json:"partNumber"`
+	Size   int64  `json:"partSize"`
+	ETag   string `json:"etag,omitempty"`
+	URL    string `json:"url,omitempty"`
 }
 
 type sessionStatus struct {
@@ -96,17 +72,19 @@ type sessionStatus struct {
 	SessionStatus storage.UploadStatus `json:"sessionStatus"`
 }
 
+func toSession(s storage.UploadSession) sessionStatus {
+	return sessionStatus{SessionID: s.ID, SessionStatus: s.Status}
+}
+
 type finishedFile struct {
-	SessionID     string               `json:"sessionId"`
-	SessionStatus storage.UploadStatus `json:"sessionStatus"`
-	FileID        string               `json:"fileId"`
-	FileStatus    storage.UploadStatus `json:"fileStatus"`
+	sessionStatus
+	FileID     string               `json:"fileId"`
+	FileStatus storage.UploadStatus `json:"fileStatus"`
 }
 
 type sessionFiles struct {
-	SessionID     string               `json:"sessionId"`
-	SessionStatus storage.UploadStatus `json:"sessionStatus"`
-	Files         []uploadedFile       `json:"files"`
+	sessionStatus
+	Files []uploadedFile `json:"files"`
 }
 
 type uploadedFile struct {
@@ -117,153 +95,72 @@ type uploadedFile struct {
 	S3Key    string `json:"s3Key"`
 }
 
-func (s *Server) prepareUpload(c *gin.Context, caller storage.Caller) error {
-	f, err := s.readFields(c)
-	if err != nil {
-		return err
+func (s *Server) prepareUpload(r *request) (any, error) {
+	wanted := list(r.fields(s.cfg.MaxBody), "filesToUpload", 0, "", fields.newUpload)
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	if !f.has("filesToUpload") {
-		f.refuse("filesToUpload", "is required")
-	}
-	objects := f.objects("filesToUpload")
-	wanted := make([]storage.NewUpload, len(objects))
-	for i, object := range objects {
-		if object.members == nil {
-			continue
-		}
-		wanted[i].Filename = object.checkedText("filename", storage.CheckFilename)
-		wanted[i].Size = object.size("size")
-	}
-	if err := f.err(); err != nil {
-		return err
-	}
-	id, files, err := s.cfg.Uploads.Prepare(c.Request.Context(), caller, wanted)
-	if err != nil {
-		return err
-	}
-	answer := preparedSession{SessionID: id, Files: make([]preparedFile, len(files))}
-	for i, file := range files {
-		answer.Files[i] = toPreparedFile(file)
-	}
-	c.PureJSON(http.StatusOK, answer)
-	return nil
+	id, files, err := s.cfg.Uploads.Prepare(r.ctx(), r.caller, wanted)
+	return preparedSession{SessionID: id, Files: toList(files, toPreparedFile)}, err
 }
 
-// integer reads a required integer.
-func (f fields) integer(name string) int64 {
-	var number int64
-	switch {
-	case !f.has(name):
-		f.refuse(name, "is required")
-	case json.Unmarshal(f.members[name], &number) != nil:
-		f.refuse(name, "must be a whole number")
-	}
-	return number
+func (f fields) newUpload() storage.NewUpload {
+	return storage.NewUpload{Filename: f.text("filename", storage.CheckFilename), Size: f.size("size")}
 }
 
 // size reads a required number of bytes.
 func (f fields) size(name string) int64 {
-	before := len(*f.wrong)
-	size := f.integer(name)
-	if size < 1 && len(*f.wrong) == before {
-		f.refuse(name, "must be at least 1 byte")
+	size, ok := f.integer(name)
+	if ok && size < 1 {
+		f.check(name, "must be at least 1 byte")
 	}
 	return size
 }
 
+// integer reads a required integer.
+func (f fields) integer(name string) (int64, bool) { return decode[int64](f, name, "a whole number") }
+
 // upload reads the key and id of an upload.
 func (f fields) upload() storage.UploadFile {
-	return storage.UploadFile{UploadID: f.checkedText("uploadId", notEmpty), Key: f.checkedText("key", notEmpty)}
-}
-
-func notEmpty(text string) string {
-	if text == "" {
-		return "must not be empty"
-	}
-	return storage.CheckText(text, maxKey)
+	return storage.UploadFile{UploadID: f.text("uploadId", notEmpty(maxKey)), Key: f.text("key", notEmpty(maxKey))}
 }
 
 // sentParts reads the parts that a client has sent.
 func (f fields) sentParts() []storage.SentPart {
-	if !f.has("parts") {
-		f.refuse("parts", "is required")
-	}
-	objects := f.objects("parts")
-	parts := make([]storage.SentPart, len(objects))
-	for i, object := range objects {
-		if object.members != nil {
-			parts[i] = storage.SentPart{Number: int(object.integer("partNumber")), ETag: object.checkedText("etag", notEmpty)}
-		}
-	}
-	return parts
-}
-
-func (s *Server) finishUpload(c *gin.Context, caller storage.Caller) error {
-	ids, err := bodyIDs(c, "sessionId", "fileId")
-	if err != nil {
-		return err
-	}
-	f, err := s.readFields(c)
-	if err != nil {
-		return err
-	}
-	upload, parts := f.upload(), f.sentParts()
-	if err := f.err(); err != nil {
-		return err
-	}
-	session, err := s.cfg.Uploads.Finish(c.Request.Context(), caller, ids[0], ids[1], upload, parts)
-	if err != nil {
-		return err
-	}
-	file, _ := session.File(ids[1])
-	c.PureJSON(http.StatusOK, finishedFile{
-		SessionID: session.ID, SessionStatus: session.Status, FileID: file.ID, FileStatus: file.Status,
+	return list(f, "parts", 0, "", func(part fields) storage.SentPart {
+		number, _ := part.integer("partNumber")
+		return storage.SentPart{Number: int(number), ETag: part.text("etag", notEmpty(maxKey))}
 	})
-	return nil
 }
 
-// bodyIDs reads the ids in the path of an operation with a body, where an invalid id is
-// ErrInvalid.
-func bodyIDs(c *gin.Context, names ...string) ([]string, error) {
-	p := &path{Context: c}
-	ids := make([]string, len(names))
-	for i, name := range names {
-		id, err := pathID(c, name)
-		if err != nil {
-			p.check(name, "must be a UUID")
-		}
-		ids[i] = id
+func (s *Server) finishUpload(r *request) (any, error) {
+	sessionID, fileID := r.fieldID("sessionId"), r.fieldID("fileId")
+	f := r.fields(s.cfg.MaxBody)
+	upload, parts := f.upload(), f.sentParts()
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	return ids, p.err()
+	session, err := s.cfg.Uploads.Finish(r.ctx(), r.caller, sessionID, fileID, upload, parts)
+	file, _ := session.File(fileID)
+	return finishedFile{toSession(session), file.ID, file.Status}, err
 }
 
-func (s *Server) getUploadParts(c *gin.Context, caller storage.Caller) error {
-	sessionID, err := pathID(c, "sessionId")
-	if err != nil {
-		return err
+func (s *Server) getUploadParts(r *request, sessionID string) (any, error) {
+	fileID := pathID("fileId")(r)
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	fileID, err := pathID(c, "fileId")
-	if err != nil {
-		return err
-	}
-	file, parts, err := s.cfg.Uploads.Parts(c.Request.Context(), caller, sessionID, fileID)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, toFileParts(sessionID, file, parts))
-	return nil
+	file, parts, err := s.cfg.Uploads.Parts(r.ctx(), r.caller, sessionID, fileID)
+	return fileParts{
+		SessionID: sessionID, FileID: file.ID, UploadID: file.UploadID, Key: file.Key,
+		Filename: file.Filename, FileSize: file.Size, FileStatus: file.Status, PartSize: file.PartSize,
+		Parts: toList(parts, func(part storage.UploadPart) filePart { return filePart(part) }),
+	}, err
 }
 
-func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "sessionId")
-	if err != nil {
-		return err
-	}
-	session, err := s.cfg.Uploads.Session(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
-	}
-	answer := sessionFiles{SessionID: session.ID, SessionStatus: session.Status, Files: []uploadedFile{}}
+func (s *Server) getUploadedFiles(r *request, id string) (any, error) {
+	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, id)
+	answer := sessionFiles{toSession(session), []uploadedFile{}}
 	for _, file := range session.Files {
 		if file.Status == storage.UploadCompleted {
 			answer.Files = append(answer.Files, uploadedFile{
@@ -271,19 +168,10 @@ func (s *Server) getUploadedFiles(c *gin.Context, caller storage.Caller) error {
 			})
 		}
 	}
-	c.PureJSON(http.StatusOK, answer)
-	return nil
+	return answer, err
 }
 
-func (s *Server) abortUpload(c *gin.Context, caller storage.Caller) error {
-	id, err := pathID(c, "sessionId")
-	if err != nil {
-		return err
-	}
-	session, err := s.cfg.Uploads.Abort(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
-	}
-	c.PureJSON(http.StatusOK, sessionStatus{SessionID: session.ID, SessionStatus: session.Status})
-	return nil
+func (s *Server) abortUpload(r *request, id string) (any, error) {
+	session, err := s.cfg.Uploads.Abort(r.ctx(), r.caller, id)
+	return toSession(session), err
 }

@@ -1,3 +1,13 @@
+// Package auth authenticates requests: it verifies their bearer tokens and returns their
+// users.
+//
+// Tokens come from one authority, set by configuration: an identity provider with published
+// keys, a shared secret, or a local key in the data folder. Users' own tokens are accepted
+// in addition to these. Each kind of token has fixed algorithms and keys: nothing that a
+// token says about itself widens what is accepted.
+//
+// The store decides what a user may do, and has the records of users' own tokens. An error
+// has a storage.Error with the text for the client.
 package auth
 
 import (
@@ -7,50 +17,62 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"parley/storage"
 )
 
-// Config says what tokens are verified with. The authority is exactly one of:
-// an identity provider (JWKSURL, or Issuer alone), Secret, LocalKey.
+// Config has what tokens are verified with. The authority is exactly one of: an identity
+// provider (JWKSURL, or Issuer alone), Secret, LocalKey.
 type Config struct {
-	// Issuer is the required `iss`, "" for any. Without Secret it names an
-	// OpenID Connect provider, whose keys are found by discovery unless JWKSURL
-	// is set.
+	// Issuer is the required `iss`, "" for any. Without Secret it is an OpenID Connect
+	// provider, whose keys are discovered unless JWKSURL is set.
 	Issuer string
-	// JWKSURL is where the identity provider publishes its keys.
+	// JWKSURL is the URL of the identity provider's keys.
 	JWKSURL string
 	// Audience is the required `aud`, "" for any.
 	Audience string
-	// UsernameClaim is the one claim that names the user. When it is "", that
-	// is preferred_username, or sub in a token without it.
+	// UsernameClaim is the claim with the username; when "", preferred_username, or sub in
+	// a token without it.
 	UsernameClaim string
-	// Secret is shared with whoever signs the tokens, by HS256.
+	// Secret is shared with the signer of the tokens, by HS256.
 	Secret []byte
 	// LocalKey is the key of the data folder, see LoadLocalKey.
 	LocalKey []byte
-	// Tokens knows users' own tokens. Required.
+	// Tokens has the records of users' own tokens. Required.
 	Tokens Tokens
-	// HTTPClient fetches from the identity provider; nil for a plain one.
+	// HTTPClient calls the identity provider; nil for a plain one.
 	HTTPClient *http.Client
-	// Log is told how the provider's keys fare; nil for slog.Default.
+	// Log is for the refresh of the provider's keys; nil for slog.Default.
 	Log *slog.Logger
-	// Now is the clock that tokens are judged by; nil for time.Now.
+	// Now is the clock; nil for time.Now.
 	Now func() time.Time
 }
 
-// Authenticator verifies tokens. It can be used by many goroutines at once.
+// authority verifies the tokens of others.
+type authority interface {
+	// claims returns the claims of a token with a valid signature, times, issuer and
+	// audience, and the keys that it was verified with.
+	claims(ctx context.Context, t unverified) (claims jwt.MapClaims, keys any, err error)
+	// keys returns a comparable value for the current keys.
+	keys() any
+}
+
+// Authenticator verifies tokens. It is safe for concurrent use.
 type Authenticator struct {
 	authority     authority
 	own           *ownTokens
 	verified      cache
 	usernameClaim string
 	now           func() time.Time
-	open          openRequests
-	stop          func()
+	open          sync.Map // *context.CancelCauseFunc of a request → id of its token
+	cancel        context.CancelFunc
+	background    sync.WaitGroup
 }
 
-// New makes an Authenticator, which must be closed. It neither waits for an
-// identity provider nor fails for one that cannot be reached: its keys are
-// fetched in the background until there are some.
+// New returns an Authenticator, which must be closed. It does not wait for an identity
+// provider: keys are fetched in the background until there are some.
 func New(cfg Config) (*Authenticator, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -60,29 +82,32 @@ func New(cfg Config) (*Authenticator, error) {
 	}
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &Authenticator{
-		authority:     newAuthority(cfg),
-		own:           newOwnTokens(cfg.Tokens, cfg.Now),
-		usernameClaim: cfg.UsernameClaim,
-		now:           cfg.Now,
-	}
-	var polling sync.WaitGroup
-	polling.Go(func() { a.pollRevocations(ctx) })
-	a.stop = func() {
-		cancel()
-		polling.Wait()
+	a := &Authenticator{own: newOwnTokens(cfg.Tokens, cfg.Now), usernameClaim: cfg.UsernameClaim, now: cfg.Now, cancel: cancel}
+	a.background.Go(func() { a.pollRevocations(ctx) })
+	if cfg.provider() {
+		p := newProvider(ctx, cfg)
+		a.authority = p
+		a.background.Go(p.run)
+	} else {
+		a.authority = newSharedKey(cfg)
 	}
 	return a, nil
 }
 
-// verify finds out all that a token's text can tell.
+// Close ends the work in the background. It can be called again.
+func (a *Authenticator) Close() {
+	a.cancel()
+	a.background.Wait()
+}
+
+// verify returns all that a token's text proves.
 func (a *Authenticator) verify(ctx context.Context, token string) (verified, error) {
-	t, err := read(token)
+	t, err := parse(token)
 	if err != nil {
 		return verified{}, err
 	}
-	// Choosing by an unverified claim gives nothing away: whichever verifier is
-	// chosen insists on its own key and algorithm.
+	// It is safe to choose by an unverified claim: each verifier requires its own key and
+	// algorithm.
 	if t.issuer == ownIssuer {
 		found, err := a.own.verify(ctx, t)
 		found.keys = a.authority.keys()
@@ -93,14 +118,18 @@ func (a *Authenticator) verify(ctx context.Context, token string) (verified, err
 		return verified{}, err
 	}
 	name, err := username(claims, a.usernameClaim)
-	if err != nil {
-		return verified{}, err
-	}
-	return verified{username: name, expires: expiry(claims), keys: keys}, nil
+	return verified{username: name, expires: expiry(claims), keys: keys}, err
 }
 
-// Close ends the work in the background. It can be called again.
-func (a *Authenticator) Close() {
-	a.stop()
-	a.authority.close()
+type callerKey struct{}
+
+// WithCaller returns a context with a caller.
+func WithCaller(ctx context.Context, caller storage.Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerFrom returns the caller of a context.
+func CallerFrom(ctx context.Context) (storage.Caller, bool) {
+	caller, ok := ctx.Value(callerKey{}).(storage.Caller)
+	return caller, ok
 }

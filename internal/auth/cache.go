@@ -6,28 +6,24 @@ import (
 	"time"
 )
 
-// cacheSize bounds how many verified tokens are remembered, twice over.
+// cacheSize limits each of the two generations of the cache.
 const cacheSize = 2048
 
-// verified is what was found of a token that held.
+// verified is what a token's text proves.
 type verified struct {
-	// username is whom it speaks for; ownID is its id where it is a user's own.
 	username string
-	ownID    string
+	ownID    string // the id of a user's own token, which has no username
 	expires  time.Time
-	// keys are what it was verified with: it is remembered as long as they are
-	// the ones to verify with.
-	keys any
+	keys     any // the token is cached as long as these are the current keys
 }
 
-// cache remembers verified tokens by their hash, because verifying one takes
-// longer than most of what it is sent for. Old entries go when there are many.
+// cache has verified tokens by their hash: to verify one takes longer than most operations.
 type cache struct {
 	mu           sync.Mutex
 	young, aging map[[sha256.Size]byte]verified
 }
 
-// get finds a token that still holds.
+// get returns a token that is still valid.
 func (c *cache) get(hash [sha256.Size]byte, keys any, now time.Time) (verified, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,17 +13,14 @@ import (
 	"time"
 )
 
-// minKey is the fewest bytes that a key for HS256 should have.
+// minKey is the recommended minimum of a key for HS256, in bytes.
 const minKey = 32
 
-// Problem is what is wrong with one field of a Config.
-type Problem struct {
-	Field   string
-	Message string
-}
+// Problem is the error of a field of a Config.
+type Problem struct{ Field, Message string }
 
-// Problems lists everything that is wrong with what tokens depend on, but for
-// an authority that is not set yet: the local key may be still to load.
+// Problems returns the errors of all settings, except a missing authority: the local key may
+// be loaded later.
 func (c Config) Problems() []Problem {
 	var wrong []Problem
 	add := func(bad bool, field, format string, args ...any) {
@@ -46,7 +44,7 @@ func (c Config) Problems() []Problem {
 	return wrong
 }
 
-// check is Problems for a configuration that is complete.
+// check is Problems for a complete configuration.
 func (c Config) check() error {
 	var wrong []error
 	for _, problem := range c.Problems() {
@@ -70,12 +68,8 @@ func (c Config) sharedKey() []byte {
 }
 
 func (c Config) withDefaults() Config {
-	if c.HTTPClient == nil {
-		c.HTTPClient = &http.Client{}
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.HTTPClient = cmp.Or(c.HTTPClient, http.DefaultClient)
+	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -10,17 +10,14 @@ import (
 	"time"
 )
 
+// Limits of one refresh, discovery included, and of the bytes of a document.
 const (
-	// fetchTimeout bounds one refresh, discovery and keys together.
 	fetchTimeout = 10 * time.Second
-	// maxDocument is the most bytes that are read of a provider's answer.
-	maxDocument = 1 << 20
-	// discoveryPath is where OpenID Connect providers describe themselves.
-	discoveryPath = "/.well-known/openid-configuration"
+	maxDocument  = 1 << 20
 )
 
-// fetch gets the provider's keys as they are now. Their address is discovered
-// anew each time unless it is set, as a provider may move it.
+// fetch gets the provider's current keys. Unless it is set, their URL is discovered each
+// time, since a provider may change it.
 func (p *provider) fetch(ctx context.Context) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -42,9 +39,9 @@ func (p *provider) fetch(ctx context.Context) (*keySet, error) {
 	return keys, nil
 }
 
-// discover gives the address at which the issuer says that its keys are.
+// discover gets the URL of the issuer's keys.
 func (p *provider) discover(ctx context.Context) (string, error) {
-	document, err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+discoveryPath)
+	document, err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+"/.well-known/openid-configuration")
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +64,7 @@ func (p *provider) discover(ctx context.Context) (string, error) {
 func (p *provider) get(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make a request: %w", err)
+		return nil, err
 	}
 	request.Header.Set("Accept", "application/json")
 	response, err := p.client.Do(request)
@@ -79,11 +76,11 @@ func (p *provider) get(ctx context.Context, address string) ([]byte, error) {
 		return nil, fmt.Errorf("%s answered %d", request.URL.Redacted(), response.StatusCode)
 	}
 	document, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", request.URL.Redacted(), err)
+	if err == nil && len(document) > maxDocument {
+		err = fmt.Errorf("more than %d bytes", maxDocument)
 	}
-	if len(document) > maxDocument {
-		return nil, fmt.Errorf("%s answered more than %d bytes", request.URL.Redacted(), maxDocument)
+	if err != nil {
+		return nil, fmt.Errorf("read the response of %s: %w", request.URL.Redacted(), err)
 	}
 	return document, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/elliptic"
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
@@ -18,35 +17,31 @@ import (
 )
 
 const (
-	// maxKeys bounds what a token that names no key can have tried.
+	// maxKeys limits how many keys are tried for a token that names none.
 	maxKeys = 100
-	// minRSABits is the least that the JWA standard allows.
+	// minRSABits is the minimum of the JWA standard.
 	minRSABits = 2048
 )
 
-// publicAlgorithms are those for an identity provider's tokens. All of them
-// verify with a public key: a key that anybody can fetch must never be one that
-// signs.
-var publicAlgorithms = []string{
-	"RS256", "RS384", "RS512",
-	"PS256", "PS384", "PS512",
-	"ES256", "ES384", "ES512",
-	"EdDSA",
-}
+// Algorithms by the type of the public key. None uses a key that can also sign: anybody can
+// fetch the keys.
+var (
+	rsaAlgorithms    = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+	curveAlgorithms  = map[string]string{"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+	publicAlgorithms = append(slices.Clone(rsaAlgorithms), "ES256", "ES384", "ES512", "EdDSA")
+)
 
-// keySet is an identity provider's keys at one time. It does not change.
+// keySet has the keys of an identity provider at one time. It does not change.
 type keySet struct {
-	// byAlgorithm finds a token's key among those that fit its algorithm, and
-	// gives all of them for a token that names none.
+	// byAlgorithm finds the key of a token among those for its algorithm; all of them for a
+	// token that names none.
 	byAlgorithm map[string]keyfunc.Keyfunc
-	// ids are the names of all usable keys.
-	ids  map[string]bool
-	size int
+	ids         map[string]bool
+	size        int
 }
 
-// parseKeySet reads a JWK Set. A key that cannot be used is passed over, for a
-// provider may publish others beside those that concern us; a set without a
-// usable key is an error.
+// parseKeySet reads a JWK Set and skips keys that cannot verify tokens, since a provider may
+// publish others. A set without a usable key is an error.
 func parseKeySet(document []byte, log *slog.Logger) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -62,7 +57,7 @@ func parseKeySet(document []byte, log *slog.Logger) (*keySet, error) {
 	for i, raw := range set.Keys {
 		key, algorithms, err := parseKey(raw)
 		if err != nil {
-			log.Debug("identity provider's key passed over", "index", i, "error", err)
+			log.Debug("identity provider's key skipped", "index", i, "error", err)
 			continue
 		}
 		for _, algorithm := range algorithms {
@@ -75,61 +70,55 @@ func parseKeySet(document []byte, log *slog.Logger) (*keySet, error) {
 		return nil, fmt.Errorf("none of the %d keys can verify a token", len(set.Keys))
 	}
 	for algorithm, keys := range fitting {
-		finder, err := finderOf(keys)
-		if err != nil {
-			return nil, err
+		stored := jwkset.NewMemoryStorage()
+		err := stored.KeyReplaceAll(context.Background(), keys)
+		if err == nil {
+			usable.byAlgorithm[algorithm], err = keyfunc.New(keyfunc.Options{Storage: stored})
 		}
-		usable.byAlgorithm[algorithm] = finder
+		if err != nil {
+			return nil, fmt.Errorf("store the keys: %w", err)
+		}
 	}
 	return usable, nil
 }
 
-// parseKey reads a JWK and tells the algorithms that it may verify. Private and
-// symmetric keys are not read as such: the former give their public half, the
-// latter an error.
+// parseKey reads a JWK and returns the algorithms that it may verify. Only the public half
+// of a private key is read; a symmetric key is an error.
 func parseKey(raw json.RawMessage) (jwkset.JWK, []string, error) {
-	var about jwkset.JWKMarshal
-	if err := json.Unmarshal(raw, &about); err != nil {
+	var parsed jwkset.JWKMarshal
+	if err := json.Unmarshal(raw, &parsed); err != nil {
 		return jwkset.JWK{}, nil, fmt.Errorf("decode the key: %w", err)
 	}
-	// Keys are trusted for where they were fetched: a certificate adds nothing,
-	// and one that does not parse must not cost the key.
-	about.X5C, about.X5T, about.X5TS256, about.X5U = nil, "", "", ""
-	key, err := jwkset.NewJWKFromMarshal(about, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
+	// Keys are trusted because of their URL: certificates are not needed, and an invalid one
+	// must not make the key unusable.
+	parsed.X5C, parsed.X5T, parsed.X5TS256, parsed.X5U = nil, "", "", ""
+	key, err := jwkset.NewJWKFromMarshal(parsed, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
 	if err != nil {
 		return jwkset.JWK{}, nil, err
 	}
-	if about.USE != "" && about.USE != jwkset.UseSig {
-		return jwkset.JWK{}, nil, fmt.Errorf("its use is %q", about.USE)
+	if parsed.USE != "" && parsed.USE != jwkset.UseSig {
+		return jwkset.JWK{}, nil, fmt.Errorf("its use is %q", parsed.USE)
 	}
-	if len(about.KEYOPS) > 0 && !slices.Contains(about.KEYOPS, jwkset.KeyOpsVerify) {
+	if len(parsed.KEYOPS) > 0 && !slices.Contains(parsed.KEYOPS, jwkset.KeyOpsVerify) {
 		return jwkset.JWK{}, nil, errors.New("its operations do not include verify")
 	}
-	algorithms := algorithmsOf(key.Key())
-	if about.ALG != "" {
-		algorithms = slices.DeleteFunc(algorithms, func(a string) bool { return a != about.ALG.String() })
-	}
+	algorithms := slices.DeleteFunc(algorithmsOf(key.Key()), func(a string) bool { return parsed.ALG != "" && a != parsed.ALG.String() })
 	if len(algorithms) == 0 {
-		return jwkset.JWK{}, nil, fmt.Errorf("no algorithm for a %T with alg %q", key.Key(), about.ALG)
+		return jwkset.JWK{}, nil, fmt.Errorf("no algorithm for a %T with alg %q", key.Key(), parsed.ALG)
 	}
 	return key, algorithms, nil
 }
 
-// algorithmsOf gives those that a public key can be used with.
+// algorithmsOf returns the algorithms of a public key.
 func algorithmsOf(key any) []string {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
 		if key.N.BitLen() >= minRSABits {
-			return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+			return slices.Clone(rsaAlgorithms)
 		}
 	case *ecdsa.PublicKey:
-		switch key.Curve {
-		case elliptic.P256():
-			return []string{"ES256"}
-		case elliptic.P384():
-			return []string{"ES384"}
-		case elliptic.P521():
-			return []string{"ES512"}
+		if algorithm, ok := curveAlgorithms[key.Curve.Params().Name]; ok {
+			return []string{algorithm}
 		}
 	case ed25519.PublicKey:
 		return []string{"EdDSA"}
@@ -137,20 +126,8 @@ func algorithmsOf(key any) []string {
 	return nil
 }
 
-func finderOf(keys []jwkset.JWK) (keyfunc.Keyfunc, error) {
-	kept := jwkset.NewMemoryStorage()
-	if err := kept.KeyReplaceAll(context.Background(), keys); err != nil {
-		return nil, fmt.Errorf("keep the keys: %w", err)
-	}
-	finder, err := keyfunc.New(keyfunc.Options{Storage: kept})
-	if err != nil {
-		return nil, fmt.Errorf("keep the keys: %w", err)
-	}
-	return finder, nil
-}
-
-// keyfunc finds the keys that may have signed a token: errUnknownKey when there
-// is none, errMisfit when its key is not for its algorithm.
+// keyfunc finds the keys that may have signed a token: errUnknownKey when there is none,
+// errMisfit when its key is not for its algorithm.
 func (s *keySet) keyfunc(ctx context.Context) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		if finder, ok := s.byAlgorithm[token.Method.Alg()]; ok {

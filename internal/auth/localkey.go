@@ -12,17 +12,15 @@ import (
 	"path/filepath"
 )
 
-const (
-	// LocalKeyFile is the name of the local key in the data folder.
-	LocalKeyFile = "signing-key"
-	// maxKeyFile is far more than a key takes.
-	maxKeyFile = 4 << 10
-)
+// LocalKeyFile is the name of the local key in the data folder.
+const LocalKeyFile = "signing-key"
 
-// LoadLocalKey gives the key in the data folder that local tokens are signed
-// with. Where there is none it makes one, and the folder too; of several
-// processes that do so at once, all get the same key. A key file that does not
-// hold a key is an error and stays as it is.
+// maxKeyFile limits what is read of the file, in bytes.
+const maxKeyFile = 4 << 10
+
+// LoadLocalKey returns the signing key of local tokens in the data folder. It creates the
+// key and the folder when they do not exist; concurrent processes get the same key. An
+// invalid key file is an error and is not changed.
 func LoadLocalKey(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, LocalKeyFile)
 	key, err := readKey(path)
@@ -56,9 +54,8 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey writes a new key to a file of its own and then links it to its name.
-// Nobody ever sees a part of it, and the name goes to the first: ErrExist for
-// the others.
+// makeKey writes a new key to a temporary file and links it to its name, so that nobody
+// reads a part of it. ErrExist when another process was first.
 func makeKey(path string) (err error) {
 	key := make([]byte, minKey)
 	rand.Read(key)

@@ -18,20 +18,17 @@ import (
 // ownIssuer is the `iss` of users' own tokens.
 const ownIssuer = "parley/user-token"
 
-// Tokens is the part of storage.Tokens that verifies users' own tokens.
+// Tokens has the records of users' own tokens.
 type Tokens interface {
-	// TokenCaller gives whom a token speaks for, ErrNotFound when it was
-	// revoked.
+	// TokenCaller returns the caller of a token; ErrNotFound when it was revoked.
 	TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error)
-	// RevokedTokens gives those of some tokens, by id, that were revoked.
+	// RevokedTokens returns the ids of those tokens that were revoked.
 	RevokedTokens(ctx context.Context, ids []string) ([]string, error)
-	// SigningKey gives the key of users' own tokens, always the same.
+	// SigningKey returns the key of users' own tokens, which never changes.
 	SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error)
 }
 
-var _ Tokens = storage.Tokens(nil)
-
-// ownTokens signs and verifies the tokens that users make for themselves.
+// ownTokens signs and verifies the tokens that users create for themselves.
 type ownTokens struct {
 	store    Tokens
 	verifier verifier
@@ -39,13 +36,10 @@ type ownTokens struct {
 }
 
 func newOwnTokens(store Tokens, now func() time.Time) *ownTokens {
-	return &ownTokens{
-		store:    store,
-		verifier: newVerifier([]string{sharedAlgorithm}, ownIssuer, "", now),
-	}
+	return &ownTokens{store: store, verifier: newVerifier([]string{sharedAlgorithm}, ownIssuer, "", now)}
 }
 
-// verify finds a token's id once its signature and times are verified.
+// verify returns the id of a token with a valid signature and times.
 func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) {
 	key, err := o.signingKey(ctx)
 	if err != nil {
@@ -63,8 +57,8 @@ func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) 
 	return verified{ownID: id.String(), expires: expiry(claims)}, nil
 }
 
-// caller asks the store whether a token still stands, each time: a revoked token
-// is refused from the next request on.
+// caller reads the caller of a token from the store for each request, so that a revoked
+// token is refused at once.
 func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	caller, err := o.store.TokenCaller(ctx, id, hash)
 	switch {
@@ -76,7 +70,7 @@ func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (storage
 	return caller, nil
 }
 
-// signingKey asks the store once; its key never changes.
+// signingKey reads the key from the store once.
 func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 	if key := o.key.Load(); key != nil {
 		return *key, nil
@@ -92,43 +86,34 @@ func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 	return key, nil
 }
 
-// Issue makes a token of a user's own that ends at expires, to the second. It
-// gives the token's text, which is to be shown once, and what is to be kept of
-// it: the caller adds Name and Permissions and stores that, and only then does
-// the token hold. An expiry that has passed is ErrInvalid.
-func (a *Authenticator) Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error) {
+// Issue creates a token of a user's own that expires at a time, to the second. It returns
+// the text, which is shown once, and the record: the token is valid when the caller has added
+// name and permissions and stored it. An expiry in the past is ErrInvalid.
+func (a *Authenticator) Issue(ctx context.Context, username string, expires time.Time) (text string, token storage.NewToken, err error) {
 	name, problem := normalUsername(username)
 	if problem != "" {
-		return "", storage.NewToken{}, storage.Invalid(storage.FieldError{Field: "username", Message: problem})
+		return "", token, storage.Invalid(storage.FieldError{Field: "username", Message: problem})
 	}
 	created := a.now().UTC().Truncate(time.Second)
 	expires = expires.UTC().Truncate(time.Second)
 	if !expires.After(created) {
-		return "", storage.NewToken{}, storage.Invalid(storage.FieldError{Field: "expires_at", Message: "must be in the future"})
+		return "", token, storage.Invalid(storage.FieldError{Field: "expires_at", Message: "must be in the future"})
 	}
 	key, err := a.own.signingKey(ctx)
 	if err != nil {
-		return "", storage.NewToken{}, err
+		return "", token, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", storage.NewToken{}, fmt.Errorf("make a token's id: %w", err)
-	}
-	text, err := sign(key, jwt.MapClaims{
+	id := storage.NewID()
+	text, err = sign(key, jwt.MapClaims{
 		"iss": ownIssuer,
 		"sub": name,
-		"jti": id.String(),
-		// All else is in the store: this is what makes its hash say nothing.
+		"jti": id,
+		// All other claims are in the store: this makes the hash useless to its reader.
 		"nonce": rand.Text(),
 		"iat":   created.Unix(),
 		"exp":   expires.Unix(),
 	})
-	if err != nil {
-		return "", storage.NewToken{}, err
-	}
 	hash := sha256.Sum256([]byte(text))
-	return text, storage.NewToken{
-		Token: storage.Token{ID: id.String(), CreatedAt: created, ExpiresAt: expires},
-		Hash:  hash[:],
-	}, nil
+	token.ID, token.CreatedAt, token.ExpiresAt, token.Hash = id, created, expires, hash[:]
+	return text, token, err
 }

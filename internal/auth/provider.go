@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -15,18 +16,19 @@ import (
 )
 
 const (
-	// onDemandWait is the longest that a request waits for keys.
+	refreshEvery = time.Hour
+	minBackoff   = time.Second
+	maxBackoff   = time.Minute
+	// onDemandWait limits how long a request waits for keys.
 	onDemandWait = 5 * time.Second
-	// onDemandEvery and onDemandBurst bound how often requests can have the
-	// keys fetched, so that made-up tokens cannot flood the provider. A key that
-	// appears is at worst refused for that long.
+	// onDemandEvery and onDemandBurst limit how often requests cause a fetch, so that
+	// invalid tokens cannot flood the provider.
 	onDemandEvery = 10 * time.Second
 	onDemandBurst = 3
 )
 
-// provider is an identity provider with published keys. One goroutine fetches
-// them, now and then and when a token is signed with a key not seen before;
-// requests only ever wait for it.
+// provider is an identity provider with published keys. One goroutine, run, fetches them:
+// at intervals, and when a token is signed with an unknown key. Requests wait for it.
 type provider struct {
 	verifier verifier
 	issuer   string
@@ -34,89 +36,64 @@ type provider struct {
 	client   *http.Client
 	log      *slog.Logger
 	limiter  *rate.Limiter
-
-	// fetched are the last good keys, nil before the first.
+	ctx      context.Context // ends run
+	// fetched has the last valid keys, nil before the first.
 	fetched atomic.Pointer[keySet]
-	// wake has the keys fetched before their time.
-	wake chan struct{}
+	wake    chan struct{} // starts a refresh before its time
 
 	mu sync.Mutex
-	// pending is closed when the refresh that is under way or asked for ends;
-	// nil when there is none.
+	// pending is closed when the current or requested refresh ends; nil when there is none.
 	pending chan struct{}
-	// failed is why the last refresh brought nothing, nil when it did.
-	failed error
-
-	life    context.Context
-	end     context.CancelFunc
-	stopped chan struct{}
+	failed  error // of the last refresh
 }
 
-func newProvider(cfg Config) *provider {
-	life, end := context.WithCancel(context.Background())
-	p := &provider{
+func newProvider(ctx context.Context, cfg Config) *provider {
+	return &provider{
 		verifier: newVerifier(publicAlgorithms, cfg.Issuer, cfg.Audience, cfg.Now),
 		issuer:   cfg.Issuer,
 		jwksURL:  cfg.JWKSURL,
 		client:   cfg.HTTPClient,
 		log:      cfg.Log,
 		limiter:  rate.NewLimiter(rate.Every(onDemandEvery), onDemandBurst),
+		ctx:      ctx,
 		wake:     make(chan struct{}, 1),
 		pending:  make(chan struct{}),
-		life:     life,
-		end:      end,
-		stopped:  make(chan struct{}),
 	}
-	go p.run()
-	return p
-}
-
-func (p *provider) close() {
-	p.end()
-	<-p.stopped
 }
 
 func (p *provider) keys() any { return p.fetched.Load() }
 
 func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any, error) {
-	keys := p.fetched.Load()
-	if keys == nil {
-		var err error
-		if keys, err = p.newer(ctx, nil); err != nil {
-			return nil, nil, err
-		}
-	}
-	claims, err := p.verifier.verify(t, keys.keyfunc(ctx))
-	if err == nil {
-		return claims, keys, nil
-	}
-	if !newKeyMightHelp(t, err) {
-		return nil, nil, refuse(err)
-	}
-	fresh, unreachable := p.newer(ctx, keys)
+	keys, unreachable := p.newer(ctx, nil)
 	if unreachable != nil {
 		return nil, nil, unreachable
 	}
-	if fresh == keys {
+	claims, err := p.verifier.verify(t, keys.keyfunc(ctx))
+	if err != nil && newKeyMightHelp(t, err) {
+		fresh, unreachable := p.newer(ctx, keys)
+		if unreachable != nil {
+			return nil, nil, unreachable
+		}
+		if fresh != keys {
+			keys = fresh
+			claims, err = p.verifier.verify(t, keys.keyfunc(ctx))
+		}
+	}
+	if err != nil {
 		return nil, nil, refuse(err)
 	}
-	if claims, err = p.verifier.verify(t, fresh.keyfunc(ctx)); err != nil {
-		return nil, nil, refuse(err)
-	}
-	return claims, fresh, nil
+	return claims, keys, nil
 }
 
-// newKeyMightHelp reports whether a token may be signed with a key that has been
-// published since. One that does not name its key shows that only by failing
-// with all of them.
+// newKeyMightHelp reports whether a token may be signed with a newer key. A token that does
+// not name its key was tried with all of them.
 func newKeyMightHelp(t unverified, err error) bool {
 	return errors.Is(err, errUnknownKey) || !t.named && errors.Is(err, jwt.ErrTokenSignatureInvalid)
 }
 
-// newer gives keys that are newer than those known, or the same where the
-// provider was asked just now and had no others. Requests that come together
-// share one fetch. ErrUnavailable when the provider, last asked, did not
-// answer well: then nobody can say whether the key is one of its own.
+// newer returns keys other than known, or known when the provider has no others. Concurrent
+// requests share one fetch. ErrUnavailable when the last fetch failed: then it is unknown
+// whether the key is valid.
 func (p *provider) newer(ctx context.Context, known *keySet) (*keySet, error) {
 	p.mu.Lock()
 	if keys := p.fetched.Load(); keys != known {
@@ -144,16 +121,76 @@ func (p *provider) newer(ctx context.Context, known *keySet) (*keySet, error) {
 }
 
 func (p *provider) wait(ctx context.Context, pending <-chan struct{}) error {
-	timer := time.NewTimer(onDemandWait)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, onDemandWait, unavailable(fmt.Errorf("no keys within %v", onDemandWait)))
+	defer cancel()
 	select {
 	case <-pending:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the identity provider's keys: %w", context.Cause(ctx))
-	case <-timer.C:
-		return unavailable(fmt.Errorf("no keys within %v", onDemandWait))
-	case <-p.life.Done():
+	case <-p.ctx.Done():
 		return unavailable(errors.New("closed"))
+	}
+}
+
+// run refreshes the keys until the provider is closed.
+func (p *provider) run() {
+	backoff := minBackoff
+	for {
+		wait := backoff
+		fetched := p.refresh()
+		if fetched {
+			wait, backoff = refreshEvery, minBackoff
+		}
+		// Up to a tenth less, so that replicas do not fetch at the same time.
+		timer := time.NewTimer(wait - rand.N(wait/10))
+		select {
+		case <-p.ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			// Only here, so that fetches for requests lengthen no wait.
+			if !fetched {
+				backoff = min(2*backoff, maxBackoff)
+			}
+		case <-p.wake:
+			timer.Stop()
+		}
+	}
+}
+
+// refresh fetches the keys once and wakes the waiting requests. When it fails, the old keys
+// stay.
+func (p *provider) refresh() bool {
+	p.begin()
+	keys, err := p.fetch(p.ctx)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		if p.failed != nil || p.fetched.Load() == nil {
+			p.log.Info("identity provider's keys fetched", "keys", keys.size)
+		}
+		p.fetched.Store(keys)
+	case p.ctx.Err() == nil:
+		p.log.Warn("identity provider's keys not refreshed", "error", err, "kept", p.fetched.Load() != nil)
+	}
+	p.failed = err
+	close(p.pending)
+	p.pending = nil
+	return err == nil
+}
+
+// begin makes requests from now on wait for this refresh.
+func (p *provider) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending == nil {
+		p.pending = make(chan struct{})
+	}
+	select {
+	case <-p.wake:
+	default:
 	}
 }

@@ -4,17 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"parley/storage"
 )
 
-// revocationPoll is how often the store is asked which of the tokens in use were
-// revoked, on this replica or another. revocationTimeout is how long that may
-// take.
+// revocationPoll is the interval of queries for revoked tokens among those in use.
 const (
 	revocationPoll    = time.Second
 	revocationTimeout = 10 * time.Second
@@ -28,12 +24,12 @@ type Session struct {
 	expires time.Time
 }
 
-// Session is Authenticate for a request that may take long.
+// Session verifies the token of a request.
 func (a *Authenticator) Session(ctx context.Context, token string) (Session, error) {
 	hash := sha256.Sum256([]byte(token))
 	found, ok := a.verified.get(hash, a.authority.keys(), a.now())
+	var err error
 	if !ok {
-		var err error
 		if found, err = a.verify(ctx, token); err != nil {
 			return Session{}, err
 		}
@@ -41,17 +37,14 @@ func (a *Authenticator) Session(ctx context.Context, token string) (Session, err
 	}
 	session := Session{Caller: storage.Caller{Username: found.username}, auth: a, tokenID: found.ownID, expires: found.expires}
 	if found.ownID != "" {
-		var err error
-		if session.Caller, err = a.own.caller(ctx, found.ownID, hash[:]); err != nil {
-			return Session{}, err
-		}
+		session.Caller, err = a.own.caller(ctx, found.ownID, hash[:])
 	}
-	return session, nil
+	return session, err
 }
 
-// Context gives a context that also ends when a user's own token is revoked or
-// expires; its cause is then ErrUnauthorized. The tokens of an authority last
-// for the request that they came with. The function releases it.
+// Context returns a context that also ends when a user's own token is revoked or expires;
+// its cause is then ErrUnauthorized. The tokens of an authority are valid until their
+// request ends. The function releases the context.
 func (s Session) Context(ctx context.Context) (context.Context, func()) {
 	if s.tokenID == "" {
 		return ctx, func() {}
@@ -60,61 +53,25 @@ func (s Session) Context(ctx context.Context) (context.Context, func()) {
 	timer := time.AfterFunc(s.expires.Sub(s.auth.now()), func() {
 		cancel(unauthorized("the token has expired", errors.New("expired during the request")))
 	})
-	remove := s.auth.open.add(s.tokenID, cancel)
+	s.auth.open.Store(&cancel, s.tokenID)
 	return ctx, func() {
 		timer.Stop()
-		remove()
+		s.auth.open.Delete(&cancel)
 		cancel(nil)
 	}
 }
 
-// EndRequests ends the requests of a token that was revoked, on this replica; it
-// is a shortcut for what the poll finds.
+// EndRequests ends the requests of a revoked token on this replica, without waiting for the
+// poll.
 func (a *Authenticator) EndRequests(tokenID string) {
-	a.open.end(tokenID, unauthorized("the token has been revoked", errors.New("revoked during the request")))
-}
-
-// openRequests are the requests in progress with users' own tokens, by the id of
-// the token.
-type openRequests struct {
-	mu      sync.Mutex
-	byToken map[string]map[*context.CancelCauseFunc]struct{}
-}
-
-func (o *openRequests) add(tokenID string, cancel context.CancelCauseFunc) (remove func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.byToken == nil {
-		o.byToken = map[string]map[*context.CancelCauseFunc]struct{}{}
-	}
-	if o.byToken[tokenID] == nil {
-		o.byToken[tokenID] = map[*context.CancelCauseFunc]struct{}{}
-	}
-	o.byToken[tokenID][&cancel] = struct{}{}
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if delete(o.byToken[tokenID], &cancel); len(o.byToken[tokenID]) == 0 {
-			delete(o.byToken, tokenID)
+	for cancel, id := range a.open.Range {
+		if id == tokenID {
+			(*cancel.(*context.CancelCauseFunc))(unauthorized("the token has been revoked", errors.New("revoked during the request")))
 		}
 	}
 }
 
-func (o *openRequests) end(tokenID string, cause error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for cancel := range o.byToken[tokenID] {
-		(*cancel)(cause)
-	}
-}
-
-func (o *openRequests) tokens() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Collect(maps.Keys(o.byToken))
-}
-
-// pollRevocations ends the requests of tokens that were revoked, until ctx ends.
+// pollRevocations ends the requests of revoked tokens, until ctx ends.
 func (a *Authenticator) pollRevocations(ctx context.Context) {
 	ticker := time.NewTicker(revocationPoll)
 	defer ticker.Stop()
@@ -129,15 +86,19 @@ func (a *Authenticator) pollRevocations(ctx context.Context) {
 }
 
 func (a *Authenticator) endRevoked(ctx context.Context) {
-	ids := a.open.tokens()
-	if len(ids) == 0 {
+	var ids []string
+	for _, id := range a.open.Range {
+		ids = append(ids, id.(string))
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, revocationTimeout)
 	defer cancel()
 	revoked, err := a.own.store.RevokedTokens(ctx, ids)
 	if err != nil {
-		return // the store's failures are logged with the requests that meet them
+		return // requests that meet the same failure log it
 	}
 	for _, id := range revoked {
 		a.EndRequests(id)

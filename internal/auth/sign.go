@@ -8,10 +8,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Sign makes a token that speaks for a user, with all of the user's rights, for
-// as long as ttl. A server of the same configuration accepts it. Where an
-// identity provider is the authority there is nothing to sign with: an error.
-// Tokens, HTTPClient and Log may be left out.
+// Sign creates a token with all rights of a user for as long as ttl, which a server with the
+// same configuration accepts. It is an error when an identity provider is the authority.
+// Tokens, HTTPClient and Log are not needed.
 func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
 	if err := cfg.check(); err != nil {
 		return "", fmt.Errorf("sign a token: %w", err)
@@ -28,11 +27,7 @@ func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
 		return "", fmt.Errorf("sign a token: the username %s", problem)
 	}
 	now := cfg.withDefaults().Now()
-	claims := jwt.MapClaims{
-		"sub": name,
-		"iat": now.Unix(),
-		"exp": now.Add(ttl).Unix(),
-	}
+	claims := jwt.MapClaims{"sub": name, "iat": now.Unix(), "exp": now.Add(ttl).Unix()}
 	if cfg.Issuer != "" {
 		claims["iss"] = cfg.Issuer
 	}
@@ -46,9 +41,5 @@ func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
 }
 
 func sign(key []byte, claims jwt.MapClaims) (string, error) {
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(key)
-	if err != nil {
-		return "", fmt.Errorf("sign a token: %w", err)
-	}
-	return text, nil
+	return jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(key)
 }

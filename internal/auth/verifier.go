@@ -1,31 +1,32 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"parley/storage"
 )
 
-// leeway forgives a signer whose clock is ahead of ours: it holds for `nbf` and
-// `iat`. A token is never taken after its `exp`.
+// leeway for signers whose clock is ahead of ours applies to `nbf` and `iat`, never to
+// `exp`.
 const leeway = 30 * time.Second
 
-// sharedAlgorithm is the one algorithm for keys that the server can sign with.
+// sharedAlgorithm is the only algorithm for keys that the server can sign with.
 const sharedAlgorithm = "HS256"
 
-// verifier holds the rules for tokens of one kind: the algorithms that they may
-// be signed by, and what their claims must say.
+// verifier has the rules for tokens of one kind: their algorithms and required claims.
 type verifier struct {
 	algorithms []string
 	parser     *jwt.Parser
 	now        func() time.Time
 }
 
-// newVerifier makes a verifier that asks for an issuer and an audience unless
-// they are "".
+// newVerifier returns a verifier; an issuer or audience of "" is not required.
 func newVerifier(algorithms []string, issuer, audience string, now func() time.Time) verifier {
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods(algorithms),
@@ -44,7 +45,7 @@ func newVerifier(algorithms []string, issuer, audience string, now func() time.T
 	return verifier{algorithms: algorithms, parser: jwt.NewParser(options...), now: now}
 }
 
-// verify gives the claims of a token that holds. Its errors are for refuse.
+// verify returns the claims of a valid token. Its errors are for refuse.
 func (v verifier) verify(t unverified, key jwt.Keyfunc) (jwt.MapClaims, error) {
 	if !slices.Contains(v.algorithms, t.algorithm) {
 		return nil, fmt.Errorf("%w: %.32q", errAlgorithm, t.algorithm)
@@ -59,13 +60,42 @@ func (v verifier) verify(t unverified, key jwt.Keyfunc) (jwt.MapClaims, error) {
 	return claims, nil
 }
 
-// expiry gives a token's end; one without is over.
+// expiry returns the end of a token; a token without one has expired.
 func expiry(claims jwt.MapClaims) time.Time {
 	end, err := claims.GetExpirationTime()
 	if err != nil || end == nil {
 		return time.Time{}
 	}
 	return end.Time
+}
+
+// sharedKey is an authority that signs with a key that the server has too.
+type sharedKey struct {
+	verifier
+	key []byte
+}
+
+func newSharedKey(cfg Config) sharedKey {
+	key := cfg.sharedKey()
+	if len(key) < minKey {
+		cfg.Log.Warn("the shared secret for tokens is short and can be guessed", "bytes", len(key), "wanted", minKey)
+	}
+	return sharedKey{newVerifier([]string{sharedAlgorithm}, cfg.Issuer, cfg.Audience, cfg.Now), key}
+}
+
+func (s sharedKey) claims(_ context.Context, t unverified) (jwt.MapClaims, any, error) {
+	claims, err := s.verify(t, fixedKey(s.key))
+	if err != nil {
+		return nil, nil, refuse(err)
+	}
+	return claims, nil, nil
+}
+
+func (sharedKey) keys() any { return nil } // the key never changes
+
+// fixedKey is for verifiers that have one key, whatever the token says.
+func fixedKey(key []byte) jwt.Keyfunc {
+	return func(*jwt.Token) (any, error) { return key, nil }
 }
 
 // Reasons that the JWT library has no error for.
@@ -75,9 +105,9 @@ var (
 	errUnknownKey = errors.New("no such key")
 )
 
-// words are what a client is told, by the first reason that applies: the
-// signature's come before those of the claims, which mean nothing without it.
-var words = []struct {
+// refusals are the messages to clients. The first match counts: errors of the signature come
+// before those of the claims, which mean nothing without it.
+var refusals = []struct {
 	reason  error
 	message string
 }{
@@ -95,12 +125,31 @@ var words = []struct {
 	{jwt.ErrInvalidType, "a claim of the token has the wrong type"},
 }
 
-// refuse turns what a verifier found into an ErrUnauthorized.
+// refuse converts the error of a verifier to an ErrUnauthorized.
 func refuse(err error) error {
-	for _, w := range words {
-		if errors.Is(err, w.reason) {
-			return unauthorized(w.message, err)
+	for _, r := range refusals {
+		if errors.Is(err, r.reason) {
+			return unauthorized(r.message, err)
 		}
 	}
 	return unauthorized("the token is not valid", err)
+}
+
+// failure is an error of authentication. Clients get the text of answer; the log also gets
+// the cause, which cannot be unwrapped, so that the failure is of one kind only.
+type failure struct {
+	answer *storage.Error
+	cause  error
+}
+
+func (f *failure) Error() string { return f.answer.Message + ": " + f.cause.Error() }
+
+func (f *failure) Unwrap() error { return f.answer }
+
+func unauthorized(message string, cause error) error {
+	return &failure{storage.Errorf(storage.ErrUnauthorized, "%s", message), cause}
+}
+
+func unavailable(cause error) error {
+	return &failure{storage.Errorf(storage.ErrUnavailable, "the identity provider cannot be reached"), cause}
 }

@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is what the page shows of an OpenAPI document. Maps keep the order in
-// which they were written.
+// document is the part of an OpenAPI document that the page shows. Maps keep their order.
 type document struct {
 	Info struct {
 		Title, Summary, Version, Description string
@@ -18,10 +17,6 @@ type document struct {
 	Paths      ordered[pathItem]
 	Components struct {
 		SecuritySchemes ordered[securityScheme] `yaml:"securitySchemes"`
-		Parameters      ordered[parameter]
-		RequestBodies   ordered[body] `yaml:"requestBodies"`
-		Responses       ordered[response]
-		Headers         ordered[header]
 		Schemas         ordered[*schema]
 	}
 }
@@ -35,18 +30,17 @@ type pathItem struct {
 }
 
 type operation struct {
-	OperationID string `yaml:"operationId"`
-	Tags        []string
-	Summary     string
-	Description string
-	Security    *[]yaml.Node
-	Parameters  []parameter
-	RequestBody *body `yaml:"requestBody"`
-	Responses   ordered[response]
+	OperationID          string `yaml:"operationId"`
+	Tags                 []string
+	Summary, Description string
+	Security             *[]yaml.Node
+	Parameters           []parameter
+	RequestBody          *body `yaml:"requestBody"`
+	Responses            ordered[response]
 }
 
+// parameter is a parameter of an operation or a field of an object.
 type parameter struct {
-	Ref         string `yaml:"$ref"`
 	Name, In    string
 	Required    bool
 	Description string
@@ -54,7 +48,6 @@ type parameter struct {
 }
 
 type body struct {
-	Ref         string `yaml:"$ref"`
 	Description string
 	Required    bool
 	Content     ordered[media]
@@ -66,31 +59,29 @@ type media struct {
 	Examples ordered[example]
 }
 
+// All returns the examples of a body, the one without a name first.
+func (m media) All() ordered[example] {
+	if m.Example.IsZero() {
+		return m.Examples
+	}
+	return append(ordered[example]{{Value: example{Value: m.Example}}}, m.Examples...)
+}
+
 type example struct {
 	Summary string
 	Value   yaml.Node
 }
 
 type response struct {
-	Ref         string `yaml:"$ref"`
 	Description string
-	Headers     ordered[header]
+	Headers     ordered[yaml.Node]
 	Content     ordered[media]
 }
 
-type header struct {
-	Ref         string `yaml:"$ref"`
-	Description string
-	Schema      *schema
-}
-
 type securityScheme struct {
-	Type, Scheme, Description string
-	Flows                     struct {
-		Implicit struct {
-			AuthorizationURL string `yaml:"authorizationUrl"`
-			Scopes           ordered[string]
-		}
+	Description string
+	Flows       struct {
+		Implicit struct{ Scopes ordered[string] }
 	}
 }
 
@@ -99,9 +90,8 @@ type schema struct {
 	Title, Description   string
 	Type                 oneOrMore
 	Format, Pattern      string
-	Const                any
+	Const, Default       any
 	Enum                 []any
-	Default              any
 	Required             []string
 	Properties           ordered[*schema]
 	AdditionalProperties yaml.Node `yaml:"additionalProperties"`
@@ -115,7 +105,7 @@ type schema struct {
 	ContentSchema        *schema `yaml:"contentSchema"`
 }
 
-// oneOrMore is a list that may be written as its one entry.
+// oneOrMore is a list whose only entry may be written without it.
 type oneOrMore []string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -127,7 +117,7 @@ func (l *oneOrMore) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(l))
 }
 
-// ordered is a map in the order in which it was written.
+// ordered is a map that keeps its order.
 type ordered[T any] []entry[T]
 
 type entry[T any] struct {
@@ -150,97 +140,73 @@ func (m *ordered[T]) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// find gives what a reference such as #/components/schemas/Row names in m.
-func (m ordered[T]) find(ref string) (T, error) {
-	name := refName(ref)
-	i := slices.IndexFunc(m, func(e entry[T]) bool { return e.Name == name })
-	if i < 0 {
-		var none T
-		return none, fmt.Errorf("there is no %s", ref)
-	}
-	return m[i].Value, nil
-}
-
-func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
-
-// parse reads a document and puts what references name in their place, but for
-// those to schemas, which become links.
+// parse reads a document and replaces references, except those to schemas, which become
+// links.
 func parse(text string) (*document, error) {
-	var doc document
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		return nil, fmt.Errorf("read the description of the interface: %w", err)
 	}
-	for i := range doc.Components.Responses {
-		if err := doc.resolveResponse(&doc.Components.Responses[i].Value); err != nil {
-			return nil, err
-		}
+	if err := resolve(&root, &root); err != nil {
+		return nil, err
 	}
-	for i := range doc.Paths {
-		item := &doc.Paths[i].Value
-		for _, op := range item.operations() {
-			if err := doc.resolve(item, op.Value); err != nil {
-				return nil, fmt.Errorf("%s: %w", op.Value.OperationID, err)
-			}
-		}
+	var doc document
+	if err := root.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("read the description of the interface: %w", err)
 	}
 	return &doc, nil
 }
 
-// named gives the schema that another is a reference to; itself when it is none.
-func (d *document) named(s *schema) *schema {
-	if s == nil || s.Ref == "" {
-		return s
+// resolve replaces the references in a node of a document.
+func resolve(root, node *yaml.Node) error {
+	if ref := member(node, "$ref"); ref != nil && !strings.HasPrefix(ref.Value, "#/components/schemas/") {
+		found := root.Content[0]
+		for _, name := range strings.Split(strings.TrimPrefix(ref.Value, "#/"), "/") {
+			if found = member(found, name); found == nil {
+				return fmt.Errorf("there is no %s", ref.Value)
+			}
+		}
+		*node = *found
 	}
-	if found, err := d.Components.Schemas.find(s.Ref); err == nil {
-		return found
+	for _, inner := range node.Content {
+		if err := resolve(root, inner); err != nil {
+			if id := member(node, "operationId"); id != nil {
+				err = fmt.Errorf("%s: %w", id.Value, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// member returns the value of a key, nil when there is none.
+func member(node *yaml.Node, key string) *yaml.Node {
+	if node != nil && node.Kind == yaml.MappingNode {
+		for i := 0; i < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				return node.Content[i+1]
+			}
+		}
+	}
+	return nil
+}
+
+func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// target returns the schema that a reference names; the schema itself when it is none.
+func (d *document) target(s *schema) *schema {
+	if s != nil && s.Ref != "" {
+		for _, e := range d.Components.Schemas {
+			if e.Name == refName(s.Ref) {
+				return e.Value
+			}
+		}
 	}
 	return s
 }
 
-// operations gives those of a path by their methods.
+// operations returns the operations of a path by their methods.
 func (p pathItem) operations() ordered[*operation] {
 	all := ordered[*operation]{{"GET", p.Get}, {"POST", p.Post}, {"PUT", p.Put}, {"DELETE", p.Delete}}
 	return slices.DeleteFunc(all, func(e entry[*operation]) bool { return e.Value == nil })
-}
-
-func (d *document) resolve(item *pathItem, op *operation) (err error) {
-	op.Parameters = append(slices.Clone(item.Parameters), op.Parameters...)
-	for i, p := range op.Parameters {
-		if p.Ref == "" {
-			continue
-		}
-		if op.Parameters[i], err = d.Components.Parameters.find(p.Ref); err != nil {
-			return err
-		}
-	}
-	if op.RequestBody != nil && op.RequestBody.Ref != "" {
-		found, err := d.Components.RequestBodies.find(op.RequestBody.Ref)
-		if err != nil {
-			return err
-		}
-		op.RequestBody = &found
-	}
-	for i := range op.Responses {
-		if err := d.resolveResponse(&op.Responses[i].Value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *document) resolveResponse(r *response) (err error) {
-	if r.Ref != "" {
-		if *r, err = d.Components.Responses.find(r.Ref); err != nil {
-			return err
-		}
-	}
-	for i, h := range r.Headers {
-		if h.Value.Ref == "" {
-			continue
-		}
-		if r.Headers[i].Value, err = d.Components.Headers.find(h.Value.Ref); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package openapi
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
@@ -17,18 +18,11 @@ import (
 //go:embed page.html
 var pageText string
 
-// What stands in the rendered page where addresses go.
+// Placeholders for addresses, in the template and in the rendered page.
 const (
 	baseMark = "{base-url}"
 	authMark = "{auth-url}"
 )
-
-// view is what the page's template is given.
-type view struct {
-	*document
-	BaseURL, AuthURL string
-	Groups           []group
-}
 
 // group is the operations of one tag.
 type group struct {
@@ -38,110 +32,58 @@ type group struct {
 
 type shownOperation struct {
 	*operation
-	Method, Path string
-	Public       bool
-	Outside      bool // of the base URL
-	Bodies       []shownMedia
-	Answers      []shownResponse
-	Errors       []shownResponse
+	Method, Path    string
+	Parameters      []parameter
+	Public, Outside bool // no token is needed; not below the base URL
 }
 
-type shownResponse struct {
-	Status string
-	response
-	Bodies []shownMedia
-}
-
-type shownMedia struct {
-	Type     string
-	Schema   *schema
-	Examples []shownExample
-}
-
-type shownExample struct{ Summary, Text string }
-
-// render makes the page of a document.
+// render renders the page of a document.
 func render(doc *document) (string, error) {
-	page, err := template.New("page").Funcs(template.FuncMap{
+	page := template.Must(template.New("page").Funcs(template.FuncMap{
 		"markdown": markdown,
 		"inline":   inline,
 		"anchor":   anchor,
 		"type":     typeOf,
 		"limits":   limits,
-		"fields":   func(s *schema) []field { return fields(doc, s) },
+		"example":  asExample,
+		"fields":   func(s *schema) []parameter { return fields(doc, s) },
 		"hasRef":   func(s *schema) bool { return s != nil && s.Ref != "" },
-	}).Parse(pageText)
-	if err != nil {
-		return "", fmt.Errorf("read the page of the interface: %w", err)
-	}
-	var text bytes.Buffer
-	if err := page.Execute(&text, newView(doc)); err != nil {
-		return "", fmt.Errorf("make the page of the interface: %w", err)
-	}
-	return text.String(), nil
+	}).Parse(pageText))
+	var text strings.Builder
+	err := page.Execute(&text, doc)
+	return text.String(), err
 }
 
-func newView(doc *document) view {
-	v := view{document: doc, BaseURL: baseMark, AuthURL: authMark}
-	for _, t := range doc.Tags {
+// Groups returns the operations of each tag.
+func (d *document) Groups() []group {
+	var groups []group
+	for _, t := range d.Tags {
 		g := group{tag: t}
-		for _, path := range doc.Paths {
+		for _, path := range d.Paths {
 			for _, op := range path.Value.operations() {
 				if slices.Contains(op.Value.Tags, t.Name) {
-					g.Operations = append(g.Operations, show(path, op))
+					g.Operations = append(g.Operations, shownOperation{
+						operation: op.Value, Method: op.Name, Path: path.Name,
+						Parameters: slices.Concat(path.Value.Parameters, op.Value.Parameters),
+						Public:     op.Value.Security != nil && len(*op.Value.Security) == 0,
+						Outside:    len(path.Value.Servers) > 0,
+					})
 				}
 			}
 		}
-		v.Groups = append(v.Groups, g)
+		groups = append(groups, g)
 	}
-	return v
+	return groups
 }
 
-func show(path entry[pathItem], op entry[*operation]) shownOperation {
-	shown := shownOperation{
-		operation: op.Value,
-		Method:    op.Name,
-		Path:      path.Name,
-		Public:    op.Value.Security != nil && len(*op.Value.Security) == 0,
-		Outside:   len(path.Value.Servers) > 0,
-	}
-	if op.Value.RequestBody != nil {
-		shown.Bodies = showMedia(op.Value.RequestBody.Content)
-	}
-	for _, r := range op.Value.Responses {
-		answer := shownResponse{Status: r.Name, response: r.Value, Bodies: showMedia(r.Value.Content)}
-		if isError(answer) {
-			shown.Errors = append(shown.Errors, answer)
-		} else {
-			shown.Answers = append(shown.Answers, answer)
-		}
-	}
-	return shown
-}
-
-// isError reports whether an answer's body is the one that all errors have.
-func isError(r shownResponse) bool {
-	return len(r.Bodies) == 1 && r.Bodies[0].Schema != nil && refName(r.Bodies[0].Schema.Ref) == "ErrorResponse"
-}
-
-func showMedia(content ordered[media]) []shownMedia {
-	var list []shownMedia
-	for _, m := range content {
-		shown := shownMedia{Type: m.Name, Schema: m.Value.Schema}
-		if m.Value.Example.Kind != 0 {
-			shown.Examples = append(shown.Examples, shownExample{Text: asExample(m.Value.Example)})
-		}
-		for _, e := range m.Value.Examples {
-			shown.Examples = append(shown.Examples, shownExample{Summary: e.Value.Summary, Text: asExample(e.Value.Value)})
-		}
-		list = append(list, shown)
-	}
-	return list
+// IsError reports whether a response has the body that all errors have.
+func (r response) IsError() bool {
+	return len(r.Content) == 1 && r.Content[0].Value.Schema != nil && refName(r.Content[0].Value.Schema.Ref) == "ErrorResponse"
 }
 
 var commonMark = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-// markdown gives a description as HTML. Descriptions are our own.
+// markdown renders a description, which is our own text.
 func markdown(text string) (template.HTML, error) {
 	var html bytes.Buffer
 	if err := commonMark.Convert([]byte(text), &html); err != nil {
@@ -150,7 +92,7 @@ func markdown(text string) (template.HTML, error) {
 	return template.HTML(html.String()), nil
 }
 
-// inline is markdown for one line, without a paragraph around it.
+// inline is markdown for one line, without the paragraph.
 func inline(text string) (template.HTML, error) {
 	html, err := markdown(text)
 	line := strings.TrimSpace(string(html))
@@ -160,34 +102,26 @@ func inline(text string) (template.HTML, error) {
 	return template.HTML(line), err
 }
 
-// anchor makes a name fit for a link to it.
+// anchor returns the link target of a name.
 func anchor(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
-// field is a row in the table of an object's members.
-type field struct {
-	Name        string
-	Required    bool
-	Description string
-	Schema      *schema
-}
-
-// fields lists the members of an object; none for what is no object.
-func fields(doc *document, s *schema) []field {
-	if s = doc.named(s); s == nil {
+// fields returns the members of an object; none for another type.
+func fields(doc *document, s *schema) []parameter {
+	if s = doc.target(s); s == nil {
 		return nil
 	}
-	var list []field
+	var list []parameter
 	for _, p := range s.Properties {
-		f := field{Name: p.Name, Required: slices.Contains(s.Required, p.Name), Description: p.Value.Description, Schema: p.Value}
+		f := parameter{Name: p.Name, Required: slices.Contains(s.Required, p.Name), Description: p.Value.Description, Schema: p.Value}
 		if f.Description == "" {
-			f.Description = doc.named(p.Value).Description
+			f.Description = doc.target(p.Value).Description
 		}
 		list = append(list, f)
 	}
 	return list
 }
 
-// typeOf says what a schema lets through, in few words with links.
+// typeOf describes the type of a schema, with links.
 func typeOf(s *schema) template.HTML {
 	switch {
 	case s == nil:
@@ -209,7 +143,7 @@ func typeOf(s *schema) template.HTML {
 	return alternatives(s.Type, func(name string) template.HTML { return named(s, name) })
 }
 
-// named says what a schema means by one of its types.
+// named describes one of the types of a schema.
 func named(s *schema, name string) template.HTML {
 	switch {
 	case name == "array" && s.Items != nil:
@@ -240,13 +174,13 @@ func code(value any) template.HTML {
 	return template.HTML("<code>" + template.HTMLEscapeString(fmt.Sprint(value)) + "</code>")
 }
 
-// limits says what else a value must keep to, "" when nothing.
+// limits describes the limits of a value, "" for none.
 func limits(s *schema) string {
 	if s == nil {
 		return ""
 	}
 	var list []string
-	say := func(low, high *int, what string) {
+	add := func(low, high *int, what string) {
 		switch {
 		case low != nil && high != nil:
 			list = append(list, fmt.Sprintf("%s to %s%s", grouped(*low), grouped(*high), what))
@@ -256,9 +190,9 @@ func limits(s *schema) string {
 			list = append(list, fmt.Sprintf("at most %s%s", grouped(*high), what))
 		}
 	}
-	say(s.MinLength, s.MaxLength, " characters")
-	say(s.Minimum, s.Maximum, "")
-	say(s.MinItems, s.MaxItems, " entries")
+	add(s.MinLength, s.MaxLength, " characters")
+	add(s.Minimum, s.Maximum, "")
+	add(s.MinItems, s.MaxItems, " entries")
 	if s.Pattern != "" {
 		list = append(list, "like "+s.Pattern)
 	}
@@ -268,11 +202,55 @@ func limits(s *schema) string {
 	return strings.Join(list, ", ")
 }
 
-// grouped writes a number that is not negative as people read it.
+// grouped separates the thousands of a number that is not negative.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
 		text = text[:at] + "," + text[at:]
 	}
 	return text
+}
+
+// asExample formats an example for people: a text as it is, all else as JSON, on one line
+// where the source is.
+func asExample(node yaml.Node) string {
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
+		return strings.TrimSuffix(node.Value, "\n")
+	}
+	return formatJSON(&node, "")
+}
+
+func formatJSON(node *yaml.Node, indent string) string {
+	brackets, step := "[]", 1
+	switch node.Kind {
+	case yaml.SequenceNode:
+	case yaml.MappingNode:
+		brackets, step = "{}", 2 // a key and its value
+	default:
+		var value any
+		_ = node.Decode(&value) // a scalar can always be decoded
+		return toJSON(value)
+	}
+	inner := indent + "  "
+	first, between, last := "\n"+inner, ",\n"+inner, "\n"+indent
+	if node.Style&yaml.FlowStyle != 0 {
+		first, between, last = "", ", ", ""
+	}
+	var entries []string
+	for at := 0; at < len(node.Content); at += step {
+		text := formatJSON(node.Content[at+step-1], inner)
+		if step == 2 {
+			text = toJSON(node.Content[at].Value) + ": " + text
+		}
+		entries = append(entries, text)
+	}
+	return brackets[:1] + first + strings.Join(entries, between) + last + brackets[1:]
+}
+
+func toJSON(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // a scalar can always be encoded
+	return strings.TrimSuffix(text.String(), "\n")
 }

@@ -1,6 +1,6 @@
-// Package page is the page at "/" for people: the files that Vite has made of the
-// TypeScript beside it, and the headers that keep a browser from running anything
-// else. The page uses the public interface, like every other client.
+// Package page serves the web page at "/": the files that Vite builds from the TypeScript
+// beside it, with headers that make a browser run nothing else. The page uses the public
+// interface, like every other client.
 package page
 
 import (
@@ -11,39 +11,47 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 //go:embed all:dist
 var dist embed.FS
 
-// Config is what the page is told of the server, and the browser of the page.
+// Config has the settings of the page.
 type Config struct {
 	// AuthURL is the identity provider's authorization endpoint; "" for none.
 	AuthURL string `json:"authURL"`
-	// ClientID is what the page is called at the identity provider.
+	// ClientID is the client id of the page at the identity provider.
 	ClientID string `json:"clientID"`
-	// UsernameClaim is the claim that names a token's user; "" for the usual ones.
+	// UsernameClaim is the claim with a token's username; "" for the default.
 	UsernameClaim string `json:"usernameClaim"`
-	// UploadOrigin gives the origin, other than the page's own, that parts of
-	// uploads go to; nil where they come here.
+	// UploadOrigin returns the origin, other than the page's own, of upload URLs; nil when
+	// uploads go to this server.
 	UploadOrigin func(ctx context.Context) (string, error) `json:"-"`
 }
 
-// placeholder is where index.html says what it is told.
+// placeholder is replaced by the settings in index.html.
 const placeholder = `<meta name="parley" content="{}">`
 
 // Page serves the files.
 type Page struct {
-	files   map[string]file
-	uploads uploads
+	files        map[string]file
+	uploadOrigin func(ctx context.Context) (string, error)
+	asking       singleflight.Group
+	origin       atomic.Pointer[string] // what uploadOrigin returned
 }
 
 var _ http.Handler = (*Page)(nil)
@@ -54,9 +62,9 @@ type file struct {
 	plain, packed []byte
 }
 
-// New makes a Page.
+// New returns a Page.
 func New(cfg Config) (*Page, error) {
-	p := &Page{files: map[string]file{}, uploads: uploads{ask: cfg.UploadOrigin}}
+	p := &Page{files: map[string]file{}, uploadOrigin: cfg.UploadOrigin}
 	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -68,7 +76,7 @@ func New(cfg Config) (*Page, error) {
 		at := strings.TrimPrefix(name, "dist")
 		if at == "/index.html" {
 			at = "/"
-			if content, err = cfg.tell(content); err != nil {
+			if content, err = cfg.insertInto(content); err != nil {
 				return err
 			}
 		}
@@ -81,14 +89,14 @@ func New(cfg Config) (*Page, error) {
 	return p, nil
 }
 
-// tell puts the settings into index.html, as data.
-func (c Config) tell(index []byte) ([]byte, error) {
+// insertInto adds the settings to index.html, as data.
+func (c Config) insertInto(index []byte) ([]byte, error) {
 	settings, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
 	if bytes.Count(index, []byte(placeholder)) != 1 {
-		return nil, fmt.Errorf("index.html has no place for settings")
+		return nil, errors.New("index.html has no placeholder for the settings")
 	}
 	meta := `<meta name="parley" content="` + html.EscapeString(string(settings)) + `">`
 	return bytes.Replace(index, []byte(placeholder), []byte(meta), 1), nil
@@ -101,43 +109,28 @@ func newFile(name string, content []byte) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	if _, err := w.Write(content); err != nil {
-		return file{}, err
-	}
-	if err := w.Close(); err != nil {
-		return file{}, err
-	}
-	return file{
-		mediaType: mediaType(name),
-		etag:      hex.EncodeToString(sum[:16]),
-		plain:     content,
-		packed:    packed.Bytes(),
-	}, nil
+	_, err = w.Write(content)
+	err = errors.Join(err, w.Close())
+	return file{mediaType: mediaType(name), etag: hex.EncodeToString(sum[:16]), plain: content, packed: packed.Bytes()}, err
 }
 
-// mediaType does not depend on what the machine knows of extensions.
+// mediaTypes do not depend on the machine's settings.
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+}
+
 func mediaType(name string) string {
-	switch ext := path.Ext(name); ext {
-	case ".html", ".css", ".js":
-		return map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript"}[ext] + "; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	default:
-		return mime.TypeByExtension(ext)
+	if known, ok := mediaTypes[path.Ext(name)]; ok {
+		return known
 	}
+	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Paths lists the paths that there is a file at.
-func (p *Page) Paths() []string {
-	paths := make([]string, 0, len(p.files))
-	for at := range p.files {
-		paths = append(paths, at)
-	}
-	return paths
-}
+// Paths returns the paths of the files.
+func (p *Page) Paths() []string { return slices.Sorted(maps.Keys(p.files)) }
 
-// ServeHTTP answers GET and HEAD for one of Paths. Names of assets come from what
-// is in them, so they may be kept for good; "/" is to be asked for each time.
+// ServeHTTP answers GET and HEAD for one of Paths. The name of an asset has a hash of its
+// content, so it is cached for good; "/" is revalidated.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := p.files[r.URL.Path]
 	if !ok {
@@ -153,7 +146,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	if r.URL.Path == "/" {
 		header.Set("Cache-Control", "no-cache")
-		header.Set("Content-Security-Policy", policy(strings.TrimSpace("'self' "+p.uploads.origin(r.Context()))))
+		header.Set("Content-Security-Policy", policy(strings.TrimSpace("'self' "+p.originOfUploads(r.Context()))))
 	}
 	header.Set("Vary", "Accept-Encoding")
 	content, etag := f.plain, f.etag
@@ -165,8 +158,34 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// policy lets the page load its own files, and talk to some origins.
+// policy lets the page load its own files and connect to some origins.
 func policy(connect string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// originTimeout limits how long the page waits for the origin of uploads.
+const originTimeout = 3 * time.Second
+
+// originOfUploads returns the origin of upload URLs, "" when there is none or it is not
+// available: then uploads fail until the page is loaded again.
+func (p *Page) originOfUploads(ctx context.Context) string {
+	if p.uploadOrigin == nil {
+		return ""
+	}
+	if known := p.origin.Load(); known != nil {
+		return *known
+	}
+	found, err, _ := p.asking.Do("", func() (any, error) {
+		// Other requests wait for it too, so it does not end with the first one.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), originTimeout)
+		defer cancel()
+		return p.uploadOrigin(ctx)
+	})
+	if err != nil {
+		return ""
+	}
+	origin := found.(string)
+	p.origin.Store(&origin)
+	return origin
 }

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"parley/storage"
+)
+
+// Store has the records that the interface reads and changes. Package storage describes
+// the methods: each one checks whether the caller may do it.
+type Store interface {
+	Namespaces
+	Datasets
+	Shares
+	Ingestions
+	Conversations
+	Runs
+	Tokens
+	Pinger
+	DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error)
+}
+
+// Namespaces has the records of namespaces.
+type Namespaces interface {
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error
+	DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error
+}
+
+// Datasets has the records of datasets.
+type Datasets interface {
+	CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error
+	MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error
+	Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error)
+	DatasetData(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error)
+	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
+	NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error)
+	UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error
+	ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
+	RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error
+	DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
+}
+
+// Shares has the grants on namespaces and datasets.
+type Shares interface {
+	NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error)
+	ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error
+	RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error
+	DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error)
+	ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error
+	RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error
+}
+
+// Ingestions has the records of ingestions.
+type Ingestions interface {
+	StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error
+	Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error)
+	RetryIngestion(ctx context.Context, caller storage.Caller, id, newID string) error
+	MarkIngestionSeen(ctx context.Context, caller storage.Caller, id string) error
+}
+
+// Conversations has the records of conversations.
+type Conversations interface {
+	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
+	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error)
+	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
+}
+
+// Runs has the records of runs.
+type Runs interface {
+	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
+	ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error)
+	MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error
+	DeleteRun(ctx context.Context, caller storage.Caller, id string) error
+}
+
+// Tokens has the records of users' own tokens.
+type Tokens interface {
+	CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error
+	Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error)
+	TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error)
+	DeleteToken(ctx context.Context, caller storage.Caller, id string) error
+}
