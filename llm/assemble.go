@@ -3,78 +3,74 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// assembler makes a whole answer of the events of a stream, in the form in which
-// the provider would have sent it whole.
-type assembler interface {
-	// add takes an event. The end is reached when it says so.
-	add(event []byte) (end bool, err error)
-	// finished reports whether the provider has said that the answer is whole. A
-	// stream that ends otherwise broke off.
-	finished() bool
-	// stop says why the model stopped writing, in the provider's words.
-	stop() string
-	// whole gives the answer.
-	whole() []byte
-}
-
-// maxText bounds the text of a streamed answer, in bytes. No job wants as much.
+// maxText limits the text of a streamed answer, in bytes. No job needs as much.
 const maxText = 256 << 10
 
-// boundedText is text that must not grow for ever.
+// streamed collects an answer from the events of a stream. The readEvent functions of the
+// providers add an event, and report whether it is the last.
+type streamed struct {
+	text boundedText
+	// input is the input of a tool. It is kept as text: the client would decode its
+	// numbers as floating point.
+	input boundedText
+	// stop is why the model stopped, in the provider's words.
+	stop    string
+	in, out int
+	// complete says that the provider has marked the answer as complete.
+	complete bool
+}
+
 type boundedText struct{ strings.Builder }
 
-func (g *boundedText) add(text string) error {
-	if g.Len()+len(text) > maxText {
+func (b *boundedText) add(text string) error {
+	if b.Len()+len(text) > maxText {
 		return fmt.Errorf("%w: it does not come to an end", ErrNoAnswer)
 	}
-	g.WriteString(text)
+	b.WriteString(text)
 	return nil
 }
 
-// eventError gives the error for an event that tells of one, nil for another.
-func eventError(event []byte) error {
-	if why := explanation(event); why != "" {
-		return fmt.Errorf("%w: %s", errIncomplete, shorten(why, maxMessage))
+// body gives the answer as if it had not been streamed. It has the fields of all
+// providers; the client reads those of its own.
+func (a *streamed) body() []byte {
+	text := cmp.Or(a.input.String(), a.text.String())
+	message := map[string]any{"role": "assistant", "content": text}
+	content := []any{}
+	if text != "" {
+		content = append(content, map[string]any{"type": "text", "text": text})
+	}
+	body, _ := json.Marshal(map[string]any{ // texts and numbers: it cannot fail
+		// OpenAI
+		"choices": []any{map[string]any{"message": message, "finish_reason": a.stop}},
+		"usage":   map[string]int{"prompt_tokens": a.in, "completion_tokens": a.out, "input_tokens": a.in, "output_tokens": a.out},
+		// Anthropic, which has the same usage
+		"type": "message", "role": "assistant", "content": content, "stop_reason": a.stop,
+		// Ollama
+		"message": message, "done": true, "prompt_eval_count": a.in, "eval_count": a.out,
+	})
+	return body
+}
+
+// decodeEvent decodes an event, which may be an error message.
+func decodeEvent(event []byte, into any) error {
+	if message := errorMessage(event); message != "" {
+		return errors.New(shorten(message, maxMessage))
+	}
+	if json.Unmarshal(event, into) != nil {
+		return errors.New("an event is not JSON")
 	}
 	return nil
 }
 
-func readEvent(event []byte, into any) error {
-	if err := eventError(event); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(event, into); err != nil {
-		return fmt.Errorf("%w: an event is not JSON", errIncomplete)
-	}
-	return nil
-}
-
-func encode(answer any) []byte {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(fmt.Sprintf("encode an answer: %v", err)) // only strings and numbers
-	}
-	return text
-}
-
-// openAIAnswer assembles the chunks of OpenAI's chat completions.
-type openAIAnswer struct {
-	text   boundedText
-	reason string
-	usage  struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-	}
-	done bool
-}
-
-func (a *openAIAnswer) add(event []byte) (bool, error) {
+// readOpenAI reads a chunk of OpenAI's chat completions.
+func readOpenAI(a *streamed, event []byte) (last bool, err error) {
 	if string(event) == "[DONE]" {
-		a.done = true
+		a.complete = true
 		return true, nil
 	}
 	var chunk struct {
@@ -83,9 +79,9 @@ func (a *openAIAnswer) add(event []byte) (bool, error) {
 			Delta  struct{ Content string }
 			Finish string `json:"finish_reason"`
 		}
-		Usage *json.RawMessage
+		Usage json.RawMessage
 	}
-	if err := readEvent(event, &chunk); err != nil {
+	if err := decodeEvent(event, &chunk); err != nil {
 		return false, err
 	}
 	for _, choice := range chunk.Choices {
@@ -95,39 +91,19 @@ func (a *openAIAnswer) add(event []byte) (bool, error) {
 		if err := a.text.add(choice.Delta.Content); err != nil {
 			return false, err
 		}
-		if choice.Finish != "" {
-			a.reason = choice.Finish
-		}
+		a.stop = cmp.Or(choice.Finish, a.stop)
+		a.complete = a.complete || choice.Finish != ""
 	}
-	if chunk.Usage != nil {
-		_ = json.Unmarshal(*chunk.Usage, &a.usage) // counts only
-	}
+	usage := struct {
+		In  *int `json:"prompt_tokens"`
+		Out *int `json:"completion_tokens"`
+	}{&a.in, &a.out}
+	_ = json.Unmarshal(chunk.Usage, &usage) // only counts; most chunks have none
 	return false, nil
 }
 
-func (a *openAIAnswer) finished() bool { return a.done || a.reason != "" }
-func (a *openAIAnswer) stop() string   { return a.reason }
-
-func (a *openAIAnswer) whole() []byte {
-	return encode(map[string]any{
-		"choices": []any{map[string]any{
-			"message":       map[string]any{"role": "assistant", "content": a.text.String()},
-			"finish_reason": a.reason,
-		}},
-		"usage": a.usage,
-	})
-}
-
-// anthropicAnswer assembles the events of Anthropic's messages. What is meant for
-// a tool is given as text: the client would read its numbers as floating point.
-type anthropicAnswer struct {
-	text, input boundedText
-	reason      string
-	in, out     int
-	done        bool
-}
-
-func (a *anthropicAnswer) add(event []byte) (bool, error) {
+// readAnthropic reads an event of Anthropic's messages.
+func readAnthropic(a *streamed, event []byte) (last bool, err error) {
 	var e struct {
 		Type    string
 		Message struct {
@@ -138,7 +114,7 @@ func (a *anthropicAnswer) add(event []byte) (bool, error) {
 			}
 		}
 		Delta struct {
-			Text, Type  string
+			Text        string
 			PartialJSON string `json:"partial_json"`
 			Reason      string `json:"stop_reason"`
 		}
@@ -146,54 +122,26 @@ func (a *anthropicAnswer) add(event []byte) (bool, error) {
 			Out int `json:"output_tokens"`
 		}
 	}
-	if err := readEvent(event, &e); err != nil {
+	if err := decodeEvent(event, &e); err != nil {
 		return false, err
 	}
 	switch e.Type {
 	case "message_start":
 		a.in = e.Message.Usage.In + e.Message.Usage.Read + e.Message.Usage.Wrote
 	case "content_block_delta":
-		if err := a.text.add(e.Delta.Text); err != nil {
-			return false, err
-		}
-		return false, a.input.add(e.Delta.PartialJSON)
+		return false, cmp.Or(a.text.add(e.Delta.Text), a.input.add(e.Delta.PartialJSON))
 	case "message_delta":
-		a.reason, a.out = cmp.Or(e.Delta.Reason, a.reason), e.Usage.Out
+		a.stop, a.out = cmp.Or(e.Delta.Reason, a.stop), e.Usage.Out
 	case "message_stop":
-		a.done = true
+		a.complete = true
 	case "error":
-		return false, errIncomplete
+		return false, errors.New("an error event")
 	}
-	return a.done, nil
+	return a.complete, nil
 }
 
-func (a *anthropicAnswer) finished() bool { return a.done }
-func (a *anthropicAnswer) stop() string   { return a.reason }
-
-func (a *anthropicAnswer) whole() []byte {
-	text := a.input.String()
-	if text == "" {
-		text = a.text.String()
-	}
-	content := []any{}
-	if text != "" {
-		content = append(content, map[string]any{"type": "text", "text": text})
-	}
-	return encode(map[string]any{
-		"type": "message", "role": "assistant", "content": content, "stop_reason": a.reason,
-		"usage": map[string]any{"input_tokens": a.in, "output_tokens": a.out},
-	})
-}
-
-// ollamaAnswer assembles the lines of Ollama's chat.
-type ollamaAnswer struct {
-	text    boundedText
-	reason  string
-	in, out int
-	done    bool
-}
-
-func (a *ollamaAnswer) add(event []byte) (bool, error) {
+// readOllama reads a line of Ollama's chat.
+func readOllama(a *streamed, event []byte) (last bool, err error) {
 	var line struct {
 		Message struct{ Content string }
 		Done    bool
@@ -201,24 +149,9 @@ func (a *ollamaAnswer) add(event []byte) (bool, error) {
 		In      int    `json:"prompt_eval_count"`
 		Out     int    `json:"eval_count"`
 	}
-	if err := readEvent(event, &line); err != nil {
+	if err := decodeEvent(event, &line); err != nil {
 		return false, err
 	}
-	if err := a.text.add(line.Message.Content); err != nil {
-		return false, err
-	}
-	if line.Done {
-		a.done, a.reason, a.in, a.out = true, line.Reason, line.In, line.Out
-	}
-	return line.Done, nil
-}
-
-func (a *ollamaAnswer) finished() bool { return a.done }
-func (a *ollamaAnswer) stop() string   { return a.reason }
-
-func (a *ollamaAnswer) whole() []byte {
-	return encode(map[string]any{
-		"message": map[string]any{"role": "assistant", "content": a.text.String()},
-		"done":    true, "prompt_eval_count": a.in, "eval_count": a.out,
-	})
+	a.complete, a.stop, a.in, a.out = line.Done, line.Reason, line.In, line.Out
+	return line.Done, a.text.add(line.Message.Content)
 }

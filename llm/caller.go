@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 )
 
 const (
+	tries          = 3
 	initialBackoff = 500 * time.Millisecond
 	// maxBackoff limits a pause, also one that the provider asks for, since a user waits.
 	maxBackoff = 20 * time.Second
@@ -26,14 +29,13 @@ type caller struct {
 	timeout time.Duration
 	slots   chan struct{}
 	breaker breaker
-	// retry is when to call again.
-	retry retry.Policy
+	retry   retry.Policy
 }
 
-// reply is the text of a model.
+// reply is the answer of a model.
 type reply struct {
 	text string
-	// truncated says that the model was not done.
+	// truncated says that the model was stopped before the end.
 	truncated bool
 	usage     Usage
 }
@@ -67,12 +69,12 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	below := &exchange{want: want}
-	answer, err := c.model.generate(bounded, below, messages, []llms.CallOption{llms.WithMaxTokens(c.model.maxTokens)})
+	x := &exchange{want: want}
+	answer, err := c.model.generate(bounded, x, messages)
 	switch {
 	case err == nil:
 		result = callSucceeded
-		return replyOf(c.model.spec, answer, below.stop), nil
+		return replyOf(c.model.spec, answer, x.stop), nil
 	case ctx.Err() != nil:
 	case isTemporary(err):
 		result = callFailed
@@ -101,8 +103,8 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// pauseAskedFor gives the pause of Retry-After.
-func pauseAskedFor(err error) time.Duration {
+// retryAfter gives the pause that the provider asks for.
+func retryAfter(err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) {
 		return status.RetryAfter
@@ -110,16 +112,10 @@ func pauseAskedFor(err error) time.Duration {
 	return 0
 }
 
-// replyOf reads an answer. A tool call is one too: its arguments are the text.
+// replyOf reads an answer. The arguments of a tool call are text too.
 func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
-	r := reply{usage: Usage{Model: spec.String()}}
 	var texts []string
-	for i, choice := range answer.Choices {
-		if i == 0 {
-			// All choices tell of the whole answer.
-			r.usage.InputTokens = tokenCount(choice.GenerationInfo, "PromptTokens", "InputTokens")
-			r.usage.OutputTokens = tokenCount(choice.GenerationInfo, "CompletionTokens", "OutputTokens")
-		}
+	for _, choice := range answer.Choices {
 		for _, call := range choice.ToolCalls {
 			if call.FunctionCall != nil {
 				texts = append(texts, call.FunctionCall.Arguments)
@@ -128,16 +124,18 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 		if choice.Content != "" {
 			texts = append(texts, choice.Content)
 		}
-		if stop == "" {
-			stop = choice.StopReason
-		}
+		stop = cmp.Or(stop, choice.StopReason)
 	}
-	r.text = stripReasoning(strings.Join(texts, "\n"))
-	switch stop {
-	case "length", "max_tokens", "content_filter", "refusal":
-		r.truncated = true
+	info := answer.Choices[0].GenerationInfo // each choice has the counts of the whole answer
+	return reply{
+		text:      stripReasoning(strings.Join(texts, "\n")),
+		truncated: slices.Contains([]string{"length", "max_tokens", "content_filter", "refusal"}, stop),
+		usage: Usage{
+			Model:        spec.String(),
+			InputTokens:  tokenCount(info, "PromptTokens", "InputTokens"),
+			OutputTokens: tokenCount(info, "CompletionTokens", "OutputTokens"),
+		},
 	}
-	return r
 }
 
 // stripReasoning removes the reasoning that some models write before their answer.

@@ -174,7 +174,8 @@ func TestBrokenStreams(t *testing.T) {
 						}
 						test.answer(s, rw, r, asked)
 					})
-					chat, _ := s.chat(llm.ChatConfig{Idle: 200 * time.Millisecond, Tries: 2})
+					chat, _ := s.chat(llm.ChatConfig{Idle: 200 * time.Millisecond})
+					chat.SetTries(2)
 					plan, err := chat.Plan(t.Context(), shopTask())
 					if recovers {
 						if err != nil || len(plan.Steps) != 2 {
@@ -197,14 +198,15 @@ func TestBrokenStreams(t *testing.T) {
 func TestHangingModel(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]llm.ChatConfig{
-		"idle":     {Idle: 30 * time.Millisecond, Tries: 1},
-		"deadline": {Timeout: 30 * time.Millisecond, Tries: 1},
+		"idle":     {Idle: 30 * time.Millisecond},
+		"deadline": {Timeout: 30 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onEach(t, func(t *testing.T, provider string) {
 				s := newStandin(t, provider, func(_ *standin, _ int, _ http.ResponseWriter, r *http.Request, _ request) { <-r.Context().Done() })
 				chat, _ := s.chat(cfg)
+				chat.SetTries(1)
 				_, err := chat.Plan(t.Context(), shopTask())
 				checkUnavailable(t, s, err, "did not answer in time")
 			})

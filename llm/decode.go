@@ -1,22 +1,23 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// maxCandidates bounds how many objects of a model's text are looked at.
+// maxCandidates limits how many objects of a model's text are tried.
 const maxCandidates = 32
 
-// decode finds the JSON object in what a model wrote: alone, in a code fence, or
-// amid prose; with commas too many and line breaks in its strings where need be.
-// The first object that reads as a T and passes check is the answer. The error
-// says what is wrong with the first one, in words for the model.
+// decode finds the JSON object in the text of a model: alone, in a code fence, or within
+// prose; with superfluous commas and line breaks in strings if need be. The first object
+// that decodes as a T and passes check is the answer. The error describes what is wrong
+// with the first one, for the model.
 func decode[T any](text string, check func(*T) error) (T, error) {
 	var none T
-	var wrong error
+	var wrong error // with the first object; others may be within it
 	at := 0
 	for range maxCandidates {
 		start := strings.IndexByte(text[at:], '{')
@@ -24,34 +25,22 @@ func decode[T any](text string, check func(*T) error) (T, error) {
 			break
 		}
 		start += at
+		at = start + 1
 		end := objectEnd(text, start)
 		if end < 0 {
-			at = start + 1
-			wrong = orFirst(wrong, errors.New("the JSON object is not closed"))
+			wrong = cmp.Or(wrong, errors.New("the JSON object is not closed"))
 			continue
 		}
 		got, err := read(text[start:end], check)
 		if err == nil {
 			return got, nil
 		}
-		wrong = orFirst(wrong, err)
-		at = start + 1
+		wrong = cmp.Or(wrong, err)
 		if json.Valid([]byte(text[start:end])) {
 			at = end // what is in it is no answer either
 		}
 	}
-	if wrong == nil {
-		wrong = errors.New("there is no JSON object in it")
-	}
-	return none, wrong
-}
-
-// orFirst keeps the first error: the others are about what is in the object.
-func orFirst(first, next error) error {
-	if first != nil {
-		return first
-	}
-	return next
+	return none, cmp.Or(wrong, errors.New("there is no JSON object in it"))
 }
 
 func read[T any](block string, check func(*T) error) (T, error) {
@@ -67,7 +56,7 @@ func read[T any](block string, check func(*T) error) (T, error) {
 	return value, check(&value)
 }
 
-// objectEnd gives where the object that begins at start ends, -1 when nowhere.
+// objectEnd gives the end of the object that begins at start; -1 when it has none.
 func objectEnd(text string, start int) int {
 	depth, quoted := 0, false
 	for i := start; i < len(text); i++ {
@@ -88,8 +77,8 @@ func objectEnd(text string, start int) int {
 	return -1
 }
 
-// repairJSON drops commas before closing brackets and escapes control characters
-// within strings, the two slips that are common and have one reading.
+// repairJSON drops commas before closing brackets and escapes control characters within
+// strings: two errors that are common and unambiguous.
 func repairJSON(block string) string {
 	var out strings.Builder
 	quoted := false

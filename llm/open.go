@@ -11,24 +11,21 @@ import (
 type Config struct {
 	// Spec names the model as provider:model; see [ParseSpec].
 	Spec string
-	// APIKey proves to the provider who asks. Ollama needs none, and is sent
-	// it as a bearer token when one is set. A server that speaks OpenAI's
-	// interface and wants no key takes any text.
+	// APIKey is optional for Ollama, which gets it as a bearer token. A server with
+	// OpenAI's interface that needs no key takes any text.
 	APIKey string
-	// BaseURL is where the provider is reached, when not at its own public
-	// address (for Ollama, on this machine). It is written as for the
-	// provider's own clients: with /v1 for OpenAI, with or without it for
-	// Anthropic, as a URL or as host:port for Ollama.
+	// BaseURL is the provider's address; "" for its public one (for Ollama, on this
+	// machine). It has the form of the provider's own clients: with /v1 for OpenAI, with or
+	// without it for Anthropic, a URL or host:port for Ollama.
 	BaseURL string
 }
 
-// connections are those to models, that nobody else closes.
+// connections are used by all models, and closed by nobody else.
 var connections = http.DefaultTransport.(*http.Transport).Clone()
 
-// Open prepares a model for asking. It checks the whole of cfg, and calls no
-// one: a wrong key or an unknown model shows with the first question. The
-// error is [ErrNoKey] where the provider needs a key and cfg has none. ctx
-// bounds the opening, not the model's later calls.
+// Open prepares a model. It checks cfg, and calls nobody: a wrong key or an unknown model
+// is reported by the first call. The error is [ErrNoKey] when the provider needs a key and
+// cfg has none. ctx limits the opening, not later calls.
 func Open(ctx context.Context, cfg Config) (*Model, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
@@ -46,14 +43,7 @@ func Open(ctx context.Context, cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model %s: %w", spec, err)
 	}
-	client := &http.Client{Transport: &transport{
-		provider: p,
-		model:    spec.Model,
-		key:      key,
-		sendKey:  p.bearer && key != "",
-		next:     connections,
-	}}
-	chat, err := p.open(target{model: spec.Model, key: key, baseURL: base, client: client})
+	chat, err := p.open(spec.Model, key, base, &http.Client{Transport: &transport{provider: p, key: key, next: connections}})
 	if err != nil {
 		return nil, fmt.Errorf("open model %s: %w", spec, redact(err, key))
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxStep bounds an instruction, in bytes.
+	// maxStep limits an instruction, in bytes.
 	maxStep      = 2 << 10
 	maxReasoning = 2 << 10
 )
@@ -22,7 +22,7 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 	}{c.viewOf(ctx, task), MaxSteps}
 	known := knownLinks(task)
 	var plan Plan
-	usage, err := c.run(ctx, "plan", planShape, view, func(text string) error {
+	err := c.run(ctx, "plan", planShape, view, &plan.Usage, func(text string) error {
 		got, err := decode(text, checkPlan)
 		if err != nil {
 			return err
@@ -31,12 +31,11 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 			return unanswerable(got.Unanswerable, known)
 		}
 		for i, step := range got.Steps {
-			got.Steps[i] = known.sanitize(step) // it is shown, too
+			got.Steps[i] = known.sanitize(step) // users see it
 		}
 		plan.Steps, plan.Reasoning = got.Steps, known.sanitize(got.Reasoning)
 		return nil
 	})
-	plan.Usage = usage
 	return plan, err
 }
 

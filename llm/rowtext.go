@@ -5,27 +5,28 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"parley/internal/jsonscan"
 )
 
-// rowLimits bound how much of some rows a model is shown.
+// rowLimits limit the rows in a prompt.
 type rowLimits struct{ rows, bytes, value int }
 
 var (
-	beforeLimits = rowLimits{rows: 20, bytes: 3 << 10, value: 200}
-	answerLimits = rowLimits{rows: 200, bytes: 12 << 10, value: 1000}
+	beforeLimits   = rowLimits{rows: 20, bytes: 3 << 10, value: 200}
+	answerLimits   = rowLimits{rows: 200, bytes: 12 << 10, value: 1000}
+	describeLimits = rowLimits{rows: 20, bytes: 12 << 10, value: 200}
 )
 
-// rowsText writes rows for a model: the names of the columns, then an array of
-// values for each row, in that order. What does not fit is counted.
+// rowsText writes rows for a prompt: the names of the columns, then an array of values for
+// each row, then how many rows were left out.
 func rowsText(rows Rows, limits rowLimits) string {
 	columns := rows.Columns
-	if len(columns) == 0 {
-		columns = columnsOf(rows.Rows)
+	if len(columns) == 0 && len(rows.Rows) > 0 {
+		columns = ColumnsOf(rows.Rows[0])
 	}
 	var out strings.Builder
-	header, _ := json.Marshal(columns)
-	out.Write(header)
-	out.WriteByte('\n')
+	out.WriteString(jsonText(append([]string{}, columns...)) + "\n")
 	shown := 0
 	for _, row := range rows.Rows {
 		line := rowText(columns, row, limits.value)
@@ -35,35 +36,28 @@ func rowsText(rows Rows, limits rowLimits) string {
 		out.WriteString(shorten(line, limits.bytes) + "\n")
 		shown++
 	}
-	switch left := len(rows.Rows) - shown; {
+	switch {
 	case len(rows.Rows) == 0:
 		out.WriteString("(no rows)\n")
 	case rows.Truncated:
 		fmt.Fprintf(&out, "(%d rows shown of %d; there are more)\n", shown, len(rows.Rows))
-	case left > 0:
+	case shown < len(rows.Rows):
 		fmt.Fprintf(&out, "(%d rows shown of %d)\n", shown, len(rows.Rows))
 	}
 	return out.String()
 }
 
-// columnsOf gives the keys of the first row, but for internal ones.
-func columnsOf(rows []json.RawMessage) []string {
-	columns := []string{}
-	if len(rows) == 0 {
-		return columns
+// ColumnsOf gives the keys of a row in order, without internal ones; none when it is not a
+// JSON object.
+func ColumnsOf(row json.RawMessage) []string {
+	var columns []string
+	var object map[string]json.RawMessage
+	if json.Unmarshal(row, &object) != nil {
+		return nil
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(rows[0])))
-	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
-		return columns
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return columns
-		}
-		if name, ok := key.(string); ok && !strings.HasPrefix(name, "__") {
-			columns = append(columns, name)
+	for name := range jsonscan.Members(row) {
+		if !strings.HasPrefix(string(name), "__") {
+			columns = append(columns, string(name))
 		}
 	}
 	return columns
@@ -81,7 +75,7 @@ func rowText(columns []string, row json.RawMessage, limit int) string {
 	return "[" + strings.Join(texts, ",") + "]"
 }
 
-// valueText gives a JSON value, a long text cut.
+// valueText gives a JSON value, shortened.
 func valueText(value json.RawMessage, limit int) string {
 	if len(value) == 0 {
 		return "null"
@@ -93,12 +87,16 @@ func valueText(value json.RawMessage, limit int) string {
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value) // a list or an object
 	}
-	cut, _ := json.Marshal(shorten(text, limit))
-	return string(cut)
+	return jsonText(shorten(text, limit))
 }
 
-// clean makes text fit to be shown to a model: valid, without control characters
-// other than line breaks and tabs.
+// jsonText encodes a text or a list of texts, which cannot fail.
+func jsonText(value any) string {
+	text, _ := json.Marshal(value)
+	return string(text)
+}
+
+// clean removes invalid characters, and control characters other than line breaks and tabs.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == utf8.RuneError {

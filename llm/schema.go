@@ -115,11 +115,7 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 			line += ": " + shorten(oneLine(c.Description), 200)
 		}
 		if size += len(line) + 1; size > maxDataset*3/4 {
-			names := make([]string, 0, len(d.Columns)-i)
-			for _, left := range d.Columns[i:] {
-				names = append(names, sqltext.Name(left.Name))
-			}
-			out.WriteString("  also: " + shorten(strings.Join(names, ", "), maxDataset/4) + "\n")
+			out.WriteString("  also: " + shorten(columnNames(d.Columns[i:]), maxDataset/4) + "\n")
 			break
 		}
 		out.WriteString(line)

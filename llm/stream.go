@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// maxEvent bounds one event of a stream, in bytes.
+// maxEvent limits an event of a stream, in bytes.
 const maxEvent = 1 << 20
 
-// collect sends a request for a stream and gives its answer whole. The request
-// is given up when nothing comes for as long as x.want.idle.
+// collect sends a request for a stream and gives the complete answer. It stops when nothing
+// arrives for x.want.idle.
 func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
@@ -24,80 +24,77 @@ func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, err
 
 	resp, err := t.send(req.WithContext(ctx))
 	if err == nil {
-		resp, err = t.whole(resp, x, func() { watch.Reset(x.want.idle) })
+		err = t.readStream(resp, x, func() { watch.Reset(x.want.idle) })
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errIdle) {
-		err = errIdle
+	switch {
+	case err == nil:
+		return resp, nil
+	case errors.Is(context.Cause(ctx), errIdle):
+		return nil, errIdle
 	}
-	return resp, err
+	return nil, err
 }
 
-// whole reads a streamed answer to its end. A server that does not stream is
-// taken as it is.
-func (t *transport) whole(resp *http.Response, x *exchange, heard func()) (*http.Response, error) {
+// readStream replaces the body by the complete answer. A body that is not a stream is
+// copied.
+func (t *transport) readStream(resp *http.Response, x *exchange, onRead func()) error {
 	defer resp.Body.Close()
-	body := bufio.NewReader(&listener{&limited{ReadCloser: resp.Body, left: maxAnswer}, heard})
+	body := bufio.NewReader(&notifyReader{&limited{ReadCloser: resp.Body, left: maxAnswer}, onRead})
 	sse, err := isSSE(body)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errIncomplete, redact(err, t.key))
-	}
 	var text []byte
-	answer := t.provider.assemble()
-	_, lines := answer.(*ollamaAnswer)
-	if !sse && !lines {
-		if text, err = io.ReadAll(body); err != nil {
-			err = fmt.Errorf("%w: %w", errIncomplete, err)
+	switch {
+	case err != nil:
+	case sse || t.provider.ndjson:
+		var answer *streamed
+		if answer, err = t.provider.readEvents(body, sse); err == nil {
+			text, x.stop = answer.body(), answer.stop
 		}
-	} else if err = readEvents(body, sse, answer); err == nil {
-		text, x.stop = answer.whole(), answer.stop()
+	default:
+		text, err = io.ReadAll(body)
 	}
 	if err != nil {
-		return nil, redact(err, t.key)
+		return fmt.Errorf("%w: %w", errIncomplete, redact(err, t.key))
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	return resp, nil
+	return nil
 }
 
-// listener tells of every read that gives something.
-type listener struct {
+// notifyReader calls onRead after each read that gives bytes.
+type notifyReader struct {
 	io.Reader
-	heard func()
+	onRead func()
 }
 
 // Read implements [io.Reader].
-func (l *listener) Read(p []byte) (int, error) {
-	n, err := l.Reader.Read(p)
+func (r *notifyReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
 	if n > 0 {
-		l.heard()
+		r.onRead()
 	}
 	return n, err
 }
 
-// isSSE reports whether a body is a stream of server-sent events, by what it
-// begins with: JSON begins with a bracket. Servers that speak like OpenAI do not
-// all name the type.
+// isSSE reports whether a body has server-sent events, by its first character: JSON begins
+// with a bracket. Some servers with OpenAI's interface do not set the content type.
 func isSSE(body *bufio.Reader) (bool, error) {
 	for {
 		next, err := body.Peek(1)
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return false, nil
-		}
-		if err != nil {
+		case err != nil:
 			return false, err
-		}
-		switch next[0] {
-		case ' ', '\t', '\r', '\n':
+		case bytes.ContainsAny(next, " \t\r\n"):
 			_, _ = body.Discard(1)
-		case 'd', 'e', 'i', 'r', ':':
-			return true, nil
 		default:
-			return false, nil
+			return bytes.ContainsAny(next, "deir:"), nil
 		}
 	}
 }
 
-// readEvents reads events, each a line, until the answer is whole.
-func readEvents(body io.Reader, sse bool, answer assembler) error {
+// readEvents reads events, each a line, until the answer is complete.
+func (p provider) readEvents(body io.Reader, sse bool) (*streamed, error) {
+	answer := &streamed{}
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxEvent)
 	for lines.Scan() {
@@ -105,22 +102,19 @@ func readEvents(body io.Reader, sse bool, answer assembler) error {
 		if sse {
 			data, found := bytes.CutPrefix(event, []byte("data:"))
 			if !found {
-				continue // names, ids, comments, the empty line in between
+				continue // names, ids, comments
 			}
 			event = bytes.TrimSpace(data)
 		}
 		if len(event) == 0 {
 			continue
 		}
-		if end, err := answer.add(event); err != nil || end {
-			return err
+		if last, err := p.readEvent(answer, event); err != nil || last {
+			return answer, err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%w: %w", errIncomplete, err)
+	if err := lines.Err(); err != nil || answer.complete {
+		return answer, err
 	}
-	if !answer.finished() {
-		return errIncomplete
-	}
-	return nil
+	return answer, io.ErrUnexpectedEOF
 }

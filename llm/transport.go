@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,74 +11,56 @@ import (
 )
 
 const (
-	// maxAnswer bounds what is read of one answer, in bytes; far more than a
-	// model writes.
+	// maxAnswer limits the body of an answer, in bytes; models write far less.
 	maxAnswer = 8 << 20
-	// maxRefusal bounds what is read of an error page.
+	// maxRefusal limits what is read of the body of an error.
 	maxRefusal = 16 << 10
 	maxMessage = 300
 )
 
-// exchange keeps what happened on the wire during one call. The libraries above
-// drop or blur it, each in its own way.
+// exchange records the HTTP exchange of one call, since the clients lose parts of it.
 type exchange struct {
-	// want goes in; the rest comes out.
+	// want is set by the caller, the rest by the transport.
 	want callOptions
-	// accepted says that a 2xx answer came.
+	// accepted says that the status was 2xx.
 	accepted bool
-	// err is the refusal, or why the provider could not be asked.
+	// err is the refusal, or why the request failed.
 	err error
-	// stop says why a streamed answer ended, in the provider's words.
+	// stop is why a streamed answer ended, in the provider's words.
 	stop string
 }
 
+// exchangeKey is the context key of the exchange.
 type exchangeKey struct{}
 
-func withExchange(ctx context.Context, x *exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
-}
-
-// transport turns every refusal into a [StatusError], notes failures in the
-// call's exchange and bounds the size of answers. A redirect counts as a
-// refusal: no provider sends one, and the key would go along.
+// transport turns refusals into a [StatusError], records the call's exchange and limits
+// the size of answers. A redirect counts as a refusal: no provider sends one, and the key
+// would go along.
 type transport struct {
-	provider   provider
-	model, key string
-	// sendKey adds the key as a bearer token, for a client that sends none.
-	sendKey bool
-	next    http.RoundTripper
+	provider provider
+	key      string
+	next     http.RoundTripper
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		x = &exchange{}
-	}
-	resp, err := t.exchange(req, x)
-	x.accepted, x.err = err == nil, err
-	return resp, err
-}
-
-func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
-	req, err := t.amend(req, x.want)
-	if err != nil {
+func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	x := req.Context().Value(exchangeKey{}).(*exchange)
+	defer func() { x.accepted, x.err = err == nil, err }()
+	if req, err = t.amend(req, x.want); err != nil {
 		return nil, err
 	}
 	if x.want.stream {
 		return t.collect(req, x)
 	}
-	resp, err := t.send(req)
-	if err != nil {
-		return nil, err
+	if resp, err = t.send(req); err == nil {
+		resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
 	}
-	resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
-	return resp, nil
+	return resp, err
 }
 
-// send gives an answer that the provider stands by.
+// send gives a response with a 2xx status, or an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
-	if t.sendKey {
+	if t.provider.bearer && t.key != "" {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+t.key)
 	}
@@ -93,8 +74,8 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limited is a body that fails, rather than ends, where it grows too long: a
-// cut answer must not pass for a whole one.
+// limited is a body that fails, rather than ends, when it is too long, so that a truncated
+// answer is not taken as complete.
 type limited struct {
 	io.ReadCloser
 	left int
@@ -117,26 +98,22 @@ func (t *transport) refusal(resp *http.Response) error {
 		return refused
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	if text := explanation(body); !repeats(text, t.key) {
+	if text := errorMessage(body); !repeats(text, t.key) {
 		refused.Message = shorten(text, maxMessage)
 	}
 	return refused
 }
 
-// explanation finds the provider's message in an error body: {"error": "…"} or
-// {"error": {"message": "…"}}. Anything else, such as a proxy's page, has none.
-func explanation(body []byte) string {
+// errorMessage gives the message of an error body, {"error": "…"} or
+// {"error": {"message": "…"}}; "" for all else, such as a proxy's page.
+func errorMessage(body []byte) string {
 	var page struct{ Error json.RawMessage }
-	if json.Unmarshal(body, &page) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(body, &page)
 	var text string
-	if json.Unmarshal(page.Error, &text) == nil {
-		return strings.TrimSpace(text)
+	if json.Unmarshal(page.Error, &text) != nil {
+		var object struct{ Message string }
+		_ = json.Unmarshal(page.Error, &object)
+		text = object.Message
 	}
-	var object struct{ Message string }
-	if json.Unmarshal(page.Error, &object) != nil {
-		return ""
-	}
-	return strings.TrimSpace(object.Message)
+	return strings.TrimSpace(text)
 }
