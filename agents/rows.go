@@ -71,30 +71,7 @@ func readRows(parts a2a.ContentParts) llm.Rows {
 	if !readData(parts, &data) || len(data.Rows) == 0 {
 		return llm.Rows{Truncated: data.Truncated}
 	}
-	return llm.Rows{Columns: columnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
-}
-
-// columnsOf gives the keys of a row in order, without internal ones.
-func columnsOf(row json.RawMessage) []string {
-	var columns []string
-	reader := json.NewDecoder(bytes.NewReader(row))
-	if _, err := reader.Token(); err != nil {
-		return nil
-	}
-	for reader.More() {
-		key, err := reader.Token()
-		if err != nil {
-			return columns
-		}
-		var value json.RawMessage
-		if err := reader.Decode(&value); err != nil {
-			return columns
-		}
-		if name, _ := key.(string); !strings.HasPrefix(name, "__") {
-			columns = append(columns, name)
-		}
-	}
-	return columns
+	return llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
 }
 
 // rowsOf converts a query result for jobs.
