@@ -13,33 +13,29 @@ import (
 	"parley/internal/sqltext"
 )
 
+// Limits of the datasets in a prompt, in bytes where nothing else is said.
 const (
-	// maxSchema bounds what a model is told about datasets, in bytes.
-	maxSchema = 24 << 10
-	// maxDataset bounds what it is told about one of them.
+	maxSchema  = 24 << 10
 	maxDataset = 8 << 10
-	// maxNames bounds the list of those that it is told nothing else about.
+	// maxNames is for the list of datasets that are only named.
 	maxNames = 2 << 10
-	// likelySchema is how much room there is for datasets that share no word with
-	// the question: it may be asked in other words, or another language.
+	// likelySchema is for datasets that share no word with the question, which may be
+	// asked in other words, or another language.
 	likelySchema = maxSchema / 2
-	// maxFacts bounds what a model is told about the values of one dataset, and
-	// maxReferences about the references between datasets.
+	// maxFacts is for the values of one dataset.
 	maxFacts      = 2 << 10
 	maxReferences = 2 << 10
-	// factsDatasets is how many datasets it is told the values of, and factsTime how
-	// long reading them may take.
+	// factsDatasets is how many datasets have facts.
 	factsDatasets = 8
-	factsTime     = 5 * time.Second
+	factsTimeout  = 5 * time.Second
 )
 
-// schemaText describes the datasets that words have to do with, the likeliest
-// first, and names the others. What they hold is left out where it is not known.
+// schemaText describes the datasets that match words best, and names the others.
 func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) string {
 	ranked := rank(task.Datasets, words)
 	facts := c.facts(ctx, task.Data, ranked[:min(len(ranked), factsDatasets)])
 	var out strings.Builder
-	told := map[string]bool{}
+	described := map[string]bool{}
 	chosen := 0
 	for i, r := range ranked {
 		room := maxSchema
@@ -55,23 +51,22 @@ func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) strin
 			break
 		}
 		out.WriteString(block)
-		told[r.dataset.Name] = true
+		described[r.dataset.Name] = true
 		chosen++
 	}
-	out.WriteString(referencesText(facts.References, told))
+	out.WriteString(referencesText(facts.References, described))
 	if rest := ranked[chosen:]; len(rest) > 0 {
 		out.WriteString(restText(rest))
 	}
 	return out.String()
 }
 
-// facts gives what the likeliest datasets hold, as far as that can be read in time.
-// Whoever runs the query will find out why others cannot.
+// facts describes the values of the likeliest datasets, as far as they can be read in time.
 func (c *Chat) facts(ctx context.Context, data Data, ranked []ranking) Facts {
 	if c.catalog == nil || data == nil || len(ranked) == 0 {
 		return Facts{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
+	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	datasets := make([]Dataset, len(ranked))
 	for i, r := range ranked {
@@ -93,8 +88,8 @@ func restText(rest []ranking) string {
 	return out.String() + "\n"
 }
 
-// datasetText describes a dataset: its columns with their texts and what they hold, as
-// far as there is room, and the names of the others.
+// datasetText describes a dataset: its columns with their descriptions and facts, as far as
+// there is room, and the names of the others.
 func datasetText(d Dataset, facts DatasetFacts) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "dataset %s, %d rows", sqltext.Name(d.Name), d.Rows)
@@ -121,7 +116,7 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 		out.WriteString(line)
 		known := facts.Columns[c.Name]
 		if d.HoldsPassages() && c.Name == "text" {
-			known = ColumnFacts{} // it is searched
+			known = ColumnFacts{} // it is for searches
 		}
 		if text := columnFacts(c, known); len(text) <= room {
 			out.WriteString(text)
@@ -139,9 +134,9 @@ type ranking struct {
 	score   float64
 }
 
-// rank orders datasets by how many of the words occur in their names, columns
-// and descriptions. The fewer of them have a word, the more it counts; one that
-// most have tells nothing.
+// rank orders datasets by how many words of the texts occur in their names, columns and
+// descriptions. The fewer datasets have a word, the more it counts; one that most have
+// does not count.
 func rank(datasets []Dataset, texts []string) []ranking {
 	asked := map[string]bool{}
 	for _, text := range texts {
@@ -171,8 +166,7 @@ func rank(datasets []Dataset, texts []string) []ranking {
 	return ranked
 }
 
-// wordWeights says which of the words that were asked for a dataset has, and how
-// much they count there.
+// wordWeights gives the wanted words that a dataset has, with their weights.
 func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 	weights := map[string]float64{}
 	note := func(text string, weight float64) {
@@ -191,8 +185,8 @@ func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 	return weights
 }
 
-// wordsOf splits text into words in lower case, also where the case changes
-// (orderDate), and takes off the plural.
+// wordsOf splits a text into words in lower case and singular, also where the case changes
+// (orderDate).
 func wordsOf(text string) []string {
 	var spaced strings.Builder
 	var before rune

@@ -11,9 +11,9 @@ import (
 
 const (
 	maxHints = 4 << 10
-	// maxTurns is how many turns of a conversation a model is shown.
+	// maxTurns is how many turns of a conversation a prompt has.
 	maxTurns = 5
-	// maxStepsText bounds what it is shown of all steps together, in bytes.
+	// maxStepsText limits the rows of all steps in a prompt, in bytes.
 	maxStepsText = 24 << 10
 )
 
@@ -96,7 +96,7 @@ func unanswerable(reason string, known links) error {
 	return Unanswerable("%s", known.sanitize(shorten(strings.TrimSpace(clean(reason)), maxReasoning)))
 }
 
-// checkTexts refuses what no text may hold.
+// checkTexts refuses zero bytes and invalid UTF-8.
 func checkTexts(texts ...string) error {
 	for _, text := range texts {
 		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {

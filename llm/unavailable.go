@@ -8,27 +8,23 @@ import (
 	"net/http"
 )
 
-// failure is an error with words for whoever asked, which tell neither keys nor
-// addresses. What happened is wrapped, and logged.
+// failure is an error with a message for the user, without keys and addresses. It wraps
+// the cause.
 type failure struct {
 	message string
 	// kind is [ErrUnavailable] or [ErrNoAnswer].
 	kind, cause error
 }
 
-// Error gives the words for whoever asked.
-func (f *failure) Error() string { return f.message }
-
-// Unwrap gives the kind and the cause.
+func (f *failure) Error() string   { return f.message }
 func (f *failure) Unwrap() []error { return []error{f.kind, f.cause} }
 
-// LogValue implements [slog.LogValuer]: the log gets the cause too.
+// LogValue implements [slog.LogValuer], with the cause.
 func (f *failure) LogValue() slog.Value {
 	return slog.StringValue(fmt.Sprintf("%s (%v)", f.message, f.cause))
 }
 
-// ClientMessage gives what an error of a job says to whoever asked; "" when it says
-// nothing to them.
+// ClientMessage gives the message of a job's error for the user; "" when it has none.
 func ClientMessage(err error) string {
 	var f *failure
 	if errors.As(err, &f) {
@@ -37,8 +33,7 @@ func ClientMessage(err error) string {
 	return ""
 }
 
-// explain gives err the words for whoever asked. When ctx has ended, it is left
-// as it is: nobody waits for words.
+// explain adds a message for the user to err, unless ctx has ended.
 func (c *caller) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -49,7 +44,7 @@ func (c *caller) explain(ctx context.Context, err error) error {
 	return &failure{message: fmt.Sprintf("%v: %s %s", ErrUnavailable, c.model, cause(err)), kind: ErrUnavailable, cause: err}
 }
 
-// cause says what is wrong with a model, as the rest of a sentence.
+// cause gives the end of a sentence that begins with the model.
 func cause(err error) string {
 	var status *StatusError
 	switch {
