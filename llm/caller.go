@@ -64,24 +64,22 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
 	}
-	result := callCanceled
-	defer func() { record(result) }()
-
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	x := &exchange{want: want}
 	answer, err := c.model.generate(bounded, x, messages)
 	switch {
-	case err == nil:
-		result = callSucceeded
-		return replyOf(c.model.spec, answer, x.stop), nil
-	case ctx.Err() != nil:
-	case isTemporary(err):
-		result = callFailed
+	case err != nil && ctx.Err() != nil:
+		record(callCanceled)
+	case err != nil && isTemporary(err):
+		record(callFailed)
 	default:
-		result = callSucceeded
+		record(callSucceeded)
 	}
-	return reply{}, err
+	if err != nil {
+		return reply{}, err
+	}
+	return replyOf(c.model.spec, answer, x.stop), nil
 }
 
 // isRetryable reports whether to call again. After a timeout it does not: the user has

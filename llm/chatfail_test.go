@@ -174,7 +174,11 @@ func TestBrokenStreams(t *testing.T) {
 						}
 						test.answer(s, rw, r, asked)
 					})
-					chat, _ := s.chat(llm.ChatConfig{Idle: 200 * time.Millisecond})
+					var cfg llm.ChatConfig
+					if name == "hangs halfway" {
+						cfg.Idle = 500 * time.Millisecond
+					}
+					chat, _ := s.chat(cfg)
 					chat.SetTries(2)
 					plan, err := chat.Plan(t.Context(), shopTask())
 					if recovers {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -18,63 +19,43 @@ const maxCandidates = 32
 func decode[T any](text string, check func(*T) error) (T, error) {
 	var none T
 	var wrong error // with the first object; others may be within it
-	at := 0
 	for range maxCandidates {
-		start := strings.IndexByte(text[at:], '{')
+		start := strings.IndexByte(text, '{')
 		if start < 0 {
 			break
 		}
-		start += at
-		at = start + 1
-		end := objectEnd(text, start)
-		if end < 0 {
-			wrong = cmp.Or(wrong, errors.New("the JSON object is not closed"))
-			continue
-		}
-		got, err := read(text[start:end], check)
+		text = text[start:]
+		value, size, err := read[T](text)
 		if err == nil {
-			return got, nil
+			err = check(&value)
+		}
+		if err == nil {
+			return value, nil
 		}
 		wrong = cmp.Or(wrong, err)
-		if json.Valid([]byte(text[start:end])) {
-			at = end // what is in it is no answer either
-		}
+		text = text[size:]
 	}
 	return none, cmp.Or(wrong, errors.New("there is no JSON object in it"))
 }
 
-func read[T any](block string, check func(*T) error) (T, error) {
-	var value T
-	err := json.Unmarshal([]byte(block), &value)
+// read decodes the object at the start of a text. size is how much to skip before the next
+// one: an object within a valid one is no answer.
+func read[T any](text string) (value T, size int, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	err = decoder.Decode(&value)
+	size = int(decoder.InputOffset())
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		err = json.Unmarshal([]byte(repairJSON(block)), &value)
+		err = json.NewDecoder(strings.NewReader(repairJSON(text))).Decode(&value)
+		size = 1
 	}
-	if err != nil {
-		return value, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
+	switch {
+	case err == nil:
+		return value, size, nil
+	case errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(text, "}"):
+		return value, 1, errors.New("the JSON object is not closed")
 	}
-	return value, check(&value)
-}
-
-// objectEnd gives the end of the object that begins at start; -1 when it has none.
-func objectEnd(text string, start int) int {
-	depth, quoted := 0, false
-	for i := start; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
+	return value, size, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
 }
 
 // repairJSON drops commas before closing brackets and escapes control characters within

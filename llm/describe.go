@@ -52,13 +52,17 @@ func (c *Chat) Describe(ctx context.Context, task DescribeTask) (Description, er
 	if len(task.Fields) > MaxFields {
 		return Description{}, fmt.Errorf("describe a dataset: there are more than %d fields", MaxFields)
 	}
+	sample := Rows{Rows: task.Sample}
+	for _, f := range task.Fields {
+		sample.Columns = append(sample.Columns, f.Name)
+	}
 	view := struct{ Name, Description, Fields, Sample string }{
 		Name:        task.Name,
 		Description: shorten(task.Description, 4<<10),
 		Fields:      fieldsText(task.Fields),
-		Sample:      rowsText(Rows{Columns: names(task.Fields), Rows: task.Sample}, describeLimits),
+		Sample:      rowsText(sample, describeLimits),
 	}
-	known := linksIn([]Step{{Rows: Rows{Rows: task.Sample}}})
+	known := linksIn([]Step{{Rows: sample}})
 	var result Description
 	err := c.run(ctx, "describe", describeShape, view, &result.Usage, func(text string) error {
 		got, err := decode(text, checkDescription)
@@ -89,14 +93,6 @@ func FieldsOf(rows []json.RawMessage, current map[string]string) []Field {
 		}
 	}
 	return fields
-}
-
-func names(fields []Field) []string {
-	all := make([]string, len(fields))
-	for i, f := range fields {
-		all[i] = f.Name
-	}
-	return all
 }
 
 type describeOutput struct {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -68,59 +66,58 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 		return result, fmt.Errorf("extract rows: there must be 1 to %d fields", MaxFields)
 	}
 	parts := splitText(task.Text, maxPart)
-	found := make([][]json.RawMessage, len(parts))
-	var mu sync.Mutex
+	found := make([]Extraction, len(parts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelParts)
 	for i, part := range parts {
-		group.Go(func() error {
-			rows, usage, err := c.extractPart(ctx, task, part)
-			found[i] = rows
-			mu.Lock()
-			defer mu.Unlock()
-			result.Usage.Add(usage)
+		group.Go(func() (err error) {
+			found[i], err = c.extractPart(ctx, task, part)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return result, err
+	err := group.Wait()
+	for _, part := range found {
+		result.add(part)
 	}
-	result.Rows = slices.Concat(found...)
-	return result, nil
+	return result, err
+}
+
+func (e *Extraction) add(more Extraction) {
+	e.Rows = append(e.Rows, more.Rows...)
+	e.Usage.Add(more.Usage)
 }
 
 // extractPart gives the rows of a part. One with more rows than fit into an answer is
 // split.
-func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
-	rows, usage, err := c.extractOnce(ctx, task, part)
+func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) (Extraction, error) {
+	result, err := c.extractOnce(ctx, task, part)
 	if !errors.Is(err, errTruncated) || len(part) < minPart || ctx.Err() != nil {
-		return rows, usage, err
+		return result, err
 	}
-	rows = nil
 	for _, half := range splitText(part, len(part)*2/3) {
-		more, used, err := c.extractPart(ctx, task, half)
-		usage.Add(used)
+		more, err := c.extractPart(ctx, task, half)
+		result.add(more)
 		if err != nil {
-			return nil, usage, err
+			return result, err
 		}
-		rows = append(rows, more...)
 	}
-	return rows, usage, nil
+	return result, nil
 }
 
-func (c *Chat) extractOnce(ctx context.Context, task ExtractTask, part string) (rows []json.RawMessage, usage Usage, err error) {
+func (c *Chat) extractOnce(ctx context.Context, task ExtractTask, part string) (Extraction, error) {
 	view := struct{ Description, Fields, Document, Text string }{
 		Description: shorten(task.Description, 4<<10),
 		Fields:      fieldsText(task.Fields),
 		Document:    shorten(oneLine(task.Document), 200),
 		Text:        part,
 	}
-	err = c.run(ctx, "extract", rowsShape(task.Fields), view, &usage, func(text string) error {
+	var result Extraction
+	err := c.run(ctx, "extract", rowsShape(task.Fields), view, &result.Usage, func(text string) error {
 		got, err := decode(text, func(e *extractOutput) error { return e.check(task.Fields) })
-		rows = got.ready
+		result.Rows = got.ready
 		return err
 	})
-	return rows, usage, err
+	return result, err
 }
 
 func fieldsText(fields []Field) string {
@@ -156,30 +153,21 @@ func (e *extractOutput) check(fields []Field) error {
 	}
 	e.ready = nil
 	for i, row := range *e.Rows {
-		text, empty, err := orderedRow(fields, row)
-		if err != nil {
-			return fmt.Errorf("row %d: %w", i+1, err)
+		members := make([]string, len(fields))
+		empty := true
+		for j, f := range fields {
+			value, err := plainValue(row[f.Name])
+			if err != nil {
+				return fmt.Errorf("row %d: %s: %w", i+1, sqltext.Name(f.Name), err)
+			}
+			empty = empty && value == "null"
+			members[j] = jsonText(f.Name) + ":" + value
 		}
 		if !empty {
-			e.ready = append(e.ready, text)
+			e.ready = append(e.ready, json.RawMessage("{"+strings.Join(members, ",")+"}"))
 		}
 	}
 	return nil
-}
-
-// orderedRow writes the given fields of a row, in their order.
-func orderedRow(fields []Field, row map[string]json.RawMessage) (text json.RawMessage, empty bool, err error) {
-	members := make([]string, len(fields))
-	empty = true
-	for i, f := range fields {
-		value, err := plainValue(row[f.Name])
-		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", sqltext.Name(f.Name), err)
-		}
-		empty = empty && value == "null"
-		members[i] = jsonText(f.Name) + ":" + value
-	}
-	return json.RawMessage("{" + strings.Join(members, ",") + "}"), empty, nil
 }
 
 // plainValue gives a value that is a text, a number, a boolean or null. It turns lists and

@@ -56,9 +56,8 @@ type Task struct {
 
 // Turn is an earlier question of the same conversation and its answer.
 type Turn struct {
-	Question string
-	Answer   string
-	Queries  []string
+	Question, Answer string
+	Queries          []string
 }
 
 // Dataset is a table that queries use by its name.
@@ -131,17 +130,12 @@ type QueryTask struct {
 }
 
 // FailedQuery is a query and why it was refused or failed.
-type FailedQuery struct {
-	SQL    string
-	Reason string
-}
+type FailedQuery struct{ SQL, Reason string }
 
 // Step is a step and its result.
 type Step struct {
-	Instruction string
-	Query       string
-	Reasoning   string
-	Rows        Rows
+	Instruction, Query, Reasoning string
+	Rows                          Rows
 	// Failure says why there is no result; "" when there is one.
 	Failure string
 }
@@ -159,9 +153,8 @@ type Query struct {
 
 // Search finds the passages of a dataset that match some words best.
 type Search struct {
-	Dataset string
-	Words   string
-	Limit   int
+	Dataset, Words string
+	Limit          int
 }
 
 // AnswerTask has the steps for an answer.
@@ -179,9 +172,8 @@ type Answer struct {
 
 // Usage counts the tokens of a model.
 type Usage struct {
-	Model        string
-	InputTokens  int
-	OutputTokens int
+	Model                     string
+	InputTokens, OutputTokens int
 }
 
 // Add adds the tokens of another call.

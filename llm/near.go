@@ -38,15 +38,10 @@ func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 		}
 		places[name] = append(places[name], place)
 	}
-	known := map[string]bool{}
-	for _, word := range keywords {
-		known[word] = true
-	}
 	for _, d := range datasets {
 		add(d.Name, "dataset "+sqltext.Name(d.Name))
 		for _, c := range d.Columns {
 			add(c.Name, sqltext.Name(c.Name)+" in "+sqltext.Name(d.Name))
-			known[strings.ToLower(c.Name)] = true
 		}
 	}
 	var out strings.Builder
@@ -54,24 +49,28 @@ func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 		if out.Len() > maxNearMissText {
 			break
 		}
-		lower := strings.ToLower(name)
 		if d, found := datasetNamed(datasets, name); found {
 			fmt.Fprintf(&out, "%s has the columns: %s\n", sqltext.Name(d.Name), shorten(columnNames(d.Columns), maxNearMissText))
-		} else if !known[lower] {
-			var options []string
-			for _, similar := range near.Names(name, names, maxNearNames) {
-				options = append(options, places[similar]...)
+			continue
+		}
+		var options []string
+		for _, similar := range near.Names(name, names, maxNearNames) {
+			if strings.EqualFold(similar, name) { // it exists
+				options = nil
+				break
 			}
-			if len(options) > 0 {
-				options = options[:min(len(options), maxNearNames)]
-				fmt.Fprintf(&out, "%s is not there; there is: %s\n", sqltext.Name(name), strings.Join(options, ", "))
-			}
+			options = append(options, places[similar]...)
+		}
+		if len(options) > 0 {
+			options = options[:min(len(options), maxNearNames)]
+			fmt.Fprintf(&out, "%s is not there; there is: %s\n", sqltext.Name(name), strings.Join(options, ", "))
 		}
 	}
 	return out.String()
 }
 
-// namesIn gives the different names in failed queries, those that the reasons repeat first.
+// namesIn gives the different names in failed queries, without keywords and aliases, those
+// that the reasons repeat first.
 func namesIn(failed []FailedQuery) []string {
 	var blamed, other []string
 	for _, f := range failed {
@@ -94,11 +93,14 @@ func namesIn(failed []FailedQuery) []string {
 		}
 	}
 	seen := map[string]bool{}
+	for _, word := range keywords {
+		seen[word] = true
+	}
 	return slices.DeleteFunc(append(blamed, other...), func(name string) bool {
 		lower := strings.ToLower(name)
-		again := seen[lower]
+		skip := seen[lower]
 		seen[lower] = true
-		return again
+		return skip
 	})
 }
 

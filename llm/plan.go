@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 const (
@@ -48,7 +50,7 @@ func checkPlan(p *planOutput) error {
 	if err := checkTexts(p.Steps...); err != nil {
 		return err
 	}
-	p.Steps = withoutBlank(p.Steps)
+	p.Steps = slices.DeleteFunc(p.Steps, blank)
 	switch {
 	case len(p.Steps) == 0 && blank(p.Unanswerable):
 		return errors.New("steps is empty, and so is unanswerable")
@@ -56,7 +58,7 @@ func checkPlan(p *planOutput) error {
 		return fmt.Errorf("there are %d steps, and at most %d are allowed", len(p.Steps), MaxSteps)
 	}
 	for i, step := range p.Steps {
-		if len(step) > maxStep {
+		if p.Steps[i] = strings.TrimSpace(step); len(p.Steps[i]) > maxStep {
 			return fmt.Errorf("step %d is longer than %d bytes", i+1, maxStep)
 		}
 	}

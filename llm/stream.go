@@ -39,7 +39,7 @@ func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, err
 // copied.
 func (t *transport) readStream(resp *http.Response, x *exchange, onRead func()) error {
 	defer resp.Body.Close()
-	body := bufio.NewReader(&notifyReader{&limited{ReadCloser: resp.Body, left: maxAnswer}, onRead})
+	body := bufio.NewReader(&limited{ReadCloser: resp.Body, left: maxAnswer, onRead: onRead})
 	sse, err := isSSE(body)
 	var text []byte
 	switch {
@@ -57,21 +57,6 @@ func (t *transport) readStream(resp *http.Response, x *exchange, onRead func()) 
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	return nil
-}
-
-// notifyReader calls onRead after each read that gives bytes.
-type notifyReader struct {
-	io.Reader
-	onRead func()
-}
-
-// Read implements [io.Reader].
-func (r *notifyReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if n > 0 {
-		r.onRead()
-	}
-	return n, err
 }
 
 // isSSE reports whether a body has server-sent events, by its first character: JSON begins

@@ -80,16 +80,6 @@ func stepsText(steps []Step, limits rowLimits) string {
 	return out.String()
 }
 
-func withoutBlank(texts []string) []string {
-	var kept []string
-	for _, text := range texts {
-		if text = strings.TrimSpace(text); text != "" {
-			kept = append(kept, text)
-		}
-	}
-	return kept
-}
-
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func unanswerable(reason string, known links) error {

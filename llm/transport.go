@@ -53,7 +53,7 @@ func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error
 		return t.collect(req, x)
 	}
 	if resp, err = t.send(req); err == nil {
-		resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
+		resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer, onRead: func() {}}
 	}
 	return resp, err
 }
@@ -79,6 +79,8 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 type limited struct {
 	io.ReadCloser
 	left int
+	// onRead is called when bytes arrive.
+	onRead func()
 }
 
 // Read implements [io.Reader].
@@ -87,7 +89,9 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("%w: it is longer than %d bytes", ErrNoAnswer, maxAnswer)
 	}
 	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
-	l.left -= n
+	if l.left -= n; n > 0 {
+		l.onRead()
+	}
 	return n, err
 }
 
