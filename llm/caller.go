@@ -43,10 +43,8 @@ type reply struct {
 // call retries until there is an answer, a permanent error, or no try left. Its error wraps
 // that of ctx when ctx has ended.
 func (c *caller) call(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
-	policy := c.retry
-	policy.Retryable = func(err error) bool { return ctx.Err() == nil && isRetryable(err) }
 	var answer reply
-	err := retry.Do(ctx, policy, func() (err error) {
+	err := retry.Do(ctx, c.retry, func() (err error) {
 		answer, err = c.attempt(ctx, want, messages)
 		return err
 	})
@@ -85,7 +83,8 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 // isRetryable reports whether to call again. After a timeout it does not: the user has
 // waited long enough.
 func isRetryable(err error) bool {
-	return isTemporary(err) && !errors.Is(err, errBreakerOpen) && !errors.Is(err, context.DeadlineExceeded)
+	return isTemporary(err) && !errors.Is(err, errBreakerOpen) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // isTemporary reports whether the model was unavailable, rather than that it refused the
@@ -146,11 +145,8 @@ func stripReasoning(text string) string {
 	return text
 }
 
-func tokenCount(info map[string]any, names ...string) int {
-	for _, name := range names {
-		if n, ok := info[name].(int); ok && n > 0 {
-			return n
-		}
-	}
-	return 0
+func tokenCount(info map[string]any, name, alternative string) int {
+	n, _ := info[name].(int)
+	other, _ := info[alternative].(int)
+	return cmp.Or(n, other)
 }

@@ -78,7 +78,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 			model:   model,
 			timeout: cmp.Or(cfg.Timeout, 2*time.Minute),
 			slots:   make(chan struct{}, cmp.Or(cfg.Concurrency, 8)),
-			retry:   retry.Policy{Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: tries, After: retryAfter},
+			retry:   retry.Policy{Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: tries, Retryable: isRetryable, After: retryAfter},
 		},
 	}
 }

@@ -54,10 +54,9 @@ func knownLinks(task Task) links {
 	for _, turn := range task.Earlier {
 		texts = append(texts, turn.Question)
 	}
-	for _, text := range texts {
-		known.addText(text)
-		known.addHosts(text)
-	}
+	text := strings.Join(texts, "\n")
+	known.addText(text)
+	known.addHosts(text)
 	return known
 }
 

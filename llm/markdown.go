@@ -40,6 +40,8 @@ var (
 	linkEnd = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
 	// linkTitle matches the title that may follow the address of a link.
 	linkTitle = regexp.MustCompile(`(?s)^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\((?:\\.|[^)\\])*\))`)
+	// htmlStart matches what follows the angle bracket of a tag.
+	htmlStart = regexp.MustCompile(`^[a-zA-Z/!?]`)
 	scripts   = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
 	entity    = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
@@ -319,12 +321,10 @@ func (s *sanitizer) angle() {
 			return
 		}
 	}
-	if rest != "" && (rest[0] == '/' || rest[0] == '!' || rest[0] == '?' || isLetter(rest[0])) {
+	if htmlStart.MatchString(rest) {
 		s.out = append(s.out, "< "...)
 		s.at++
 		return
 	}
 	s.copy(1)
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

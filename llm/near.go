@@ -53,24 +53,23 @@ func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 			fmt.Fprintf(&out, "%s has the columns: %s\n", sqltext.Name(d.Name), shorten(columnNames(d.Columns), maxNearMissText))
 			continue
 		}
+		similar := near.Names(name, names, maxNearNames)
+		exists := slices.ContainsFunc(similar, func(s string) bool { return strings.EqualFold(s, name) })
+		if len(similar) == 0 || exists || slices.Contains(keywords, strings.ToLower(name)) {
+			continue
+		}
 		var options []string
-		for _, similar := range near.Names(name, names, maxNearNames) {
-			if strings.EqualFold(similar, name) { // it exists
-				options = nil
-				break
-			}
-			options = append(options, places[similar]...)
+		for _, s := range similar {
+			options = append(options, places[s]...)
 		}
-		if len(options) > 0 {
-			options = options[:min(len(options), maxNearNames)]
-			fmt.Fprintf(&out, "%s is not there; there is: %s\n", sqltext.Name(name), strings.Join(options, ", "))
-		}
+		options = options[:min(len(options), maxNearNames)]
+		fmt.Fprintf(&out, "%s is not there; there is: %s\n", sqltext.Name(name), strings.Join(options, ", "))
 	}
 	return out.String()
 }
 
-// namesIn gives the different names in failed queries, without keywords and aliases, those
-// that the reasons repeat first.
+// namesIn gives the different names in failed queries, without aliases, those that the
+// reasons repeat first.
 func namesIn(failed []FailedQuery) []string {
 	var blamed, other []string
 	for _, f := range failed {
@@ -93,14 +92,11 @@ func namesIn(failed []FailedQuery) []string {
 		}
 	}
 	seen := map[string]bool{}
-	for _, word := range keywords {
-		seen[word] = true
-	}
 	return slices.DeleteFunc(append(blamed, other...), func(name string) bool {
 		lower := strings.ToLower(name)
-		skip := seen[lower]
+		again := seen[lower]
 		seen[lower] = true
-		return skip
+		return again
 	})
 }
 

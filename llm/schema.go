@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -139,10 +140,8 @@ type ranking struct {
 // does not count.
 func rank(datasets []Dataset, texts []string) []ranking {
 	asked := map[string]bool{}
-	for _, text := range texts {
-		for _, word := range wordsOf(text) {
-			asked[word] = true
-		}
+	for _, word := range wordsOf(strings.Join(texts, " ")) {
+		asked[word] = true
 	}
 	weights := make([]map[string]float64, len(datasets))
 	spread := map[string]int{}
@@ -155,11 +154,10 @@ func rank(datasets []Dataset, texts []string) []ranking {
 	ranked := make([]ranking, len(datasets))
 	for i, d := range datasets {
 		ranked[i].dataset = d
-		for word, weight := range weights[i] {
-			if len(datasets) > 3 && 2*spread[word] > len(datasets) {
-				continue
+		for _, word := range slices.Sorted(maps.Keys(weights[i])) { // sums depend on the order
+			if len(datasets) <= 3 || 2*spread[word] <= len(datasets) {
+				ranked[i].score += weights[i][word] * math.Log(1+float64(len(datasets))/float64(spread[word]))
 			}
-			ranked[i].score += weight * math.Log(1+float64(len(datasets))/float64(spread[word]))
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b ranking) int { return cmp.Compare(b.score, a.score) })
