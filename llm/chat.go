@@ -32,8 +32,7 @@ type ChatConfig struct {
 // JobDone describes a job that ended.
 type JobDone struct {
 	// Job is plan, query, answer, extract or describe.
-	Job string
-	// Usage is set for failed jobs too.
+	Job      string
 	Usage    Usage
 	Duration time.Duration
 	// Err is why it failed. An [UnanswerableError] is a success.
@@ -42,14 +41,12 @@ type JobDone struct {
 
 // Chat does jobs with a chat model. It is safe for concurrent use.
 //
-// Answers are streamed from the provider and read to the end before they are used: a model
-// that hangs is noticed after ChatConfig.Idle, and an incomplete answer is never taken as
-// complete. Answers are checked; when one is wrong, the model is told why and asked once
-// more.
+// Answers are streamed from the provider, so that a model that hangs is noticed after
+// ChatConfig.Idle, and checked when they are complete; when one is wrong, the model is told
+// why and asked once more.
 //
-// Errors wrap [ErrUnavailable] when the model could not be called, [ErrNoAnswer] when its
-// answers were of no use, and have texts for the user; or they wrap the context's when it
-// has ended.
+// Errors wrap [ErrUnavailable] when the model could not be called, or [ErrNoAnswer] when its
+// answers were of no use, and have texts for the user; or they wrap the context's.
 type Chat struct {
 	caller caller
 	idle   time.Duration
@@ -146,7 +143,7 @@ func check(answer reply, form *shape, read func(string) error) error {
 // them, and the prompt has the schema too.
 func (c *Chat) ask(ctx context.Context, job string, form *shape, messages []llms.MessageContent) (reply, error) {
 	if until, plain := c.plainUntil.Load(job); !plain || time.Now().After(until.(time.Time)) {
-		answer, err := c.caller.call(ctx, callOptions{shape: form, stream: true, idle: c.idle}, messages)
+		answer, err := c.caller.call(ctx, callOptions{shape: form, idle: c.idle}, messages)
 		if !isUnsupportedForm(err) || ctx.Err() != nil {
 			return answer, err
 		}

@@ -12,8 +12,7 @@ import (
 
 // Describer describes datasets.
 type Describer interface {
-	// Describe describes a dataset and each of its fields, based on the current
-	// descriptions.
+	// Describe describes a dataset and its fields, based on the current descriptions.
 	Describe(ctx context.Context, task DescribeTask) (Description, error)
 }
 
@@ -23,8 +22,7 @@ type DescribeTask struct {
 	Name, Description string
 	// Sample has some rows, JSON objects.
 	Sample []json.RawMessage
-	// Fields are those to describe, with their current descriptions; those of the sample
-	// when there are none.
+	// Fields are those to describe, with their current descriptions; by default, all.
 	Fields []Field
 }
 
@@ -39,7 +37,6 @@ type Description struct {
 var describeShape = readShape("describe")
 
 const (
-	// maxDescription is the limit of a dataset's description.
 	maxDescription      = 10_000
 	maxFieldDescription = 1000
 )

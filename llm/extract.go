@@ -15,9 +15,8 @@ import (
 
 // Extractor extracts rows from free text.
 type Extractor interface {
-	// Extract gives the rows of a text in its order: JSON objects, each with all the
-	// fields in their order, null where the text does not say. Values are texts, numbers
-	// and booleans.
+	// Extract gives the rows of a text in its order: JSON objects with all the fields in
+	// their order. Values are texts, numbers, booleans and null.
 	Extract(ctx context.Context, task ExtractTask) (Extraction, error)
 }
 
@@ -47,8 +46,8 @@ const (
 	MaxExtract = 1 << 20
 	// MaxFields limits the fields of an [ExtractTask] or a [DescribeTask].
 	MaxFields = 200
-	// maxPart limits the part of a text in one call, in bytes, so that its rows fit into
-	// an answer. Parts of less than minPart are not split, however many rows they have.
+	// maxPart limits the text of one call, in bytes, so that its rows fit into an answer.
+	// Parts of less than minPart are not split further.
 	maxPart = 8 << 10
 	minPart = 1 << 10
 	// parallelParts is below the limit of concurrent calls, to leave some for others.

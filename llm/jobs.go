@@ -62,20 +62,17 @@ type Turn struct {
 
 // Dataset is a table that queries use by its name.
 type Dataset struct {
-	Name string
+	Name, Description string
 	// Version changes with the rows and columns, so that facts of a version may be cached.
-	Version     string
-	Description string
-	Rows        int64
-	Columns     []Column
+	Version string
+	Rows    int64
+	Columns []Column
 }
 
 // Column is a column of a [Dataset].
 type Column struct {
-	Name string
 	// Type is DuckDB's name of it.
-	Type        string
-	Description string
+	Name, Type, Description string
 }
 
 // HoldsPassages reports whether a dataset has passages of text, for [Search].

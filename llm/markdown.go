@@ -17,20 +17,17 @@ import (
 const (
 	// maxAddress limits an address that is parsed, in bytes.
 	maxAddress = 2 << 10
-	// maxLinks limits the different addresses of a text, and maxHostLinks those of one
-	// host.
+	// maxLinks limits the addresses of a text, and maxHostLinks those of one host.
 	maxLinks     = 10
 	maxHostLinks = 3
 	// removed replaces an address.
 	removed = "‹address removed›"
-	// firstKept is the private character that represents the first address that is kept,
-	// during a pass.
+	// firstKept is the private character for the first kept address, during a pass.
 	firstKept = '\U000F0000'
 )
 
 var (
-	// addressStarts matches the beginning of an address, with backslashes that Markdown
-	// would drop.
+	// addressStarts matches the start of an address, with backslashes that Markdown drops.
 	addressStarts = `[a-z][a-z0-9+.\-]*\\*:\\*/\\*/|\bwww\\*\.`
 	addressInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `)[^\s<>()\[\]|]*`)
 	// linkInText matches what programs turn into a link in plain text, some without a
@@ -55,9 +52,8 @@ const (
 	hostDots     = plainDots + sentenceDots
 	// hostLabel is a label of a host name; some have emoji.
 	hostLabel = `[\pL\pM\pN\p{So}\x{1F3FB}-\x{1F3FF}_-]+`
-	// hostName ends in a top-level domain: any letters, since there are always new ones.
-	// After a dot that ends sentences they are not Chinese or Japanese, which have no
-	// space between sentences.
+	// hostName ends in a top-level domain, of any letters. After a dot that ends sentences
+	// they are not Chinese or Japanese, which have no space between sentences.
 	hostName = `(?:` + hostLabel + `\\*[` + hostDots + `])*` + hostLabel + `\\*(?:` +
 		`[` + hostDots + `]xn--[a-z0-9-]+|[` + plainDots + `][\pL\pM]{2,}|` +
 		`[` + sentenceDots + `][^\PL\p{Han}\p{Hiragana}\p{Katakana}]{2,})`

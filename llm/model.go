@@ -15,9 +15,7 @@ import (
 // Spec names a model and its provider.
 type Spec struct {
 	// Provider is one that [ParseSpec] accepts, or "reader".
-	Provider string
-	// Model is the provider's name of the model.
-	Model string
+	Provider, Model string
 }
 
 // String returns the form that [ParseSpec] reads.

@@ -18,9 +18,9 @@ type named struct {
 // UnknownModelError says that a request names a model that is not configured. Its text is
 // for the user.
 type UnknownModelError struct {
-	// Provider and Model are as in the request; either may be "".
+	// Provider and Model are those of the request; either may be "".
 	Provider, Model string
-	// Set has the names of the configured models.
+	// Set has the configured models.
 	Set []string
 }
 

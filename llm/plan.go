@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
+// Limits of texts, in bytes.
 const (
-	// maxStep limits an instruction, in bytes.
 	maxStep      = 2 << 10
 	maxReasoning = 2 << 10
 )

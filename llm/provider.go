@@ -21,14 +21,11 @@ type provider struct {
 	needsKey bool
 	// home is the default base URL.
 	home string
-	// address converts a base URL as people write it to the one of the client; nil when
-	// they are the same.
+	// address converts a base URL to the form of the client; nil when it need not.
 	address func(string) string
-	// bearer says that the transport sends the key as a bearer token, since the client
-	// does not.
+	// bearer says that the transport sends the key, since the client does not.
 	bearer bool
-	// open creates the client. It sets every option that the library would otherwise take
-	// from the environment.
+	// open creates the client, with all options that it would take from the environment.
 	open func(model, key, baseURL string, client *http.Client) (llms.Model, error)
 	// amend adds what langchaingo cannot express to a request; see [callOptions].
 	amend func(request map[string]any, form *shape)
@@ -36,8 +33,7 @@ type provider struct {
 	readEvent func(answer *streamed, event []byte) (last bool, err error)
 	// ndjson says that streams are lines of JSON, not server-sent events.
 	ndjson bool
-	// maxTokens limits an answer where the provider requires it, or has no limit; 0 for
-	// the provider's own.
+	// maxTokens limits an answer; 0 for the provider's own limit.
 	maxTokens int
 }
 

@@ -110,12 +110,10 @@ func (p provider) readEvents(body io.Reader, sse bool) (*streamed, error) {
 // maxText limits the text of a streamed answer, in bytes. No job needs as much.
 const maxText = 256 << 10
 
-// streamed collects an answer from the events of a stream. The readEvent functions of the
-// providers add an event, and report whether it is the last.
+// streamed is an answer from the events of a stream, which provider.readEvent adds.
 type streamed struct {
 	text boundedText
-	// input is the input of a tool. It is kept as text: the client would decode its
-	// numbers as floating point.
+	// input is the input of a tool, as text: the client would decode numbers as floats.
 	input boundedText
 	// stop is why the model stopped, in the provider's words.
 	stop    string

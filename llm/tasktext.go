@@ -62,9 +62,7 @@ func failedText(failed []FailedQuery) string {
 
 func stepsText(steps []Step, limits rowLimits) string {
 	var out strings.Builder
-	if len(steps) > 0 {
-		limits.bytes = min(limits.bytes, maxStepsText/len(steps))
-	}
+	limits.bytes = min(limits.bytes, maxStepsText/max(len(steps), 1))
 	for i, step := range steps {
 		fmt.Fprintf(&out, "step %d: %s\n", i+1, shorten(step.Instruction, maxStep))
 		if step.Query != "" {

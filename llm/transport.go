@@ -33,7 +33,6 @@ type exchange struct {
 	stop string
 }
 
-// exchangeKey is the context key of the exchange.
 type exchangeKey struct{}
 
 // transport turns refusals into a [StatusError], records the call's exchange and limits
@@ -52,7 +51,7 @@ func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error
 	if req, err = t.amend(req, x.want); err != nil {
 		return nil, err
 	}
-	if x.want.stream {
+	if x.want.idle > 0 {
 		return t.collect(req, x)
 	}
 	if resp, err = t.send(req); err == nil {
@@ -127,16 +126,14 @@ func errorMessage(body []byte) string {
 
 // callOptions has what langchaingo cannot express. The transport adds it to the request:
 //
-//   - A shape. OpenAI's client has a JSON schema for all calls and not for one,
-//     Anthropic's cannot require a tool, and Ollama's has no schemas.
-//   - A stream. All three clients accept an incomplete stream as an answer, and two read it
-//     in goroutines that leak after an error and panic at a wrong index. The
-//     transport reads the stream instead and gives them a complete answer.
+//   - A shape. OpenAI's client has one JSON schema for all calls, Anthropic's cannot
+//     require a tool, and Ollama's has no schemas.
+//   - A stream, which the transport reads. The clients would accept an incomplete stream as
+//     an answer, and two read it in goroutines that can leak and panic.
 type callOptions struct {
 	// shape is the form of the answer; nil for free text.
-	shape  *shape
-	stream bool
-	// idle is how long a stream may be silent.
+	shape *shape
+	// idle is how long a stream may be silent; 0 for no stream and no shape.
 	idle time.Duration
 }
 
@@ -144,14 +141,13 @@ type callOptions struct {
 type shape struct {
 	name   string
 	schema json.RawMessage
-	// all says that a truncated answer is not requested again: a shorter one would lack
-	// data.
+	// all says not to ask for a shorter answer, which would lack data.
 	all bool
 }
 
 // amend adds the options to a request.
 func (t *transport) amend(req *http.Request, want callOptions) (*http.Request, error) {
-	if !want.stream {
+	if want.idle == 0 {
 		return req, nil
 	}
 	var fields map[string]any
@@ -163,10 +159,7 @@ func (t *transport) amend(req *http.Request, want callOptions) (*http.Request, e
 	_ = req.Body.Close()
 	fields["stream"] = true
 	t.provider.amend(fields, want.shape)
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
-	}
+	body, _ := json.Marshal(fields) // it was JSON: it cannot fail
 	req = req.Clone(req.Context())
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, _ = req.GetBody()
