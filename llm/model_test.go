@@ -16,8 +16,7 @@ import (
 	"parley/llm"
 )
 
-// eachProvider runs a test on a model of every provider, behind a server that
-// answers as handler says.
+// eachProvider runs a test with a model of every provider, served by handler.
 func eachProvider(t *testing.T, handler func(wire) http.HandlerFunc, test func(*testing.T, *llm.Model)) {
 	t.Helper()
 	for name, w := range wires {
@@ -66,7 +65,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// hang holds a request until its client goes away, after sending some bytes.
+// hang sends some bytes and waits until the client disconnects.
 func hang(start func(wire) string) func(wire) http.HandlerFunc {
 	return func(w wire) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {
