@@ -24,7 +24,6 @@ func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, err
 	defer cancel(nil)
 	watch := time.AfterFunc(x.want.idle, func() { cancel(errIdle) })
 	defer watch.Stop()
-
 	resp, err := t.send(req.WithContext(ctx))
 	if err == nil {
 		err = t.readStream(resp, x, func() { watch.Reset(x.want.idle) })
@@ -156,7 +155,7 @@ func (a *streamed) body() []byte {
 // decodeEvent decodes an event, which may be an error message.
 func decodeEvent(event []byte, into any) error {
 	if message := errorMessage(event); message != "" {
-		return errors.New(shorten(message, maxMessage))
+		return errors.New(message)
 	}
 	if json.Unmarshal(event, into) != nil {
 		return errors.New("an event is not JSON")
