@@ -9,7 +9,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/internal/jsonscan"
 	"parley/llm"
 	"parley/storage"
 )
@@ -69,18 +68,7 @@ func readRows(parts a2a.ContentParts) llm.Rows {
 	if !readData(parts, &data) || len(data.Rows) == 0 {
 		return llm.Rows{Truncated: data.Truncated}
 	}
-	return llm.Rows{Columns: columnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
-}
-
-// columnsOf gives the keys of a row in order, without internal ones.
-func columnsOf(row json.RawMessage) []string {
-	var columns []string
-	for key := range jsonscan.Members(row) {
-		if !bytes.HasPrefix(key, []byte("__")) {
-			columns = append(columns, string(key))
-		}
-	}
-	return columns
+	return llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
 }
 
 // rowsOf converts a query result for jobs.

@@ -9,21 +9,20 @@ import (
 	"strings"
 )
 
-// maxMarkdown bounds an answer, in bytes.
+// maxMarkdown limits an answer, in bytes.
 const maxMarkdown = 64 << 10
 
-// Answer implements [Jobs]. The Markdown has no HTML, no images, links only to
-// addresses that stand by themselves in the data, and references only to steps that
-// exist.
+// Answer implements [Jobs]. The Markdown has no HTML, no images, no links but to addresses
+// that the data holds as they are, and no references but to existing steps.
 func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 	asked := task.Task
-	asked.Datasets = nil // the rows are what counts
+	asked.Datasets = nil // the rows are enough
 	view := struct {
 		taskView
 		Steps string
 	}{c.viewOf(ctx, asked), stepsText(task.Steps, answerLimits)}
 	var answer Answer
-	usage, err := c.run(ctx, "answer", nil, view, func(text string) error {
+	err := c.run(ctx, "answer", nil, view, &answer.Usage, func(text string) error {
 		if err := checkTexts(text); err != nil {
 			return err
 		}
@@ -34,7 +33,7 @@ func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 		case len(text) > maxMarkdown:
 			return fmt.Errorf("it is longer than %d bytes: be much briefer", maxMarkdown)
 		}
-		text = citeOnly(text, len(task.Steps))
+		text = dropInvalidCitations(text, len(task.Steps))
 		safe, used := linksIn(task.Steps).sanitizeLinks(text)
 		if len(used) > 0 {
 			safe = storedLinks(ctx, task, used).sanitize(text)
@@ -42,14 +41,12 @@ func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
 		answer.Markdown = safe
 		return nil
 	})
-	answer.Usage = usage
 	return answer, err
 }
 
 var citation = regexp.MustCompile(`(?i)\s?\[step\s+(\d{1,9})\]`)
 
-// citeOnly drops references to steps that there are not.
-func citeOnly(text string, steps int) string {
+func dropInvalidCitations(text string, steps int) string {
 	return citation.ReplaceAllStringFunc(text, func(found string) string {
 		n, _ := strconv.Atoi(citation.FindStringSubmatch(found)[1])
 		if n < 1 || n > steps {

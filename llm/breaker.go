@@ -6,24 +6,21 @@ import (
 	"time"
 )
 
-// errBreakerOpen says that the circuit breaker is open: the model failed several times in a
-// row.
+// errBreakerOpen says that the circuit breaker is open.
 var errBreakerOpen = errors.New("the model failed several times in a row and is left alone for a while")
 
+// The breaker opens for openFor after openAfter consecutive failures.
 const (
-	// openAfter is how many consecutive failures open the breaker.
 	openAfter = 6
-	// openFor is how long it stays open.
-	openFor = 30 * time.Second
+	openFor   = 30 * time.Second
 )
 
-// outcome is the result of a call, as far as it tells whether the model is available.
+// outcome says whether a call found the model available.
 type outcome int
 
 const (
 	callSucceeded outcome = iota
 	callFailed
-	// callCanceled is a call that the caller gave up.
 	callCanceled
 )
 
@@ -41,14 +38,12 @@ type breaker struct {
 func (b *breaker) allow() (record func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.openUntil.IsZero() {
-		return func(result outcome) { b.record(result, false) }, nil
-	}
-	if b.probing || time.Now().Before(b.openUntil) {
+	probe := !b.openUntil.IsZero()
+	if probe && (b.probing || time.Now().Before(b.openUntil)) {
 		return nil, errBreakerOpen
 	}
-	b.probing = true
-	return func(result outcome) { b.record(result, true) }, nil
+	b.probing = b.probing || probe
+	return func(result outcome) { b.record(result, probe) }, nil
 }
 
 // record counts the result of a call. probe says that it was the one allowed call of an

@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 )
 
 const (
+	tries          = 3
 	initialBackoff = 500 * time.Millisecond
 	// maxBackoff limits a pause, also one that the provider asks for, since a user waits.
 	maxBackoff = 20 * time.Second
@@ -26,14 +29,13 @@ type caller struct {
 	timeout time.Duration
 	slots   chan struct{}
 	breaker breaker
-	// retry is when to call again.
-	retry retry.Policy
+	retry   retry.Policy
 }
 
-// reply is the text of a model.
+// reply is the answer of a model.
 type reply struct {
 	text string
-	// truncated says that the model was not done.
+	// truncated says that the model was stopped before the end.
 	truncated bool
 	usage     Usage
 }
@@ -41,10 +43,8 @@ type reply struct {
 // call retries until there is an answer, a permanent error, or no try left. Its error wraps
 // that of ctx when ctx has ended.
 func (c *caller) call(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
-	policy := c.retry
-	policy.Retryable = func(err error) bool { return ctx.Err() == nil && isRetryable(err) }
 	var answer reply
-	err := retry.Do(ctx, policy, func() (err error) {
+	err := retry.Do(ctx, c.retry, func() (err error) {
 		answer, err = c.attempt(ctx, want, messages)
 		return err
 	})
@@ -62,30 +62,29 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
 	}
-	result := callCanceled
-	defer func() { record(result) }()
-
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	below := &exchange{want: want}
-	answer, err := c.model.generate(bounded, below, messages, []llms.CallOption{llms.WithMaxTokens(c.model.maxTokens)})
+	x := &exchange{want: want}
+	answer, err := c.model.generate(bounded, x, messages)
 	switch {
-	case err == nil:
-		result = callSucceeded
-		return replyOf(c.model.spec, answer, below.stop), nil
-	case ctx.Err() != nil:
-	case isTemporary(err):
-		result = callFailed
+	case err != nil && ctx.Err() != nil:
+		record(callCanceled)
+	case err != nil && isTemporary(err):
+		record(callFailed)
 	default:
-		result = callSucceeded
+		record(callSucceeded)
 	}
-	return reply{}, err
+	if err != nil {
+		return reply{}, err
+	}
+	return replyOf(c.model.spec, answer, x.stop), nil
 }
 
 // isRetryable reports whether to call again. After a timeout it does not: the user has
 // waited long enough.
 func isRetryable(err error) bool {
-	return isTemporary(err) && !errors.Is(err, errBreakerOpen) && !errors.Is(err, context.DeadlineExceeded)
+	return isTemporary(err) && !errors.Is(err, errBreakerOpen) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // isTemporary reports whether the model was unavailable, rather than that it refused the
@@ -101,8 +100,8 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// pauseAskedFor gives the pause of Retry-After.
-func pauseAskedFor(err error) time.Duration {
+// retryAfter gives the pause that the provider asks for.
+func retryAfter(err error) time.Duration {
 	var status *StatusError
 	if errors.As(err, &status) {
 		return status.RetryAfter
@@ -110,16 +109,10 @@ func pauseAskedFor(err error) time.Duration {
 	return 0
 }
 
-// replyOf reads an answer. A tool call is one too: its arguments are the text.
+// replyOf reads an answer. The arguments of a tool call are text too.
 func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
-	r := reply{usage: Usage{Model: spec.String()}}
 	var texts []string
-	for i, choice := range answer.Choices {
-		if i == 0 {
-			// All choices tell of the whole answer.
-			r.usage.InputTokens = tokenCount(choice.GenerationInfo, "PromptTokens", "InputTokens")
-			r.usage.OutputTokens = tokenCount(choice.GenerationInfo, "CompletionTokens", "OutputTokens")
-		}
+	for _, choice := range answer.Choices {
 		for _, call := range choice.ToolCalls {
 			if call.FunctionCall != nil {
 				texts = append(texts, call.FunctionCall.Arguments)
@@ -128,16 +121,18 @@ func replyOf(spec Spec, answer *llms.ContentResponse, stop string) reply {
 		if choice.Content != "" {
 			texts = append(texts, choice.Content)
 		}
-		if stop == "" {
-			stop = choice.StopReason
-		}
+		stop = cmp.Or(stop, choice.StopReason)
 	}
-	r.text = stripReasoning(strings.Join(texts, "\n"))
-	switch stop {
-	case "length", "max_tokens", "content_filter", "refusal":
-		r.truncated = true
+	info := answer.Choices[0].GenerationInfo // each choice has the counts of the whole answer
+	return reply{
+		text:      stripReasoning(strings.Join(texts, "\n")),
+		truncated: slices.Contains([]string{"length", "max_tokens", "content_filter", "refusal"}, stop),
+		usage: Usage{
+			Model:        spec.String(),
+			InputTokens:  tokenCount(info, "PromptTokens", "InputTokens"),
+			OutputTokens: tokenCount(info, "CompletionTokens", "OutputTokens"),
+		},
 	}
-	return r
 }
 
 // stripReasoning removes the reasoning that some models write before their answer.
@@ -150,11 +145,8 @@ func stripReasoning(text string) string {
 	return text
 }
 
-func tokenCount(info map[string]any, names ...string) int {
-	for _, name := range names {
-		if n, ok := info[name].(int); ok && n > 0 {
-			return n
-		}
-	}
-	return 0
+func tokenCount(info map[string]any, name, alternative string) int {
+	n, _ := info[name].(int)
+	other, _ := info[alternative].(int)
+	return cmp.Or(n, other)
 }

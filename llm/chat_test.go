@@ -205,7 +205,7 @@ func TestDescribe(t *testing.T) {
 	})
 }
 
-// TestWrongOutput shows a model that gets it wrong once, and one that always does.
+// TestWrongOutput has a model whose first answer is wrong, and one whose answers all are.
 func TestWrongOutput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ wrong, why string }{
@@ -297,7 +297,7 @@ func TestJSONInProse(t *testing.T) {
 	}
 }
 
-// TestServerWithoutShapes asks one that knows neither streams nor schemas.
+// TestServerWithoutShapes has a server that supports neither streams nor schemas.
 func TestServerWithoutShapes(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, provider string) {
@@ -320,7 +320,7 @@ func TestServerWithoutShapes(t *testing.T) {
 	})
 }
 
-// TestServerThatDoesNotStream asks one that answers whole, whatever is asked for.
+// TestServerThatDoesNotStream has a server that ignores the request for a stream.
 func TestServerThatDoesNotStream(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, provider string) {

@@ -114,7 +114,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestNoWaitPastTheDeadline gives up where the pause would outlast the context.
+// TestNoWaitPastTheDeadline has a pause that would end after the context.
 func TestNoWaitPastTheDeadline(t *testing.T) {
 	t.Parallel()
 	s := newStandin(t, "openai", func(s *standin, _ int, rw http.ResponseWriter, _ *http.Request, _ request) {
@@ -130,8 +130,8 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 	}
 }
 
-// TestBrokenStreams cuts streams in many ways, once, and checks that the whole
-// answer is asked for again; and that a stream that always breaks is no answer.
+// TestBrokenStreams interrupts streams in many ways. A second request succeeds after one
+// interruption; a stream that is always interrupted is an error.
 func TestBrokenStreams(t *testing.T) {
 	t.Parallel()
 	cut := func(keep func(events []string) []string, end func(http.ResponseWriter, *http.Request)) func(*standin, http.ResponseWriter, *http.Request, request) {
@@ -174,7 +174,12 @@ func TestBrokenStreams(t *testing.T) {
 						}
 						test.answer(s, rw, r, asked)
 					})
-					chat, _ := s.chat(llm.ChatConfig{Idle: 200 * time.Millisecond, Tries: 2})
+					var cfg llm.ChatConfig
+					if name == "hangs halfway" {
+						cfg.Idle = 500 * time.Millisecond
+					}
+					chat, _ := s.chat(cfg)
+					chat.SetTries(2)
 					plan, err := chat.Plan(t.Context(), shopTask())
 					if recovers {
 						if err != nil || len(plan.Steps) != 2 {
@@ -192,19 +197,20 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// TestHangingModel hangs before a first byte: the idle time ends it where it is
-// shorter, else the deadline of the call.
+// TestHangingModel has a server that sends nothing: the idle time or the timeout of the
+// call ends it, whichever is shorter.
 func TestHangingModel(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]llm.ChatConfig{
-		"idle":     {Idle: 30 * time.Millisecond, Tries: 1},
-		"deadline": {Timeout: 30 * time.Millisecond, Tries: 1},
+		"idle":     {Idle: 30 * time.Millisecond},
+		"deadline": {Timeout: 30 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onEach(t, func(t *testing.T, provider string) {
 				s := newStandin(t, provider, func(_ *standin, _ int, _ http.ResponseWriter, r *http.Request, _ request) { <-r.Context().Done() })
 				chat, _ := s.chat(cfg)
+				chat.SetTries(1)
 				_, err := chat.Plan(t.Context(), shopTask())
 				checkUnavailable(t, s, err, "did not answer in time")
 			})
@@ -212,7 +218,7 @@ func TestHangingModel(t *testing.T) {
 	}
 }
 
-// TestCancelReachesTheProvider ends the caller's context in mid-stream.
+// TestCancelReachesTheProvider cancels the caller's context during a stream.
 func TestCancelReachesTheProvider(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, provider string) {
@@ -262,8 +268,8 @@ func TestEndlessStreamEnds(t *testing.T) {
 	})
 }
 
-// TestCutByTheProvider has the model stopped for length: words that just end are
-// not passed on.
+// TestCutByTheProvider has the model stopped at its length limit: truncated text is no
+// answer.
 func TestCutByTheProvider(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, provider string) {
@@ -296,7 +302,7 @@ func TestUnreachableChat(t *testing.T) {
 	}
 }
 
-// TestModelIsLeftAlone opens the circuit: after some failures nobody asks.
+// TestModelIsLeftAlone opens the circuit breaker: after some failures there are no calls.
 func TestModelIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newStandin(t, "ollama", func(s *standin, _ int, rw http.ResponseWriter, _ *http.Request, _ request) {
@@ -338,7 +344,7 @@ func TestFewAtATime(t *testing.T) {
 	}
 	<-entered
 	<-entered
-	// Whoever waits for a turn goes when it is no longer wanted.
+	// A call that waits for a slot ends with its context.
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := chat.Plan(ctx, shopTask()); !errors.Is(err, context.DeadlineExceeded) {
@@ -351,9 +357,9 @@ func TestFewAtATime(t *testing.T) {
 	}
 }
 
-// TestExtractMoreThanFits has the model stopped whenever a part holds more than
-// it can write: the part is read in smaller ones, and no row is lost. A model
-// that never comes to an end is not asked on and on.
+// TestExtractMoreThanFits has the model stopped when a part has more rows than fit into an
+// answer: the part is split, and no row is lost. The calls of a model that is always
+// stopped are limited.
 func TestExtractMoreThanFits(t *testing.T) {
 	t.Parallel()
 	var fits atomic.Int64

@@ -1,95 +1,65 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
-// maxCandidates bounds how many objects of a model's text are looked at.
+// maxCandidates limits how many objects of a model's text are tried.
 const maxCandidates = 32
 
-// decode finds the JSON object in what a model wrote: alone, in a code fence, or
-// amid prose; with commas too many and line breaks in its strings where need be.
-// The first object that reads as a T and passes check is the answer. The error
-// says what is wrong with the first one, in words for the model.
+// decode finds the JSON object in the text of a model: alone, in a code fence, or within
+// prose; with superfluous commas and line breaks in strings if need be. The first object
+// that decodes as a T and passes check is the answer. The error describes what is wrong
+// with the first one, for the model.
 func decode[T any](text string, check func(*T) error) (T, error) {
 	var none T
-	var wrong error
-	at := 0
+	var wrong error // with the first object; others may be within it
 	for range maxCandidates {
-		start := strings.IndexByte(text[at:], '{')
+		start := strings.IndexByte(text, '{')
 		if start < 0 {
 			break
 		}
-		start += at
-		end := objectEnd(text, start)
-		if end < 0 {
-			at = start + 1
-			wrong = orFirst(wrong, errors.New("the JSON object is not closed"))
-			continue
-		}
-		got, err := read(text[start:end], check)
+		text = text[start:]
+		value, size, err := read[T](text)
 		if err == nil {
-			return got, nil
+			err = check(&value)
 		}
-		wrong = orFirst(wrong, err)
-		at = start + 1
-		if json.Valid([]byte(text[start:end])) {
-			at = end // what is in it is no answer either
+		if err == nil {
+			return value, nil
 		}
+		wrong = cmp.Or(wrong, err)
+		text = text[size:]
 	}
-	if wrong == nil {
-		wrong = errors.New("there is no JSON object in it")
-	}
-	return none, wrong
+	return none, cmp.Or(wrong, errors.New("there is no JSON object in it"))
 }
 
-// orFirst keeps the first error: the others are about what is in the object.
-func orFirst(first, next error) error {
-	if first != nil {
-		return first
-	}
-	return next
-}
-
-func read[T any](block string, check func(*T) error) (T, error) {
-	var value T
-	err := json.Unmarshal([]byte(block), &value)
+// read decodes the object at the start of a text. size is how much to skip before the next
+// one: an object within a valid one is no answer.
+func read[T any](text string) (value T, size int, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	err = decoder.Decode(&value)
+	size = int(decoder.InputOffset())
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		err = json.Unmarshal([]byte(repairJSON(block)), &value)
+		err = json.NewDecoder(strings.NewReader(repairJSON(text))).Decode(&value)
+		size = 1
 	}
-	if err != nil {
-		return value, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
+	switch {
+	case err == nil:
+		return value, size, nil
+	case errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(text, "}"):
+		return value, 1, errors.New("the JSON object is not closed")
 	}
-	return value, check(&value)
+	return value, size, fmt.Errorf("the JSON cannot be read: %s", shorten(err.Error(), maxMessage))
 }
 
-// objectEnd gives where the object that begins at start ends, -1 when nowhere.
-func objectEnd(text string, start int) int {
-	depth, quoted := 0, false
-	for i := start; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
-}
-
-// repairJSON drops commas before closing brackets and escapes control characters
-// within strings, the two slips that are common and have one reading.
+// repairJSON drops commas before closing brackets and escapes control characters within
+// strings: two errors that are common and unambiguous.
 func repairJSON(block string) string {
 	var out strings.Builder
 	quoted := false

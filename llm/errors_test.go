@@ -153,8 +153,7 @@ func TestEndlessAnswerEnds(t *testing.T) {
 	})
 }
 
-// A short key is a placeholder: it must not make every message that happens to
-// hold its letters disappear.
+// A short key is a placeholder: messages that contain its letters are not redacted.
 func TestPlaceholderKeyHidesNothing(t *testing.T) {
 	t.Parallel()
 	w := wires["openai"]
@@ -173,7 +172,7 @@ func TestPlaceholderKeyHidesNothing(t *testing.T) {
 	}
 }
 
-// checkError checks what holds for the text of every error.
+// checkError checks that an error has no key and is short.
 func checkError(t *testing.T, err error) {
 	t.Helper()
 	if text := err.Error(); strings.Contains(text, key) || strings.Contains(text, "cdef") {

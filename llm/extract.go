@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -15,52 +13,49 @@ import (
 	"parley/internal/sqltext"
 )
 
-// Extractor makes rows of free text.
+// Extractor extracts rows from free text.
 type Extractor interface {
-	// Extract gives the rows that a text holds, in its order: JSON objects, each
-	// with all the fields in their order, null where the text does not say. Values
-	// are texts, numbers and booleans.
+	// Extract gives the rows of a text in its order: JSON objects with all the fields in
+	// their order. Values are texts, numbers, booleans and null.
 	Extract(ctx context.Context, task ExtractTask) (Extraction, error)
 }
 
-// ExtractTask is a text and what its rows are to be.
+// ExtractTask is a text and the fields of its rows.
 type ExtractTask struct {
 	// Document is the name of the text.
 	Document string
 	// Text has at most [MaxExtract] bytes.
 	Text string
-	// Description says what the dataset holds; may be "".
+	// Description is of the dataset; may be "".
 	Description string
-	// Fields are at least one.
+	// Fields has at least one.
 	Fields []Field
 }
 
-// Field is a field of a dataset, as its definition has it.
+// Field is a field of a dataset's definition.
 type Field struct{ Name, Description string }
 
-// Extraction is what a text holds.
+// Extraction is the result of an [ExtractTask].
 type Extraction struct {
 	Rows  []json.RawMessage
 	Usage Usage
 }
 
 const (
-	// MaxExtract is the longest text that is extracted from, in bytes.
+	// MaxExtract limits the text of an [ExtractTask], in bytes.
 	MaxExtract = 1 << 20
-	// MaxFields is the most fields of rows that are extracted, or described.
+	// MaxFields limits the fields of an [ExtractTask] or a [DescribeTask].
 	MaxFields = 200
-	// maxPart is how much of a text a model reads at once, in bytes; what it
-	// writes about it must fit into an answer.
+	// maxPart limits the text of one call, in bytes, so that its rows fit into an answer.
+	// Parts of less than minPart are not split further.
 	maxPart = 8 << 10
-	// minPart is a part that is not cut into smaller ones, however much a model
-	// writes about it.
 	minPart = 1 << 10
-	// partsAtOnce leaves calls for others.
-	partsAtOnce = 3
+	// parallelParts is below the limit of concurrent calls, to leave some for others.
+	parallelParts = 3
 )
 
-// Extract implements [Extractor]. A long text is read in parts, cut between
-// paragraphs where that is possible.
+// Extract implements [Extractor]. A long text is read in parts, split between paragraphs
+// where that is possible.
 func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error) {
 	var result Extraction
 	switch {
@@ -70,60 +65,58 @@ func (c *Chat) Extract(ctx context.Context, task ExtractTask) (Extraction, error
 		return result, fmt.Errorf("extract rows: there must be 1 to %d fields", MaxFields)
 	}
 	parts := splitText(task.Text, maxPart)
-	found := make([][]json.RawMessage, len(parts))
-	var mu sync.Mutex
+	found := make([]Extraction, len(parts))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(partsAtOnce)
+	group.SetLimit(parallelParts)
 	for i, part := range parts {
-		group.Go(func() error {
-			rows, usage, err := c.extractPart(ctx, task, part)
-			found[i] = rows
-			mu.Lock()
-			defer mu.Unlock()
-			result.Usage.Add(usage)
+		group.Go(func() (err error) {
+			found[i], err = c.extractPart(ctx, task, part)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	for _, part := range found {
+		result.add(part)
+	}
+	return result, err
+}
+
+func (e *Extraction) add(more Extraction) {
+	e.Rows = append(e.Rows, more.Rows...)
+	e.Usage.Add(more.Usage)
+}
+
+// extractPart gives the rows of a part. One with more rows than fit into an answer is
+// split.
+func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) (Extraction, error) {
+	result, err := c.extractOnce(ctx, task, part)
+	if !errors.Is(err, errTruncated) || len(part) < minPart || ctx.Err() != nil {
 		return result, err
 	}
-	result.Rows = slices.Concat(found...)
+	for _, half := range splitText(part, len(part)*2/3) {
+		more, err := c.extractPart(ctx, task, half)
+		result.add(more)
+		if err != nil {
+			return result, err
+		}
+	}
 	return result, nil
 }
 
-// extractPart gives the rows of a part. One that holds more than fits into an
-// answer is read in halves.
-func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
-	rows, usage, err := c.extractWhole(ctx, task, part)
-	if !errors.Is(err, errTruncated) || len(part) < minPart || ctx.Err() != nil {
-		return rows, usage, err
-	}
-	rows = nil
-	for _, half := range splitText(part, len(part)*2/3) {
-		more, used, err := c.extractPart(ctx, task, half)
-		usage.Add(used)
-		if err != nil {
-			return nil, usage, err
-		}
-		rows = append(rows, more...)
-	}
-	return rows, usage, nil
-}
-
-func (c *Chat) extractWhole(ctx context.Context, task ExtractTask, part string) ([]json.RawMessage, Usage, error) {
+func (c *Chat) extractOnce(ctx context.Context, task ExtractTask, part string) (Extraction, error) {
 	view := struct{ Description, Fields, Document, Text string }{
 		Description: shorten(task.Description, 4<<10),
 		Fields:      fieldsText(task.Fields),
 		Document:    shorten(oneLine(task.Document), 200),
 		Text:        part,
 	}
-	var rows []json.RawMessage
-	usage, err := c.run(ctx, "extract", rowsShape(task.Fields), view, func(text string) error {
+	var result Extraction
+	err := c.run(ctx, "extract", rowsShape(task.Fields), view, &result.Usage, func(text string) error {
 		got, err := decode(text, func(e *extractOutput) error { return e.check(task.Fields) })
-		rows = got.ready
+		result.Rows = got.ready
 		return err
 	})
-	return rows, usage, err
+	return result, err
 }
 
 func fieldsText(fields []Field) string {
@@ -134,27 +127,22 @@ func fieldsText(fields []Field) string {
 	return out.String()
 }
 
-// rowsShape is the schema of rows with some fields, in their order.
+// rowsShape is the schema of rows with these fields, in their order.
 func rowsShape(fields []Field) *shape {
-	var properties, required strings.Builder
+	properties, required := make([]string, len(fields)), make([]string, len(fields))
 	for i, f := range fields {
-		if i > 0 {
-			properties.WriteByte(',')
-			required.WriteByte(',')
-		}
-		name, _ := json.Marshal(f.Name)
-		fmt.Fprintf(&properties, `%s:{"type":["string","number","boolean","null"]}`, name)
-		required.Write(name)
+		required[i] = jsonText(f.Name)
+		properties[i] = required[i] + `:{"type":["string","number","boolean","null"]}`
 	}
 	schema := fmt.Sprintf(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object",`+
 		`"properties":{%s},"required":[%s],"additionalProperties":false}}},"required":["rows"],"additionalProperties":false}`,
-		&properties, &required)
+		strings.Join(properties, ","), strings.Join(required, ","))
 	return &shape{name: "extract", schema: json.RawMessage(schema), all: true}
 }
 
 type extractOutput struct {
 	Rows *[]map[string]json.RawMessage
-	// ready are the rows as they are given.
+	// ready has the rows with the fields in order.
 	ready []json.RawMessage
 }
 
@@ -164,60 +152,44 @@ func (e *extractOutput) check(fields []Field) error {
 	}
 	e.ready = nil
 	for i, row := range *e.Rows {
-		text, empty, err := orderedRow(fields, row)
-		if err != nil {
-			return fmt.Errorf("row %d: %w", i+1, err)
+		members := make([]string, len(fields))
+		empty := true
+		for j, f := range fields {
+			value, err := plainValue(row[f.Name])
+			if err != nil {
+				return fmt.Errorf("row %d: %s: %w", i+1, sqltext.Name(f.Name), err)
+			}
+			empty = empty && value == "null"
+			members[j] = jsonText(f.Name) + ":" + value
 		}
 		if !empty {
-			e.ready = append(e.ready, text)
+			e.ready = append(e.ready, json.RawMessage("{"+strings.Join(members, ",")+"}"))
 		}
 	}
 	return nil
 }
 
-// orderedRow writes the fields of a row, those alone, in their order.
-func orderedRow(fields []Field, row map[string]json.RawMessage) (text json.RawMessage, empty bool, err error) {
-	var out strings.Builder
-	empty = true
-	for i, f := range fields {
-		value, err := plainValue(row[f.Name])
-		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", sqltext.Name(f.Name), err)
-		}
-		empty = empty && value == "null"
-		out.WriteByte("{,"[min(i, 1)])
-		name, _ := json.Marshal(f.Name)
-		out.Write(name)
-		out.WriteString(":" + value)
-	}
-	out.WriteByte('}')
-	return json.RawMessage(out.String()), empty, nil
-}
-
-// plainValue gives a value that is a text, a number, a boolean or null. Lists
-// and objects become the texts that they are written as.
+// plainValue gives a value that is a text, a number, a boolean or null. It turns lists and
+// objects into their JSON as text.
 func plainValue(value json.RawMessage) (string, error) {
 	if len(value) == 0 {
 		return "null", nil
 	}
 	switch value[0] {
 	case '{', '[':
-		quoted, err := json.Marshal(string(value))
-		return string(quoted), err
+		return jsonText(string(value)), nil
 	case '"':
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
 			return "", err
 		}
-		if err := checkTexts(text); err != nil {
-			return "", err
-		}
+		return string(value), checkTexts(text)
 	}
 	return string(value), nil
 }
 
-// splitText cuts a text into parts of at most limit bytes: between paragraphs,
-// lines or words, whichever is found first in the second half of a part.
+// splitText splits a text into parts of at most limit bytes: between paragraphs, lines or
+// words, whichever is found first in the second half of a part.
 func splitText(text string, limit int) []string {
 	var parts []string
 	for len(text) > limit {

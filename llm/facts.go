@@ -8,59 +8,60 @@ import (
 	"parley/internal/sqltext"
 )
 
-// Catalog says what datasets hold, beyond the names and types of their columns.
+// Catalog describes the values of datasets.
 type Catalog interface {
-	// Facts gives what some datasets hold, which data reads. Of those that cannot be
-	// read before ctx ends there are none.
+	// Facts describes datasets, which it reads from data. Those that cannot be read before
+	// ctx ends have no facts.
 	Facts(ctx context.Context, data Data, datasets []Dataset) Facts
 }
 
-// Facts are what some datasets hold.
+// Facts describe the values of some datasets.
 type Facts struct {
-	// Datasets are in the order in which they were asked for.
-	Datasets []DatasetFacts
-	// References are the columns that refer to other datasets.
+	// Datasets are in the order of the request.
+	Datasets   []DatasetFacts
 	References []Reference
 }
 
-// DatasetFacts are what one dataset holds.
+// DatasetFacts describe the values of one dataset.
 type DatasetFacts struct {
-	// Seen is how many rows they are about, from the first on.
+	// Seen is how many rows, from the first on, were read.
 	Seen int64
-	// Columns are by name; those of which nothing is known are left out.
+	// Columns has facts by name, where there are any.
 	Columns map[string]ColumnFacts
 }
 
-// ColumnFacts are what one column holds.
+// ColumnFacts describe the values of one column.
 type ColumnFacts struct {
-	// Kind is what texts are to be read as: numbers, dates or times; "" where the
-	// type says it. Unit is the sign that all of the numbers have.
+	// Kind is what texts represent: numbers, dates or times; "" for the column's type.
+	// Unit is the unit of all numbers.
 	Kind, Unit string
 	// Missing counts the cells without a value.
 	Missing int64
-	// Values are all where All is set, else a few.
+	// Values has all values when All is set, else a few.
 	Values []string
 	All    bool
-	// Least and Most are the ends of numbers, dates and times, in place of Values.
+	// Least and Most are the range of numbers, dates and times, instead of Values.
 	Least, Most string
 }
 
-// Reference says that the values of one column are those of another, in another dataset.
+// Reference says that the values of one column are those of a column of another dataset.
 type Reference struct{ From, To ColumnName }
 
 // ColumnName names a column of a dataset.
 type ColumnName struct{ Dataset, Column string }
 
-// columnFacts gives the facts of a column for a model, in parentheses; "" for none.
+// String gives the name in SQL.
+func (n ColumnName) String() string { return sqltext.Name(n.Dataset) + "." + sqltext.Name(n.Column) }
+
+// columnFacts writes the facts of a column, in parentheses; "" for none.
 func columnFacts(c Column, f ColumnFacts) string {
 	var facts []string
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
-	if f.Kind != "" {
-		text := f.Kind + " written as text"
-		if f.Unit != "" {
-			text += ", in " + sqltext.Text(cellText(f.Unit))
-		}
-		add("%s", text)
+	switch {
+	case f.Unit != "":
+		add("%s written as text, in %s", f.Kind, sqltext.Text(cellText(f.Unit)))
+	case f.Kind != "":
+		add("%s written as text", f.Kind)
 	}
 	if f.Missing > 0 {
 		add("%d missing", f.Missing)
@@ -75,11 +76,11 @@ func columnFacts(c Column, f ColumnFacts) string {
 				quoted[i] = sqltext.Text(quoted[i])
 			}
 		}
-		how := "such as "
+		label := "such as "
 		if f.All {
-			how = "all values: "
+			label = "all values: "
 		}
-		add("%s%s", how, strings.Join(quoted, ", "))
+		add("%s%s", label, strings.Join(quoted, ", "))
 	}
 	if len(facts) == 0 {
 		return ""
@@ -87,20 +88,16 @@ func columnFacts(c Column, f ColumnFacts) string {
 	return " (" + strings.Join(facts, "; ") + ")"
 }
 
-// maxCellText bounds a value that is shown with its column, in bytes.
+// maxCellText limits a value in the facts of a column, in bytes.
 const maxCellText = 80
 
-// cellText gives a value on one line, a long one cut.
-func cellText(value string) string {
-	return shorten(oneLine(value), maxCellText)
-}
+func cellText(value string) string { return shorten(oneLine(value), maxCellText) }
 
-// referencesText says which columns of the datasets that a model is told about refer to
-// others of these.
-func referencesText(references []Reference, told map[string]bool) string {
+// referencesText lists the references between the described datasets.
+func referencesText(references []Reference, described map[string]bool) string {
 	var out strings.Builder
 	for _, r := range references {
-		if told[r.From.Dataset] && told[r.To.Dataset] && out.Len() < maxReferences {
+		if described[r.From.Dataset] && described[r.To.Dataset] && out.Len() < maxReferences {
 			fmt.Fprintf(&out, "  %s refers to %s\n", r.From, r.To)
 		}
 	}
@@ -109,6 +106,3 @@ func referencesText(references []Reference, told map[string]bool) string {
 	}
 	return "references between these datasets:\n" + out.String()
 }
-
-// String gives the name as SQL has it.
-func (n ColumnName) String() string { return sqltext.Name(n.Dataset) + "." + sqltext.Name(n.Column) }

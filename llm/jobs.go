@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,84 +9,73 @@ import (
 	"time"
 )
 
-// Jobs is what agents have done by somebody who understands language: a chat
-// model, or llm/reader. Inputs and outputs are plain values; no agent
-// sees a prompt. Every job ends with its context.
+// Jobs are the tasks of agents that need language: done by a chat model, or by llm/reader.
+// Inputs and outputs are plain values; agents see no prompts. Every job ends with its
+// context.
 type Jobs interface {
-	// Plan says in which steps a question is to be answered: one to [MaxSteps].
+	// Plan divides a question into one to [MaxSteps] steps.
 	Plan(ctx context.Context, task Task) (Plan, error)
-	// WriteQuery says how one step is to be looked up. Where task.Failed holds
-	// earlier tries, it is to write one that does not fail so.
+	// WriteQuery writes the query for one step. It avoids the errors of task.Failed.
 	WriteQuery(ctx context.Context, task QueryTask) (Query, error)
-	// Answer puts what the steps gave into words, in Markdown.
+	// Answer writes the answer from the results of the steps, in Markdown.
 	Answer(ctx context.Context, task AnswerTask) (Answer, error)
 }
 
-// MaxSteps is the most steps of a plan.
+// MaxSteps limits the steps of a plan.
 const MaxSteps = 5
 
-// ErrUnavailable says that nobody could be reached who does the job. Its text is
-// fit for whoever asked.
+// ErrUnavailable says that the model could not be called. Its text is for the user.
 var ErrUnavailable = errors.New("the language model cannot be reached")
 
-// UnanswerableError says that the data does not hold what was asked for. It is an
-// answer, not a failure.
+// UnanswerableError says that the data does not hold what was asked for. It is an answer,
+// not a failure.
 type UnanswerableError struct {
-	// Reason says, for whoever asked, what was not understood or is not there.
+	// Reason says what was not understood or does not exist, for the user.
 	Reason string
 }
 
 func (e *UnanswerableError) Error() string { return e.Reason }
 
-// Unanswerable makes an [UnanswerableError].
+// Unanswerable returns an [UnanswerableError].
 func Unanswerable(format string, args ...any) error {
 	return &UnanswerableError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Task is a question and what it is about.
+// Task is a question and its context.
 type Task struct {
 	Question string
-	// Hints are the asker's own, for guidance.
+	// Hints are the user's own, for guidance.
 	Hints string
-	// Earlier are the turns of the same conversation, oldest first.
+	// Earlier has the turns of the same conversation, oldest first.
 	Earlier []Turn
-	// Datasets are those that the asker may read.
+	// Datasets are those that the user may read, and Data reads them.
 	Datasets []Dataset
-	// Data reads them.
-	Data Data
-	// Now is the time of asking.
-	Now time.Time
+	Data     Data
+	Now      time.Time
 }
 
-// Turn is a question that was answered before in the same conversation.
+// Turn is an earlier question of the same conversation and its answer.
 type Turn struct {
-	Question string
-	Answer   string
-	// Queries are what was looked up for it.
-	Queries []string
+	Question, Answer string
+	Queries          []string
 }
 
-// Dataset is a table that may be queried under its name.
+// Dataset is a table that queries use by its name.
 type Dataset struct {
-	Name string
-	// Version changes when the rows or columns do: what was learnt of a version
-	// may be kept.
-	Version     string
-	Description string
-	Rows        int64
-	Columns     []Column
+	Name, Description string
+	// Version changes with the rows and columns, so that facts of a version may be cached.
+	Version string
+	Rows    int64
+	Columns []Column
 }
 
 // Column is a column of a [Dataset].
 type Column struct {
-	Name string
 	// Type is DuckDB's name of it.
-	Type        string
-	Description string
+	Name, Type, Description string
 }
 
-// HoldsPassages reports whether a dataset is text in passages, which can be
-// searched: [Search].
+// HoldsPassages reports whether a dataset has passages of text, for [Search].
 func (d Dataset) HoldsPassages() bool {
 	found := 0
 	for _, c := range d.Columns {
@@ -97,82 +87,74 @@ func (d Dataset) HoldsPassages() bool {
 	return found == 3
 }
 
-// ErrBadQuery says that a query is wrong, and will be wrong when it is run again.
+// ErrBadQuery says that a query is invalid and would fail again.
 var ErrBadQuery = errors.New("the query is not valid")
 
-// Data reads datasets, as far as the asker may.
+// Data reads datasets, with the rights of the user.
 type Data interface {
-	// Query runs one SELECT in DuckDB's SQL. Results are bounded. A query that is
-	// wrong is an ErrBadQuery; any other error says nothing about it.
+	// Query runs one SELECT in DuckDB's SQL. Results are limited. The error for an invalid
+	// query wraps ErrBadQuery.
 	Query(ctx context.Context, sql string) (Rows, error)
 }
 
-// Rows is what a query or a search gave.
+// Rows is the result of a query or a search.
 type Rows struct {
-	// Columns are the names, in order.
+	// Columns has the names, in order.
 	Columns []string
-	// Rows are JSON objects; keys that start with __ are internal.
+	// Rows has JSON objects; keys that start with __ are internal.
 	Rows []json.RawMessage
 	// Truncated says that there were more.
 	Truncated bool
 }
 
-// Plan is the steps in which a question is to be answered.
+// Plan has the steps of an answer.
 type Plan struct {
-	// Steps are instructions, each to be looked up with one query. Later ones may
-	// speak of what earlier ones gave.
+	// Steps are instructions for one query each. They may refer to results of earlier ones.
 	Steps     []string
 	Reasoning string
 	Usage     Usage
 }
 
-// QueryTask is one step to be looked up.
+// QueryTask is a step that needs a query.
 type QueryTask struct {
 	Task
-	// Instruction is the step; the question itself where there is no plan.
+	// Instruction is the step; the question itself when there is no plan.
 	Instruction string
-	// Before are the steps that were looked up already.
+	// Before has the steps that are done.
 	Before []Step
-	// Failed are the tries at this one that failed.
+	// Failed has the failed queries for this step.
 	Failed []FailedQuery
 }
 
 // FailedQuery is a query and why it was refused or failed.
-type FailedQuery struct {
-	SQL    string
-	Reason string
-}
+type FailedQuery struct{ SQL, Reason string }
 
-// Step is a step that was looked up.
+// Step is a step and its result.
 type Step struct {
-	Instruction string
-	// Query is what was run.
-	Query     string
-	Reasoning string
-	Rows      Rows
-	// Failure says why the step could not be looked up; "" when it was.
+	Instruction, Query, Reasoning string
+	Rows                          Rows
+	// Failure says why there is no result; "" when there is one.
 	Failure string
 }
 
-// Query is how a step is to be looked up: by SQL, or by a search.
+// Query is SQL or a search.
 type Query struct {
 	SQL    string
 	Search *Search
-	// Reasoning says how the question was read.
+	// Reasoning says how the question was understood.
 	Reasoning string
 	// Confidence is from 0 to 1.
 	Confidence float64
 	Usage      Usage
 }
 
-// Search looks for the passages of a dataset that match some words best.
+// Search finds the passages of a dataset that match some words best.
 type Search struct {
-	Dataset string
-	Words   string
-	Limit   int
+	Dataset, Words string
+	Limit          int
 }
 
-// AnswerTask is steps to be put into words.
+// AnswerTask has the steps for an answer.
 type AnswerTask struct {
 	Task
 	Steps []Step
@@ -180,23 +162,20 @@ type AnswerTask struct {
 
 // Answer is an answer in words.
 type Answer struct {
-	// Markdown cites the steps that it rests on as [step N], from 1.
+	// Markdown cites steps as [step N], from 1.
 	Markdown string
 	Usage    Usage
 }
 
-// Usage counts what a model was asked and gave.
+// Usage counts the tokens of a model.
 type Usage struct {
-	Model        string
-	InputTokens  int
-	OutputTokens int
+	Model                     string
+	InputTokens, OutputTokens int
 }
 
-// Add counts more of the same model.
+// Add adds the tokens of another call.
 func (u *Usage) Add(more Usage) {
-	if more.Model != "" {
-		u.Model = more.Model
-	}
+	u.Model = cmp.Or(more.Model, u.Model)
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
 }

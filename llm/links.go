@@ -13,29 +13,23 @@ import (
 	"parley/internal/sqltext"
 )
 
-// links are the addresses that may stand in a text.
-type links struct {
-	addresses map[string]bool
-	// hosts may stand in a query.
-	hosts map[string]bool
-}
+// links has the addresses that a text may have, and the hosts that a query may have.
+type links struct{ addresses, hosts map[string]bool }
 
 func newLinks() links { return links{addresses: map[string]bool{}, hosts: map[string]bool{}} }
 
-// notInAddress are the characters that end an address in data, for a class of a
-// regular expression. Programs disagree about them in addresses, too.
+// notInAddress has the characters that end an address in data, for a class of a regular
+// expression. Programs disagree about them in addresses.
 const notInAddress = `\s<>"'` + "`" + `\\^{|}\[\]\x00-\x1f`
 
 var (
-	// goodAddress is what a link may be: nothing that programs read in different
-	// ways, such as a user before the host.
+	// goodAddress matches addresses that all programs parse alike, without a user.
 	goodAddress = regexp.MustCompile(`^(?i)https?://([a-z0-9.-]+)(?::[0-9]{1,5})?(?:[/?#][^` + notInAddress + `]*)?$`)
-	// addressInData matches an address that stands by itself in a text of the data.
+	// addressInData matches a whole address in a text of the data.
 	addressInData = regexp.MustCompile(`(?i)(?:^|[` + notInAddress + `(,;])(https?://[^` + notInAddress + `]+)`)
-	nextAddress   = regexp.MustCompile(`(?i)[,;]https?://`)
-	// leads matches what Markdown and HTML make a link or an image of. Two colons are
-	// a cast in SQL.
-	leads    = regexp.MustCompile(`(?i)\]\(|\]:(?:[^:]|$)|//\[|<[a-z][^>]*\b(?:src|href|srcset|style|action|data)\s*=`)
+	nextAddress   = regexp.MustCompile(`(?i)[,;](https?://)`)
+	// markup matches links and images of Markdown and HTML. Two colons are a cast in SQL.
+	markup   = regexp.MustCompile(`(?i)\]\(|\]:(?:[^:]|$)|//\[|<[a-z][^>]*\b(?:src|href|srcset|style|action|data)\s*=`)
 	bareHost = regexp.MustCompile(`^(?i)(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$`)
 )
 
@@ -53,17 +47,16 @@ func linksIn(steps []Step) links {
 	return known
 }
 
-// knownLinks gives the addresses that the asker has written.
+// knownLinks gives the addresses in the user's texts.
 func knownLinks(task Task) links {
 	known := newLinks()
 	texts := []string{task.Question, task.Hints}
 	for _, turn := range task.Earlier {
 		texts = append(texts, turn.Question)
 	}
-	for _, text := range texts {
-		known.addText(text)
-		known.addHosts(text)
-	}
+	text := strings.Join(texts, "\n")
+	known.addText(text)
+	known.addHosts(text)
 	return known
 }
 
@@ -82,46 +75,47 @@ func (l links) addValue(value any) {
 	}
 }
 
-// addText takes the addresses that stand by themselves in a text: as they are, and
-// without the punctuation of a sentence around them. A part of one is none.
+// addText adds the addresses in a text: whole ones, with and without the punctuation of a
+// sentence after them.
 func (l links) addText(text string) {
 	for _, found := range addressInData.FindAllStringSubmatch(text, -1) {
-		address := found[1]
-		for address != "" {
-			next := nextAddress.FindStringIndex(address)
-			one, rest := address, ""
-			if next != nil {
-				one, rest = address[:next[0]], address[next[0]+1:]
-			}
-			l.addresses[one] = true
-			one = strings.TrimRight(one, ".,;:!?*_~")
-			l.addresses[one] = true
-			l.addresses[strings.TrimRight(one, ".,;:!?*_~)")] = true
-			address = rest
+		for _, address := range strings.Fields(nextAddress.ReplaceAllString(found[1], " $1")) {
+			l.addresses[address] = true
+			address = strings.TrimRight(address, ".,;:!?*_~")
+			l.addresses[address] = true
+			l.addresses[strings.TrimRight(address, ".,;:!?*_~)")] = true
 		}
 	}
 }
 
-// addHosts takes the hosts of the addresses in a text, and those that stand alone.
+// addHosts adds the hosts in a text, of addresses and alone.
 func (l links) addHosts(text string) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n<>()[]\"'`,;|", r) }) {
 		word = strings.TrimRight(word, ".,;:!?*_~")
-		if found := goodAddress.FindStringSubmatch(word); found != nil {
-			l.hosts[normalHost(found[1])] = true
+		if host := hostOf(word); host != "" {
+			l.hosts[host] = true
 		} else if host, _, _ := strings.Cut(word, "/"); bareHost.MatchString(host) {
 			l.hosts[normalHost(host)] = true
 		}
 	}
 }
 
+// hostOf gives the host of a good address; "" for others.
+func hostOf(address string) string {
+	if found := goodAddress.FindStringSubmatch(address); found != nil {
+		return normalHost(found[1])
+	}
+	return ""
+}
+
 func normalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// checkQuery refuses a query that leads somewhere when it is shown as Markdown:
-// one that holds a link, or an address whose host the asker has not written. The
-// beginning of an address alone, as in LIKE 'https://%', leads nowhere.
+// checkQuery refuses a query that would have a link when it is shown as Markdown, or has an
+// address whose host is not in the user's texts. The beginning of an address alone, as in
+// LIKE 'https://%', is accepted.
 func (l links) checkQuery(sql string) error {
 	text := decodeEntities(sql)
-	if leads.MatchString(text) || scripts.MatchString(text) {
+	if markup.MatchString(text) || scripts.MatchString(text) {
 		return errors.New("sql holds a link or an image")
 	}
 	for _, address := range addressInText.FindAllString(text, -1) {
@@ -136,54 +130,51 @@ func (l links) checkQuery(sql string) error {
 
 var (
 	addressStart = regexp.MustCompile(`(?i)^(?:` + addressStarts + `)`)
-	// hostInSQL matches a host, or the end of a text that has none.
+	// hostInSQL matches a host or none, and the rest.
 	hostInSQL = regexp.MustCompile(`^(?i)([a-z0-9][a-z0-9.-]*)?(?:[/?#%'"].*)?$`)
 )
 
-// storedTime bounds the search for addresses in the data.
-const storedTime = 15 * time.Second
+// storedTimeout limits the search for addresses in the data.
+const storedTimeout = 15 * time.Second
 
-// storedLinks gives those of some addresses that the data holds as they are. That a
-// row of a result has one proves nothing: a model that obeys the data can write a
-// query that puts one together, with other rows in it, or cuts one short.
+// storedLinks gives those of some addresses that the data holds as they are. An address in
+// a row of a result is no proof: a model that follows instructions in the data can write a
+// query that builds one from other rows, or truncates one.
 func storedLinks(ctx context.Context, task AnswerTask, used []string) links {
-	kept := newLinks()
-	if len(used) == 0 || task.Data == nil {
-		return kept
+	stored := newLinks()
+	if task.Data == nil {
+		return stored
 	}
-	ctx, cancel := context.WithTimeout(ctx, storedTime)
+	ctx, cancel := context.WithTimeout(ctx, storedTimeout)
 	defer cancel()
 	for _, d := range task.Datasets {
-		if sql := storedQuery(d, used); sql != "" && lookedUp(d, task.Steps) {
-			// What cannot be looked for is not there.
-			if rows, err := task.Data.Query(ctx, sql); err == nil && len(rows.Rows) == 1 {
-				kept.keep(used, rows.Rows[0])
+		sql := storedQuery(d, used)
+		if sql == "" || !mayHaveRead(task.Steps, d) {
+			continue
+		}
+		// After an error, none is taken as stored.
+		if rows, err := task.Data.Query(ctx, sql); err == nil && len(rows.Rows) == 1 {
+			var found map[string]any
+			_ = json.Unmarshal(rows.Rows[0], &found)
+			for i, address := range used {
+				if found[fmt.Sprint("a", i)] == true {
+					stored.addresses[address] = true
+				}
 			}
 		}
 	}
-	return kept
+	return stored
 }
 
-// keep takes the addresses that a row of storedQuery says are there.
-func (l links) keep(used []string, row json.RawMessage) {
-	var held map[string]any
-	_ = json.Unmarshal(row, &held)
-	for i, address := range used {
-		if held[fmt.Sprint("a", i)] == true {
-			l.addresses[address] = true
-		}
-	}
-}
-
-// lookedUp reports whether a step may have read a dataset.
-func lookedUp(d Dataset, steps []Step) bool {
+// mayHaveRead reports whether a step may have read a dataset.
+func mayHaveRead(steps []Step, d Dataset) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool {
 		return strings.Contains(strings.ToLower(s.Query), strings.ToLower(d.Name))
 	})
 }
 
-// storedQuery asks which of some addresses stand by themselves in a text of a
-// dataset, as links.addText finds them; "" when it has no texts.
+// storedQuery selects which of some addresses links.addText would find in the texts of a
+// dataset; "" when it has no texts.
 func storedQuery(d Dataset, addresses []string) string {
 	var texts, near, found []string
 	for _, c := range d.Columns {

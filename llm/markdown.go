@@ -7,46 +7,44 @@ import (
 	"strings"
 )
 
-// A model reads rows that others may have written, and may do as they say: put
-// into its answer a link, or an image that is fetched without a click, whose
-// address carries rows to somebody else. So an answer has no images, and keeps a
-// link only to an address that stands by itself in the data, a few for each host: a
-// model that could choose among many, or shorten one, could spell with them. All
-// else that a reader's program could follow becomes plain text.
-//
-// Nothing is left as it is for being code: what is code is a question that
-// Markdown's readers answer in different ways.
+// A model reads rows that others may have written, and may follow instructions in them:
+// write a link, or an image that is loaded without a click, whose address sends rows to
+// somebody else. So an answer has no images, and links only to addresses that the data holds
+// as they are, a few for each host: with a choice among many, or with shortened ones, a
+// model could encode data. All other text that a program could take as a link becomes plain
+// text, in code too, since programs disagree about what is code.
 
 const (
-	// maxAddress bounds an address that is understood, in bytes.
+	// maxAddress limits an address that is parsed, in bytes.
 	maxAddress = 2 << 10
-	// maxLinks is how many different addresses a text may have, and maxHostLinks
-	// how many of one host.
+	// maxLinks limits the addresses of a text, and maxHostLinks those of one host.
 	maxLinks     = 10
 	maxHostLinks = 3
-	// removed stands where an address was.
+	// removed replaces an address.
 	removed = "‹address removed›"
-	// firstKept is the private character that stands for the first address that is
-	// kept, while a text is being read.
+	// firstKept is the private character for the first kept address, during a pass.
 	firstKept = '\U000F0000'
 )
 
 var (
-	// addressStarts is how an address begins. Backslashes that Markdown would drop do
-	// not hide one.
+	// addressStarts matches the start of an address, with backslashes that Markdown drops.
 	addressStarts = `[a-z][a-z0-9+.\-]*\\*:\\*/\\*/|\bwww\\*\.`
 	addressInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `)[^\s<>()\[\]|]*`)
-	// linkInText matches what readers' programs make a link of in plain text: up to a
-	// space, for they disagree about marks. Some need no scheme.
+	// linkInText matches what programs turn into a link in plain text, some without a
+	// scheme. It ends at a space, since they disagree about punctuation.
 	linkInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp)\\*:|` +
 		`\\*/\\*/[\pL\pN][^\s/<]*[` + hostDots + `][\pL\pN]|(?:` + hostName + `|` + hostIPv4 + `|` + hostIPv6 + `)` + afterHost + `)[^\s<]*`)
 	linkEnd = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
-	scripts = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
-	entity  = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
+	// linkTitle matches the title that may follow the address of a link.
+	linkTitle = regexp.MustCompile(`(?s)^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\((?:\\.|[^)\\])*\))`)
+	// htmlStart matches what follows the angle bracket of a tag.
+	htmlStart = regexp.MustCompile(`^[a-zA-Z/!?]`)
+	scripts   = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
+	entity    = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
 
-// The parts of an address without a scheme, for linkInText. It is told from prose by
-// a path, a query, a fragment or a port behind the host.
+// The parts of an address without a scheme, for linkInText. A path, a query, a fragment or
+// a port after the host distinguishes it from prose.
 const (
 	plainDots = `.\x{2024}\x{FE52}`
 	// sentenceDots end sentences in Chinese and Japanese, and separate labels of a host.
@@ -54,9 +52,8 @@ const (
 	hostDots     = plainDots + sentenceDots
 	// hostLabel is a label of a host name; some have emoji.
 	hostLabel = `[\pL\pM\pN\p{So}\x{1F3FB}-\x{1F3FF}_-]+`
-	// hostName ends in a top-level domain: any letters, for new ones come up. Behind a
-	// dot that ends sentences they are not Chinese or Japanese, which have no space
-	// between sentences.
+	// hostName ends in a top-level domain, of any letters. After a dot that ends sentences
+	// they are not Chinese or Japanese, which have no space between sentences.
 	hostName = `(?:` + hostLabel + `\\*[` + hostDots + `])*` + hostLabel + `\\*(?:` +
 		`[` + hostDots + `]xn--[a-z0-9-]+|[` + plainDots + `][\pL\pM]{2,}|` +
 		`[` + sentenceDots + `][^\PL\p{Han}\p{Hiragana}\p{Katakana}]{2,})`
@@ -64,24 +61,22 @@ const (
 	hostIPv6 = `\[[0-9a-f]*:[0-9a-f]*:[^\s\[\]<]*\]`
 )
 
-// afterHost is a port, or the beginning of a path, a query or a fragment that is
-// more than the end of a sentence.
+// afterHost is a port, or the beginning of a path, a query or a fragment that is more than
+// the end of a sentence.
 var afterHost = `\\*[` + hostDots + `]?\\*(?::[0-9]|:?\\*[/?#](?:[^\s<]{4}|[^\s<]{0,3}[^\s<` + regexp.QuoteMeta(marks) + `]))`
 
-// Plain gives a text that leads nowhere when it is shown as Markdown: without
-// links, images, addresses and HTML.
+// Plain removes links, images, addresses and HTML from Markdown.
 func Plain(text string) string { return links{}.sanitize(text) }
 
-// sanitize gives Markdown that leads nowhere else.
+// sanitize removes images, HTML, and links to other addresses from Markdown.
 func (l links) sanitize(text string) string {
 	safe, _ := l.sanitizeLinks(text)
 	return safe
 }
 
-// sanitizeLinks is sanitize, and gives the addresses that are left.
+// sanitizeLinks is sanitize, and gives the addresses that it kept.
 func (l links) sanitizeLinks(text string) (string, []string) {
-	// What is taken out may bring together what was apart: the result must be one
-	// in which nothing is left to do.
+	// Removing text can join parts to a new link: repeat until nothing changes.
 	for range 8 {
 		s := sanitizer{known: l, text: decodeEntities(text)}
 		safe := s.pass()
@@ -90,11 +85,11 @@ func (l links) sanitizeLinks(text string) (string, []string) {
 		}
 		text = safe
 	}
-	// A space brings nothing together, and without these characters no link begins.
+	// Without these characters there is no link, and spaces do not join parts.
 	return strings.NewReplacer("[", " ", "]", " ", "<", " ", "&", " ", "/", " ", `\`, " ").Replace(text), nil
 }
 
-// dropInvisible drops characters that turn or hide what is read, and private ones.
+// dropInvisible drops characters that reorder or hide text, and private ones.
 func dropInvisible(r rune) rune {
 	switch {
 	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff, r == 0xad, r >= firstKept:
@@ -103,26 +98,26 @@ func dropInvisible(r rune) rune {
 	return r
 }
 
-// decodeEntities writes characters for entities, so that none is left to become
-// part of an address later, and drops invisible ones.
+// decodeEntities decodes entities, which could become part of an address later, and drops
+// invisible characters.
 func decodeEntities(text string) string {
 	return strings.Map(dropInvisible, clean(entity.ReplaceAllStringFunc(text, html.UnescapeString)))
 }
 
-// sanitizer goes through Markdown once.
+// sanitizer is one pass over Markdown.
 type sanitizer struct {
 	known links
-	// kept are the addresses that may stay. In out, a character stands for each.
+	// kept has the addresses that are kept. In out, a character represents each.
 	kept []string
 	text string
 	at   int
 	out  []byte
-	// open are the brackets that may begin a link.
+	// open has the brackets that may begin a link.
 	open []bracket
 }
 
+// bracket is an opening bracket, by its offset in out.
 type bracket struct {
-	// at is where it is in out.
 	at    int
 	image bool
 }
@@ -136,7 +131,7 @@ func (s *sanitizer) pass() string {
 	return safe
 }
 
-// keep gives what stands for an address that may stay.
+// keep gives the character for an address, if it may be kept.
 func (s *sanitizer) keep(address string) (string, bool) {
 	i := slices.Index(s.kept, address)
 	if i < 0 {
@@ -149,26 +144,22 @@ func (s *sanitizer) keep(address string) (string, bool) {
 	return string(firstKept + rune(i)), true
 }
 
-// allows reports whether one more address may stay.
+// allows reports whether one more address may be kept.
 func (s *sanitizer) allows(address string) bool {
-	if !s.known.addresses[address] || len(s.kept) == maxLinks {
-		return false
-	}
-	found := goodAddress.FindStringSubmatch(address)
-	if found == nil {
+	host := hostOf(address)
+	if host == "" || !s.known.addresses[address] || len(s.kept) == maxLinks {
 		return false
 	}
 	same := 0
 	for _, kept := range s.kept {
-		if normalHost(goodAddress.FindStringSubmatch(kept)[1]) == normalHost(found[1]) {
+		if hostOf(kept) == host {
 			same++
 		}
 	}
 	return same < maxHostLinks
 }
 
-// replaceLinks keeps or replaces the addresses that stand in text, the text of a
-// link among it.
+// replaceLinks keeps or replaces the addresses in plain text and in the texts of links.
 func (s *sanitizer) replaceLinks(text string) string {
 	var out strings.Builder
 	last := 0
@@ -179,15 +170,16 @@ func (s *sanitizer) replaceLinks(text string) string {
 	return out.String() + linkInText.ReplaceAllStringFunc(text[last:], s.replaceLink)
 }
 
-// Marks that may follow an address in a sentence. Readers' programs leave the first
-// ones out of a link that they find.
+// Punctuation that may follow an address in a sentence. Programs do not take outsideMarks as
+// part of the address.
 const (
 	outsideMarks = ".,:!?*_~)"
 	marks        = outsideMarks + ";\"'`|]>"
+	// maxTail limits the marks after an address.
+	maxTail = 8
 )
 
-// replaceLink keeps an address that stands in text, with the marks behind it, or
-// replaces it.
+// replaceLink keeps an address in a text, with the marks after it, or replaces it.
 func (s *sanitizer) replaceLink(found string) string {
 	least := strings.TrimRight(found, marks)
 	for end := len(found); end >= max(len(least), len(found)-maxTail); end-- {
@@ -203,9 +195,6 @@ func (s *sanitizer) replaceLink(found string) string {
 	return removed + found[len(least):]
 }
 
-// maxTail is how many marks behind an address are told from it.
-const maxTail = 8
-
 func (s *sanitizer) run() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
@@ -213,7 +202,7 @@ func (s *sanitizer) run() {
 			s.copy(2)
 		case c == '[':
 			image := len(s.out) > 0 && s.out[len(s.out)-1] == '!'
-			if image { // whatever it is, it is no image with a space
+			if image { // with a space it is none
 				s.out = append(s.out, ' ')
 			}
 			s.open = append(s.open, bracket{len(s.out), image})
@@ -228,27 +217,25 @@ func (s *sanitizer) run() {
 	}
 }
 
-// copy takes n bytes as they are.
+// copy copies n bytes to the output.
 func (s *sanitizer) copy(n int) {
 	s.out = append(s.out, s.text[s.at:s.at+n]...)
 	s.at += n
 }
 
-// close is at a closing bracket: it ends the text of a link, or begins the
-// definition of one.
+// close handles a closing bracket, which ends the text of a link or begins the definition
+// of one.
 func (s *sanitizer) close() {
-	var opened bracket
-	found := len(s.open) > 0
-	if found {
-		opened = s.open[len(s.open)-1]
-		s.open = s.open[:len(s.open)-1]
+	var opened *bracket
+	if last := len(s.open) - 1; last >= 0 {
+		opened, s.open = &s.open[last], s.open[:last]
 	}
 	rest := s.text[s.at+1:]
 	switch {
 	case strings.HasPrefix(rest, "("):
-		s.inline(opened, found, rest[1:])
+		s.inline(opened, rest[1:])
 	case strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, "::"):
-		// No definition stays: an image may use it. Two colons are a cast in SQL.
+		// Definitions are removed: an image may use one. Two colons are a cast in SQL.
 		s.out = append(s.out, `]\:`...)
 		s.at += 2
 	default:
@@ -256,39 +243,30 @@ func (s *sanitizer) close() {
 	}
 }
 
-// inline is at the address of a link or an image.
-func (s *sanitizer) inline(opened bracket, found bool, rest string) {
+// inline handles the target of a link or an image.
+func (s *sanitizer) inline(opened *bracket, rest string) {
 	address, after, ok := destination(rest)
-	end := -1
 	if ok {
-		end = endOfLink(after)
+		after, ok = endOfLink(after)
 	}
-	kept, allowed := "", false
-	if end >= 0 && found && !opened.image {
-		kept, allowed = s.keep(address)
-	}
-	switch {
-	case end < 0 || !found:
-		// No link, or one that we do not understand.
+	if !ok || opened == nil { // no link
 		s.out = append(s.out, `]\(`...)
 		s.at += 2
-	case allowed:
+		return
+	}
+	s.at = len(s.text) - len(after)
+	if opened.image {
+		s.out = slices.Delete(s.out, opened.at-len("! "), opened.at+1)
+	} else if kept, ok := s.keep(address); ok {
 		s.out = append(s.out, "]("+kept+")"...)
-		s.at = len(s.text) - len(after) + end
-	default:
-		start := opened.at
-		label := append([]byte(nil), s.out[opened.at+1:]...)
-		if opened.image {
-			start -= len("! ")
-		}
-		s.out = append(s.out[:start], label...)
-		s.at = len(s.text) - len(after) + end
+	} else {
+		s.out = slices.Delete(s.out, opened.at, opened.at+1)
 	}
 }
 
-// destination reads the address of a link: in angle brackets, or up to a space or
-// an unmatched parenthesis. after is what follows it. One that is too long is not
-// read, so that a text full of beginnings takes no time.
+// destination parses the address of a link, in angle brackets or up to a space or an
+// unmatched parenthesis, and gives the text after it. The limit of its length keeps the time
+// linear for a text with many beginnings of links.
 func destination(rest string) (address, after string, ok bool) {
 	rest = strings.TrimLeft(rest, " \t\n")
 	if strings.HasPrefix(rest, "<") {
@@ -320,34 +298,16 @@ func destination(rest string) (address, after string, ok bool) {
 	return rest, "", true
 }
 
-// endOfLink gives where the closing parenthesis ends, a title before it passed
-// over; -1 when there is none.
-func endOfLink(after string) int {
-	rest := strings.TrimLeft(after, " \t\n")
-	if rest == "" {
-		return -1
-	}
-	if closer, found := map[byte]byte{'"': '"', '\'': '\'', '(': ')'}[rest[0]]; found {
-		i := 1
-		for ; i < len(rest) && i < maxAddress && rest[i] != closer; i++ {
-			if rest[i] == '\\' {
-				i++
-			}
-		}
-		if i >= len(rest) || rest[i] != closer {
-			return -1
-		}
-		rest = strings.TrimLeft(rest[i+1:], " \t\n")
-	}
-	if !strings.HasPrefix(rest, ")") {
-		return -1
-	}
-	return len(after) - len(rest) + 1
+// endOfLink skips a title and the closing parenthesis.
+func endOfLink(text string) (after string, ok bool) {
+	const blanks = " \t\n"
+	text = strings.TrimLeft(text, blanks)
+	title := linkTitle.FindString(text[:min(len(text), maxAddress)])
+	return strings.CutPrefix(strings.TrimLeft(text[len(title):], blanks), ")")
 }
 
-// angle is at an angle bracket. An address that may stay does. What could be HTML
-// is not with a space behind the bracket, and reads as well where it is no Markdown:
-// as a comparison in a plan.
+// angle handles an angle bracket before an address or HTML. A space after it makes HTML a
+// plain text, which also reads well outside of Markdown, as a comparison in a plan.
 func (s *sanitizer) angle() {
 	rest := s.text[s.at+1:]
 	if end := strings.IndexByte(rest[:min(len(rest), maxAddress)], '>'); end >= 0 {
@@ -357,12 +317,10 @@ func (s *sanitizer) angle() {
 			return
 		}
 	}
-	if rest != "" && (rest[0] == '/' || rest[0] == '!' || rest[0] == '?' || isLetter(rest[0])) {
+	if htmlStart.MatchString(rest) {
 		s.out = append(s.out, "< "...)
 		s.at++
 		return
 	}
 	s.copy(1)
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

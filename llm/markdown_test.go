@@ -184,7 +184,7 @@ func TestSanitizeProse(t *testing.T) {
 	}
 }
 
-// A text whose entities are nested deeper than they are read leads nowhere either.
+// A text with entities nested too deep has no links either.
 func TestSanitizeDeepEntities(t *testing.T) {
 	t.Parallel()
 	deep := "&" + strings.Repeat("amp;", 20) + "#46; "
@@ -196,7 +196,7 @@ func TestSanitizeDeepEntities(t *testing.T) {
 	}
 }
 
-// Of many addresses of the data a few may stay, so that none can be spelt with.
+// A few of many addresses of the data are kept, so that they cannot encode data.
 func TestSanitizeFewLinks(t *testing.T) {
 	t.Parallel()
 	known, text, want := newLinks(), "", ""

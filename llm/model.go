@@ -3,56 +3,127 @@ package llm
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/llms"
 )
 
-// Model is an opened chat model. It may be asked by many goroutines at once.
+// Spec names a model and its provider.
+type Spec struct {
+	// Provider is one that [ParseSpec] accepts, or "reader".
+	Provider, Model string
+}
+
+// String returns the form that [ParseSpec] reads.
+func (s Spec) String() string { return s.Provider + ":" + s.Model }
+
+// ParseSpec reads "provider:model". The model may have colons too. Space around the whole
+// is dropped. The error for an unknown or missing provider lists the known ones.
+func ParseSpec(text string) (Spec, error) {
+	text = strings.TrimSpace(text)
+	name, model, found := strings.Cut(text, ":")
+	if !found {
+		return Spec{}, fmt.Errorf("model %q has no provider: write provider:model, the provider being %s", text, providerNames())
+	}
+	if _, ok := lookup(name); !ok {
+		return Spec{}, fmt.Errorf("model %q has an unknown provider %q: known are %s", text, name, providerNames())
+	}
+	if model == "" {
+		return Spec{}, fmt.Errorf("model %q has no name after its provider: write %s:model", text, name)
+	}
+	invalid := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if !utf8.ValidString(model) || strings.ContainsFunc(model, invalid) {
+		return Spec{}, fmt.Errorf("model %q has a space or an unprintable character in its name", text)
+	}
+	return Spec{Provider: name, Model: model}, nil
+}
+
+// providerNames gives the known providers as text: a, b or c.
+func providerNames() string {
+	var names []string
+	for _, p := range providers {
+		names = append(names, p.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Model is an open chat model. It is safe for concurrent use.
 type Model struct {
-	chat llms.Model
-	spec Spec
-	key  string
-	// maxTokens is the provider's.
+	chat      llms.Model
+	spec      Spec
+	key       string
 	maxTokens int
 }
 
-var _ llms.Model = (*Model)(nil)
-
-// Spec returns the name that the model was opened by.
-func (m *Model) Spec() Spec { return m.spec }
-
-// String returns the model's name; printed with %v, a model shows that and not
-// its key.
-func (m *Model) String() string { return m.spec.String() }
-
-// GenerateContent asks the model and returns its answer, which has text or a
-// tool call in at least one choice.
-//
-// When ctx ends first, the error wraps ctx.Err(). When the provider refuses, it
-// wraps a [StatusError]; when it accepts and sends nothing of use,
-// [ErrNoAnswer]. Options that ask for a stream are refused: the libraries take
-// one that breaks off for a whole answer. [Chat] has answers streamed below them.
-func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
-	return m.generate(ctx, &exchange{}, messages, options)
+// Config says which model to open and how to reach it.
+type Config struct {
+	// Spec names the model as provider:model; see [ParseSpec].
+	Spec string
+	// APIKey is optional for Ollama, which gets it as a bearer token. A server with
+	// OpenAI's interface that needs no key takes any text.
+	APIKey string
+	// BaseURL is the provider's address; "" for its public one (for Ollama, on this
+	// machine). It has the form of the provider's own clients: with /v1 for OpenAI, with or
+	// without it for Anthropic, a URL or host:port for Ollama.
+	BaseURL string
 }
 
-// generate is GenerateContent with what langchaingo has no words for in below,
-// where it notes what happened.
-func (m *Model) generate(ctx context.Context, below *exchange, messages []llms.MessageContent, options []llms.CallOption) (*llms.ContentResponse, error) {
-	if streams(options) {
-		return nil, fmt.Errorf("ask model %s: answers come whole, not as a stream", m.spec)
+// connections are used by all models, and closed by nobody else.
+var connections = http.DefaultTransport.(*http.Transport).Clone()
+
+// Open prepares a model. It checks cfg, and calls nobody: a wrong key or an unknown model
+// is reported by the first call. The error is [ErrNoKey] when the provider needs a key and
+// cfg has none. ctx limits the opening, not later calls.
+func Open(ctx context.Context, cfg Config) (*Model, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
 	}
-	answer, err := m.consult(withExchange(ctx, below), messages, options)
+	spec, err := ParseSpec(cfg.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	p, _ := lookup(spec.Provider)
+	key := strings.TrimSpace(cfg.APIKey)
+	if key == "" && p.needsKey {
+		return nil, fmt.Errorf("open model %s: %w: %s needs one", spec, ErrNoKey, p.name)
+	}
+	base, err := p.baseURL(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("open model %s: %w", spec, err)
+	}
+	chat, err := p.open(spec.Model, key, base, &http.Client{Transport: &transport{provider: p, key: key, next: connections}})
+	if err != nil {
+		return nil, fmt.Errorf("open model %s: %w", spec, redact(err, key))
+	}
+	return &Model{chat: chat, spec: spec, key: key, maxTokens: p.maxTokens}, nil
+}
+
+// Spec returns the name by which the model was opened.
+func (m *Model) Spec() Spec { return m.spec }
+
+// String returns the name, so that a printed model does not show its key.
+func (m *Model) String() string { return m.spec.String() }
+
+// generate calls the model. The answer has text or a tool call in at least one choice.
+//
+// When ctx ends first, the error wraps ctx.Err(). When the provider refuses, it wraps a
+// [StatusError]; when it accepts and sends nothing useful, [ErrNoAnswer].
+func (m *Model) generate(ctx context.Context, x *exchange, messages []llms.MessageContent) (*llms.ContentResponse, error) {
+	answer, err := m.callClient(context.WithValue(ctx, exchangeKey{}, x), messages)
 	switch {
 	case ctx.Err() != nil:
 		// The libraries hide a deadline, or end at it without an error.
 		err = ctx.Err()
-	case below.err != nil:
-		err = below.err
-	case err != nil && below.accepted:
+	case x.err != nil:
+		err = x.err
+	case err != nil && x.accepted:
 		err = fmt.Errorf("%w: %w", ErrNoAnswer, redact(err, m.key))
-	case err == nil && !answered(answer):
+	case err == nil && !hasContent(answer):
 		err = ErrNoAnswer
 	}
 	if err != nil {
@@ -61,52 +132,19 @@ func (m *Model) generate(ctx context.Context, below *exchange, messages []llms.M
 	return answer, nil
 }
 
-// consult turns a panic into an error: the libraries have some for answers that
-// are JSON and yet not what they expect, and a provider must not be able to
-// end the process.
-func (m *Model) consult(ctx context.Context, messages []llms.MessageContent, options []llms.CallOption) (answer *llms.ContentResponse, err error) {
+// callClient turns a panic into an error: the libraries panic on some unexpected answers,
+// and a provider must not be able to end the process.
+func (m *Model) callClient(ctx context.Context, messages []llms.MessageContent) (answer *llms.ContentResponse, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			answer, err = nil, fmt.Errorf("panic in the provider's client: %v", cause)
 		}
 	}()
-	return m.chat.GenerateContent(ctx, messages, options...)
+	return m.chat.GenerateContent(ctx, messages, llms.WithMaxTokens(m.maxTokens))
 }
 
-// Call asks the model one thing in plain text and returns the first text that
-// it answers with. It fails as [Model.GenerateContent] does.
-func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
-	question := llms.TextParts(llms.ChatMessageTypeHuman, prompt)
-	answer, err := m.GenerateContent(ctx, []llms.MessageContent{question}, options...)
-	if err != nil {
-		return "", err
-	}
-	for _, choice := range answer.Choices {
-		if strings.TrimSpace(choice.Content) != "" {
-			return choice.Content, nil
-		}
-	}
-	return "", fmt.Errorf("ask model %s: %w", m.spec, ErrNoAnswer)
-}
-
-// streams reports whether options ask for a stream. The libraries take one that
-// breaks off for a whole answer, and read it where no panic can be caught.
-func streams(options []llms.CallOption) bool {
-	var asked llms.CallOptions
-	for _, option := range options {
-		option(&asked)
-	}
-	return asked.StreamingFunc != nil || asked.StreamingReasoningFunc != nil
-}
-
-func answered(answer *llms.ContentResponse) bool {
-	if answer == nil {
-		return false
-	}
-	for _, choice := range answer.Choices {
-		if strings.TrimSpace(choice.Content) != "" || len(choice.ToolCalls) > 0 {
-			return true
-		}
-	}
-	return false
+func hasContent(answer *llms.ContentResponse) bool {
+	return answer != nil && slices.ContainsFunc(answer.Choices, func(choice *llms.ContentChoice) bool {
+		return strings.TrimSpace(choice.Content) != "" || len(choice.ToolCalls) > 0
+	})
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Models are those that do jobs here, each under the name by which a request
-// chooses it. They are set up once; then many may ask at once.
+// Models has the configured models by name. After the last Add, it is safe for concurrent
+// use.
 type Models struct{ all []named }
 
 type named struct {
@@ -15,16 +15,15 @@ type named struct {
 	jobs Jobs
 }
 
-// UnknownModelError says that a request names a model that is not set. Its text
-// is fit for whoever asked.
+// UnknownModelError says that a request names a model that is not configured. Its text is
+// for the user.
 type UnknownModelError struct {
-	// Provider and Model are as in the request; either may be "".
+	// Provider and Model are those of the request; either may be "".
 	Provider, Model string
-	// Set are the names of those that are set.
+	// Set has the configured models.
 	Set []string
 }
 
-// Error says what was asked for and what there is.
 func (e *UnknownModelError) Error() string {
 	asked := strings.Trim(e.Provider+":"+e.Model, ":")
 	if len(e.Set) == 0 {
@@ -33,9 +32,8 @@ func (e *UnknownModelError) Error() string {
 	return fmt.Sprintf("model %q is not set here; there is %s", shorten(asked, 100), strings.Join(e.Set, ", "))
 }
 
-// Add sets up who does jobs under a name. The first one is the default. A
-// provider of one model, such as the reader, may leave the model's name empty. The
-// error is for a name that is taken.
+// Add adds a model. The first one is the default. A provider of one model, such as the
+// reader, may leave the model's name empty. It fails when the name is taken.
 func (m *Models) Add(spec Spec, jobs Jobs) error {
 	if slices.ContainsFunc(m.all, func(n named) bool { return n.spec == spec }) {
 		return fmt.Errorf("model %s is there twice", nameOf(spec))
@@ -55,10 +53,9 @@ func (m *Models) Names() []string {
 
 func nameOf(spec Spec) string { return strings.TrimSuffix(spec.String(), ":") }
 
-// Jobs gives who does the jobs of a request that names a provider and a model.
-// Without either it is the default; with one of them, the first that has it. The
-// model may be written with its provider, as provider:model. The error is an
-// [UnknownModelError].
+// Jobs gives the model of a request that names a provider and a model: the first that
+// has both, where either may be "". The model may be written as provider:model. The error
+// is an [UnknownModelError].
 func (m *Models) Jobs(provider, model string) (Jobs, error) {
 	for _, n := range m.all {
 		fits := (provider == "" || strings.EqualFold(provider, n.spec.Provider)) &&

@@ -8,7 +8,7 @@ import (
 	"parley/llm"
 )
 
-// doer is somebody who does jobs.
+// doer is a named Jobs.
 type doer struct {
 	llm.Jobs
 	name string

@@ -121,8 +121,8 @@ func TestOllamaWithoutKey(t *testing.T) {
 	})})
 }
 
-// Settings are read in one place, and it is not here: a variable meant for
-// another program must not redirect a question or lend it a key.
+// Only cmd reads settings: a variable for another program must not redirect a request or
+// add a key.
 func TestEnvironmentIsIgnored(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_MODEL"} {
 		t.Setenv(name, "from-the-environment")

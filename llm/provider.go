@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -13,114 +15,96 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 )
 
-// provider is what differs between those who serve models.
+// provider is a service of models.
 type provider struct {
 	name     string
 	needsKey bool
-	// home is the base URL used when none is set.
+	// home is the default base URL.
 	home string
-	// address turns a base URL as people write it for this provider into the
-	// one that its client wants.
+	// address converts a base URL to the form of the client; nil when it need not.
 	address func(string) string
-	// bearer has the key sent as a bearer token, the client knowing of none.
+	// bearer says that the transport sends the key, since the client does not.
 	bearer bool
-	open   func(target) (llms.Model, error)
-	// amend puts what is wanted of an answer into a request; see [callOptions].
-	amend func(fields, string, callOptions)
-	// assemble starts a whole answer, to be made of a streamed one.
-	assemble func() assembler
-	// maxTokens bounds an answer where the provider needs to be told, or would
-	// not come to an end; 0 leaves it to the provider.
+	// open creates the client, with all options that it would take from the environment.
+	open func(model, key, baseURL string, client *http.Client) (llms.Model, error)
+	// amend adds what langchaingo cannot express to a request; see [callOptions].
+	amend func(request map[string]any, form *shape)
+	// readEvent adds an event of a stream to an answer.
+	readEvent func(answer *streamed, event []byte) (last bool, err error)
+	// ndjson says that streams are lines of JSON, not server-sent events.
+	ndjson bool
+	// maxTokens limits an answer; 0 for the provider's own limit.
 	maxTokens int
 }
 
-// target is a checked and completed [Config].
-type target struct {
-	model, key, baseURL string
-	client              *http.Client
-}
-
-// Each open sets every option that its library would otherwise fill from the
-// environment.
+// providers are in alphabetical order.
 var providers = []provider{
 	{
 		name:     "anthropic",
 		needsKey: true,
 		home:     "https://api.anthropic.com",
 		address:  withV1,
-		open: func(t target) (llms.Model, error) {
-			return anthropic.New(anthropic.WithModel(t.model), anthropic.WithToken(t.key),
-				anthropic.WithBaseURL(t.baseURL), anthropic.WithHTTPClient(t.client))
+		open: func(model, key, baseURL string, client *http.Client) (llms.Model, error) {
+			return anthropic.New(anthropic.WithModel(model), anthropic.WithToken(key), anthropic.WithBaseURL(baseURL), anthropic.WithHTTPClient(client))
 		},
-		amend:    amendAnthropic,
-		assemble: func() assembler { return &anthropicAnswer{} },
-		// The oldest models that are served write no more.
-		maxTokens: 4096,
+		amend:     amendAnthropic,
+		readEvent: readAnthropic,
+		maxTokens: 4096, // the limit of the oldest models
 	},
-	{
-		// Through the interface that Google serves for OpenAI's clients: its own
-		// client would bring gRPC and the cloud SDK with it, four times the size
-		// of the others together, and not take the transport that every call has
-		// to pass.
-		name:     "googleai",
-		needsKey: true,
-		home:     "https://generativelanguage.googleapis.com/v1beta/openai",
-		address:  func(base string) string { return base },
-		open:     openOpenAI,
-		amend:    amendOpenAI,
-		assemble: func() assembler { return &openAIAnswer{} },
-	},
+	// Google's own client would add gRPC and the cloud SDK, four times the size of the
+	// others together, and cannot use our transport.
+	openAI("googleai", "https://generativelanguage.googleapis.com/v1beta/openai"),
 	{
 		name:    "ollama",
 		home:    "http://127.0.0.1:11434",
 		address: withOllamaPort,
 		bearer:  true,
-		open: func(t target) (llms.Model, error) {
-			return ollama.New(ollama.WithModel(t.model), ollama.WithServerURL(t.baseURL), ollama.WithHTTPClient(t.client),
+		open: func(model, _, baseURL string, client *http.Client) (llms.Model, error) {
+			return ollama.New(ollama.WithModel(model), ollama.WithServerURL(baseURL), ollama.WithHTTPClient(client),
 				ollama.WithRunnerNumCtx(ollamaContext))
 		},
 		amend:     amendOllama,
-		assemble:  func() assembler { return &ollamaAnswer{} },
+		readEvent: readOllama,
+		ndjson:    true,
 		maxTokens: 4096,
 	},
-	{
-		name:     "openai",
-		needsKey: true,
-		home:     "https://api.openai.com/v1",
-		address:  func(base string) string { return base },
-		open:     openOpenAI,
-		amend:    amendOpenAI,
-		assemble: func() assembler { return &openAIAnswer{} },
-	},
+	openAI("openai", "https://api.openai.com/v1"),
 }
 
-// ollamaContext is how many tokens a question to Ollama and its answer may have
-// together. Without it, Ollama drops the beginning of whatever is longer than a
-// few thousand, and says nothing.
+// ollamaContext limits a prompt and its answer together, in tokens. By default, Ollama
+// drops the beginning of a prompt of more than a few thousand, without an error.
 const ollamaContext = 16384
 
-func openOpenAI(t target) (llms.Model, error) {
-	return openai.New(openai.WithModel(t.model), openai.WithToken(t.key), openai.WithBaseURL(t.baseURL),
-		openai.WithOrganization(""), openai.WithHTTPClient(t.client))
+// openAI is a provider with OpenAI's interface.
+func openAI(name, home string) provider {
+	return provider{
+		name:     name,
+		needsKey: true,
+		home:     home,
+		open: func(model, key, baseURL string, client *http.Client) (llms.Model, error) {
+			return openai.New(openai.WithModel(model), openai.WithToken(key), openai.WithBaseURL(baseURL),
+				openai.WithOrganization(""), openai.WithHTTPClient(client))
+		},
+		amend:     amendOpenAI,
+		readEvent: readOpenAI,
+	}
 }
 
 func lookup(name string) (provider, bool) {
-	for _, p := range providers {
-		if p.name == name {
-			return p, true
-		}
+	i := slices.IndexFunc(providers, func(p provider) bool { return p.name == name })
+	if i < 0 {
+		return provider{}, false
 	}
-	return provider{}, false
+	return providers[i], true
 }
 
-// baseURL completes and checks a base URL. Its error does not quote the text,
-// which may hold a password.
+// baseURL completes and checks a base URL. Its error does not quote the text, which may
+// have a password.
 func (p provider) baseURL(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		text = p.home
+	text = cmp.Or(strings.TrimSpace(text), p.home)
+	if p.address != nil {
+		text = p.address(text)
 	}
-	text = p.address(text)
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -129,14 +113,13 @@ func (p provider) baseURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// withV1 adds the version to a base URL: Anthropic's own clients take it
-// without, the one used here with it.
+// withV1 adds the version: Anthropic's own clients take a base URL without it, langchaingo
+// one with it.
 func withV1(base string) string {
 	return strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1"
 }
 
-// withOllamaPort completes a bare host, the form in which Ollama's own
-// settings name a server.
+// withOllamaPort completes a bare host, the form of Ollama's own settings.
 func withOllamaPort(base string) string {
 	if strings.Contains(base, "://") {
 		return base

@@ -1,29 +1,28 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 const (
 	maxSQL   = 16 << 10
 	maxWords = 1 << 10
-	// standardHits and maxHits are how many passages a search gives.
-	standardHits = 5
-	maxHits      = 50
+	// defaultHits and maxHits are how many passages a search gives.
+	defaultHits = 5
+	maxHits     = 50
 )
 
 var queryShape = readShape("query")
 
 // WriteQuery implements [Jobs].
 func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
-	instruction := task.Instruction
-	if blank(instruction) {
-		instruction = task.Question
-	}
+	instruction := cmp.Or(strings.TrimSpace(task.Instruction), task.Question)
 	words := []string{instruction}
 	for _, step := range task.Before {
 		words = append(words, step.Query)
@@ -37,7 +36,7 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		Before, Instruction, Failed, Meant string
 	}{
 		taskView:    c.viewOf(ctx, task.Task, words...),
-		Searchable:  searchable(task.Datasets),
+		Searchable:  slices.ContainsFunc(task.Datasets, Dataset.HoldsPassages),
 		Before:      stepsText(task.Before, beforeLimits),
 		Instruction: shorten(instruction, maxStep),
 		Failed:      failedText(task.Failed),
@@ -45,7 +44,7 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 	}
 	known := knownLinks(task.Task)
 	var query Query
-	usage, err := c.run(ctx, "query", queryShape, view, func(text string) error {
+	err := c.run(ctx, "query", queryShape, view, &query.Usage, func(text string) error {
 		got, err := decode(text, func(q *queryOutput) error { return q.check(task.Datasets) })
 		if err != nil {
 			return err
@@ -53,27 +52,17 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		if got.SQL == "" && got.SearchDataset == "" {
 			return unanswerable(got.Unanswerable, known)
 		}
-		// A query is shown, too, but cannot be changed for that.
+		// Users see the query too, but it cannot be changed.
 		if err := known.checkQuery(got.SQL); err != nil {
 			return err
 		}
-		query = Query{SQL: got.SQL, Reasoning: known.sanitize(got.Reasoning), Confidence: *got.Confidence}
+		query.SQL, query.Reasoning, query.Confidence = got.SQL, known.sanitize(got.Reasoning), *got.Confidence
 		if got.SQL == "" {
 			query.Search = &Search{Dataset: got.SearchDataset, Words: known.sanitize(got.SearchWords), Limit: got.SearchLimit}
 		}
 		return nil
 	})
-	query.Usage = usage
 	return query, err
-}
-
-func searchable(datasets []Dataset) bool {
-	for _, d := range datasets {
-		if d.HoldsPassages() {
-			return true
-		}
-	}
-	return false
 }
 
 type queryOutput struct {
@@ -120,9 +109,6 @@ func (q *queryOutput) checkSearch(datasets []Dataset) error {
 	if q.SearchWords = strings.TrimSpace(q.SearchWords); q.SearchWords == "" || len(q.SearchWords) > maxWords {
 		return fmt.Errorf("search_words must have 1 to %d bytes", maxWords)
 	}
-	if q.SearchLimit <= 0 {
-		q.SearchLimit = standardHits
-	}
-	q.SearchLimit = min(q.SearchLimit, maxHits)
+	q.SearchLimit = min(cmp.Or(max(q.SearchLimit, 0), defaultHits), maxHits)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,33 +14,29 @@ import (
 	"parley/internal/sqltext"
 )
 
+// Limits of the datasets in a prompt, in bytes where nothing else is said.
 const (
-	// maxSchema bounds what a model is told about datasets, in bytes.
-	maxSchema = 24 << 10
-	// maxDataset bounds what it is told about one of them.
+	maxSchema  = 24 << 10
 	maxDataset = 8 << 10
-	// maxNames bounds the list of those that it is told nothing else about.
+	// maxNames is for the list of datasets that are only named.
 	maxNames = 2 << 10
-	// likelySchema is how much room there is for datasets that share no word with
-	// the question: it may be asked in other words, or another language.
+	// likelySchema is for datasets that share no word with the question, which may be
+	// asked in other words, or another language.
 	likelySchema = maxSchema / 2
-	// maxFacts bounds what a model is told about the values of one dataset, and
-	// maxReferences about the references between datasets.
+	// maxFacts is for the values of one dataset.
 	maxFacts      = 2 << 10
 	maxReferences = 2 << 10
-	// factsDatasets is how many datasets it is told the values of, and factsTime how
-	// long reading them may take.
+	// factsDatasets is how many datasets have facts.
 	factsDatasets = 8
-	factsTime     = 5 * time.Second
+	factsTimeout  = 5 * time.Second
 )
 
-// schemaText describes the datasets that words have to do with, the likeliest
-// first, and names the others. What they hold is left out where it is not known.
+// schemaText describes the datasets that match words best, and names the others.
 func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) string {
 	ranked := rank(task.Datasets, words)
 	facts := c.facts(ctx, task.Data, ranked[:min(len(ranked), factsDatasets)])
 	var out strings.Builder
-	told := map[string]bool{}
+	described := map[string]bool{}
 	chosen := 0
 	for i, r := range ranked {
 		room := maxSchema
@@ -55,23 +52,22 @@ func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) strin
 			break
 		}
 		out.WriteString(block)
-		told[r.dataset.Name] = true
+		described[r.dataset.Name] = true
 		chosen++
 	}
-	out.WriteString(referencesText(facts.References, told))
+	out.WriteString(referencesText(facts.References, described))
 	if rest := ranked[chosen:]; len(rest) > 0 {
 		out.WriteString(restText(rest))
 	}
 	return out.String()
 }
 
-// facts gives what the likeliest datasets hold, as far as that can be read in time.
-// Whoever runs the query will find out why others cannot.
+// facts describes the values of the likeliest datasets, as far as they can be read in time.
 func (c *Chat) facts(ctx context.Context, data Data, ranked []ranking) Facts {
 	if c.catalog == nil || data == nil || len(ranked) == 0 {
 		return Facts{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, factsTime)
+	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
 	datasets := make([]Dataset, len(ranked))
 	for i, r := range ranked {
@@ -93,8 +89,8 @@ func restText(rest []ranking) string {
 	return out.String() + "\n"
 }
 
-// datasetText describes a dataset: its columns with their texts and what they hold, as
-// far as there is room, and the names of the others.
+// datasetText describes a dataset: its columns with their descriptions and facts, as far as
+// there is room, and the names of the others.
 func datasetText(d Dataset, facts DatasetFacts) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "dataset %s, %d rows", sqltext.Name(d.Name), d.Rows)
@@ -115,17 +111,13 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 			line += ": " + shorten(oneLine(c.Description), 200)
 		}
 		if size += len(line) + 1; size > maxDataset*3/4 {
-			names := make([]string, 0, len(d.Columns)-i)
-			for _, left := range d.Columns[i:] {
-				names = append(names, sqltext.Name(left.Name))
-			}
-			out.WriteString("  also: " + shorten(strings.Join(names, ", "), maxDataset/4) + "\n")
+			out.WriteString("  also: " + shorten(columnNames(d.Columns[i:]), maxDataset/4) + "\n")
 			break
 		}
 		out.WriteString(line)
 		known := facts.Columns[c.Name]
 		if d.HoldsPassages() && c.Name == "text" {
-			known = ColumnFacts{} // it is searched
+			known = ColumnFacts{} // it is for searches
 		}
 		if text := columnFacts(c, known); len(text) <= room {
 			out.WriteString(text)
@@ -143,15 +135,13 @@ type ranking struct {
 	score   float64
 }
 
-// rank orders datasets by how many of the words occur in their names, columns
-// and descriptions. The fewer of them have a word, the more it counts; one that
-// most have tells nothing.
+// rank orders datasets by how many words of the texts occur in their names, columns and
+// descriptions. The fewer datasets have a word, the more it counts; one that most have
+// does not count.
 func rank(datasets []Dataset, texts []string) []ranking {
 	asked := map[string]bool{}
-	for _, text := range texts {
-		for _, word := range wordsOf(text) {
-			asked[word] = true
-		}
+	for _, word := range wordsOf(strings.Join(texts, " ")) {
+		asked[word] = true
 	}
 	weights := make([]map[string]float64, len(datasets))
 	spread := map[string]int{}
@@ -164,19 +154,17 @@ func rank(datasets []Dataset, texts []string) []ranking {
 	ranked := make([]ranking, len(datasets))
 	for i, d := range datasets {
 		ranked[i].dataset = d
-		for word, weight := range weights[i] {
-			if len(datasets) > 3 && 2*spread[word] > len(datasets) {
-				continue
+		for _, word := range slices.Sorted(maps.Keys(weights[i])) { // sums depend on the order
+			if len(datasets) <= 3 || 2*spread[word] <= len(datasets) {
+				ranked[i].score += weights[i][word] * math.Log(1+float64(len(datasets))/float64(spread[word]))
 			}
-			ranked[i].score += weight * math.Log(1+float64(len(datasets))/float64(spread[word]))
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b ranking) int { return cmp.Compare(b.score, a.score) })
 	return ranked
 }
 
-// wordWeights says which of the words that were asked for a dataset has, and how
-// much they count there.
+// wordWeights gives the wanted words that a dataset has, with their weights.
 func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 	weights := map[string]float64{}
 	note := func(text string, weight float64) {
@@ -195,8 +183,8 @@ func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 	return weights
 }
 
-// wordsOf splits text into words in lower case, also where the case changes
-// (orderDate), and takes off the plural.
+// wordsOf splits a text into words in lower case and singular, also where the case changes
+// (orderDate).
 func wordsOf(text string) []string {
 	var spaced strings.Builder
 	var before rune

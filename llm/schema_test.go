@@ -56,7 +56,7 @@ references between these datasets:
   "orders"."customer_id" refers to "customers"."id"
 `
 
-// TestPromptTellsWhatDatasetsHold has the datasets read once, whatever is asked of them.
+// TestPromptTellsWhatDatasetsHold checks the facts, which are read once for all questions.
 func TestPromptTellsWhatDatasetsHold(t *testing.T) {
 	t.Parallel()
 	d, datasets := shopData(t)
@@ -72,8 +72,8 @@ func TestPromptTellsWhatDatasetsHold(t *testing.T) {
 	}
 }
 
-// TestPromptWithoutFacts has data that cannot be read, or not in time: the prompt has
-// what is known without it.
+// TestPromptWithoutFacts has data that cannot be read, or not in time: the prompt has no
+// facts of it.
 func TestPromptWithoutFacts(t *testing.T) {
 	t.Parallel()
 	d, datasets := shopData(t)
@@ -100,7 +100,8 @@ func (hanging) Query(ctx context.Context, _ string) (llm.Rows, error) {
 	return llm.Rows{}, ctx.Err()
 }
 
-// TestFactsAreBounded tells much of the likeliest of many wide datasets, and leaves room for others.
+// TestFactsAreBounded has many wide datasets: the facts of the likeliest leave room for
+// others.
 func TestFactsAreBounded(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)

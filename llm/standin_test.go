@@ -15,17 +15,17 @@ import (
 	"parley/llm"
 )
 
-// request is what a stand-in for a model was asked.
+// request is a request to a stand-in for a model.
 type request struct {
 	// system and user are the texts of the messages; user has all but the first.
 	system, user string
 	streamed     bool
-	// shape is the schema that the answer was asked in; "" when none was.
+	// shape is the requested schema; "" for none.
 	shape string
 	raw   map[string]json.RawMessage
 }
 
-// standin is a model on loopback that says what a test tells it to.
+// standin is a server on loopback that answers as a test says.
 type standin struct {
 	t        *testing.T
 	provider string
@@ -47,8 +47,8 @@ func newStandin(t *testing.T, provider string, answer func(*standin, int, http.R
 	return s
 }
 
-// saying gives a model that answers with these texts, one after the other, and
-// with the last one from then on.
+// saying returns a stand-in that answers with these texts in order, and then repeats the
+// last.
 func saying(t *testing.T, provider string, texts ...string) *standin {
 	return newStandin(t, provider, func(s *standin, n int, rw http.ResponseWriter, _ *http.Request, asked request) {
 		s.say(rw, asked, texts[min(n, len(texts)-1)])
@@ -194,8 +194,8 @@ func pieces(text string) []string {
 	return all
 }
 
-// chat opens the stand-in as a model that does jobs, without waiting in between
-// tries. It returns the pauses that were asked for, too.
+// chat returns a Chat over the stand-in that does not wait between tries, and a function
+// that returns the pauses.
 func (s *standin) chat(cfg llm.ChatConfig) (*llm.Chat, func() []time.Duration) {
 	s.t.Helper()
 	model, err := llm.Open(s.t.Context(), llm.Config{Spec: s.provider + ":m", APIKey: key, BaseURL: s.url + s.w.base})
@@ -229,7 +229,7 @@ func onEach(t *testing.T, test func(t *testing.T, provider string)) {
 	}
 }
 
-// shop is what the questions of the tests are about.
+// shop has the datasets of the tests.
 var shop = []llm.Dataset{
 	{Name: "orders", Rows: 3, Description: "what customers bought", Columns: []llm.Column{
 		{Name: "id", Type: "BIGINT"}, {Name: "customer_name", Type: "VARCHAR", Description: "who bought"}, {Name: "total", Type: "DOUBLE"},

@@ -29,8 +29,8 @@ func (d duck) Query(ctx context.Context, query string) (Rows, error) {
 	return result, rows.Err()
 }
 
-// An address that a query has put together, or cut short, is in a row, but does not
-// stand by itself in the data.
+// An address that a query builds or truncates is in a row of the result, but not in the
+// data.
 func TestStoredLinks(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("duckdb", "")

@@ -12,9 +12,8 @@ func FuzzAssemble(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string) {
 		for _, p := range providers {
 			for _, sse := range []bool{true, false} {
-				answer := p.assemble()
-				err := readEvents(strings.NewReader(stream), sse, answer)
-				if err == nil && (!answer.finished() || len(answer.whole()) == 0) {
+				answer, err := p.readEvents(strings.NewReader(stream), sse)
+				if err == nil && (!answer.complete || len(answer.body()) == 0) {
 					t.Errorf("%s: %q is taken for whole", p.name, stream)
 				}
 			}

@@ -1,85 +1,68 @@
 package llm
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
+	"time"
 
 	"parley/internal/retry"
 )
 
 const (
-	// maxAnswer bounds what is read of one answer, in bytes; far more than a
-	// model writes.
+	// maxAnswer limits the body of an answer, in bytes; models write far less.
 	maxAnswer = 8 << 20
-	// maxRefusal bounds what is read of an error page.
+	// maxRefusal limits what is read of the body of an error.
 	maxRefusal = 16 << 10
 	maxMessage = 300
 )
 
-// exchange keeps what happened on the wire during one call. The libraries above
-// drop or blur it, each in its own way.
+// exchange records the HTTP exchange of one call, since the clients lose parts of it.
 type exchange struct {
-	// want goes in; the rest comes out.
+	// want is set by the caller, the rest by the transport.
 	want callOptions
-	// accepted says that a 2xx answer came.
+	// accepted says that the status was 2xx.
 	accepted bool
-	// err is the refusal, or why the provider could not be asked.
+	// err is the refusal, or why the request failed.
 	err error
-	// stop says why a streamed answer ended, in the provider's words.
+	// stop is why a streamed answer ended, in the provider's words.
 	stop string
 }
 
 type exchangeKey struct{}
 
-func withExchange(ctx context.Context, x *exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
-}
-
-// transport turns every refusal into a [StatusError], notes failures in the
-// call's exchange and bounds the size of answers. A redirect counts as a
-// refusal: no provider sends one, and the key would go along.
+// transport turns refusals into a [StatusError], records the call's exchange and limits
+// the size of answers. A redirect counts as a refusal: no provider sends one, and the key
+// would go along.
 type transport struct {
-	provider   provider
-	model, key string
-	// sendKey adds the key as a bearer token, for a client that sends none.
-	sendKey bool
-	next    http.RoundTripper
+	provider provider
+	key      string
+	next     http.RoundTripper
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		x = &exchange{}
+func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	x := req.Context().Value(exchangeKey{}).(*exchange)
+	defer func() { x.accepted, x.err = err == nil, err }()
+	if req, err = t.amend(req, x.want); err != nil {
+		return nil, err
 	}
-	resp, err := t.exchange(req, x)
-	x.accepted, x.err = err == nil, err
+	if x.want.idle > 0 {
+		return t.collect(req, x)
+	}
+	if resp, err = t.send(req); err == nil {
+		resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer, onRead: func() {}}
+	}
 	return resp, err
 }
 
-func (t *transport) exchange(req *http.Request, x *exchange) (*http.Response, error) {
-	req, err := t.amend(req, x.want)
-	if err != nil {
-		return nil, err
-	}
-	if x.want.stream {
-		return t.collect(req, x)
-	}
-	resp, err := t.send(req)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = &limited{ReadCloser: resp.Body, left: maxAnswer}
-	return resp, nil
-}
-
-// send gives an answer that the provider stands by.
+// send gives a response with a 2xx status, or an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
-	if t.sendKey {
+	if t.provider.bearer && t.key != "" {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+t.key)
 	}
@@ -93,11 +76,13 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limited is a body that fails, rather than ends, where it grows too long: a
-// cut answer must not pass for a whole one.
+// limited is a body that fails, rather than ends, when it is too long, so that a truncated
+// answer is not taken as complete.
 type limited struct {
 	io.ReadCloser
 	left int
+	// onRead is called when bytes arrive.
+	onRead func()
 }
 
 // Read implements [io.Reader].
@@ -106,7 +91,9 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("%w: it is longer than %d bytes", ErrNoAnswer, maxAnswer)
 	}
 	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
-	l.left -= n
+	if l.left -= n; n > 0 {
+		l.onRead()
+	}
 	return n, err
 }
 
@@ -117,26 +104,95 @@ func (t *transport) refusal(resp *http.Response) error {
 		return refused
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	if text := explanation(body); !repeats(text, t.key) {
+	if text := errorMessage(body); !repeats(text, t.key) {
 		refused.Message = shorten(text, maxMessage)
 	}
 	return refused
 }
 
-// explanation finds the provider's message in an error body: {"error": "…"} or
-// {"error": {"message": "…"}}. Anything else, such as a proxy's page, has none.
-func explanation(body []byte) string {
+// errorMessage gives the message of an error body, {"error": "…"} or
+// {"error": {"message": "…"}}; "" for all else, such as a proxy's page.
+func errorMessage(body []byte) string {
 	var page struct{ Error json.RawMessage }
-	if json.Unmarshal(body, &page) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(body, &page)
 	var text string
-	if json.Unmarshal(page.Error, &text) == nil {
-		return strings.TrimSpace(text)
+	if json.Unmarshal(page.Error, &text) != nil {
+		var object struct{ Message string }
+		_ = json.Unmarshal(page.Error, &object)
+		text = object.Message
 	}
-	var object struct{ Message string }
-	if json.Unmarshal(page.Error, &object) != nil {
-		return ""
+	return strings.TrimSpace(text)
+}
+
+// callOptions has what langchaingo cannot express. The transport adds it to the request:
+//
+//   - A shape. OpenAI's client has one JSON schema for all calls, Anthropic's cannot
+//     require a tool, and Ollama's has no schemas.
+//   - A stream, which the transport reads. The clients would accept an incomplete stream as
+//     an answer, and two read it in goroutines that can leak and panic.
+type callOptions struct {
+	// shape is the form of the answer; nil for free text.
+	shape *shape
+	// idle is how long a stream may be silent; 0 for no stream and no shape.
+	idle time.Duration
+}
+
+// shape is a JSON schema.
+type shape struct {
+	name   string
+	schema json.RawMessage
+	// all says not to ask for a shorter answer, which would lack data.
+	all bool
+}
+
+// amend adds the options to a request.
+func (t *transport) amend(req *http.Request, want callOptions) (*http.Request, error) {
+	if want.idle == 0 {
+		return req, nil
 	}
-	return strings.TrimSpace(object.Message)
+	var fields map[string]any
+	decoder := json.NewDecoder(req.Body)
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	_ = req.Body.Close()
+	fields["stream"] = true
+	t.provider.amend(fields, want.shape)
+	body, _ := json.Marshal(fields) // it was JSON: it cannot fail
+	req = req.Clone(req.Context())
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(body))
+	return req, nil
+}
+
+// fixedTemperature matches OpenAI's models that refuse a temperature. The client omits it
+// for some of them only.
+var fixedTemperature = regexp.MustCompile(`^(o\d|gpt-5)`)
+
+func amendOpenAI(request map[string]any, form *shape) {
+	request["stream_options"] = map[string]any{"include_usage": true}
+	if form != nil {
+		request["response_format"] = map[string]any{
+			"type":        "json_schema",
+			"json_schema": map[string]any{"name": form.name, "strict": true, "schema": form.schema},
+		}
+	}
+	if model, _ := request["model"].(string); fixedTemperature.MatchString(model) {
+		delete(request, "temperature")
+	}
+}
+
+func amendAnthropic(request map[string]any, form *shape) {
+	if form != nil {
+		request["tools"] = []any{map[string]any{"name": form.name, "input_schema": form.schema}}
+		request["tool_choice"] = map[string]any{"type": "tool", "name": form.name}
+	}
+}
+
+func amendOllama(request map[string]any, form *shape) {
+	if form != nil {
+		request["format"] = form.schema
+	}
 }

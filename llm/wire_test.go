@@ -18,7 +18,7 @@ const (
 	reply    = "The capital is Oslo."
 )
 
-// wire is how a provider speaks over HTTP, as its own documentation has it.
+// wire is the HTTP interface of a provider, by its documentation.
 type wire struct {
 	// base is the path that the client's base URL ends in, path what follows.
 	base, path string
@@ -64,9 +64,8 @@ var wires = map[string]wire{
 	},
 }
 
-// serve starts a server that checks that each request is one which the provider
-// would take, with the model and the question in it, and lets next answer. It
-// returns the server's address.
+// serve starts a server that checks each request for the provider's form, the model and the
+// question, and calls next. It returns the server's address.
 func (w wire) serve(t *testing.T, next http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -88,9 +87,15 @@ func (w wire) check(t *testing.T, r *http.Request) {
 	if w.header != "" && r.Header.Get(w.header) != w.prefix+key {
 		t.Errorf("%s = %q, want the key", w.header, r.Header.Get(w.header))
 	}
-	var request struct{ Model string }
+	var request struct {
+		Model  string
+		Stream bool
+	}
 	if err := json.Unmarshal(body, &request); err != nil || request.Model != "m" {
 		t.Errorf("request is for model %q (%v), want m", request.Model, err)
+	}
+	if request.Stream {
+		t.Error("the client asks for a stream")
 	}
 	if !strings.Contains(string(body), question) {
 		t.Errorf("the question is not in %s", body)

@@ -1,9 +1,7 @@
-// Package golden compares what a test got with a file that a person has read and
-// agreed to. The files live in the testdata folder beside the test; `go test
-// -update` writes them anew, for review as part of a change.
+// Package golden compares the output of a test with a reviewed file in the testdata folder
+// beside the test. `go test -update` writes the files, for review as part of a change.
 //
-// Choosing what goes into a file is left to the test; [Scrub] takes out what
-// differs from run to run.
+// [Scrub] replaces what differs between runs.
 package golden
 
 import (
@@ -21,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
-// Assert fails the test, and lets it go on, when got is not exactly the content
-// of testdata/name; it shows the lines that differ. The name may have slashes.
-// With the flag -update it writes got to the file instead.
+// Assert reports an error with the differing lines when got is not the content of
+// testdata/name. The name may have slashes. With the flag -update it writes the file
+// instead.
 func Assert(t testing.TB, name string, got []byte) {
 	t.Helper()
 	if err := check("testdata", name, got, *update); err != nil {

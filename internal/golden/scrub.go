@@ -11,11 +11,11 @@ var (
 	timePattern = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 	msPattern   = regexp.MustCompile(`("(?:createdAt|updatedAt)\\*"\s*:\s*)\d{13}\b`)
 	hostPattern = regexp.MustCompile(`\b(?:127(?:\.\d{1,3}){3}|localhost):\d{1,5}\b|\[::1\]:\d{1,5}\b`)
-	// Without word ends: ids may have a prefix, such as run_.
+	// No word boundaries: ids may have a prefix, such as run_.
 	uuidPattern = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 )
 
-// Scrub returns text with what differs from run to run replaced by names:
+// Scrub replaces what differs between runs by names:
 //
 //   - UUIDs by <uuid-1>, <uuid-2> and so on, in order of first appearance, the
 //     same UUID by the same name whatever its case
@@ -25,9 +25,9 @@ var (
 //   - JSON Web Tokens by <jwt>
 //   - loopback addresses with a port by <host>
 //
-// All else, and the text given, stays as it is.
+// It does not change its argument.
 func Scrub(text []byte) []byte {
-	// Tokens first, as they can hold anything.
+	// Tokens first: they can contain the others.
 	text = jwtPattern.ReplaceAll(text, []byte("<jwt>"))
 	text = timePattern.ReplaceAll(text, []byte("<time>"))
 	text = msPattern.ReplaceAll(text, []byte("${1}<ms>"))

@@ -1,5 +1,5 @@
-// Package jsonscan reads the members of JSON objects in place, without decoding their
-// values. It is for text that is known to be valid JSON, such as by [json.Valid].
+// Package jsonscan reads the members of JSON objects without decoding their values. The
+// text must be valid JSON; see [json.Valid].
 package jsonscan
 
 import (
@@ -11,8 +11,8 @@ import (
 // blanks are JSON's whitespace characters.
 const blanks = " \t\r\n"
 
-// Members gives the members of an object, in order and with duplicates: the decoded key,
-// and the value as it is written.
+// Members gives the members of an object, in order and with duplicates: the decoded key and
+// the JSON of the value.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		depth, start := 0, 0
@@ -46,7 +46,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// StringEnd gives the end of the string that begins at an offset.
+// StringEnd gives the end of the string that starts at an offset.
 func StringEnd(text []byte, start int) int {
 	for i := start + 1; ; i++ {
 		switch text[i] {
@@ -58,7 +58,7 @@ func StringEnd(text []byte, start int) int {
 	}
 }
 
-// Unquote decodes a string. It is never nil, and part of the text where that has no
+// Unquote decodes a string. The result is never nil, and a part of the text if that has no
 // escapes.
 func Unquote(text []byte) []byte {
 	if bytes.IndexByte(text, '\\') < 0 {

@@ -1,5 +1,4 @@
-// Package near finds the names that someone may have meant who wrote one that does
-// not exist.
+// Package near finds names that are similar to one that does not exist.
 package near
 
 import (
@@ -8,11 +7,11 @@ import (
 	"strings"
 )
 
-// MaxRunes is the longest word, in characters, that is compared.
+// MaxRunes limits the words that are compared, in characters.
 const MaxRunes = 32
 
-// Distance is the least number of characters to add, drop, change or swap with
-// their neighbour to turn one word into the other. Words have at most MaxRunes.
+// Distance is the edit distance of two words of at most MaxRunes: the number of characters
+// to add, drop, change or swap with their neighbour (optimal string alignment).
 func Distance(a, b []rune) int {
 	var rows [3][MaxRunes + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]
@@ -37,8 +36,8 @@ func Distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// Names gives at most so many of the candidates that someone who wrote name may
-// have meant, the nearest first.
+// Names gives the candidates that are similar to a name, at most so many, the nearest
+// first.
 func Names(name string, candidates []string, most int) []string {
 	wanted, ok := normalize(name)
 	if !ok {
@@ -59,7 +58,7 @@ func Names(name string, candidates []string, most int) []string {
 		switch {
 		case d <= (min(len(wanted), len(c))+1)/3:
 		case len(a) >= 3 && len(b) >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)):
-			// "customer" for "customer_id": likely, but after the typing errors.
+			// "customer" for "customer_id": similar, but after typing errors.
 			d += 3
 		default:
 			continue
@@ -78,8 +77,8 @@ func Names(name string, candidates []string, most int) []string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
 
-// normalize gives a name as it is compared: in lower case, without what separates
-// words. It is not ok when the name is too long to compare.
+// normalize gives a name in lower case, without separators of words; not ok when it is too
+// long to compare.
 func normalize(name string) (runes []rune, ok bool) {
 	if len(name) > 4*MaxRunes {
 		return nil, false

@@ -1,4 +1,4 @@
-// Package sqltext writes names and texts into SQL.
+// Package sqltext quotes names and texts for SQL.
 package sqltext
 
 import "strings"

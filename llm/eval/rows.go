@@ -1,10 +1,12 @@
 package eval
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,20 +16,19 @@ import (
 // tolerance is the relative difference within which numbers are equal.
 const tolerance = 1e-6
 
-// Values are a result as rows of values, in the order of its columns, without
-// those whose name starts with __. A result without names of columns has those of
-// its first row.
+// Values gives a result as rows of values, without columns whose name starts with __. The
+// columns default to those of the first row.
 func Values(result llm.Rows) ([][]any, error) {
 	rows := make([][]any, 0, len(result.Rows))
 	for _, raw := range result.Rows {
-		d := json.NewDecoder(strings.NewReader(string(raw)))
+		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
 		var cells map[string]any
 		if err := d.Decode(&cells); err != nil {
 			return nil, fmt.Errorf("read row: %w", err)
 		}
-		if result.Columns == nil {
-			result.Columns = keys(raw)
+		if result.Columns == nil && len(rows) == 0 {
+			result.Columns = llm.ColumnsOf(raw)
 		}
 		row := []any{}
 		for _, name := range result.Columns {
@@ -40,40 +41,16 @@ func Values(result llm.Rows) ([][]any, error) {
 	return rows, nil
 }
 
-// keys are the keys of an object that is known to be one, in their order.
-func keys(object json.RawMessage) []string {
-	d := json.NewDecoder(strings.NewReader(string(object)))
-	names := []string{}
-	_, err := d.Token()
-	for err == nil && d.More() {
-		var name json.Token
-		if name, err = d.Token(); err == nil {
-			names = append(names, name.(string))
-			var skipped json.RawMessage
-			err = d.Decode(&skipped)
-		}
-	}
-	return names
-}
-
 // Matches reports whether rows are a right answer.
 func (q *Question) Matches(rows [][]any) bool {
 	if q.Match == MatchValues {
 		return q.matchesValues(rows)
 	}
-	if q.matchesRows(q.Answer, rows) {
-		return true
-	}
-	for _, other := range q.Alternatives {
-		if q.matchesRows(other, rows) {
-			return true
-		}
-	}
-	return false
+	return q.matchesRows(q.Answer, rows) ||
+		slices.ContainsFunc(q.Alternatives, func(other [][]any) bool { return q.matchesRows(other, rows) })
 }
 
-// matchesRows reports whether rows are the wanted ones under some permutation of
-// the columns.
+// matchesRows reports whether rows are equal under some permutation of the columns.
 func (q *Question) matchesRows(want, got [][]any) bool {
 	if len(want) != len(got) {
 		return false
@@ -87,80 +64,67 @@ func (q *Question) matchesRows(want, got [][]any) bool {
 			return false
 		}
 	}
-	m := matcher{q: q, want: want, got: got, perm: make([]int, 0, width), used: make([]bool, width)}
-	m.fits = make([][]bool, width)
-	for i := range m.fits {
-		m.fits[i] = make([]bool, width)
-		for j := range m.fits[i] {
-			m.fits[i][j] = sameMultiset(column(want, i), column(got, j))
+	fits := make([][]bool, width) // which columns have the same values, in any order
+	for i := range fits {
+		fits[i] = make([]bool, width)
+		for j := range fits[i] {
+			fits[i][j] = sameMultiset(columns(want, i), columns(got, j))
 		}
 	}
-	return m.search()
-}
-
-func column(rows [][]any, i int) [][]any {
-	cells := make([][]any, len(rows))
-	for n, row := range rows {
-		cells[n] = row[i : i+1]
+	var permutation []int
+	tries := 0
+	var search func() bool
+	search = func() bool {
+		i := len(permutation)
+		if i == width {
+			tries++
+			return q.equal(want, columns(got, permutation...))
+		}
+		for j := range width {
+			if !fits[i][j] || slices.Contains(permutation, j) || tries > maxTries {
+				continue
+			}
+			permutation = append(permutation, j)
+			if search() {
+				return true
+			}
+			permutation = permutation[:i]
+		}
+		return false
 	}
-	return cells
+	return search()
 }
 
-// matcher looks for the permutation of columns under which rows are equal.
-type matcher struct {
-	q         *Question
-	want, got [][]any
-	// fits says which columns have the same values, in any order.
-	fits [][]bool
-	perm []int
-	used []bool
-	// tries bounds the search over columns that are alike.
-	tries int
-}
-
+// maxTries limits the search over columns that are alike.
 const maxTries = 5_000
 
-func (m *matcher) search() bool {
-	if len(m.perm) == len(m.used) {
-		m.tries++
-		return m.equal()
-	}
-	for j := range m.used {
-		if m.used[j] || !m.fits[len(m.perm)][j] || m.tries > maxTries {
-			continue
+// columns gives some columns of rows.
+func columns(rows [][]any, indexes ...int) [][]any {
+	result := make([][]any, len(rows))
+	for i, row := range rows {
+		for _, index := range indexes {
+			result[i] = append(result[i], row[index])
 		}
-		m.used[j] = true
-		m.perm = append(m.perm, j)
-		if m.search() {
-			return true
-		}
-		m.perm = m.perm[:len(m.perm)-1]
-		m.used[j] = false
 	}
-	return false
+	return result
 }
 
-func (m *matcher) equal() bool {
-	got := make([][]any, len(m.got))
-	for i, row := range m.got {
-		got[i] = make([]any, len(row))
-		for to, from := range m.perm {
-			got[i][to] = row[from]
-		}
+// equal compares rows whose columns are in the same order.
+func (q *Question) equal(want, got [][]any) bool {
+	if !q.Ordered {
+		return sameMultiset(want, got)
 	}
-	if !m.q.Ordered {
-		return sameMultiset(m.want, got)
+	sizes := q.Blocks
+	total := 0
+	for _, size := range sizes {
+		total += size
+	}
+	if total != len(got) {
+		sizes = slices.Repeat([]int{1}, len(got))
 	}
 	start := 0
-	blocks := m.q.Blocks
-	if len(blocks) == 0 || sum(blocks) != len(got) {
-		blocks = make([]int, len(got))
-		for i := range blocks {
-			blocks[i] = 1
-		}
-	}
-	for _, size := range blocks {
-		if !sameMultiset(m.want[start:start+size], got[start:start+size]) {
+	for _, size := range sizes {
+		if !sameMultiset(want[start:start+size], got[start:start+size]) {
 			return false
 		}
 		start += size
@@ -168,18 +132,11 @@ func (m *matcher) equal() bool {
 	return true
 }
 
-func sum(numbers []int) (n int) {
-	for _, v := range numbers {
-		n += v
-	}
-	return n
-}
-
 func sameMultiset(want, got [][]any) bool {
 	used := make([]bool, len(got))
 next:
 	for i, w := range want {
-		// Where both are in the same order the first try fits.
+		// With both in the same order, the first comparison succeeds.
 		for n := range got {
 			j := (i + n) % len(got)
 			if !used[j] && sameRow(w, got[j]) {
@@ -192,16 +149,9 @@ next:
 	return true
 }
 
-func sameRow(a, b []any) bool {
-	for i := range a {
-		if !sameCell(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
+func sameRow(a, b []any) bool { return slices.EqualFunc(a, b, sameCell) }
 
-// sameCell compares two values of the rows rule.
+// sameCell compares two values by the rule of MatchRows.
 func sameCell(a, b any) bool {
 	x, y := cellText(a), cellText(b)
 	if x == y {
@@ -211,12 +161,8 @@ func sameCell(a, b any) bool {
 		m, ok := number(y)
 		return ok && near(n, m)
 	}
-	s, ok := timestamp(x)
-	if !ok {
-		return false
-	}
-	t, ok := timestamp(y)
-	return ok && s == t
+	t := timestamp(x)
+	return t != "" && t == timestamp(y)
 }
 
 func cellText(v any) string {
@@ -224,18 +170,14 @@ func cellText(v any) string {
 	case nil:
 		return ""
 	case bool:
-		if v {
-			return "1"
-		}
-		return "0"
+		return map[bool]string{true: "1", false: "0"}[v]
 	case string:
 		return strings.TrimSpace(v)
 	case json.Number:
 		return v.String()
-	default:
-		text, _ := json.Marshal(v)
-		return string(text)
 	}
+	text, _ := json.Marshal(v)
+	return string(text)
 }
 
 var numberText = regexp.MustCompile(`^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$`)
@@ -254,21 +196,20 @@ func near(a, b float64) bool {
 
 var timestampText = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?(?:Z|\+00(?::00)?)?$`)
 
-// timestamp writes an ISO time in one way.
-func timestamp(text string) (string, bool) {
+// timestamp normalizes an ISO time; "" for other texts.
+func timestamp(text string) string {
 	m := timestampText.FindStringSubmatch(text)
 	if m == nil {
-		return "", false
+		return ""
 	}
 	clock := m[2]
-	if len(clock) == len("15:04") {
+	switch {
+	case clock == "":
+		clock = "00:00:00"
+	case len(clock) == len("15:04"):
 		clock += ":00"
-	}
-	if strings.Contains(clock, ".") {
+	case strings.Contains(clock, "."):
 		clock = strings.TrimRight(strings.TrimRight(clock, "0"), ".")
 	}
-	if clock == "" {
-		clock = "00:00:00"
-	}
-	return m[1] + " " + clock, true
+	return m[1] + " " + clock
 }

@@ -1,31 +1,35 @@
+// Package eval measures how well questions over tables are answered: it loads a suite of
+// questions and answers, compares results with them, and counts. An [Asker] answers the
+// questions; the caller loads the tables of a suite.
 package eval
 
 import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// ErrStop is wrapped by an [Asker]'s error when there is no use in asking on.
+// ErrStop is wrapped by an error of an [Asker] that ends the run.
 var ErrStop = errors.New("the questions cannot be asked")
 
-// turns is how many times each asker takes questions, about.
-const turns = 16
+// portionsEach is about how many portions each of the parallel askers gets.
+const portionsEach = 16
 
-// portion is some questions of one namespace, for one asker to put one after the
-// other: what was made ready for the first serves the others. place is where the
-// first stands in the suite.
+// portion has some questions of one namespace, which are asked one after the other so that
+// the later ones find warm caches.
 type portion struct {
+	// place is that of the first question in the suite.
 	place     int
 	space     Namespace
 	questions []Question
 }
 
-// portions divides a suite so that all askers have work until the end.
+// portions divides a suite so that all parallel askers have work until the end.
 func portions(suite *Suite, parallel int) []portion {
 	questions, _ := suite.Count()
-	most := max(questions/(turns*parallel), 1)
+	most := max(questions/(portionsEach*parallel), 1)
 	var all []portion
 	place := 0
 	for _, space := range suite.Namespaces {
@@ -37,62 +41,52 @@ func portions(suite *Suite, parallel int) []portion {
 	return all
 }
 
-// answered is the outcome for the question at a place.
-type answered struct {
+// placed is the outcome of the question at a place in the suite.
+type placed struct {
 	place   int
 	outcome Outcome
 }
 
-// Run asks all questions of a suite, some at a time, and gives each outcome to
-// each, one after the other and in the order of the suite. It ends early when ctx
-// ends, or with an asker's error that wraps [ErrStop]; each then gets what has
-// been answered until then.
+// Run asks all questions of a suite, some in parallel, and calls each with the outcomes,
+// one at a time and in the order of the suite. It ends early when ctx ends, or with an
+// asker's error that wraps [ErrStop]; each then gets the outcomes so far.
 func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func(Outcome)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parallel = max(parallel, 1)
-	work, outcomes := make(chan portion), make(chan answered)
+	outcomes := make(chan placed)
 	go func() {
-		defer close(work)
+		defer close(outcomes)
+		var group errgroup.Group
+		group.SetLimit(parallel)
 		for _, p := range portions(suite, parallel) {
-			select {
-			case work <- p:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	var askers sync.WaitGroup
-	for range parallel {
-		askers.Go(func() {
-			for p := range work {
+			group.Go(func() error {
 				for i, question := range p.questions {
-					outcome, err := ask(ctx, asker, p.space, question)
-					if errors.Is(err, ErrStop) {
-						cancel(err)
-					}
 					if ctx.Err() != nil {
-						return // it was cut off
+						break
 					}
-					outcomes <- answered{p.place + i, outcome}
+					outcome := Ask(ctx, asker, p.space, question)
+					if errors.Is(outcome.err, ErrStop) {
+						cancel(outcome.err)
+					}
+					if ctx.Err() == nil {
+						outcomes <- placed{p.place + i, outcome}
+					}
 				}
-			}
-		})
-	}
-	go func() {
-		askers.Wait()
-		close(outcomes)
+				return nil
+			})
+		}
+		_ = group.Wait()
 	}()
 	inOrder(outcomes, each)
 	return context.Cause(ctx)
 }
 
-// inOrder gives outcomes on as soon as those before them have come, and in the
-// end those that have none before them.
-func inOrder(outcomes <-chan answered, each func(Outcome)) {
+// inOrder passes each outcome on once those before it have arrived, and at the end those
+// after a gap.
+func inOrder(outcomes <-chan placed, each func(Outcome)) {
 	waiting, next, last := map[int]Outcome{}, 0, 0
-	for a := range outcomes {
-		waiting[a.place], last = a.outcome, max(last, a.place)
+	for o := range outcomes {
+		waiting[o.place], last = o.outcome, max(last, o.place)
 		for outcome, ok := waiting[next]; ok; outcome, ok = waiting[next] {
 			delete(waiting, next)
 			each(outcome)

@@ -36,7 +36,7 @@ func row(text string) llm.Rows { return llm.Rows{Rows: []json.RawMessage{json.Ra
 func TestRunKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	const questions, parallel = 40, 8
-	// The first waits until the last one that can be asked beside it has been.
+	// The first question waits for all that can be asked in parallel with it.
 	var asked sync.WaitGroup
 	asked.Add(parallel - 1)
 	var once [questions]sync.Once
@@ -68,7 +68,7 @@ func TestRunKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Askers take several questions of a namespace at a time, and none twice.
+// Portions have several questions of a namespace, and each question once.
 func TestPortions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ questions, parallel, most int }{{2, 8, 1}, {400, 2, 12}, {401, 1, 25}} {
@@ -85,7 +85,7 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// A question that hangs does not keep back what was answered besides it.
+// A question that hangs does not hold back the outcomes of others.
 func TestRunEndsEarly(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("gone")
@@ -149,7 +149,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A line has rows, be there none, or an error.
+// A line has rows, possibly none, or an error.
 func TestWriteResult(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

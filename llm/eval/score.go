@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -16,26 +17,25 @@ import (
 
 // Asker answers the questions of a suite.
 type Asker interface {
-	// Ask answers a question about a namespace. An error means that there is no
-	// answer.
+	// Ask answers a question about a namespace.
 	Ask(ctx context.Context, namespace Namespace, question Question) (Reply, error)
 }
 
-// Reply is what was answered.
+// Reply is the answer to a question.
 type Reply struct {
 	Query      string
 	Rows       llm.Rows
 	Confidence float64
 }
 
-// Unanswered is the error for a question that whoever was asked says it cannot
-// answer. Any other error is a failure.
+// Unanswered is the error of an [Asker] that cannot answer a question, and says why. Any
+// other error is a failure.
 type Unanswered string
 
 func (u Unanswered) Error() string { return string(u) }
 
-// Outcome is how one question went, in the form of results.jsonl: it has rows, or
-// an error.
+// Outcome is the result of one question, in the form of results.jsonl. It has rows or an
+// error.
 type Outcome struct {
 	ID         string            `json:"id"`
 	Namespace  string            `json:"namespace"`
@@ -44,21 +44,16 @@ type Outcome struct {
 	Error      string            `json:"error,omitempty"`
 	Confidence float64           `json:"confidence"`
 	MS         float64           `json:"ms"`
-	// The rest is for whoever reads the failures.
+	// The rest is for the report.
 	Right    bool     `json:"-"`
 	Failed   bool     `json:"-"`
 	Values   [][]any  `json:"-"`
 	Question Question `json:"-"`
+	err      error
 }
 
-// Ask puts one question to an asker and judges the answer.
+// Ask asks one question and compares the answer.
 func Ask(ctx context.Context, asker Asker, space Namespace, q Question) Outcome {
-	outcome, _ := ask(ctx, asker, space, q)
-	return outcome
-}
-
-// ask is Ask with the error that the outcome holds in words.
-func ask(ctx context.Context, asker Asker, space Namespace, q Question) (Outcome, error) {
 	start := time.Now()
 	reply, err := asker.Ask(ctx, space, q)
 	out := Outcome{ID: q.ID, Namespace: space.Name, Query: reply.Query, Confidence: reply.Confidence, Question: q,
@@ -68,27 +63,21 @@ func ask(ctx context.Context, asker Asker, space Namespace, q Question) (Outcome
 	}
 	if err != nil {
 		var unanswered Unanswered
-		out.Error, out.Failed = cmp.Or(err.Error(), "no reason given"), !errors.As(err, &unanswered)
-		return out, err
+		out.Error, out.Failed, out.err = cmp.Or(err.Error(), "no reason given"), !errors.As(err, &unanswered), err
+		return out
 	}
 	out.Rows = append([]json.RawMessage{}, reply.Rows.Rows...)
 	out.Right = q.Matches(out.Values)
-	return out, nil
+	return out
 }
 
-// Count is how many questions were asked, answered, and answered right.
+// Count has the numbers of questions asked, answered, and answered right.
 type Count struct {
 	Asked, Answered, Right int
 }
 
-// Accuracy is the share of all that is right.
+// Accuracy is the share of right answers.
 func (c Count) Accuracy() float64 { return share(c.Right, c.Asked) }
-
-// Coverage is the share of all that was answered.
-func (c Count) Coverage() float64 { return share(c.Answered, c.Asked) }
-
-// Precision is the share of the answered that is right.
-func (c Count) Precision() float64 { return share(c.Right, c.Answered) }
 
 func share(n, of int) float64 {
 	if of == 0 {
@@ -100,22 +89,21 @@ func share(n, of int) float64 {
 // Score counts outcomes, in all and by tag.
 type Score struct {
 	All  Count
-	Tags map[string]Count
-	// Pairs counts pairs of tags, as "a+b".
-	Pairs map[string]Count
+	tags map[string]Count
+	// pairs has the pairs of tags, as "a+b".
+	pairs map[string]Count
 }
 
-// Add counts an outcome.
-func (s *Score) Add(o Outcome) {
-	if s.Tags == nil {
-		s.Tags, s.Pairs = map[string]Count{}, map[string]Count{}
+func (s *Score) add(o Outcome) {
+	if s.tags == nil {
+		s.tags, s.pairs = map[string]Count{}, map[string]Count{}
 	}
 	s.All = s.All.with(o)
 	tags := slices.Sorted(slices.Values(o.Question.Tags))
 	for i, a := range tags {
-		s.Tags[a] = s.Tags[a].with(o)
+		s.tags[a] = s.tags[a].with(o)
 		for _, b := range tags[i+1:] {
-			s.Pairs[a+"+"+b] = s.Pairs[a+"+"+b].with(o)
+			s.pairs[a+"+"+b] = s.pairs[a+"+"+b].with(o)
 		}
 	}
 }
@@ -131,24 +119,20 @@ func (c Count) with(o Outcome) Count {
 	return c
 }
 
-// Print writes a table of the score: all, each tag, and the pairs named.
-func (s *Score) Print(w io.Writer, pairs ...string) error {
+// print writes a table: all, each tag, and the given pairs.
+func (s *Score) print(w io.Writer, pairs []string) error {
 	out := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "\tasked\taccuracy\tcoverage\tprecision\t")
 	line := func(name string, c Count) {
-		fmt.Fprintf(out, "%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t\n", name, c.Asked, 100*c.Accuracy(), 100*c.Coverage(), 100*c.Precision())
+		fmt.Fprintf(out, "%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t\n", name, c.Asked,
+			100*c.Accuracy(), 100*share(c.Answered, c.Asked), 100*share(c.Right, c.Answered))
 	}
 	line("all", s.All)
-	names := make([]string, 0, len(s.Tags))
-	for tag := range s.Tags {
-		names = append(names, tag)
-	}
-	slices.Sort(names)
-	for _, tag := range names {
-		line(tag, s.Tags[tag])
+	for _, tag := range slices.Sorted(maps.Keys(s.tags)) {
+		line(tag, s.tags[tag])
 	}
 	for _, pair := range pairs {
-		line(pair, s.Pairs[pair])
+		line(pair, s.pairs[pair])
 	}
 	return out.Flush()
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,19 +14,16 @@ import (
 	"strings"
 )
 
-// maxLine is the most bytes of a line of questions.
+// maxLine limits a line of questions, in bytes.
 const maxLine = 16 << 20
 
-// Suite is questions over tables.
+// Suite has questions over tables.
 type Suite struct {
 	Name       string
-	Source     string
-	Licence    string
-	Note       string
 	Namespaces []Namespace
 }
 
-// Namespace is some tables and the questions about them.
+// Namespace has some tables and the questions about them.
 type Namespace struct {
 	Name      string
 	Tables    []Table
@@ -33,10 +31,7 @@ type Namespace struct {
 }
 
 // Table is a CSV file to be loaded as a dataset.
-type Table struct {
-	Name string
-	Path string
-}
+type Table struct{ Name, Path string }
 
 // How results are compared with answers.
 const (
@@ -50,23 +45,24 @@ const (
 type Question struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
-	// After are the questions that are asked before it, in the same conversation.
+	// After has the questions before it in the same conversation.
 	After []string `json:"after"`
-	// Answer is rows of values: texts, json.Number, booleans and nil.
+	// Answer has rows of values: texts, json.Number, booleans and nil.
 	Answer [][]any `json:"answer"`
 	Match  string  `json:"match"`
 	// Ordered says that the order of rows counts.
 	Ordered bool   `json:"ordered"`
 	SQL     string `json:"sql"`
-	// Alternatives are other answers that are right too.
+	// Alternatives has other right answers.
 	Alternatives [][][]any `json:"alternatives"`
-	// Blocks are sizes of groups of rows inside of which any order is right.
-	Blocks []int    `json:"blocks"`
-	Raw    []string `json:"raw"`
-	Tags   []string `json:"tags"`
+	// Blocks has sizes of groups of rows within which any order is right.
+	Blocks []int `json:"blocks"`
+	// Raw has the values of the answer as their author wrote them.
+	Raw  []string `json:"raw"`
+	Tags []string `json:"tags"`
 }
 
-// Count is how many questions and tables there are.
+// Count gives the numbers of questions and tables.
 func (s *Suite) Count() (questions, tables int) {
 	for _, space := range s.Namespaces {
 		questions += len(space.Questions)
@@ -75,7 +71,7 @@ func (s *Suite) Count() (questions, tables int) {
 	return questions, tables
 }
 
-// Limit keeps the first questions, and the namespaces that they are about.
+// Limit keeps the first questions and their namespaces.
 func (s *Suite) Limit(questions int) {
 	for i := range s.Namespaces {
 		space := &s.Namespaces[i]
@@ -87,10 +83,8 @@ func (s *Suite) Limit(questions int) {
 	}
 }
 
-// Load reads a suite from its folder. An error says which file is wrong.
+// Load reads a suite from its folder. Errors name the file.
 func Load(dir string) (*Suite, error) {
-	suite := &Suite{}
-	var about struct{ Name, Source, Licence, Note string }
 	file := filepath.Join(dir, "suite.json")
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,16 +93,15 @@ func Load(dir string) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read suite: %w", err)
 	}
+	var about struct{ Name string }
 	if err := json.Unmarshal(text, &about); err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	suite.Name, suite.Source, suite.Licence, suite.Note = about.Name, about.Source, about.Licence, about.Note
-	if suite.Name == "" {
-		if dir, err = filepath.Abs(dir); err != nil {
-			return nil, fmt.Errorf("name the suite: %w", err)
-		}
-		suite.Name = filepath.Base(dir)
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("name the suite: %w", err)
 	}
+	suite := &Suite{Name: cmp.Or(about.Name, filepath.Base(path))}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read suite: %w", err)
@@ -166,7 +159,7 @@ func loadNamespace(dir, name string) (Namespace, error) {
 	return space, nil
 }
 
-// readQuestions reads a question a line.
+// readQuestions reads questions, one a line.
 func readQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	lines := bufio.NewScanner(r)

@@ -1,8 +1,8 @@
 package eval
 
 import (
-	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,22 +11,17 @@ import (
 
 // matchesValues reports whether the set of all values equals the set of answers.
 func (q *Question) matchesValues(rows [][]any) bool {
-	answers := q.answers()
 	var values []any
-	for _, row := range rows {
-		for _, v := range row {
-			if !containsValue(values, v) {
-				values = append(values, v)
-			}
+	for _, v := range slices.Concat(rows...) {
+		if !slices.ContainsFunc(values, func(have any) bool { return sameValue(have, v) }) {
+			values = append(values, v)
 		}
 	}
-	if len(values) != len(answers) {
-		return false
-	}
-	return paired(values, answers)
+	answers := q.answers()
+	return len(values) == len(answers) && paired(values, answers)
 }
 
-// paired reports whether each value can be given an answer of its own.
+// paired reports whether each value can be assigned an answer of its own.
 func paired(values []any, answers []answer) bool {
 	owner := make([]int, len(answers)) // the value that has the answer, from 1
 	var give func(v int, seen []bool) bool
@@ -51,7 +46,7 @@ func paired(values []any, answers []answer) bool {
 	return true
 }
 
-// answer is one answer, in its canonical form and as its author wrote it.
+// answer is an answer, and its text as its author wrote it.
 type answer struct {
 	canonical any
 	raw       string
@@ -61,39 +56,23 @@ func (a answer) met(v any) bool {
 	return sameValue(a.canonical, v) || a.raw != "" && sameValue(a.raw, v)
 }
 
-// answers are the distinct answers.
+// answers gives the distinct answers.
 func (q *Question) answers() []answer {
 	var all []answer
-	n := 0
-	for _, row := range q.Answer {
-		for _, v := range row {
-			a := answer{canonical: v}
-			if n < len(q.Raw) {
-				a.raw = q.Raw[n]
-			}
-			n++
-			known := false
-			for _, have := range all {
-				known = known || sameValue(have.canonical, v)
-			}
-			if !known {
-				all = append(all, a)
-			}
+	for i, v := range slices.Concat(q.Answer...) {
+		if slices.ContainsFunc(all, func(have answer) bool { return sameValue(have.canonical, v) }) {
+			continue
 		}
+		a := answer{canonical: v}
+		if i < len(q.Raw) {
+			a.raw = q.Raw[i]
+		}
+		all = append(all, a)
 	}
 	return all
 }
 
-func containsValue(values []any, v any) bool {
-	for _, have := range values {
-		if sameValue(have, v) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameValue compares two values of the values rule. NULL equals nothing.
+// sameValue compares two values by the rule of MatchValues. NULL equals nothing.
 func sameValue(a, b any) bool {
 	if a == nil || b == nil {
 		return false
@@ -120,16 +99,8 @@ var (
 )
 
 func valueText(v any) string {
-	switch v := v.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case string:
-		return strings.TrimSpace(v)
-	case json.Number:
-		return v.String()
+	if v, ok := v.(bool); ok {
+		return map[bool]string{true: "yes", false: "no"}[v]
 	}
 	return cellText(v)
 }
@@ -141,8 +112,8 @@ func ungrouped(text string) string {
 	return text
 }
 
-// plainText normalises a text: accents, quotes and dashes, what stands behind it
-// in brackets, outer quotation marks, a final full stop, case and blanks.
+// plainText normalizes a text: accents, quotes and dashes, citations and brackets at the
+// end, outer quotation marks, a final full stop, case and blanks.
 func plainText(text string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(text) {

@@ -7,12 +7,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	_ "github.com/duckdb/duckdb-go/v2" // the driver
 
+	"parley/internal/jsonscan"
 	"parley/llm"
 	"parley/llm/reader/ir"
 )
@@ -81,28 +81,11 @@ func (d *Duck) Query(ctx context.Context, query string) (llm.Rows, error) {
 		result.Rows = append(result.Rows, json.RawMessage(text))
 	}
 	if len(result.Rows) > 0 {
-		result.Columns = keys(result.Rows[0])
+		for name := range jsonscan.Members(result.Rows[0]) {
+			result.Columns = append(result.Columns, string(name))
+		}
 	}
 	return result, rows.Err()
-}
-
-// keys are the keys of a JSON object, in order.
-func keys(object json.RawMessage) []string {
-	d := json.NewDecoder(strings.NewReader(string(object)))
-	_, _ = d.Token()
-	var names []string
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return names
-		}
-		names = append(names, fmt.Sprint(name))
-		var skip json.RawMessage
-		if d.Decode(&skip) != nil {
-			return names
-		}
-	}
-	return names
 }
 
 // Table creates a table with columns and rows in SQL, and returns it as a dataset.

@@ -8,7 +8,7 @@ import (
 
 func (s *describer) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
 
-// column says a column, with its table where others have one of the same name.
+// column describes a column, with its table if others have a column of the same name.
 func (s *describer) column(c int) string {
 	column := &s.cat.Columns[c]
 	name := catalog.DisplayName(column.Name)
@@ -23,11 +23,11 @@ func (s *describer) column(c int) string {
 	return name
 }
 
-// bare says a column without its table.
+// bare describes a column without its table.
 func (s *describer) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
 
-// onlyDate reports whether a column is the only one with dates in the main table, so
-// that it need not be named.
+// onlyDate reports whether a column is the only one with dates in the main table. Its name
+// is then left out.
 func (s *describer) onlyDate(c int) bool {
 	if s.cat.Columns[c].Table != s.main || s.cat.Columns[c].Kind != catalog.Date {
 		return false
@@ -40,7 +40,7 @@ func (s *describer) onlyDate(c int) bool {
 	return true
 }
 
-// left says an expression by which rows are grouped, sorted or chosen.
+// left describes an expression by which rows are grouped, sorted or selected.
 func (s *describer) left(e Expr) string {
 	if isAggregate(e) {
 		return s.of(s.expr(e))
@@ -56,7 +56,7 @@ func (s *describer) left(e Expr) string {
 	return s.value(e, s.column)
 }
 
-// partWords say periods of a date.
+// partWords describe parts of a date.
 var partWords = map[string]string{
 	"year": "year", "quarter": "quarter", "month": "month", "week": "week", "day": "day",
 	"monthof": "calendar month", "weekday": "weekday", "hour": "hour of the day", "decade": "decade",
@@ -64,7 +64,7 @@ var partWords = map[string]string{
 
 var arithWords = map[string]string{"plus": " plus ", "less": " minus ", "times": " times ", "over": " divided by "}
 
-// value says what an expression has for one row.
+// value describes the value of an expression for one row.
 func (s *describer) value(e Expr, column func(int) string) string {
 	kind := e.Kind
 	if e.Inner != "" {
@@ -84,7 +84,7 @@ func (s *describer) value(e Expr, column func(int) string) string {
 	return column(e.Column) + arithWords[e.Op] + column(e.Other)
 }
 
-// measure says the value of an expression with its table; with both where it has two.
+// measure describes the value of an expression with its table, or with both of two.
 func (s *describer) measure(e Expr) phrase {
 	table := s.cat.Columns[e.Column].Table
 	if e.Other < 0 || s.cat.Columns[e.Other].Table == table {
@@ -93,7 +93,7 @@ func (s *describer) measure(e Expr) phrase {
 	return phrase{s.value(e, func(c int) string { return s.of(phrase{s.bare(c), s.cat.Columns[c].Table}) }), -1}
 }
 
-// expr says an expression that is shown.
+// expr describes an item of a query.
 func (s *describer) expr(e Expr) phrase {
 	switch e.Kind {
 	case "*":
@@ -122,7 +122,7 @@ func (s *describer) expr(e Expr) phrase {
 	return s.measure(e)
 }
 
-// rows says what the rows are.
+// rows describes the rows of a query.
 func (s *describer) rows() string {
 	if s.main < 0 {
 		return "rows"
@@ -130,7 +130,7 @@ func (s *describer) rows() string {
 	return s.table(s.main)
 }
 
-// agg says an aggregate.
+// agg describes an aggregate.
 func (s *describer) agg(e Expr) phrase {
 	if e.Star {
 		return phrase{"number of " + s.rows(), -1}
@@ -156,7 +156,7 @@ func (s *describer) agg(e Expr) phrase {
 	return what
 }
 
-// extreme says the least or greatest of what a column holds.
+// extreme describes the minimum or maximum of a column.
 func (s *describer) extreme(e Expr) string {
 	words := [2]string{"lowest", "highest"}
 	switch s.kind(Expr{Kind: "column", Column: e.Column, Op: e.Op, Inner: e.Inner}) {

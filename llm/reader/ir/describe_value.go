@@ -9,13 +9,13 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Limits of what is said of values.
+// Limits of values in a description.
 const (
 	maxDescribedCells = 3
 	maxDescribedValue = 80
 )
 
-// compare says a comparison with values, by what the left side holds.
+// compare describes a comparison with values, by the kind of the left side.
 func (s *describer) compare(lead string, c Cond) (string, string) {
 	if len(c.Values) == 0 {
 		return lead, c.Op
@@ -54,7 +54,7 @@ func (s *describer) compare(lead string, c Cond) (string, string) {
 	return lead, s.comparison(c) + " " + s.constant(c, v)
 }
 
-// equal says a value that a cell must have, and the cells that it stands for.
+// equal describes a value to compare with, and the cells that match it.
 func (s *describer) equal(c Cond, v Value) string {
 	if c.Left.Kind != "column" || c.Left.Op != "" {
 		return s.constant(c, v)
@@ -76,7 +76,7 @@ func (s *describer) equal(c Cond, v Value) string {
 	return s.constant(c, v)
 }
 
-// constant says a value: numbers as they are, months and weekdays by name, others
+// constant describes a value: a number by its digits, a month or weekday by name, others
 // quoted.
 func (s *describer) constant(c Cond, v Value) string {
 	n, err := strconv.Atoi(v.Text)
@@ -97,7 +97,7 @@ func (s *describer) constant(c Cond, v Value) string {
 	return quote(v.Text)
 }
 
-// quote puts a value in quotation marks, on one line and of a bearable length.
+// quote puts a value in quotation marks, on one line and shortened.
 func quote(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > maxDescribedValue {
@@ -106,7 +106,7 @@ func quote(text string) string {
 	return "“" + text + "”"
 }
 
-// compareDate says a comparison with a period, both ends of which count as its days.
+// compareDate describes a comparison with a period, which includes its first and last day.
 func (s *describer) compareDate(c Cond) string {
 	v := c.Values[0]
 	in, name := period(v)
@@ -134,7 +134,7 @@ func (s *describer) compareDate(c Cond) string {
 	return c.Op + " " + name
 }
 
-// ends says where a period begins and ends: its name, where it has one.
+// ends describes the first and last day of a period, or gives its name if it has one.
 func ends(v Value) (first, last string) {
 	in, name := period(v)
 	if in != "from " {
@@ -146,7 +146,7 @@ func ends(v Value) (first, last string) {
 
 const dayFormat = "2 January 2006"
 
-// period says a span of time with the word before it: "in " and "March 2025".
+// period describes a span of time, with the preposition before it: "in " and "March 2025".
 func period(v Value) (in, name string) {
 	if v.Kind == TodayValue {
 		return "", "today"
@@ -174,7 +174,7 @@ func period(v Value) (in, name string) {
 	return "from ", from.Format(dayFormat) + " to " + to.AddDate(0, 0, -1).Format(dayFormat)
 }
 
-// limit says which of the rows a query wants.
+// limit describes which rows a query selects.
 func (s *describer) limit(q *Query) string {
 	if q.Limit == 0 {
 		return ""
@@ -196,7 +196,7 @@ func (s *describer) limit(q *Query) string {
 
 var ordinals = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
 
-// ordinal says a number of a row: second, 11th.
+// ordinal gives the ordinal of a number: second, 11th.
 func ordinal(n int) string {
 	switch {
 	case n >= 1 && n <= len(ordinals):

@@ -7,7 +7,7 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// where says the conditions of a query. Periods of the only date are said apart.
+// where describes the conditions of a query. Periods of the only date are separate.
 func (s *describer) where(conds []Cond) []string {
 	if len(conds) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (s *describer) isPeriod(c Cond) bool {
 		len(c.Values) > 0 && !strings.Contains(c.Op, "like") && (c.Values[0].From != "" || c.Values[0].Kind == TodayValue)
 }
 
-// terms says conditions: all of those between two ORs must hold.
+// terms describes conditions. All of those between two ORs must hold.
 func (s *describer) terms(all []term) string {
 	var groups []string
 	for start := 0; start < len(all); {
@@ -61,7 +61,7 @@ func (s *describer) terms(all []term) string {
 	return strings.Join(groups, ", or ")
 }
 
-// term says conditions on one column of which any must hold: "with channel “web” or
+// term describes conditions on one column of which any must hold: "with channel “web” or
 // “store”".
 func (s *describer) term(t term) string {
 	first, _ := s.parts(t.conds[0])
@@ -79,13 +79,13 @@ func (s *describer) term(t term) string {
 	return first + " " + joinList(tests, "or")
 }
 
-// cond says one condition.
+// cond describes one condition.
 func (s *describer) cond(c Cond) string {
 	lead, test := s.parts(c)
 	return strings.TrimSpace(lead + " " + test)
 }
 
-// parts says a condition as what is compared and how.
+// parts describes a condition in two parts: the left side, and the comparison.
 func (s *describer) parts(c Cond) (lead, test string) {
 	switch c.Op {
 	case "isnull":
@@ -107,7 +107,7 @@ func (s *describer) parts(c Cond) (lead, test string) {
 	return s.compare(lead, c)
 }
 
-// sub says a query within another: in parentheses where it is not a plain figure.
+// sub describes a subquery, in parentheses if it is not a plain aggregate.
 func (s *describer) sub(q *Query) string {
 	text := Describe(q, s.cat)
 	if len(q.Where)+len(q.Group)+len(q.Having)+len(q.Order)+len(q.Items)+q.Limit == 1 && q.Set == "" && q.Via < 0 && len(q.From) < 2 {
@@ -116,8 +116,8 @@ func (s *describer) sub(q *Query) string {
 	return "(" + text + ")"
 }
 
-// among says that a value is one of those of another query. Where a link leads from one
-// to the other, that is to have rows of the other table or not.
+// among describes that a value is in a subquery. Between the columns of a link, it means
+// that rows of the other table exist or not.
 func (s *describer) among(c Cond) (lead, test string) {
 	q, not := c.Sub, c.Op == "notin"
 	if s.followsLink(c) {
@@ -138,8 +138,8 @@ func (s *describer) among(c Cond) (lead, test string) {
 	return lead, "among " + s.sub(q)
 }
 
-// followsLink reports whether a condition says no more than that rows of another table
-// refer to this one.
+// followsLink reports whether a condition only requires that rows of another table refer to
+// this one.
 func (s *describer) followsLink(c Cond) bool {
 	q := c.Sub
 	if c.Left.Kind != "column" || c.Left.Op != "" || s.cat.Columns[c.Left.Column].Table != s.main ||
@@ -150,7 +150,7 @@ func (s *describer) followsLink(c Cond) bool {
 	return slices.Contains(s.cat.Links, catalog.Link{From: q.Items[0].Column, To: c.Left.Column})
 }
 
-// comparison says how something is compared.
+// comparison describes an operator.
 func (s *describer) comparison(c Cond) string {
 	words := map[string]string{"=": "equal to", "!=": "other than", ">": "above", "<": "below", ">=": "at least", "<=": "at most"}
 	if s.kind(c.Left) == catalog.Date {

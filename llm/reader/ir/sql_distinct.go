@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// repeated gives the table whose rows the joins repeat although the query
-// aggregates them, -1 where there is none. Where only rows are counted, their key is
-// counted instead, and nothing else changes.
+// repeated returns the table whose rows the joins repeat although the query aggregates
+// them; -1 for none. If the query only counts rows, it counts their distinct keys instead.
 func (p *printer) repeated(q *Query) int {
 	tables, onlyCounts := p.bases(q)
 	switch {
@@ -26,8 +25,8 @@ func (p *printer) repeated(q *Query) int {
 	return tables[0]
 }
 
-// distinctRows prints a subquery with the columns that the query needs, each row of
-// the base table once for whatever it is grouped by.
+// distinctRows prints a subquery with the columns that the query needs, with each row of
+// the base table once per group.
 func (p *printer) distinctRows(q *Query, base int, where string) string {
 	names := map[int]string{}
 	columns := []string{p.ref(p.cat.Tables[base].Key) + " AS row_key"}

@@ -8,7 +8,7 @@ import (
 
 var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "median": true, "min": true, "max": true}
 
-// parts are functions of dates that are periods to group or compare by.
+// parts has the functions that give parts of dates.
 var parts = map[string]string{"year": "year", "quarter": "quarter", "month": "monthof", "hour": "hour", "dayname": "weekday", "monthname": "monthof",
 	"dayofweek": "weekday", "isodow": "weekday"}
 
@@ -45,7 +45,7 @@ func (p *parser) expr() ir.Expr {
 	return e
 }
 
-// columnOp reads a sign and a second column after a first.
+// columnOp reads an operator and a second column.
 func (p *parser) columnOp(e *ir.Expr) {
 	if op, ok := columnOps[p.peek().text]; ok && p.peek().kind == 'o' {
 		p.at++
@@ -108,7 +108,7 @@ func (p *parser) days() ir.Expr {
 	return ir.Expr{Kind: "days", Column: a, Other: p.column()}
 }
 
-// aggregate reads what is in the parentheses of an aggregate, and their end.
+// aggregate reads the arguments of an aggregate and the closing parenthesis.
 func (p *parser) aggregate(name string) ir.Expr {
 	e := ir.Expr{Kind: "agg", Func: name, Column: -1, Other: -1}
 	switch {
@@ -133,7 +133,7 @@ func (p *parser) aggregate(name string) ir.Expr {
 	return e
 }
 
-// outer reads a second aggregate after a sign.
+// outer reads an operator and a second aggregate.
 func (p *parser) outer(e ir.Expr) ir.Expr {
 	sign := p.peek().text
 	if p.peek().kind != 'o' || sign != "+" && sign != "-" && sign != "/" {
@@ -284,7 +284,7 @@ func (p *parser) cond() []ir.Cond {
 	return []ir.Cond{c}
 }
 
-// right reads what is compared with.
+// right reads the right side of a comparison.
 func (p *parser) right(c *ir.Cond) {
 	switch t := p.peek(); {
 	case p.is("("):
@@ -341,7 +341,7 @@ func (p *parser) like(c *ir.Cond, not bool) {
 	c.Values = []ir.Value{v}
 }
 
-// in reads a list as alternatives, or a query.
+// in reads a list, as alternatives, or a subquery.
 func (p *parser) in(c ir.Cond, not bool) []ir.Cond {
 	p.need("(")
 	if p.is("select") {

@@ -1,6 +1,5 @@
-// Package sqlread reads the SQL of training questions into the language of
-// llm/reader/ir: the part of SQL that people's questions need, in the spellings of
-// SQLite and DuckDB.
+// Package sqlread parses the SQL of training questions into the language of llm/reader/ir:
+// the part of SQL that questions need, in the dialects of SQLite and DuckDB.
 package sqlread
 
 import (
@@ -10,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// token of SQL: a word or sign in lower case, a quoted name or a literal.
+// token is a token of SQL: a word in lower case, an operator, a quoted name or a literal.
 type token struct {
 	text string
-	// kind is 'w' for a word, 'n' for a number, 's' for a text, 'q' for a quoted
-	// name and 'o' for a sign.
+	// kind is 'w' for a word, 'n' for a number, 's' for a text, 'q' for a quoted name and
+	// 'o' for an operator.
 	kind byte
 }
 

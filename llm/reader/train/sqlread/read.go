@@ -11,11 +11,11 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// errUnsupported says that SQL uses what the language does not have.
+// errUnsupported says that the language of llm/reader/ir cannot express a query.
 var errUnsupported = errors.New("not part of the language")
 
-// Read reads a query. Its values are literals: text as it stands, numbers, and
-// periods such as "2024-03" or "last month".
+// Read parses a query. Its values are literals: texts, numbers, and periods such as
+// "2024-03" or "last month".
 func Read(sql string, cat *catalog.Catalog) (q *ir.Query, err error) {
 	tokens, err := lex(sql)
 	if err != nil {
@@ -38,7 +38,7 @@ func Read(sql string, cat *catalog.Catalog) (q *ir.Query, err error) {
 	return q, nil
 }
 
-// failure ends reading from wherever it is.
+// failure is the panic value that ends parsing.
 type failure struct{ error }
 
 type parser struct {
@@ -48,7 +48,7 @@ type parser struct {
 	scope  *scope
 }
 
-// scope is the tables of one SELECT by the names that it gives them.
+// scope has the tables of one SELECT by their aliases.
 type scope struct {
 	tables  []int
 	names   map[string]int
@@ -111,7 +111,7 @@ func (p *parser) query() *ir.Query {
 	return q
 }
 
-// selection reads a SELECT. Its FROM comes first, for the names.
+// selection reads a SELECT, the FROM first, for the aliases.
 func (p *parser) selection() *ir.Query {
 	p.need("select")
 	items := p.at
@@ -171,7 +171,7 @@ func (p *parser) rows() int {
 	return n
 }
 
-// skipTo goes to a word outside of parentheses.
+// skipTo skips to a word outside of parentheses.
 func (p *parser) skipTo(word string) {
 	depth := 0
 	for ; p.at < len(p.tokens); p.at++ {
@@ -205,7 +205,7 @@ func (p *parser) order(q *ir.Query) {
 	}
 }
 
-// keyOrAlias reads an expression, the name of an item, or its number.
+// keyOrAlias reads an expression, the alias of an item, or its number.
 func (p *parser) keyOrAlias(q *ir.Query) ir.Expr {
 	t := p.peek()
 	if t.kind == 'n' {

@@ -7,8 +7,8 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// tables says in the query which tables it reads, as far as its columns do not
-// imply it, and which link it takes where there are several.
+// tables adds to the query the tables that its columns do not imply, and the link if there
+// are several.
 func (p *parser) tables(q *ir.Query) {
 	s := p.scope
 	counts := slices.ContainsFunc(q.Items, countsRows) || slices.ContainsFunc(q.Order, func(o ir.Sort) bool { return countsRows(o.By) }) ||
@@ -36,7 +36,7 @@ func (p *parser) tables(q *ir.Query) {
 			for _, from := range candidates {
 				for _, via := range vias {
 					q.From, q.Via = from, via
-					// What is counted is better not repeated.
+					// Prefer a join that does not repeat the counted rows.
 					if p.covers(q, exact) && (!once || !counts || !ir.Repeats(q, p.cat, from[0])) {
 						return
 					}
@@ -51,8 +51,8 @@ func countsRows(e ir.Expr) bool {
 	return e.Star || e.Kind == "pct" || e.Second != nil && e.Second.Star
 }
 
-// covers reports whether the query reads just the tables of its FROM, by the same
-// links if exact is set.
+// covers reports whether the query reads exactly the tables of its FROM, by the same links
+// if exact is set.
 func (p *parser) covers(q *ir.Query, exact bool) bool {
 	tables, links, err := ir.Tables(q, p.cat)
 	if err != nil || len(tables) != len(p.scope.tables) {

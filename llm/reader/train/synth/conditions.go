@@ -10,7 +10,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// comparative are adjectives for columns: most, least, more, less and plain.
+// comparative has adjectives for columns: most, least, more, less and plain.
 var comparative = []struct {
 	name  *regexp.Regexp
 	words [5]string
@@ -39,7 +39,7 @@ func (m *generator) adjectives(i int) ([5]string, bool) {
 	return [5]string{}, false
 }
 
-// condition is words that follow the name of a table, and what they mean.
+// condition is a phrase that follows the name of a table, and its conditions.
 type condition struct {
 	words string
 	conds []ir.Cond
@@ -53,7 +53,7 @@ func text(s string) ir.Value   { return ir.Value{Text: s} }
 func number(s string) ir.Value { return ir.Value{Kind: ir.NumberValue, Text: s} }
 func period(s string) ir.Value { return ir.Value{Kind: ir.PeriodValue, Text: s} }
 
-// condition makes a condition on a table, or on another that is linked with it.
+// condition generates a condition on a table, or on a linked one.
 func (m *generator) condition(t int, other *neighbour) (condition, bool) {
 	at, of := t, ""
 	if other != nil && m.chance(0.5) {
@@ -159,7 +159,7 @@ func (m *generator) unequal(t int, of string) (condition, bool) {
 		[]ir.Cond{cond(columnExpr(i), "!=", text(v))}}, v != ""
 }
 
-// values picks two or three values of a column, fewer where it has few.
+// values picks two or three values of a column, fewer if it has fewer.
 func (m *generator) values(i int) []string {
 	var all []string
 	for range 2 + m.rng.IntN(2) {
@@ -171,7 +171,7 @@ func (m *generator) values(i int) []string {
 	return all
 }
 
-// neither excludes two or three values.
+// neither generates a condition that excludes two or three values.
 func (m *generator) neither(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	said := m.values(i)
@@ -188,7 +188,7 @@ func (m *generator) neither(t int, of string) (condition, bool) {
 		"except {a} and {b}", "excluding {a} and {b}", "whose {o}{c} is not {a} or {b}", "not {a} or {b}", "not {a} and not {b}", "without {a} and {b}", "where {o}{c} is not {a} nor {b}"), conds}, true
 }
 
-// several is a choice of two or three values.
+// several generates a condition with two or three alternative values.
 func (m *generator) several(t int, of string) (condition, bool) {
 	i := pick(m, m.texts[t])
 	said := m.values(i)
@@ -206,7 +206,7 @@ func (m *generator) several(t int, of string) (condition, bool) {
 		"in {v}", "from {v}", "whose {o}{c} is {v}", "with {o}{c} {v}", "for {v}", "with {o}{c} either {v}"), conds}, true
 }
 
-// someNumber picks a number near those of a column.
+// someNumber picks a number near the values of a column.
 func (m *generator) someNumber(i int) string {
 	x, ok := catalog.ParseNumber(m.value(i))
 	if !ok {
@@ -262,7 +262,7 @@ func (m *generator) between(t int, of string) (condition, bool) {
 		[]ir.Cond{cond(columnExpr(i), "between", number(a), number(b))}}, x != y
 }
 
-// flag is a column that says yes or no.
+// flag generates a condition on a boolean column.
 func (m *generator) flag(t int) (condition, bool) {
 	i := pick(m, m.flags[t])
 	words := m.cat.Columns[i].Words
@@ -280,7 +280,7 @@ func (m *generator) flag(t int) (condition, bool) {
 	return condition{said, []ir.Cond{cond(columnExpr(i), "=", value)}}, true
 }
 
-// average compares with the average of all.
+// average generates a comparison with the average of all rows.
 func (m *generator) average(t int) (condition, bool) {
 	i := pick(m, m.numbers[t])
 	c := pick(m, [][2]string{{">", "above"}, {">", "more than"}, {">", "higher than"}, {"<", "below"}, {"<", "lower than"}, {"<", "less than"}})
@@ -306,7 +306,7 @@ func (m *generator) null(t int, of string) (condition, bool) {
 		[]ir.Cond{cond(columnExpr(i), "notnull")}}, true
 }
 
-// conditions makes none, one or two conditions.
+// conditions generates up to two conditions.
 func (m *generator) conditions(t int, other *neighbour, often float64) condition {
 	if !m.chance(often) {
 		return condition{}

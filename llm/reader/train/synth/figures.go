@@ -12,7 +12,7 @@ var aggregateWords = [][2]string{{"avg", "average"}, {"avg", "mean"}, {"sum", "t
 	{"min", "lowest"}, {"min", "smallest"}, {"avg", "average"}, {"sum", "total"}, {"sum", "combined"}, {"avg", "avg"}, {"avg", "typical"}, {"sum", "overall"}, {"max", "max"}, {"min", "min"}, {"max", "top"},
 	{"median", "median"}, {"median", "median"}, {"median", "middle"}}
 
-// aggregate says an aggregate of a column.
+// aggregate phrases an aggregate of a column.
 func (m *generator) aggregate(i int) (string, ir.Expr) {
 	a := pick(m, aggregateWords)
 	return a[1] + " " + m.column(i), aggExpr(a[0], i)
@@ -60,12 +60,12 @@ func (m *generator) figures(s subject) (Question, bool) {
 		"{l} {a} and {b} of {T}{c}", "{l} {a} and the {b}{c}", "{l} {a} and {b} for all {T}{c}"), Query: q}, true
 }
 
-// group is something that rows are grouped by.
+// group is a key that rows are grouped by.
 type group struct {
 	words string
 	key   ir.Expr
-	// counts says that rows of the subject must be named, as the group is another
-	// table's.
+	// other says that the phrase must name the rows of the subject, since the group is a
+	// column of another table.
 	other bool
 }
 
@@ -98,7 +98,7 @@ func (m *generator) by(g group) string {
 		"by {g}", "per {g}", "for each {g}", "in each {g}", "broken down by {g}", "for every {g}", "grouped by {g}", "by {g}", "for different {G}", "across {G}", "split by {g}", "each {g}", "of each {g}")
 }
 
-// measure is a figure of the subject: a number of rows, or an aggregate.
+// measure is a count of rows or another aggregate of the subject.
 func (m *generator) measure(s subject) (words string, e ir.Expr, from []int) {
 	if len(m.numbers[s.table]) == 0 || m.chance(0.5) {
 		return pick(m, []string{"number of ", "count of ", "total number of ", "amount of "}) + m.pluralName(s.table), countExpr(), []int{s.table}
@@ -123,7 +123,7 @@ func (m *generator) grouped(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, "{l} {a}{c} {by}", "{by} {l} {a}{c}", "{a}{c} {by}", "{l} {a} {by}{c}", "{a} {by}{c}", "show {g} and {a}{c}", "list each {g} and its {a}{c}"), Query: q}, true
 }
 
-// most are words for the greatest and least of a figure.
+// most has words for the maximum and minimum of a measure.
 var most, least = []string{"most", "highest", "largest", "greatest", "biggest", "top"}, []string{"least", "lowest", "smallest", "fewest"}
 
 func (m *generator) topGroup(s subject) (Question, bool) {

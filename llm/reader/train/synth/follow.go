@@ -7,7 +7,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// follow makes a question that goes on from another: it changes a part of its query.
+// follow generates a follow-up question, which changes a part of the previous query.
 func (m *generator) follow(before *Question) (Question, bool) {
 	q := *before.Query
 	if q.Set != "" {
@@ -22,7 +22,7 @@ func (m *generator) follow(before *Question) (Question, bool) {
 	return Question{Text: words, Query: &q, Before: before}, ok
 }
 
-// otherValue asks the same of another value.
+// otherValue asks the same about another value.
 func (m *generator) otherValue(q *ir.Query) (string, bool) {
 	for n, c := range q.Where {
 		if c.Left.Kind != "column" || c.Op != "=" || len(c.Values) != 1 {
@@ -52,7 +52,7 @@ func (m *generator) otherValue(q *ir.Query) (string, bool) {
 	return "", false
 }
 
-// tableOf is a table that the query is about.
+// tableOf returns a table of the query.
 func (m *generator) tableOf(q *ir.Query) int {
 	if len(q.From) > 0 {
 		return q.From[0]
@@ -131,7 +131,7 @@ func (m *generator) otherGroup(q *ir.Query) (string, bool) {
 	return m.fill(map[string]string{"g": g.words}, "by {g} instead", "and by {g}", "now by {g}", "same by {g}", "per {g} instead", "break it down by {g} instead"), true
 }
 
-// addGroup breaks a single figure down.
+// addGroup asks for an aggregate by group.
 func (m *generator) addGroup(q *ir.Query) (string, bool) {
 	t := m.tableOf(q)
 	if len(q.Group) > 0 || t < 0 || len(q.Items) != 1 || q.Items[0].Kind != "agg" || q.Limit > 0 {

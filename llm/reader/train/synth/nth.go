@@ -7,14 +7,14 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// ordinalWords and digits say which row is wanted: the second one comes first.
+// ordinalWords and digits have the ordinals in words and digits, from second on.
 var (
 	ordinalWords  = []string{"second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
 	ordinalDigits = []string{"2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th", "10th"}
 	rankWords     = []string{"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 )
 
-// ordinal picks a number from 2 on, the small ones most, and says it: second, 2nd.
+// ordinal picks a number from 2 on, mostly a small one, and its ordinal: second, 2nd.
 func (m *generator) ordinal() (n int, said string) {
 	n = pick(m, []int{2, 2, 2, 2, 3, 3, 3, 4, 5, 2 + m.rng.IntN(9)})
 	if m.chance(0.35) {
@@ -23,7 +23,7 @@ func (m *generator) ordinal() (n int, said string) {
 	return n, ordinalWords[n-2]
 }
 
-// ranked are the words of a question for the nth of something.
+// ranked has the phrases of a question for the nth of something.
 func (m *generator) ranked(n int, ordinal string, desc bool) map[string]string {
 	w := pick(m, []string{"highest", "largest", "greatest", "most", "biggest", "best"})
 	if !desc {
@@ -36,7 +36,7 @@ func (m *generator) ranked(n int, ordinal string, desc bool) map[string]string {
 	return map[string]string{"k": ordinal, "n": number, "kw": ordinal + pick(m, []string{" ", " ", "-"}) + w}
 }
 
-// nth asks for the second, third and so on of an order.
+// nth asks for the second, third or later row of an order.
 func (m *generator) nth(s subject) (Question, bool) {
 	switch m.rng.IntN(8) {
 	case 0, 1:
@@ -91,7 +91,7 @@ func (m *generator) nthRow(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, texts...), Query: q}, true
 }
 
-// places are questions for a place in a ranking.
+// places has questions for a position in a ranking.
 func (m *generator) places(n int) []string {
 	texts := []string{"number {n} {t} by {a}{c}", "who is number {n} by {a}{c}", "which {t} is number {n} in {a}{c}", "which {t} ranks {k} by {a}{c}", "{t} ranked {k} in {a}{c}",
 		"which {t} came {k} in {a}{c}", "which {t} is in {k} place by {a}{c}", "who is {k} by {a}{c}", "who came in {k} by {a}{c}"}
@@ -101,7 +101,7 @@ func (m *generator) places(n int) []string {
 	return texts
 }
 
-// nthValue asks for the nth of the values of a column, each of which counts once.
+// nthValue asks for the nth distinct value of a column.
 func (m *generator) nthValue(s subject) (Question, bool) {
 	if len(m.numbers[s.table]) == 0 {
 		return Question{}, false
@@ -117,7 +117,7 @@ func (m *generator) nthValue(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, "{l} {kw} {a}{c}", "{l} {kw} {a} of {T}{c}", "what is the {kw} {a}{c}", "{l} {kw} {a} among {T}{c}"), Query: q}, true
 }
 
-// nthGroup asks which group is the nth by a figure.
+// nthGroup asks which group is the nth by a measure.
 func (m *generator) nthGroup(s subject) (Question, bool) {
 	g, ok := m.group(s)
 	if !ok {
@@ -167,7 +167,7 @@ func (m *generator) nthOfEach(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, "which {t} has the {kw} {a} in each {g}", "the {t} with the {kw} {a} per {g}", "for each {g}, the {t} with the {kw} {a}", "{t} with the {kw} {a} for every {g}"), Query: q}, true
 }
 
-// otherPlace asks of a query for one row for another place in the same order.
+// otherPlace asks for another position in the order of a query for one row.
 func (m *generator) otherPlace(q *ir.Query) (string, bool) {
 	n, k := m.ordinal()
 	if n == q.Nth {

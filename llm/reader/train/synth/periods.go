@@ -27,7 +27,7 @@ var monthNames = strings.Fields("January February March April May June July Augu
 var relativePeriods = []string{"last month", "this month", "last year", "this year", "last week", "this week", "yesterday", "today", "last quarter", "this quarter",
 	"last 7 days", "last 30 days", "past 30 days", "last 90 days", "last 3 months", "past 6 months", "last 12 months", "last 2 years", "past 2 weeks", "previous month", "previous year"}
 
-// inPeriod is a condition on a date, in the words of a calendar.
+// inPeriod generates a condition that a date is in a calendar period.
 func (m *generator) inPeriod(t int, of string) (condition, bool) {
 	i := pick(m, m.dates[t])
 	v := m.value(i)
@@ -78,7 +78,7 @@ func (m *generator) inPeriod(t int, of string) (condition, bool) {
 	}
 }
 
-// inQuarter is a quarter of any year.
+// inQuarter generates a condition that a date is in a quarter of any year.
 func (m *generator) inQuarter(column, n int) condition {
 	words := m.fill(map[string]string{"n": strconv.Itoa(n), "k": []string{"first", "second", "third", "fourth"}[n-1]},
 		"in Q{n}", "in q{n}", "for Q{n}", "during Q{n}", "in the {k} quarter", "in every {k} quarter", "in quarter {n}", "in Q{n} of any year", "in the {k} quarter of the year", "for the {k} quarter")

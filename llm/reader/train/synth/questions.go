@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// subject is what a question is about: a table and perhaps one beside it.
+// subject is the table of a question, and a linked one if it needs it.
 type subject struct {
 	table int
 	other *neighbour
 }
 
-// kinds are the kinds of questions and how often each is made.
+// kinds has the kinds of questions and their frequencies.
 var kinds = []struct {
 	weight int
 	make   func(*generator, subject) (Question, bool)
@@ -29,7 +29,7 @@ var kindTotal = func() int {
 	return n
 }()
 
-// question makes a question of some kind.
+// question generates a question of a random kind.
 func (m *generator) question() (Question, bool) {
 	s := subject{table: pick(m, m.usable)}
 	if near := m.neighbours(s.table); len(near) > 0 && m.chance(0.45) {
@@ -57,7 +57,7 @@ func (m *generator) count(s subject) (Question, bool) {
 		"how many {T} do we have{c}", "find the number of {T}{c}", "total number of {T}{c}", "how many {T}{c} are there", "count of {T}{c}", "how many {T} did we have{c}", "{T} count{c}", "how many {T} were there{c}"), Query: q}, true
 }
 
-// shownColumns picks what a list shows.
+// shownColumns picks the columns of a list.
 func (m *generator) shownColumns(t int) []int {
 	label := m.label[t]
 	if label >= 0 && m.chance(0.5) {

@@ -7,7 +7,7 @@ import (
 	"parley/llm/reader/ir"
 )
 
-// superlative asks for the rows with the greatest or least of a column.
+// superlative asks for the rows with the maximum or minimum of a column.
 func (m *generator) superlative(s subject) (Question, bool) {
 	label := m.label[s.table]
 	options := slices.Concat(m.numbers[s.table], m.numbers[s.table], m.dates[s.table], m.years[s.table])
@@ -66,8 +66,8 @@ func (m *generator) superlative(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, "show the {o} of the {n} {T} with the {w} {a}{c}", "{o} of the {n} {T} with the {w} {a}{c}", "list the {o} of the {n} {T} with the {w} {a}{c}"), Query: q}, true
 }
 
-// onlyLabel makes a query show the label of its rows; templates with an adjective do
-// not always say what else.
+// onlyLabel makes a query show only the label of its rows, since templates with an
+// adjective may not name another column.
 func (m *generator) onlyLabel(q *ir.Query, fill map[string]string, label int) *ir.Query {
 	if len(q.Items) == 1 && q.Items[0].Column == label {
 		return q

@@ -34,7 +34,7 @@ func (m *generator) percentage(s subject) (Question, bool) {
 		"what proportion of {T}{c}{b}", "percent of {T} that are{c}{b}", "% of {T}{c}{b}", "how many percent of {T} are{c}{b}"), Query: q}, true
 }
 
-// share asks how much of the whole each group has.
+// share asks for the share of each group in the total.
 func (m *generator) share(s subject) (Question, bool) {
 	g, ok := m.group(s)
 	if !ok {
@@ -52,7 +52,7 @@ func (m *generator) share(s subject) (Question, bool) {
 		"share of {a} {by}", "what share of {a} does each {g} have", "percentage of total {a} {by}", "what percentage of {a} comes from each {g}", "{a} share {by}", "percent of {a} {by}", "distribution of {a} {by} in percent"), Query: q}, true
 }
 
-// twoSides compares a figure on two sides.
+// twoSides compares a measure under two conditions.
 func (m *generator) twoSides(s subject) (Question, bool) {
 	columns := slices.Clone(m.texts[s.table])
 	if len(columns) == 0 {
@@ -120,7 +120,7 @@ func (m *generator) columnRatio(s subject) (Question, bool) {
 
 var periodNames = map[string][]string{"month": {"month"}, "year": {"year"}, "quarter": {"quarter"}, "week": {"week"}, "day": {"day", "date"}, "weekday": {"weekday", "day of the week"}, "hour": {"hour"}, "monthof": {"calendar month", "month of the year"}}
 
-// byPeriod groups by a period of time.
+// byPeriod groups by a calendar period.
 func (m *generator) byPeriod(s subject) (Question, bool) {
 	if len(m.dates[s.table]) == 0 {
 		return Question{}, false
@@ -206,7 +206,7 @@ func (m *generator) product(s subject) (Question, bool) {
 	return Question{Text: m.fill(fill, "what is the {w}{c}", "{w}{c}", "how much {w} did we have{c}", "how much {w}{c}"), Query: q}, true
 }
 
-// howMuch asks how tall, old or expensive something is.
+// howMuch asks for a number with an adjective: how tall, old or expensive.
 func (m *generator) howMuch(s subject) (Question, bool) {
 	label := m.label[s.table]
 	if label < 0 {
@@ -229,7 +229,7 @@ func (m *generator) howMuch(s subject) (Question, bool) {
 	return Question{}, false
 }
 
-// lookUp asks for a column of one thing.
+// lookUp asks for a column of one row.
 func (m *generator) lookUp(s subject) (Question, bool) {
 	all := slices.Concat(m.texts[s.table], m.numbers[s.table], m.years[s.table], m.dates[s.table])
 	if len(m.texts[s.table]) == 0 || len(all) < 2 {
@@ -249,7 +249,7 @@ func (m *generator) lookUp(s subject) (Question, bool) {
 		"what is {v}'s {b}", "what is the {b} when the {a} is {v}", "who was the {b} for {v}", "{v} {b}", "tell me the {b} of {v}", "when was the {b} of {v}", "what {b} does {v} have"), Query: q}, true
 }
 
-// ofList asks of a table as of a list, where rows have an order.
+// ofList asks about a table as a list, whose rows have an order.
 func (m *generator) ofList(s subject) (Question, bool) {
 	t := s.table
 	if len(m.cat.Tables) > 1 || len(m.texts[t]) == 0 || m.label[t] < 0 {

@@ -28,12 +28,12 @@ type Question struct {
 type generator struct {
 	cat *catalog.Catalog
 	rng *rand.Rand
-	// numbers, texts, dates and years are columns by table; groups are those that
-	// rows are grouped by, and label the column that names a row, -1 for none.
+	// numbers, texts, dates and years have columns by table, groups those to group by, and
+	// label the column that names a row, -1 for none.
 	numbers, texts, dates, years, flags, groups [][]int
 	label                                       []int
 	usable                                      []int
-	// named are the stems of all words in names.
+	// named has the stems of all words in names.
 	named map[string]bool
 }
 
@@ -152,7 +152,7 @@ func (m *generator) similarWord(word string) string {
 	return pick(m, words)
 }
 
-// column says a column in words.
+// column phrases a column.
 func (m *generator) column(i int) string {
 	words := slices.Clone(m.cat.Columns[i].Words)
 	if len(words) > 1 && m.chance(0.3) {
@@ -167,7 +167,7 @@ func (m *generator) column(i int) string {
 	return strings.Join(words, " ")
 }
 
-// singularName and many say a table in words.
+// singularName and many phrase a table.
 func (m *generator) singularName(t int) string {
 	table := &m.cat.Tables[t]
 	if len(m.cat.Tables) == 1 && len(table.Name) < 3 {
@@ -204,7 +204,7 @@ func plural(w string) string {
 	return w + "s"
 }
 
-// value picks a value of a column, "" where it has none that can be said.
+// value picks a value of a column that fits into a question; "" for none.
 func (m *generator) value(i int) string {
 	values := m.cat.Columns[i].Values
 	for range 4 {

@@ -6,7 +6,7 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// unitNames are units in which people speak of what is measured in another.
+// unitNames has, for units of columns, other units that people use.
 var unitNames = map[string][]string{
 	"second": {"seconds", "minutes", "min", "hours"}, "minute": {"minutes", "min", "hours", "hrs", "h", "seconds"}, "hour": {"hours", "h", "minutes", "days"}, "day": {"days", "weeks", "hours"},
 	"week": {"weeks", "days"}, "month": {"months", "years"}, "year": {"years", "months"}, "gram": {"grams", "g", "kg"}, "kilogram": {"kg", "kilos", "grams", "g", "tons"}, "tonne": {"tons", "kg"},
@@ -14,8 +14,8 @@ var unitNames = map[string][]string{
 	"litre": {"liters", "ml"}, "millilitre": {"ml", "liters"}, "thousand": {"thousand", "million", "k"}, "million": {"million", "thousand", "billion", "M"}, "billion": {"billion", "million"},
 }
 
-// inUnit picks a number of a column that has a unit: as the query has it, and in words
-// with a unit.
+// inUnit picks a number for a column with a unit: the one of the query, and a phrase with a
+// unit.
 func (m *generator) inUnit(column int) (number, words string, ok bool) {
 	own := m.cat.Columns[column].Unit
 	if len(unitNames[own]) == 0 {
