@@ -32,13 +32,9 @@ type shareEntry struct {
 // Run shares, takes back or lists.
 func (s *Share) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	s.connectionSettings.read(c)
 	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
 	what := s.read(c, revoke)
-	if err := c.Err(); err != nil {
-		return err
-	}
-	client, err := s.client()
+	client, err := s.connect(c)
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
 }
 
-// done says what has changed.
+// done describes the change.
 func (s *Share) done(what apiclient.Ref, revoke bool) string {
 	user := storage.NormalizeUsername(s.User)
 	switch {
