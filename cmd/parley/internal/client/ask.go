@@ -19,13 +19,13 @@ import (
 
 // Ask is `parley ask QUESTION`.
 type Ask struct {
-	Question  []string       `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
-	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
-	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
-	Context   string         `env:"-" placeholder:"ID" help:"Go on in this conversation."`
+	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, it is read from standard input."`
+	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which returns rows (${default})."`
+	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed if there is only one."`
+	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
 	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
 	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
-	Follow    command.Toggle `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
+	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }

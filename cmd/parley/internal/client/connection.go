@@ -16,8 +16,8 @@ import (
 
 // connectionSettings name the server that a command calls, and the user.
 type connectionSettings struct {
-	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to talk to (${default})."`
-	Token  string `placeholder:"TEXT" help:"A token that says who you are. Better set by its variable."`
+	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to call (${default})."`
+	Token  string `placeholder:"TEXT" help:"Your token. Better set by its variable."`
 }
 
 // connect checks the settings and returns a client, or all problems that c has.

@@ -18,7 +18,7 @@ import (
 
 // Datasets is `parley datasets [WHICH]`.
 type Datasets struct {
-	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
+	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all datasets that you can read are listed."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }

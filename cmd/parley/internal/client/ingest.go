@@ -17,10 +17,10 @@ import (
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
 type Ingest struct {
 	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
-	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
-	Description string         `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
-	NoWait      command.Toggle `env:"-" help:"Do not wait until the rows are there."`
+	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
+	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
+	Description string         `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
+	NoWait      command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
 	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }

@@ -15,10 +15,10 @@ import (
 
 // Share is `parley share WHAT [USER]`.
 type Share struct {
-	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
-	User   string         `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
-	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
-	Revoke command.Toggle `env:"-" help:"Take the share back."`
+	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with its present and future datasets, or one dataset."`
+	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, the shares are listed."`
+	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who can read and ask, or editor, who can also change data (${default})."`
+	Revoke command.Toggle `env:"-" help:"Revoke the share."`
 	JSON   command.Toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
 	connectionSettings
 }

@@ -119,15 +119,15 @@ func (s AuthSettings) Read(c *command.Checker) auth.Config {
 // httpSettings configure the HTTP server.
 type httpSettings struct {
 	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
-	BaseURL        string `placeholder:"URL" help:"The public address of the interface, ending in /api/v1, when it is not the one that requests come in on."`
-	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for people who sign in."`
-	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"What the page is called at the identity provider (${default})."`
-	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are believed, separated by commas."`
+	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
+	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
+	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
+	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are trusted, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
-	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long finding an answer may take (${default})."`
-	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a server that is stopped goes on taking requests while it says that it is not ready, for balancers to notice (${default})."`
-	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server is stopped (${default})."`
+	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long handling a request may take, without its query (${default})."`
+	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a stopping server still accepts requests while it reports that it is not ready, for load balancers (${default})."`
+	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server stops (${default})."`
 }
 
 // httpConfig is httpSettings, parsed.
@@ -184,8 +184,8 @@ func isPort(text string) bool {
 
 // logSettings configure the log.
 type logSettings struct {
-	LogFormat string `default:"text" placeholder:"text|json" help:"How log lines are written (${default})."`
-	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
+	LogFormat string `default:"text" placeholder:"text|json" help:"The format of log lines (${default})."`
+	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level that is logged (${default})."`
 }
 
 func (s logSettings) read(c *command.Checker) slog.Level {

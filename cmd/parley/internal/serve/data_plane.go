@@ -34,7 +34,7 @@ type lakeSettings struct {
 	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
 	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
 	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
-	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}), of one user all but one of them where they are more than two."`
+	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). One user has at most all but one of them, if they are more than two."`
 }
 
 // lakeConfig is lakeSettings, parsed.

@@ -23,9 +23,9 @@ import (
 // objectSettings say where uploads and the files of datasets are stored.
 type objectSettings struct {
 	Objects      string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
-	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the parts of an upload can be sent (${default})."`
+	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the URLs of upload parts are valid (${default})."`
 	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded (${default})."`
-	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"How much of the datasets in a bucket is kept in the data folder, where queries read it (${default})."`
+	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"The size of the cache, in the data folder, of datasets in a bucket (${default})."`
 }
 
 // objectConfig is objectSettings, parsed.

@@ -25,7 +25,7 @@ type Command struct {
 	objectSettings
 	lakeSettings
 	retentionSettings
-	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
+	Migrate command.Toggle `help:"Migrate the schema of a PostgreSQL database first. The embedded database and an empty one are always migrated."`
 	AuthSettings
 	agentSettings
 	ModelSettings

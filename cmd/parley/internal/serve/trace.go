@@ -19,18 +19,18 @@ const traceFlush = 5 * time.Second
 // traceSettings say where ratings and traces are sent, by the variables of Langfuse and
 // OpenTelemetry.
 type traceSettings struct {
-	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse that keeps ratings and traces of runs, such as https://cloud.langfuse.com."`
+	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse server for ratings and traces of runs, such as https://cloud.langfuse.com."`
 	LangfusePublicKey string `env:"LANGFUSE_PUBLIC_KEY" placeholder:"TEXT" help:"Langfuse's public key."`
 	LangfuseSecretKey string `env:"LANGFUSE_SECRET_KEY" placeholder:"TEXT" help:"Langfuse's secret key. Better set by its variable."`
 
-	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector that takes traces by OTLP over HTTP, instead of Langfuse; /v1/traces is added."`
-	OTLPTracesEndpoint string `name:"otel-exporter-otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same, as a whole address."`
+	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector of traces by OTLP over HTTP, instead of Langfuse; /v1/traces is added."`
+	OTLPTracesEndpoint string `name:"otel-exporter-otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same, as the full URL."`
 	OTLPHeaders        string `name:"otel-exporter-otlp-headers" env:"OTEL_EXPORTER_OTLP_HEADERS" placeholder:"LIST" help:"Headers for the collector: name=value, separated by commas. Better set by its variable."`
-	OTelServiceName    string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" default:"parley" placeholder:"TEXT" help:"What this service is called in traces (${default})."`
-	OTelResource       string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"LIST" help:"What else describes it: name=value, separated by commas."`
+	OTelServiceName    string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" default:"parley" placeholder:"TEXT" help:"The name of this service in traces (${default})."`
+	OTelResource       string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"LIST" help:"More attributes of this service: name=value, separated by commas."`
 	OTelSampler        string `name:"otel-traces-sampler" env:"OTEL_TRACES_SAMPLER" default:"always_on" placeholder:"NAME" help:"Which runs are traced: always_on, always_off, traceidratio (${default})."`
 	OTelSamplerArg     string `name:"otel-traces-sampler-arg" env:"OTEL_TRACES_SAMPLER_ARG" default:"1" placeholder:"RATIO" help:"The share of runs that traceidratio traces, from 0 to 1 (${default})."`
-	CaptureContent     string `name:"otel-instrumentation-genai-capture-message-content" env:"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" placeholder:"BOOL" help:"Have questions and answers in traces."`
+	CaptureContent     string `name:"otel-instrumentation-genai-capture-message-content" env:"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" placeholder:"BOOL" help:"Include questions and answers in traces."`
 }
 
 // traceConfig is traceSettings, parsed. What is not set is nil.
