@@ -98,7 +98,7 @@ func openBucket(cfg config, b base) (*objectStore, error) {
 		return nil, err
 	}
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Reclaim: func() {}, Log: b.log,
+		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Log: b.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, bucket.Close())
