@@ -20,14 +20,6 @@ const DefaultMaxUnpacked = 10 << 30
 // otherwise.
 const DefaultMaxFileBytes = 512 << 20
 
-// DB is an open DuckDB: a *sql.DB, *sql.Conn or *sql.Tx. It must be able to read
-// the sources and to write the output folder, and preserve insertion order
-// (which DuckDB does by itself).
-type DB interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // Source is a file to ingest.
 type Source struct {
 	// Path is where the file is.
@@ -91,10 +83,12 @@ type Result struct {
 	Rows    int64
 }
 
-// Run ingests the sources of a job. A source that breaks a rule makes it fail
-// with a *storage.Error of kind ErrInvalid whose message is meant for the
-// source's owner; every other error is a fault of ours or of the machine.
-func Run(ctx context.Context, db DB, job Job) (Result, error) {
+// Run ingests the sources of a job with DuckDB, which must be able to read the
+// sources and to write the output folder, and preserve insertion order (its
+// default). A source that breaks a rule makes it fail with a *storage.Error of
+// kind ErrInvalid whose message is meant for the source's owner; every other
+// error is a fault of ours or of the machine.
+func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	if err := os.MkdirAll(job.OutDir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("make output folder: %w", err)
 	}
@@ -135,7 +129,7 @@ func Run(ctx context.Context, db DB, job Job) (Result, error) {
 
 // run is a job under way.
 type run struct {
-	db       DB
+	db       *sql.DB
 	job      Job
 	work     string
 	temps    int
@@ -254,22 +248,12 @@ func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
 
 // checkOrder proves that DuckDB keeps rows in their order, without which nothing
 // would look wrong.
-func checkOrder(ctx context.Context, db DB) error {
-	rows, err := db.QueryContext(ctx, "SELECT current_setting('preserve_insertion_order')")
-	if err != nil {
-		return fmt.Errorf("ask for settings: %w", err)
+func checkOrder(ctx context.Context, db *sql.DB) error {
+	var preserved bool
+	if err := db.QueryRowContext(ctx, "SELECT current_setting('preserve_insertion_order')").Scan(&preserved); err != nil {
+		return fmt.Errorf("read DuckDB's settings: %w", err)
 	}
-	defer rows.Close()
-	kept := false
-	for rows.Next() {
-		if err := rows.Scan(&kept); err != nil {
-			return fmt.Errorf("ask for settings: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("ask for settings: %w", err)
-	}
-	if !kept {
+	if !preserved {
 		return errors.New("DuckDB must preserve insertion order")
 	}
 	return nil
