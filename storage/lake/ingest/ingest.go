@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"parley/storage"
@@ -206,44 +205,31 @@ func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
 }
 
 func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
+	in := input{path: source.Path, name: source.Name}
 	if r.job.Rows != "" {
-		return r.checkJSON(ctx, source.Path, "the data")
+		in.name = "the data"
 	}
-	path, name := source.Path, source.Name
-	if source.Extracted {
-		return r.checkJSON(ctx, path, name)
+	if r.job.Rows != "" || source.Extracted {
+		return r.checkJSON(ctx, in)
 	}
-	head, err := readHead(path)
+	head, err := readHead(in.path)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case isGzip(head):
-		if path, err = r.unpack(ctx, path, name); err != nil {
-			return nil, err
-		}
-		if head, err = readHead(path); err != nil {
-			return nil, err
-		}
-	case trimGzip(name) != name && len(head) > 0:
-		return nil, refuse("%s is not gzipped, as its name says", name)
+	if !isGzip(head) && trimGzip(in.name) != in.name && len(head) > 0 {
+		return nil, refuse("%s is not gzipped, as its name says", in.name)
 	}
-	format, err := sniff(name, head)
+	if in.path, err = r.decode(ctx, in.path, in.name, head); err != nil {
+		return nil, err
+	}
+	if in.head, err = readHead(in.path); err != nil {
+		return nil, err
+	}
+	format, err := sniff(in.name, in.head)
 	if err != nil {
 		return nil, err
 	}
-	switch format {
-	case formatParquet:
-		return r.checkParquet(ctx, path, name)
-	case formatJSON:
-		return r.checkJSON(ctx, path, name)
-	case formatText, formatMarkdown:
-		return r.checkText(ctx, path, name, format == formatMarkdown)
-	case formatTSV:
-		return r.checkCSV(ctx, path, name, head, "\t")
-	default:
-		return r.checkCSV(ctx, path, name, head, ",;\t|")
-	}
+	return format.check(r, ctx, in)
 }
 
 // checkOrder proves that DuckDB keeps rows in their order, without which nothing
@@ -257,12 +243,6 @@ func checkOrder(ctx context.Context, db *sql.DB) error {
 		return errors.New("DuckDB must preserve insertion order")
 	}
 	return nil
-}
-
-// temp names a fresh file in the work folder.
-func (r *run) temp(extension string) string {
-	r.temps++
-	return filepath.Join(r.work, fmt.Sprintf("temp-%d%s", r.temps, extension))
 }
 
 // refuse makes the error that tells an owner what is wrong with a source.

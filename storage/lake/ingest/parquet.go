@@ -12,7 +12,8 @@ import (
 
 // checkParquet reads a Parquet file's columns and brings their types down to the
 // few that columns have. The file's pages are checked when they are read.
-func (r *run) checkParquet(ctx context.Context, path, name string) (*table, error) {
+func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
+	path, name := in.path, in.name
 	t := &table{name: name}
 	if err := t.measure(path); err != nil {
 		return nil, err
