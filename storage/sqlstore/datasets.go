@@ -100,15 +100,18 @@ func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, nam
 	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
 
+var (
+	selectDataset = parse(`
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + namedDataset)
+	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets
+	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
+	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
+)
+
 // Dataset implements storage.Datasets.
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + `
-	AND n.owner = $3
-	AND lower(n.name) = lower($4)
-	AND lower(d.name) = lower($5)`
 	var row datasetRow
-	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name); err != nil {
+	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
 		return storage.Dataset{}, fmt.Errorf("read dataset: %w", classify(err))
 	}
 	return row.dataset()
@@ -116,27 +119,21 @@ SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions
 
 // Datasets implements storage.Datasets.
 func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error) {
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
-	AND ` + candidateDatasets
-	return s.listDatasets(ctx, query, caller.Username, caller.Restriction)
+	return s.listDatasets(ctx, listDatasets, by(caller, nil))
 }
 
 // NamespaceDatasets implements storage.Datasets.
 func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
-	found, err := namespace(ctx, s, caller, ref)
+	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find namespace: %w", classify(err))
 	}
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
-	AND n.id = $3`
-	return s.listDatasets(ctx, query, caller.Username, caller.Restriction, found.ID)
+	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
 }
 
-func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]storage.Dataset, error) {
+func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {
 	var rows []datasetRow
-	if err := s.SelectContext(ctx, &rows, query, args...); err != nil {
+	if err := query.list(ctx, s, &rows, a); err != nil {
 		return nil, fmt.Errorf("list datasets: %w", classify(err))
 	}
 	datasets := make([]storage.Dataset, len(rows))
@@ -153,14 +150,11 @@ func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]
 // it is set, so that two who set different parts at once both succeed.
 func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
 	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := dataset(ctx, tx, caller, ref)
-		if err != nil {
-			return err
+		found, err := findDataset(ctx, tx, caller, ref)
+		if err == nil && found.Role == storage.Viewer {
+			err = storage.ErrNotFound
 		}
-		if found.Role == storage.Viewer {
-			return storage.ErrNotFound
-		}
-		if err := found.MayEdit(); err != nil {
+		if found, err = editable(found, err); err != nil {
 			return err
 		}
 		return s.updateDefinition(ctx, tx, found.ID, patch)
@@ -186,7 +180,7 @@ WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, fi
 // ClearDataset implements storage.Datasets.
 func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editableDataset(ctx, tx, caller, ref)
+		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
 		}
@@ -204,7 +198,7 @@ func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref sto
 // RenameDataset implements storage.Datasets.
 func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
 	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editableDataset(ctx, tx, caller, ref)
+		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
 		}
@@ -216,7 +210,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 // DeleteDataset implements storage.Datasets.
 func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableDataset(ctx, tx, caller, ref)
+		found, err := writable(owned(findDataset(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}

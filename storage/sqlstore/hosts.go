@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -15,26 +13,7 @@ import (
 	"parley/storage"
 )
 
-// leftRuns is the tasks t of the open runs that no living host holds at the
-// time $1, and host $2 does not hold either. heldRun is the run r with
-// id $1, its task t, and its namespace n while there is one. Both are whoever's:
-// for hosts.
-const (
-	leftRuns = `
-FROM tasks t
-LEFT JOIN leases l ON l.name = 'host/' || t.holder
-WHERE t.open
-	AND t.holder <> $2
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
-	heldRun = `
-FROM tasks t
-JOIN runs r ON r.id = t.run_id
-LEFT JOIN namespaces n ON n.id = r.namespace_id
-WHERE t.run_id = $1`
-)
-
-// runsOfHost is the ids of the open runs that host $1 holds.
-const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
+// The statements in this file are about runs whoever's they are: they are for hosts.
 
 // keepEnded is how long it is kept of a host that it has died.
 const keepEnded = 24 * time.Hour
@@ -81,19 +60,19 @@ type claimedRow struct {
 
 // ClaimRuns implements storage.Hosts.
 func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
-	args := []any{s.millis(), holder}
-	var theirs []string
-	for _, agent := range agents {
-		args = append(args, agent)
-		theirs = append(theirs, "$"+strconv.Itoa(len(args)))
-	}
-	if theirs == nil {
+	if len(agents) == 0 {
 		return nil, nil
 	}
-	query := `SELECT t.run_id, t.holder` + leftRuns + `
-	AND t.agent IN (` + strings.Join(theirs, ", ") + `)
+	const query = `
+SELECT t.run_id, t.holder
+FROM tasks t
+LEFT JOIN leases l ON l.name = 'host/' || t.holder
+WHERE t.open
+	AND t.holder <> :holder
+	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	AND t.agent IN (:agents)
 ORDER BY t.run_id
-LIMIT ` + strconv.Itoa(limit)
+LIMIT :limit`
 	died := 0
 	err = s.inLeaseTx(ctx, "take runs", func(tx *sqlx.Tx) error {
 		taken, died = nil, 0
@@ -101,7 +80,8 @@ LIMIT ` + strconv.Itoa(limit)
 			RunID  string `db:"run_id"`
 			Holder string `db:"holder"`
 		}
-		if err := tx.SelectContext(ctx, &left, query, args...); err != nil {
+		err := selectIn(ctx, tx, &left, query, args{"holder": holder, "now": s.millis(), "agents": agents, "limit": limit})
+		if err != nil {
 			return err
 		}
 		for _, run := range left {
@@ -143,7 +123,11 @@ WHERE run_id = $1
 	var row claimedRow
 	err = tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
-	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
+	n.name AS namespace, n.owner AS namespace_owner
+FROM tasks t
+JOIN runs r ON r.id = t.run_id
+LEFT JOIN namespaces n ON n.id = r.namespace_id
+WHERE t.run_id = $1`, runID)
 	if err != nil {
 		return storage.ClaimedRun{}, err
 	}
@@ -178,7 +162,7 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.bounded(ctx)
 	defer done()
 	var ids []string
-	if err := s.leases.SelectContext(ctx, &ids, runsOfHost, holder); err != nil {
+	if err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder); err != nil {
 		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
 	}
 	return ids, nil
@@ -192,16 +176,13 @@ const lastEventsBatch = 100
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
 	for some := range slices.Chunk(runIDs, lastEventsBatch) {
-		these, args := in(append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...))
-		err := s.eachRow(ctx, `SELECT run_id, last_event FROM tasks WHERE run_id `+these, func(rows *sqlx.Rows) error {
-			var runID string
-			var last int64
-			err := rows.Scan(&runID, &last)
-			found[runID] = last
-			return err
-		}, args...)
-		if err != nil {
+		some = append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...)
+		var rows []taskRow
+		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": some}); err != nil {
 			return nil, fmt.Errorf("look at runs: %w", classify(err))
+		}
+		for _, row := range rows {
+			found[row.RunID] = row.LastEvent
 		}
 	}
 	return found, nil

@@ -10,22 +10,24 @@ import (
 	"parley/storage"
 )
 
-// waitingIngestions is the ingestions i that nobody is at work on at the time $1,
-// whoever's. Of the users of these, byTurn is the order in which they have their
-// turn. Both are for those who do the work.
+// The statements in this file are about ingestions whoever's they are: they are for
+// those who do the work.
+
 const (
+	// waitingIngestions is the ingestions i that nobody is at work on.
 	waitingIngestions = `
 FROM ingestions i
 LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
-	AND (l.name IS NULL OR l.expires_at <= $1)`
-	byTurn = `
+	AND (l.name IS NULL OR l.expires_at <= :now)`
+	// userOrder is the order in which the users of these have their turn.
+	userOrder = `
 	(SELECT COUNT(*)
 	FROM ingestions o
 	JOIN leases k ON k.name = 'ingestion/' || o.id
 	WHERE o.started_by = i.started_by
 		AND o.status = 'processing'
-		AND k.expires_at > $1),
+		AND k.expires_at > :now),
 	(SELECT COALESCE(MAX(o.updated_at), 0)
 	FROM ingestions o
 	WHERE o.started_by = i.started_by
@@ -97,16 +99,22 @@ WHERE id = $1
 
 // nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
 func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
-	others, args := "", []any{now}
-	for _, user := range except {
-		args = append(args, user)
-		others += fmt.Sprintf(" AND i.started_by <> $%d", len(args))
-	}
-	err = tx.GetContext(ctx, &row, `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts`+waitingIngestions+`
-	AND i.started_by = (SELECT i.started_by`+waitingIngestions+others+` GROUP BY i.started_by ORDER BY`+byTurn+` LIMIT 1)
+	const query = `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts` + waitingIngestions + `
+	AND i.started_by = (
+		SELECT i.started_by` + waitingIngestions + `
+			AND i.started_by NOT IN (:except)
+		GROUP BY i.started_by
+		ORDER BY` + userOrder + `
+		LIMIT 1)
 ORDER BY i.created_at, i.id
-LIMIT 1`, args...)
+LIMIT 1`
+	// Nobody's name is empty: it is there so that the list is not.
+	text, values, err := expand(query, args{"now": now, "except": append([]string{""}, except...)})
+	if err != nil {
+		return row, err
+	}
+	err = tx.GetContext(ctx, &row, text, values...)
 	return row, err
 }
 

@@ -12,14 +12,15 @@ import (
 	"parley/storage"
 )
 
+var listNamespaces = parse(`
+SELECT n.owner, n.name` + fromNamespaces + `
+	AND (:owner = '' OR n.owner = :owner)
+	AND ` + candidateNamespaces)
+
 // Namespaces implements storage.Namespaces.
 func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
-	const query = `
-SELECT n.owner, n.name` + fromNamespaces + `
-	AND ($3 = '' OR n.owner = $3)
-	AND ` + candidateNamespaces
 	namespaces := []storage.Namespace{}
-	if err := s.SelectContext(ctx, &namespaces, query, caller.Username, caller.Restriction, owner); err != nil {
+	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", classify(err))
 	}
 	slices.SortFunc(namespaces, func(a, b storage.Namespace) int {
@@ -31,7 +32,7 @@ SELECT n.owner, n.name` + fromNamespaces + `
 // RenameNamespace implements storage.Namespaces.
 func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
 	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableNamespace(ctx, tx, caller, ref)
+		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}
@@ -43,7 +44,7 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 // DeleteNamespace implements storage.Namespaces.
 func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
 	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableNamespace(ctx, tx, caller, ref)
+		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,18 @@ type ratingRow struct {
 	ScoreDay string `db:"score_day"`
 }
 
+var (
+	selectRating = parse(`SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = :run`)
+	upsertRating = parse(`
+INSERT INTO ratings (run_id, thumbs_up, comment, score_id, score_day, created_at, updated_at)
+SELECT r.id, :thumbs_up, :comment, :score_id, :score_day, :now, :now` + fromRuns + `
+	AND r.id = :run
+ON CONFLICT (run_id) DO UPDATE
+SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = excluded.updated_at,
+	score_id = CASE WHEN excluded.score_day = '' THEN ratings.score_id ELSE excluded.score_id END,
+	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`)
+)
+
 // BeginRating implements storage.Ratings.
 func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (lease storage.RatingLease, err error) {
 	err = s.inTx(ctx, "begin rating", func(tx *sqlx.Tx) error {
@@ -92,16 +104,9 @@ func (s *Store) EndRating(ctx context.Context, caller storage.Caller, lease stor
 		if err := endLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
 			return err
 		}
-		err := execOne(ctx, tx, `
-INSERT INTO ratings (run_id, thumbs_up, comment, score_id, score_day, created_at, updated_at)
-SELECT r.id, $4, $5, $6, $7, $8, $8`+fromRuns+`
-	AND r.id = $3
-ON CONFLICT (run_id) DO UPDATE
-SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = excluded.updated_at,
-	score_id = CASE WHEN excluded.score_day = '' THEN ratings.score_id ELSE excluded.score_id END,
-	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`,
-			caller.Username, caller.Restriction, lease.RunID,
-			rating.ThumbsUp, rating.Comment, rating.ScoreID, rating.ScoreDay, s.millis())
+		err := upsertRating.execOne(ctx, tx, by(caller, args{
+			"run": lease.RunID, "thumbs_up": rating.ThumbsUp, "comment": rating.Comment,
+			"score_id": rating.ScoreID, "score_day": rating.ScoreDay, "now": s.millis()}))
 		if isForeignKeyViolation(err) {
 			return storage.ErrNotFound // the run has gone just now
 		}
@@ -130,8 +135,7 @@ func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string)
 }
 
 func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (ratingRow, error) {
-	const query = `SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = $3`
 	var row ratingRow
-	err := q.GetContext(ctx, &row, query, caller.Username, caller.Restriction, runID)
+	err := selectRating.get(ctx, q, &row, by(caller, args{"run": runID}))
 	return row, err
 }

@@ -40,6 +40,12 @@ func (r runRow) run() storage.Run {
 	}
 }
 
+var (
+	selectRun         = parse(`SELECT ` + runColumns + fromRuns + ` AND r.id = :run`)
+	selectResultBytes = parse(`SELECT ` + resultBytes + fromRuns + ` AND r.id = :run`)
+	deleteRun         = parse(`DELETE FROM runs AS r WHERE r.id = :run AND ` + ownRun)
+)
+
 // Run implements storage.Runs.
 func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
@@ -51,18 +57,16 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 
 // ResultBytes implements storage.Runs.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
-	const query = `SELECT ` + resultBytes + fromRuns + ` AND r.id = $3`
 	var bytes int
-	if err := s.GetContext(ctx, &bytes, query, caller.Username, caller.Restriction, id); err != nil {
+	if err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id})); err != nil {
 		return 0, fmt.Errorf("measure result: %w", classify(err))
 	}
 	return bytes, nil
 }
 
 func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
-	const query = `SELECT ` + runColumns + fromRuns + ` AND r.id = $3`
 	var row runRow
-	err := q.GetContext(ctx, &row, query, caller.Username, caller.Restriction, id)
+	err := selectRun.get(ctx, q, &row, by(caller, args{"run": id}))
 	return row, err
 }
 
@@ -91,14 +95,10 @@ func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string)
 		}
 		// The conversation is held before its run, as everybody does: so nobody
 		// waits in a circle, and who deletes the last run sees that it is.
-		if err := execOne(ctx, tx, holdConversation, caller.Username, found.ConversationID); err != nil {
+		if err := lockConversation(ctx, tx, caller.Username, found.ConversationID); err != nil {
 			return err
 		}
-		err = execOne(ctx, tx, `
-DELETE FROM runs AS r
-WHERE r.id = $3
-	AND `+ownRun, caller.Username, caller.Restriction, id)
-		if err != nil {
+		if err := deleteRun.execOne(ctx, tx, by(caller, args{"run": id})); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation,

@@ -58,14 +58,14 @@ func (s shared) findToChange(q queryer) (id string, err error) {
 
 func sharedNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) shared {
 	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := ownNamespace(ctx, q, caller, ref)
+		found, err := owned(findNamespace(ctx, q, caller, ref))
 		return found.ID, err
 	}}
 }
 
 func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) shared {
 	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := ownDataset(ctx, q, caller, ref)
+		found, err := owned(findDataset(ctx, q, caller, ref))
 		return found.ID, err
 	}}
 }

@@ -218,9 +218,13 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
-func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.Rows) error, args ...any) error {
-	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error {
-		rows, err := stmt.QueryxContext(ctx, args...)
+func (s *Store) eachRow(ctx context.Context, query *statement, a args, scan func(rows *sqlx.Rows) error) error {
+	values, err := query.values(a)
+	if err != nil {
+		return err
+	}
+	return s.reading(ctx, query.text, func(ctx context.Context, stmt *sqlx.Stmt) error {
+		rows, err := stmt.QueryxContext(ctx, values...)
 		if err != nil {
 			return err
 		}

@@ -96,10 +96,10 @@ func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, scope
 
 func findTarget(ctx context.Context, q queryer, caller storage.Caller, scope storage.Scope) (tokenTarget, error) {
 	if scope.Dataset == "" {
-		found, err := namespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
+		found, err := findNamespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
 		return tokenTarget{namespaceID: found.ID}, err
 	}
-	found, err := dataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
+	found, err := findDataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
 	return tokenTarget{namespaceID: found.NamespaceID, datasetID: sql.NullString{String: found.ID, Valid: true}}, err
 }
 
@@ -144,7 +144,7 @@ WHERE id = $1
 	if err != nil {
 		return permissions, fmt.Errorf("read token: %w", classify(err))
 	}
-	if err := s.SelectContext(ctx, &permissions.Scopes, tokenScopes, caller.Username, "", id); err != nil {
+	if err := tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id})); err != nil {
 		return permissions, fmt.Errorf("read what a token covers: %w", classify(err))
 	}
 	return permissions, nil
@@ -187,9 +187,9 @@ func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, erro
 		revoked[id] = true
 	}
 	for some := range slices.Chunk(ids, tokensBatch) {
-		these, args := in(append(slices.Clone(some), make([]string, tokensBatch-len(some))...))
+		some = append(slices.Clone(some), make([]string, tokensBatch-len(some))...)
 		var present []string
-		if err := s.SelectContext(ctx, &present, `SELECT id FROM tokens WHERE id `+these, args...); err != nil {
+		if err := selectIn(ctx, s, &present, `SELECT id FROM tokens WHERE id IN (:ids)`, args{"ids": some}); err != nil {
 			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
 		}
 		for _, id := range present {
