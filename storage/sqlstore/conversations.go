@@ -75,7 +75,8 @@ ORDER BY r.created_at, r.id
 LIMIT ` + turnPageText)
 )
 
-// Conversations implements storage.Conversations.
+// Conversations lists the caller's, latest first; those about one owner's namespaces, or
+// about one namespace, when in names them. They show what the caller's token covers: see Run.
 func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	var rows []conversationRow
 	if err := listConversations.list(ctx, s, &rows, inNamespace(caller, in)); err != nil {
@@ -122,8 +123,9 @@ func (p position) before(q position) bool {
 
 func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 
-// Conversation implements storage.Conversations. No connection is held while
-// the caller works on a turn, however slow it is.
+// Conversation gives the title of one and its turns, oldest first. Only some of them are in
+// memory at a time, and no connection is held while the caller works on a turn. A page
+// before a run that is no turn of the conversation is ErrInvalid.
 func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
 	if page != (storage.TurnPage{}) {
 		return s.conversationPage(ctx, caller, id, page)
@@ -237,7 +239,8 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 	return page, nil
 }
 
-// DeleteConversation implements storage.Conversations.
+// DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the
+// caller's token does not cover.
 func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
 		// Held first, so that no run can be asked in it between the check and

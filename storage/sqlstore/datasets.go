@@ -58,7 +58,8 @@ func encodeFields(schema map[string]string) (sql.NullString, error) {
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// CreateDataset implements storage.Datasets.
+// CreateDataset makes an empty dataset in the caller's own namespace, and the namespace
+// if need be. ErrConflict when it exists.
 func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error {
 	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
 		_, err := s.createDataset(ctx, tx, caller, namespace, name, definition)
@@ -95,7 +96,8 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 	return id, s.addVersion(ctx, tx, id, 1, nil)
 }
 
-// MayCreateDataset implements storage.Datasets.
+// MayCreateDataset is ErrForbidden when the caller's token may not create a dataset in a
+// namespace of the caller's own.
 func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error {
 	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
@@ -108,7 +110,7 @@ SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions
 	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
 )
 
-// Dataset implements storage.Datasets.
+// Dataset is for those who may read it.
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
 	var row datasetRow
 	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
@@ -117,12 +119,14 @@ func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.
 	return row.dataset()
 }
 
-// Datasets implements storage.Datasets.
+// Datasets lists those that the caller may read, by owner, namespace and name, without
+// their definitions and columns.
 func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error) {
 	return s.listDatasets(ctx, listDatasets, by(caller, nil))
 }
 
-// NamespaceDatasets implements storage.Datasets.
+// NamespaceDatasets is Datasets for one namespace. ErrNotFound when the caller may not see
+// the namespace.
 func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
@@ -146,8 +150,9 @@ func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]s
 	return datasets, nil
 }
 
-// UpdateDefinition implements storage.Datasets. Each part is written only when
-// it is set, so that two who set different parts at once both succeed.
+// UpdateDefinition is for the owner and editors; to all others, readers among them, the
+// dataset is not found. Each part is written only when it is set, so that two who set
+// different parts at once both succeed.
 func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
 	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := findDataset(ctx, tx, caller, ref)
@@ -177,7 +182,7 @@ SET description = CASE WHEN $2 THEN $3 ELSE description END,
 WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
 }
 
-// ClearDataset implements storage.Datasets.
+// ClearDataset drops the rows and columns, for the owner and editors.
 func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := editable(findDataset(ctx, tx, caller, ref))
@@ -195,7 +200,7 @@ func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref sto
 	})
 }
 
-// RenameDataset implements storage.Datasets.
+// RenameDataset is for the owner and editors. ErrConflict when the name is taken.
 func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
 	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := editable(findDataset(ctx, tx, caller, ref))
@@ -207,7 +212,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 	})
 }
 
-// DeleteDataset implements storage.Datasets.
+// DeleteDataset is for the owner: rows, definition and grants go too.
 func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findDataset(ctx, tx, caller, ref)))

@@ -15,30 +15,29 @@ import (
 
 // The statements in this file are about runs whoever's they are: they are for hosts.
 
-// keepEnded is how long it is kept of a host that it has died.
-const keepEnded = 24 * time.Hour
+// expiredHosts is how long the leases of dead hosts are kept.
+const expiredHosts = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
 
-// RenewHost implements storage.Hosts. It looks at the server's clock, as it is
-// called now and then. A host that is new here tidies away the leases of those
-// that have long gone.
-func (s *Store) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
-	return s.inLeaseTx(ctx, "keep host", func(tx *sqlx.Tx) error {
+// RenewHost implements storage.Hosts. It also sets the clock, since it is called now and
+// then. A new host deletes the leases of hosts that died long ago.
+func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
+	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
 			if err := s.clock.look(ctx, tx); err != nil {
 				return err
 			}
 		}
 		now := s.now()
-		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(lasts).UnixMilli())
+		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(ttl).UnixMilli())
 		if err != nil || n > 0 {
 			return err
 		}
-		if _, err := s.takeLease(ctx, tx, hostLease(holder), holder, lasts); err != nil {
+		if _, _, err := s.acquireLease(ctx, tx, hostLease(holder), holder, ttl); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-keepEnded).UnixMilli())
+		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-expiredHosts).UnixMilli())
 		return err
 	})
 }
@@ -59,7 +58,7 @@ type claimedRow struct {
 }
 
 // ClaimRuns implements storage.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (claimed []storage.ClaimedRun, err error) {
 	if len(agents) == 0 {
 		return nil, nil
 	}
@@ -74,26 +73,26 @@ WHERE t.open
 ORDER BY t.run_id
 LIMIT :limit`
 	died := 0
-	err = s.inLeaseTx(ctx, "take runs", func(tx *sqlx.Tx) error {
-		taken, died = nil, 0
-		var left []struct {
+	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
+		claimed, died = nil, 0
+		var orphans []struct {
 			RunID  string `db:"run_id"`
 			Holder string `db:"holder"`
 		}
-		err := selectIn(ctx, tx, &left, query, args{"holder": holder, "now": s.millis(), "agents": agents, "limit": limit})
+		err := selectIn(ctx, tx, &orphans, query, args{"holder": holder, "now": s.millis(), "agents": agents, "limit": limit})
 		if err != nil {
 			return err
 		}
-		for _, run := range left {
-			held, err := claimRun(ctx, tx, run.RunID, run.Holder, holder, s.millis())
+		for _, orphan := range orphans {
+			run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
 			if errors.Is(err, storage.ErrNotFound) {
-				continue // somebody else was faster
+				continue // another host was faster
 			}
 			if err != nil {
 				return err
 			}
-			taken = append(taken, held)
-			if run.Holder != "" {
+			claimed = append(claimed, run)
+			if orphan.Holder != "" {
 				died++
 			}
 		}
@@ -103,12 +102,12 @@ LIMIT :limit`
 		return nil, err
 	}
 	s.observer.RunsTaken(died)
-	return taken, nil
+	return claimed, nil
 }
 
-// claimRun takes a run from one holder for another; ErrNotFound when that one
-// does not hold it any more. A host that stops gives its runs back: one that
-// still holds them has died.
+// claimRun claims a run of one host for another; ErrNotFound when that one
+// does not own it any more. A host that stops releases its runs: one that
+// still owns them has died.
 func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
@@ -190,7 +189,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 
 // ReleaseRun implements storage.Hosts.
 func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
-	return s.inLeaseTx(ctx, "leave run", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
 		return err
 	})
@@ -198,7 +197,7 @@ func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 
 // ReleaseRuns implements storage.Hosts.
 func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
-	return s.inLeaseTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
 		if err != nil {
 			return err

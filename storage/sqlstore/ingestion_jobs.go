@@ -48,9 +48,9 @@ type jobRow struct {
 func ingestionLease(id string) string { return "ingestion/" + id }
 
 // ClaimIngestion implements storage.Ingestions.
-func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (storage.IngestionJob, error) {
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
 	for {
-		job, attempts, err := s.claimIngestion(ctx, holder, lease, except)
+		job, attempts, err := s.claimIngestion(ctx, holder, ttl, except)
 		if err != nil || attempts <= storage.MaxIngestionAttempts {
 			return job, err
 		}
@@ -61,13 +61,13 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Du
 	}
 }
 
-func (s *Store) claimIngestion(ctx context.Context, holder string, lease time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
+func (s *Store) claimIngestion(ctx context.Context, holder string, ttl time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
 		row, err := nextIngestion(ctx, tx, s.millis(), except)
 		if err != nil {
 			return err
 		}
-		fence, err := s.takeLease(ctx, tx, ingestionLease(row.ID), holder, lease)
+		fence, _, err := s.acquireLease(ctx, tx, ingestionLease(row.ID), holder, ttl)
 		if err != nil {
 			return err
 		}
@@ -119,9 +119,9 @@ LIMIT 1`
 }
 
 // RenewIngestion implements storage.Ingestions.
-func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, lease time.Duration, bytes, rows int64) error {
+func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, ttl time.Duration, bytes, rows int64) error {
 	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
-		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, lease); err != nil {
+		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, ttl); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -136,7 +136,7 @@ WHERE id = $1
 func (s *Store) ReleaseIngestion(ctx context.Context, job storage.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
 		// The lease stays, for its fence to go on counting.
-		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
+		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -150,7 +150,7 @@ WHERE id = $1
 // FailIngestion implements storage.Ingestions.
 func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
 	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
-		if err := endLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
+		if err := deleteLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
 			return err
 		}
 		// It may have gone with its dataset.
@@ -170,7 +170,7 @@ WHERE id = $1
 // completeIngestion ends an ingestion in the transaction that makes its rows
 // visible, and gives how many bytes it has read.
 func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) (bytes int64, err error) {
-	if err := endLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
+	if err := deleteLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
 		return 0, err
 	}
 	err = tx.GetContext(ctx, &bytes, `

@@ -17,7 +17,8 @@ SELECT n.owner, n.name` + fromNamespaces + `
 	AND (:owner = '' OR n.owner = :owner)
 	AND ` + candidateNamespaces)
 
-// Namespaces implements storage.Namespaces.
+// Namespaces lists those that the caller may see, by owner and name: all of them, or
+// those of one owner.
 func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
 	namespaces := []storage.Namespace{}
 	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
@@ -29,7 +30,7 @@ func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner str
 	return namespaces, nil
 }
 
-// RenameNamespace implements storage.Namespaces.
+// RenameNamespace is for its owner. ErrConflict when the name is taken.
 func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
 	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
@@ -41,7 +42,8 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 	})
 }
 
-// DeleteNamespace implements storage.Namespaces.
+// DeleteNamespace is for its owner. Datasets in it are deleted with it, or make it an
+// ErrConflict.
 func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
 	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))

@@ -46,7 +46,8 @@ var (
 	deleteRun         = parse(`DELETE FROM runs AS r WHERE r.id = :run AND ` + ownRun)
 )
 
-// Run implements storage.Runs.
+// Run is for the user who asked; all others get ErrNotFound. A restricted token sees the
+// runs in namespaces that it covers entirely, and its own.
 func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 	return row.run(), nil
 }
 
-// ResultBytes implements storage.Runs.
+// ResultBytes gives the size of a run's result.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
 	var bytes int
 	if err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id})); err != nil {
@@ -70,7 +71,8 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 	return row, err
 }
 
-// MayDeleteRun implements storage.Runs.
+// MayDeleteRun gives the error that DeleteRun would, before anything is changed.
+// ErrForbidden for a read-only token.
 func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {
 		return fmt.Errorf("find run to delete: %w", classify(err))
@@ -86,7 +88,7 @@ func deletableRun(ctx context.Context, q queryer, caller storage.Caller, id stri
 	return found, mayWrite(ctx, q, caller)
 }
 
-// DeleteRun implements storage.Runs.
+// DeleteRun deletes a run, and its conversation if it was the last run there.
 func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
 		found, err := deletableRun(ctx, tx, caller, id)

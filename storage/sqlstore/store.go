@@ -42,7 +42,7 @@ type Config struct {
 	Observer Observer
 }
 
-// Store is a storage.Store on a database.
+// Store has the records in a database.
 type Store struct {
 	dialect dialect
 	read    *sqlx.DB
@@ -76,7 +76,15 @@ type Store struct {
 	closing func() error
 }
 
-var _ storage.Store = (*Store)(nil)
+var (
+	_ storage.Tasks      = (*Store)(nil)
+	_ storage.Hosts      = (*Store)(nil)
+	_ storage.Ratings    = (*Store)(nil)
+	_ storage.Uploads    = (*Store)(nil)
+	_ storage.Ingestions = (*Store)(nil)
+	_ storage.Lake       = (*Store)(nil)
+	_ storage.Leases     = (*Store)(nil)
+)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
