@@ -22,7 +22,7 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
-	storage.Chores
+	storage.Leases
 }
 
 // Objects is where the files of datasets are.
