@@ -11,6 +11,8 @@ type Store interface {
 	Runs
 	Tasks
 	Hosts
+	PushConfigs
+	PushOutbox
 	Ratings
 	Tokens
 	Uploads

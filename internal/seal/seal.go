@@ -83,4 +83,3 @@ func (b *Box) Open(sealed, context []byte) ([]byte, error) {
 	}
 	return nil, ErrUnknownKey
 }
-
