@@ -151,6 +151,28 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// A browser sends a request only with headers that the preflight allowed: those of the
+// A2A bindings are among them.
+func TestPreflightAllowsProtocolHeaders(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.CORSOrigins = []string{"https://app.example"} })
+	for _, header := range []string{"a2a-extensions", "a2a-version", "last-event-id", "authorization", "content-type", "a2a-extensions,a2a-version,authorization,last-event-id"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, s.server.URL+rest.Root+"/a2a/nl2ql", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Origin", "https://app.example")
+			request.Header.Set("Access-Control-Request-Method", method)
+			request.Header.Set("Access-Control-Request-Headers", header)
+			got := s.do(request)
+			if got.header.Get("Access-Control-Allow-Headers") != header || got.header.Get("Access-Control-Allow-Methods") != method {
+				t.Errorf("%s with %s: %d %v", method, header, got.status, got.header)
+			}
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	ask := func(s *service, method, origin string) answer {
