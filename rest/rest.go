@@ -11,7 +11,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/rs/cors"
 
 	"parley/internal/auth"
+	"parley/internal/baseurl"
 	"parley/internal/fair"
 	"parley/rest/page"
 	"parley/storage"
@@ -72,7 +72,8 @@ type Config struct {
 	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
 	// response.
 	WriteTimeout time.Duration
-	// TrustedProxies are the addresses and networks whose X-Forwarded headers are used.
+	// TrustedProxies are the addresses and networks whose Forwarded and X-Forwarded headers are
+	// used.
 	TrustedProxies []string
 	// Page configures the web page.
 	Page page.Config
@@ -89,7 +90,7 @@ type Server struct {
 	cfg      Config
 	handler  http.Handler
 	engine   *gin.Engine
-	proxies  []netip.Prefix
+	proxies  baseurl.Proxies
 	draining atomic.Bool
 	large    *fair.Queue
 	infer    *fair.Queue
@@ -102,7 +103,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue)}
 	s.cfg.QueueTimeout = cmp.Or(cfg.QueueTimeout, defaultQueueTimeout)
 	var err error
-	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
+	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {

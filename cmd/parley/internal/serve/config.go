@@ -126,7 +126,7 @@ type httpSettings struct {
 	BaseURL        string `placeholder:"URL" help:"The public address of the interface, ending in /api/v1, when it is not the one that requests come in on."`
 	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for people who sign in."`
 	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"What the page is called at the identity provider (${default})."`
-	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are believed, separated by commas."`
+	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks of proxies whose Forwarded and X-Forwarded headers are believed, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
 	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long finding an answer may take (${default})."`
