@@ -14,7 +14,7 @@ import (
 
 // What is to be sent, whoever's: for hosts.
 const (
-	openPushes = `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`
+	openPushes  = `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`
 	claimedPush = `
 SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
 FROM push_configs p
