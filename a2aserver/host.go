@@ -29,6 +29,9 @@ type Agent struct {
 	// Name identifies the agent in paths and records.
 	Name     string
 	Executor a2asrv.AgentExecutor
+	// OmitSubmitted leaves the submitted task out of the agent's events. Executors emit
+	// it first, as the protocol asks; here the task is in the log before they start.
+	OmitSubmitted bool
 	// Card describes the agent as served below a base URL; ExtendedCard is the card
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard

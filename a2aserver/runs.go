@@ -193,6 +193,9 @@ func (r *run) execute(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if task, ok := event.(*a2a.Task); ok && r.agent.OmitSubmitted && task.Status.State == a2a.TaskStateSubmitted {
+			continue
+		}
 		if err == nil {
 			err = r.append(ctx, event)
 		}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,7 +125,9 @@ func (w *Run) StatusMessages() []*a2a.Message {
 
 // EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
-	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
+	asked := *w.execution.Message
+	asked.TaskID, asked.ContextID = w.execution.TaskID, w.execution.ContextID
+	task := a2a.NewSubmittedTask(w.execution, &asked)
 	task.Status.Timestamp = new(w.config.Now().UTC())
 	return w.emit(ctx, task)
 }
@@ -215,6 +218,9 @@ func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, er
 	})
 	return answer, err
 }
+
+// The SDK's store in memory copies tasks with gob, which has to know the type of data.
+func init() { gob.Register(json.RawMessage(nil)) }
 
 // newData makes a data part of a value that encodes as JSON.
 func newData(value any) *a2a.Part {

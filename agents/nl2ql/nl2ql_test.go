@@ -143,7 +143,7 @@ func TestRowsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	s := script()
 	events := s.Run(t, newExecutor(s.Config()), nil)
-	parts := events[2].(*a2a.TaskArtifactUpdateEvent).Artifact.Parts
+	parts := events[3].(*a2a.TaskArtifactUpdateEvent).Artifact.Parts
 	want := `{"rows":[` + oddRow + `,{"zeta":null}],"rowCount":2,"truncated":false}`
 	if got := string(parts[1].Data().(json.RawMessage)); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -227,8 +227,8 @@ func TestStopped(t *testing.T) {
 	for range newExecutor(s.Config()).Execute(ctx, exec) {
 		count++
 	}
-	if count != 1 {
-		t.Errorf("%d events, want the first alone", count)
+	if count != 2 {
+		t.Errorf("%d events, want the task and the first status", count)
 	}
 	for range newExecutor(s.Config()).Execute(t.Context(), exec) {
 		break

@@ -112,7 +112,9 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
-		Card:     func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		// The streams of nl2ql have four events, the first of them a status.
+		OmitSubmitted: name == cards.NL2QLName,
+		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 			examples, err := agents.Examples(ctx, h.store, caller)
 			if err != nil {
