@@ -2,8 +2,6 @@ package a2aserver
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -39,11 +37,8 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if cfg.PushConfig != nil {
 		return a2a.ErrPushNotificationNotSupported
 	}
-	readable := func(mode string) bool {
-		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
-	}
-	if len(cfg.AcceptedOutputModes) > 0 && !slices.ContainsFunc(cfg.AcceptedOutputModes, readable) {
-		return a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
+	if _, err := readModes(cfg.AcceptedOutputModes); err != nil {
+		return err
 	}
 	return checkHistory("configuration.historyLength", cfg.HistoryLength)
 }

@@ -71,11 +71,7 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 
 // endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
 func (h *Host) endRunAt(ctx context.Context, agent *Agent, stored storage.Task, end runEnding) (*a2a.Task, error) {
-	task, err := toTask(stored)
-	if err != nil {
-		h.cfg.Logger.Error("unreadable task ended without its history", "run", stored.RunID, "error", err)
-		task = &a2a.Task{ID: a2a.TaskID(stored.RunID), ContextID: stored.ConversationID}
-	}
+	task := h.readTask(stored)
 	change, task, err := newChange(task.TaskInfo(), task, stored.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err

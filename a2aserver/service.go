@@ -60,12 +60,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := checkSend(request); err != nil {
 		return nil, err
 	}
+	if request.Message.TaskID != "" {
+		return nil, s.refuseFollowUp(ctx, who, request.Message)
+	}
+	if err := checkText(request.Message); err != nil {
+		return nil, err
+	}
 	question, err := toQuestion(who, request.Message)
 	if err != nil {
 		return nil, err
-	}
-	if request.Message.TaskID != "" {
-		return nil, s.refuseFollowUp(ctx, who, request.Message)
 	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -153,13 +156,17 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 			return nil, ctx.Err()
 		}
 		if r.final {
-			return withHistory(r.task, cfg.HistoryLength), nil
+			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 		if err := s.waitRemote(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	if err != nil {
+		return nil, err
+	}
+	return modesOf(request).task(task), nil
 }
 
 // waitRemote waits for the end of a run that this host no longer executes.
@@ -189,6 +196,7 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		t.close()
 		return nil, err
 	}
+	t.modes = modesOf(request)
 	if request.Config != nil {
 		t.history = request.Config.HistoryLength
 	}
@@ -219,11 +227,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 		t.contextID = stored.ConversationID
 		return t, nil
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, err
-	}
-	head, err := encode(stored.LastEvent, task)
+	head, err := encode(stored.LastEvent, s.host.readTask(stored))
 	if err != nil {
 		return nil, err
 	}
@@ -236,15 +240,15 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 }
 
 func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return events(ctx, func() (tail, error) { return s.stream(ctx, request) })
+	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
 }
 
 func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
+	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
 }
 
 // events opens a tail and reads it to its end.
-func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
+func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		t, err := open()
 		if err != nil {
@@ -252,12 +256,13 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 			return
 		}
 		defer t.close()
-		decoded(ctx, t, nil)(yield)
+		h.decoded(ctx, t, nil)(yield)
 	}
 }
 
-// decoded reads a tail to its end. A nil event says that tick fired.
-func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
+// decoded reads a tail to its end, without events that cannot be read. A nil event says
+// that tick fired.
+func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		for {
 			var event a2a.Event
@@ -268,7 +273,10 @@ func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.E
 			case errors.Is(err, errNoEvent):
 				err = nil
 			case err == nil:
-				event, err = decode(stored)
+				if event, err = decode(stored); err != nil {
+					h.cfg.Logger.ErrorContext(ctx, "stored event unreadable", "number", stored.Number, "error", err)
+					continue
+				}
 			}
 			if !yield(event, err) || err != nil {
 				return
@@ -291,11 +299,7 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	if err != nil {
 		return nil, err
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, err
-	}
-	return withHistory(task, request.HistoryLength), nil
+	return withHistory(s.host.readTask(stored), request.HistoryLength), nil
 }
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {

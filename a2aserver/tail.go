@@ -28,8 +28,10 @@ type feedTail struct {
 	// among them.
 	head      *storage.Event
 	skipTasks bool
-	// history limits the history of tasks; nil for all of it.
+	// history limits the history of tasks; nil for all of it. modes are what the
+	// client accepts.
 	history *int
+	modes   *outputModes
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
@@ -99,7 +101,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 			if t.last = event; event.Kind == storage.EventArtifact {
 				t.last.Body = nil // which may be large
 			}
-			return t.limitHistory(event, err)
+			return t.fit(event, err)
 		}
 		if err := t.wait(ctx, tick); err != nil {
 			return storage.Event{}, err
@@ -107,16 +109,21 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 }
 
-// limitHistory limits the history of an event that is a task.
-func (t *feedTail) limitHistory(event storage.Event, err error) (storage.Event, error) {
-	if err != nil || t.history == nil || event.Kind != storage.EventTask {
+// fit limits the history of a task, and the parts of an event to those that the client
+// accepts.
+func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
+	if err != nil || t.modes == nil && (t.history == nil || event.Kind != storage.EventTask) {
 		return event, err
 	}
-	task, err := decode(event)
+	decoded, err := decode(event)
 	if err != nil {
-		return event, err
+		t.host.cfg.Logger.Error("stored event unreadable", "run", t.feed.runID, "number", event.Number, "error", err)
+		return event, nil
 	}
-	return encode(event.Number, withHistory(task.(*a2a.Task), t.history))
+	if task, ok := decoded.(*a2a.Task); ok {
+		decoded = withHistory(task, t.history)
+	}
+	return encode(event.Number, t.modes.event(decoded))
 }
 
 // logTimeout limits a read of the log. It is shorter than the interval of keep-alive
@@ -214,12 +221,8 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	if err != nil {
 		return t.endIfDeleted(err)
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return storage.Event{}, err
-	}
 	t.page, t.at, t.skipTasks = nil, stored.LastEvent, false
-	return encode(stored.LastEvent, task)
+	return encode(stored.LastEvent, t.host.readTask(stored))
 }
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client

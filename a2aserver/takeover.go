@@ -189,9 +189,6 @@ func (h *Host) claimRuns() {
 func (h *Host) resume(claim storage.ClaimedRun) {
 	s := h.services[claim.Task.Agent]
 	task, unreadable := toTask(claim.Task)
-	if unreadable != nil {
-		task = &a2a.Task{}
-	}
 	r := h.newRun(s.agent, claim.Request, questionMessage(task), h.queue.AcquireUnbounded(claim.Request.Caller.Username))
 	r.task, r.number = task, claim.Task.LastEvent
 	if r.number > 0 {

@@ -95,11 +95,7 @@ func (s *agentService) listedTask(ctx context.Context, who storage.Caller, store
 			return nil, 0, err
 		}
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, 0, err
-	}
-	return withHistory(task, request.HistoryLength), size(stored), nil
+	return withHistory(s.host.readTask(stored), request.HistoryLength), size(stored), nil
 }
 
 func size(stored storage.Task) int {
@@ -116,7 +112,7 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 		filter.Limit = defaultPage
 	}
 	if request.StatusTimestampAfter != nil {
-		filter.UpdatedAfter = *request.StatusTimestampAfter
+		filter.UpdatedSince = *request.StatusTimestampAfter
 	}
 	if request.PageToken != "" {
 		cursor, ok := toCursor(request.PageToken)

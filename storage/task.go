@@ -79,8 +79,8 @@ type TaskFilter struct {
 	Agent          string
 	ConversationID string
 	State          string
-	// UpdatedAfter excludes tasks that were last changed by then.
-	UpdatedAfter time.Time
+	// UpdatedSince excludes tasks that were last changed before.
+	UpdatedSince time.Time
 	// After is the last task of the previous page; nil for the first page.
 	After *TaskCursor
 	// Limit is from 1 to 101.

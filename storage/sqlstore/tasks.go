@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -149,7 +150,7 @@ const (
 	AND t.owner = $1
 	AND ($4 = '' OR r.conversation_id = $4)
 	AND ($5 = '' OR t.state = $5)
-	AND t.updated_at > $6`
+	AND t.updated_at >= $6`
 	filterAgent = filterTasks + `
 	AND t.agent = $3`
 	filterAgents = filterTasks + `
@@ -166,15 +167,15 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 	if filter.Agent != "" {
 		from = filterAgent
 	}
-	updatedAfter := int64(-1)
-	if !filter.UpdatedAfter.IsZero() {
-		updatedAfter = filter.UpdatedAfter.UnixMilli()
+	since := int64(0)
+	if !filter.UpdatedSince.IsZero() {
+		since = filter.UpdatedSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
 	}
 	var after storage.TaskCursor
 	if filter.After != nil {
 		after = *filter.After
 	}
-	args := []any{caller.Username, caller.Restriction, filter.Agent, filter.ConversationID, filter.State, updatedAfter}
+	args := []any{caller.Username, caller.Restriction, filter.Agent, filter.ConversationID, filter.State, since}
 	var total int
 	if err := s.GetContext(ctx, &total, `SELECT COUNT(*)`+from, args...); err != nil {
 		return nil, 0, fmt.Errorf("count tasks: %w", classify(err))
