@@ -274,7 +274,7 @@ func lastEvent(r *http.Request) (int64, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, invalidParams("Last-Event-ID must be the number of an event")
+		return 0, invalidField("Last-Event-ID", "must be the number of an event")
 	}
 	return int64(number), nil
 }

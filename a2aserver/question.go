@@ -12,7 +12,7 @@ import (
 // toQuestion reads the question of a message.
 func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, error) {
 	if len(message.Parts) == 0 {
-		return storage.Question{}, invalidParams("message.parts is required")
+		return storage.Question{}, invalidField("message.parts", "is required")
 	}
 	var texts []string
 	for _, part := range message.Parts {
@@ -26,7 +26,7 @@ func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, 
 	q, err := storage.ReadQuestion(caller, strings.Join(texts, "\n"), message.Metadata)
 	if err == nil && message.ContextID != "" {
 		if q.ConversationID, err = readID(message.ContextID); err != nil {
-			err = invalidParams("message.contextId must be a uuid")
+			err = invalidField("message.contextId", "must be a uuid")
 		}
 	}
 	return q, err

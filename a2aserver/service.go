@@ -110,7 +110,7 @@ func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, m
 	case err != nil:
 		return err
 	case message.ContextID != "" && message.ContextID != stored.ConversationID:
-		return invalidParams("message.contextId is not that of the task")
+		return invalidField("message.contextId", "is not that of the task")
 	case stored.Open:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
@@ -221,7 +221,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	case !stored.Open && (after < 0 || after >= stored.LastEvent):
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
 	case after > stored.LastEvent:
-		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
+		return nil, invalidField("Last-Event-ID", "is not that of an event of the task")
 	case after >= 0:
 		t := s.host.follow(who, stored.RunID, after)
 		t.contextID = stored.ConversationID

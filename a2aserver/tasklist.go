@@ -117,7 +117,7 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 	if request.PageToken != "" {
 		cursor, ok := toCursor(request.PageToken)
 		if !ok {
-			return filter, invalidParams("pageToken is not one that was given")
+			return filter, invalidField("pageToken", "is not one that was given")
 		}
 		filter.After = &cursor
 	}

@@ -83,7 +83,7 @@ func (q Question) Metadata() map[string]any {
 func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question, error) {
 	q := Question{Text: text}
 	if problem := CheckQuestion(text); problem != "" {
-		return q, Errorf(ErrInvalid, "the question %s", problem)
+		return q, Errorf(ErrInvalid, "the question %s", problem).At("message.parts")
 	}
 	for _, setting := range []struct {
 		key   string
@@ -96,10 +96,10 @@ func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question
 	} {
 		value, ok := metadata[setting.key].(string)
 		if !ok && metadata[setting.key] != nil {
-			return q, Errorf(ErrInvalid, "message metadata.%s must be a string", setting.key)
+			return q, Errorf(ErrInvalid, "message metadata.%s must be a string", setting.key).At("message.metadata." + setting.key)
 		}
 		if problem := setting.check(value); problem != "" {
-			return q, Errorf(ErrInvalid, "message metadata.%s %s", setting.key, problem)
+			return q, Errorf(ErrInvalid, "message metadata.%s %s", setting.key, problem).At("message.metadata." + setting.key)
 		}
 		*setting.into = value
 	}
@@ -113,7 +113,7 @@ func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question
 func readNamespace(caller Caller, metadata map[string]any) (NamespaceRef, error) {
 	name, _ := metadata[metadataNamespace].(string)
 	if name == "" {
-		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace is required")
+		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace is required").At("message.metadata.namespace")
 	}
 	owner := Self
 	before, after, both := strings.Cut(name, "/")
@@ -123,16 +123,16 @@ func readNamespace(caller Caller, metadata map[string]any) (NamespaceRef, error)
 	if beside := metadata[metadataUsername]; beside != nil {
 		username, _ := beside.(string)
 		if username == "" {
-			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.username must be the name of a user")
+			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.username must be the name of a user").At("message.metadata.username")
 		}
 		if both && caller.Resolve(owner) != caller.Resolve(username) {
-			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace and metadata.username name different owners")
+			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace and metadata.username name different owners").At("message.metadata.username")
 		}
 		owner = username
 	}
 	ref := NamespaceRef{Owner: caller.Resolve(owner), Name: name}
 	if CheckUsername(ref.Owner) != "" || CheckName(ref.Name) != "" {
-		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace must be a namespace, or owner/namespace")
+		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace must be a namespace, or owner/namespace").At("message.metadata.namespace")
 	}
 	return ref, nil
 }
