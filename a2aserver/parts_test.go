@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,44 @@ func TestTimestamps(t *testing.T) {
 		text, encodeErr := appendTask(nil, task)
 		if err := errors.Join(err, encodeErr); err != nil || !strings.Contains(string(text), `"timestamp":"`+want+`"`) {
 			t.Errorf("%s: %s, %v", given, text, err)
+		}
+	}
+}
+
+// A message may refer to tasks of its sender, of any agent, and to no others.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.Agents = append(cfg.Agents, Agent{Name: "other", Executor: fourEvents, Projection: plain})
+	})
+	s, _ := h.service("echo")
+	other, _ := h.service("other")
+	sent, err := other.SendMessage(as(t, alice), toShop("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := storage.Grant{Username: "bob", Role: storage.Viewer}
+	if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
+		t.Fatal(err)
+	}
+	own := sent.(*a2a.Task).ID
+	for name, test := range map[string]struct {
+		who  storage.Caller
+		ids  []a2a.TaskID
+		want error
+	}{
+		"own":       {alice, []a2a.TaskID{own}, nil},
+		"unknown":   {alice, []a2a.TaskID{own, a2a.TaskID(storage.NewID())}, a2a.ErrTaskNotFound},
+		"no id":     {alice, []a2a.TaskID{"x"}, a2a.ErrTaskNotFound},
+		"another's": {bob, []a2a.TaskID{own}, a2a.ErrTaskNotFound},
+		"too many":  {alice, slices.Repeat([]a2a.TaskID{own}, maxReferences+1), a2a.ErrInvalidParams},
+	} {
+		request := toShop("and now?")
+		request.Message.ReferenceTasks = test.ids
+		if _, err := s.SendMessage(as(t, test.who), request); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := checkText(request.Message); err != nil {
 		return nil, err
 	}
+	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
+		return nil, err
+	}
 	question, err := toQuestion(who, request.Message)
 	if err != nil {
 		return nil, err
@@ -115,6 +118,32 @@ func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, m
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
+}
+
+// maxReferences limits the tasks that a message refers to.
+const maxReferences = 10
+
+// checkReferences refuses references to tasks that are not the caller's. They may be of
+// another agent.
+func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, ids []a2a.TaskID) error {
+	if len(ids) > maxReferences {
+		return invalidField("message.referenceTaskIds", "must be at most %d", maxReferences)
+	}
+	for i, id := range ids {
+		runID, err := readID(string(id))
+		if err == nil {
+			_, err = s.host.cfg.Log.Task(ctx, who, "", runID, false)
+		} else {
+			err = storage.ErrNotFound
+		}
+		if errors.Is(err, storage.ErrNotFound) {
+			return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("message.referenceTaskIds[%d]: task not found", i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storedTask reads one of the caller's tasks.

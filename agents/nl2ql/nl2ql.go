@@ -51,8 +51,10 @@ func find(ctx context.Context, w *agents.Run) error {
 		if found, err = w.LookUp(ctx, w.Question(), nil); err != nil {
 			return err
 		}
+		if found.Refusal != nil {
+			return found.Refusal
+		}
 		metadata := found.Metadata()
-		metadata["confidence"] = found.Confidence
 		// A search is shown as SQL that only the engine can run.
 		if search := found.Search; search != nil {
 			metadata["search"] = map[string]any{"dataset": search.Dataset, "words": search.Words, "limit": search.Limit}

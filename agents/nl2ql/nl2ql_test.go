@@ -78,8 +78,11 @@ func scripts() map[string]func() *agentstest.Script {
 			}
 		}),
 		"unanswerable": fails(llm.Unanswerable("Nothing here speaks\nof the weather")),
-		"no-data":      change(func(s *agentstest.Script) { s.Data = nil }),
-		"model-down":   fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
+		"words": fails(&llm.UnanswerableError{
+			Reason: "Not understood: “blargh”.", Words: []string{"blargh", "![x](http://evil.example)"}, Suggestions: []string{"How many orders are there?"},
+		}),
+		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
+		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
 		"no-model": change(func(s *agentstest.Script) {
 			s.JobsError = storage.Errorf(storage.ErrInvalid, "there is no model \"x\"")
 		}),
@@ -262,6 +265,24 @@ func TestCancel(t *testing.T) {
 		events = append(events, event)
 	}
 	golden.Assert(t, "cancel.jsonl", golden.Scrub(agentstest.Lines(t, events)))
+}
+
+// A task that the question refers to counts like the latest turn, once.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	s := script()
+	for _, question := range []string{"one", "two", "three"} {
+		s.Turns = append(s.Turns, storage.Turn{RunID: question, Question: question, Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)})
+	}
+	s.References = []a2a.TaskID{"two", "one", "deleted"}
+	s.Run(t, newExecutor(s.Config()), nil)
+	var got []string
+	for _, turn := range s.Written.Earlier {
+		got = append(got, turn.Question)
+	}
+	if strings.Join(got, " ") != "three two one" {
+		t.Errorf("remembered %q", got)
+	}
 }
 
 // The query rests on what was asked before in the conversation.
