@@ -157,10 +157,6 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	if said := task.Status.Message.Parts; said.Data().Code == agents.NotUnderstood {
 		r.Answer = said.Text()
 	}
-	question := ""
-	if len(task.History) > 0 {
-		question = task.History[0].Parts.Text()
-	}
 	query := ""
 	for _, made := range task.Artifacts {
 		step := stepReport{Instruction: made.Metadata.Instruction, Query: made.Parts.Text()}
@@ -173,7 +169,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 			continue
 		case agents.ResultData:
 			r.Answer = made.Parts.Text()
-			step.Instruction, step.Query = question, query
+			step.Instruction, step.Query = task.Question().Parts.Text(), query
 		}
 		data := made.Parts.Data()
 		step.Rows, step.RowCount, step.Truncated = data.Rows, data.RowCount, data.Truncated
