@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -109,7 +110,7 @@ func toTask(stored storage.Task) (*a2a.Task, error) {
 	if err := json.Unmarshal(stored.Snapshot, &task); err != nil {
 		return nil, fmt.Errorf("decode a task: %w", err)
 	}
-	task.ID, task.ContextID = a2a.TaskID(stored.RunID), stored.ConversationID
+	task.ID, task.ContextID = a2a.TaskID(stored.RunID), cmp.Or(task.ContextID, stored.ConversationID)
 	for _, event := range stored.Artifacts {
 		update, err := decode(event)
 		if err != nil {
