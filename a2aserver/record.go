@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func toTask(stored storage.Task) (*a2a.Task, error) {
 		updated := stored.UpdatedAt.UTC()
 		task = a2a.Task{Status: a2a.TaskStatus{State: a2a.TaskState(stored.State), Timestamp: &updated}}
 	}
-	task.ID, task.ContextID = a2a.TaskID(stored.RunID), stored.ConversationID
+	task.ID, task.ContextID = a2a.TaskID(stored.RunID), cmp.Or(task.ContextID, stored.ConversationID)
 	for _, event := range stored.Artifacts {
 		update, decodeErr := decode(event)
 		if decodeErr != nil {

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,18 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		return nil, err
 	}
 	if request.Message.TaskID != "" {
-		return nil, s.refuseFollowUp(ctx, who, request.Message)
+		return s.continueTask(ctx, who, request.Message.TaskID, request)
+	}
+	question, err := s.toQuestion(who, request)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.waitingTask(ctx, who, question.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	if waiting != "" {
+		return s.continueTask(ctx, who, waiting, request)
 	}
 	if err := checkText(request.Message); err != nil {
 		return nil, err
@@ -69,27 +81,25 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
 		return nil, err
 	}
-	question, err := toQuestion(who, request.Message)
-	if err != nil {
-		return nil, err
-	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, invalidParams("there is no such namespace, or none that you may read")
+		return nil, errNoNamespace
 	}
 	return r, err
 }
 
+var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
+	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
+
 // ask starts a run for a question that has been checked.
 func (s *agentService) ask(ctx context.Context, who storage.Caller, question storage.Question, message *a2a.Message, mustExist bool) (*run, error) {
-	question.Agent = s.agent.Name
 	if s.agent.Check != nil {
 		if err := s.agent.Check(question); err != nil {
 			return nil, err
 		}
 	}
 	begins := question.ConversationID == ""
-	target, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
+	target, options, err := s.resolve(ctx, who, &question)
 	if begins {
 		question.ConversationID = storage.NewID()
 	}
@@ -102,22 +112,28 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	}
 	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), question.ConversationID
-	return s.host.start(s.agent, request, target, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, question.ConversationID)
+	return s.host.start(s.agent, request, target, options, &asked)
 }
 
-// refuseFollowUp gives the error for a message to an existing task.
-func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
-	stored, err := s.storedTask(ctx, who, message.TaskID, false)
+// continueTask answers a task that waits for input. Others take no messages.
+func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id a2a.TaskID, request *a2a.SendMessageRequest) (*run, error) {
+	stored, err := s.storedTask(ctx, who, id, true)
+	if err != nil {
+		return nil, err
+	}
+	contextID, err := conversationID(who, s.agent.Name, request.Message.ContextID)
 	switch {
 	case err != nil:
-		return err
-	case message.ContextID != "" && message.ContextID != stored.ConversationID:
-		return invalidField("message.contextId", "is not that of the task")
+		return nil, err
+	case contextID != "" && contextID != stored.ConversationID:
+		return nil, invalidField("message.contextId", "is not that of the task")
+	case isWaiting(a2a.TaskState(stored.State)):
+		return s.answer(ctx, who, stored, request)
 	case stored.Open:
-		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
+		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
-	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
+	return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
 }
 
 // maxReferences limits the tasks that a message refers to.
@@ -184,7 +200,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if r.final {
+		if r.settled {
 			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 		if err := s.waitRemote(ctx, r); err != nil {
@@ -200,7 +216,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 
 // waitRemote waits for the end of a run that this host no longer executes.
 func (s *agentService) waitRemote(ctx context.Context, r *run) error {
-	t := s.host.follow(r.request.Caller, r.request.RunID, 0)
+	t := s.host.follow(r.request.Caller, r.request.RunID, r.after)
 	defer t.close()
 	for {
 		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
@@ -219,8 +235,8 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		return nil, err
 	}
 	// Opened before the first event, so that it is in memory.
-	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), 0)
-	t.contextID = r.request.ConversationID
+	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), r.after)
+	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
 		return nil, err
@@ -251,17 +267,19 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
 	case after > stored.LastEvent:
 		return nil, invalidField("Last-Event-ID", "is not that of an event of the task")
-	case after >= 0:
+	}
+	task := s.host.readTask(stored)
+	if after >= 0 {
 		t := s.host.follow(who, stored.RunID, after)
-		t.contextID = stored.ConversationID
+		t.contextID = task.ContextID
 		return t, nil
 	}
-	head, err := encode(stored.LastEvent, s.host.readTask(stored))
+	head, err := encode(stored.LastEvent, task)
 	if err != nil {
 		return nil, err
 	}
 	t := s.host.follow(who, stored.RunID, stored.LastEvent)
-	t.head, t.contextID = &head, stored.ConversationID
+	t.head, t.contextID = &head, task.ContextID
 	if memory := reservationFrom(ctx); memory != nil {
 		t.reserved = memory // for the head
 	}

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,8 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 				t.last.Body = nil // which may be large
 			}
 			return t.fit(event, err)
+		case asksForInput(t.last):
+			return storage.Event{}, io.EOF // streams end where the agent asks for input
 		}
 		if err := t.wait(ctx, tick); err != nil {
 			return storage.Event{}, err
@@ -231,7 +234,7 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	if !errors.Is(err, storage.ErrNotFound) {
 		return storage.Event{}, fmt.Errorf("follow a run: %w", err)
 	}
-	if t.contextID == "" || isFinalEvent(t.last) {
+	if t.contextID == "" || hasState(t.last, a2a.TaskState.Terminal) {
 		return storage.Event{}, io.EOF
 	}
 	t.at++
@@ -239,18 +242,24 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	return encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
 }
 
-// isFinalEvent reports whether an event has a terminal state.
-func isFinalEvent(event storage.Event) bool {
+// hasState reports whether an event sets a state for which is holds.
+func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 	if len(event.Body) == 0 {
 		return false
 	}
 	switch event, _ := decode(event); event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
-		return event.Status.State.Terminal()
+		return is(event.Status.State)
 	case *a2a.Task:
-		return event.Status.State.Terminal()
+		return is(event.Status.State)
 	}
 	return false
+}
+
+// asksForInput reports whether a run waits for its asker after an event. Most events need
+// not be decoded for it.
+func asksForInput(event storage.Event) bool {
+	return bytes.Contains(event.Body, []byte(`_REQUIRED"`)) && hasState(event, isWaiting)
 }
 
 // wait returns when there may be a new event.

@@ -35,10 +35,8 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	listed := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: filter.Limit}
-	if request.ContextID != "" {
-		if filter.ConversationID, err = readID(request.ContextID); err != nil {
-			return listed, nil // no task has such a context
-		}
+	if filter.ConversationID, err = conversationID(who, s.agent.Name, request.ContextID); err != nil {
+		return listed, nil // no task has such a context
 	}
 	filter.Limit++ // to know whether there are more
 	found, total, err := s.host.cfg.Log.Tasks(ctx, who, filter)

@@ -93,6 +93,9 @@ func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
 	maps.Copy(metadata, exec.Message.Metadata)
 	maps.Copy(metadata, exec.Metadata)
 	question, err := storage.ReadQuestion(caller, readText(exec.Message.Parts), metadata)
+	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
+		err = errors.New("metadata.namespace is required")
+	}
 	question.ConversationID = exec.ContextID
 	return storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}, err
 }

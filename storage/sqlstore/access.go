@@ -176,6 +176,17 @@ const conversationBegun = `(
 	WHERE c.owner = $1
 		AND c.id = $5)`
 
+// lastNamespaceID is the id of the namespace that the caller's last run in
+// conversation $3 asked.
+const lastNamespaceID = `
+	SELECT r.namespace_id
+	FROM runs r
+	WHERE r.conversation_id = $3
+		AND r.namespace_id IS NOT NULL
+		AND ` + ownRun + `
+	ORDER BY r.created_at DESC, r.id DESC
+	LIMIT 1`
+
 // holdsRunAbout holds for conversations c in which a run that the caller may
 // see was asked of a namespace of owner $3, named $4; empty for any.
 const holdsRunAbout = `EXISTS (

@@ -31,7 +31,7 @@ func TestStuckReadersHoldUpNoLease(t *testing.T) {
 			"ping":       func() error { return store.Ping(ctx) },
 			"keep host":  func() error { return store.RenewHost(ctx, "host", time.Minute) },
 			"runs of":    func() error { _, err := store.HostRuns(ctx, "host"); return err },
-			"take runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, 1); return err },
+			"take runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, time.Hour, 1); return err },
 			"keep chore": func() error { return store.KeepChore(ctx, chore, time.Minute) },
 		} {
 			if err := do(); err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // leftRuns is the tasks t of the open runs that no living host holds at the
-// time $1, and host $2 does not hold either. heldRun is the run r with
+// time $1, and host $2 does not hold either, and of those that wait for an answer
+// since $3 or longer. heldRun is the run r with
 // id $1, its task t, and its namespace n while there is one. Both are whoever's:
 // for hosts.
 const (
@@ -24,8 +25,10 @@ const (
 FROM tasks t
 LEFT JOIN leases l ON l.name = 'host/' || t.holder
 WHERE t.open
-	AND t.holder <> $2
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
+	AND CASE
+		WHEN ` + isWaiting + ` THEN t.updated_at <= $3
+		ELSE t.holder <> $2 AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)
+	END`
 	heldRun = `
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -33,8 +36,9 @@ LEFT JOIN namespaces n ON n.id = r.namespace_id
 WHERE t.run_id = $1`
 )
 
-// runsOfHost is the ids of the open runs that host $1 holds.
-const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
+// runsOfHost is the ids of the open runs that host $1 holds and that do not wait
+// for an answer.
+const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (` + isWaiting + `)`
 
 // keepEnded is how long it is kept of a host that it has died.
 const keepEnded = 24 * time.Hour
@@ -76,12 +80,12 @@ type claimedRow struct {
 	NamespaceOwner sql.NullString `db:"namespace_owner"`
 	Namespace      sql.NullString `db:"namespace"`
 	Takeovers      int            `db:"takeovers"`
-	CreatedAt      int64          `db:"created_at"`
 }
 
 // ClaimRuns implements storage.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
-	args := []any{s.millis(), holder}
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (taken []storage.ClaimedRun, err error) {
+	now := s.millis()
+	args := []any{now, holder, now - inputTimeout.Milliseconds()}
 	var theirs []string
 	for _, agent := range agents {
 		args = append(args, agent)
@@ -140,9 +144,14 @@ WHERE run_id = $1
 		return storage.ClaimedRun{}, err
 	}
 	// Read only now: until then, the one before may have written.
+	return readClaimed(ctx, tx, runID, now)
+}
+
+// readClaimed reads a run for the host that executes it.
+func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
-	err = tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
+	err := tx.GetContext(ctx, &row, `
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt,
 	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
 	if err != nil {
 		return storage.ClaimedRun{}, err
@@ -169,7 +178,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,
-		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
+		Age:       time.Duration(now-r.UpdatedAt) * time.Millisecond,
 	}
 }
 
