@@ -12,18 +12,24 @@ import (
 // isWaiting holds for tasks t that wait for the answer of their asker.
 const isWaiting = `t.state IN ('` + storage.StateInputRequired + `', '` + storage.StateAuthRequired + `')`
 
-// WaitingRuns implements storage.Tasks.
-func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, conversationID string) ([]string, error) {
-	const query = `
+var (
+	listWaitingRuns = parse(`
 SELECT r.id` + fromRuns + `
-	AND r.conversation_id = $3
-	AND r.agent = $4
+	AND r.conversation_id = :conversation
+	AND r.agent = :agent
 	AND t.open
 	AND ` + isWaiting + `
 ORDER BY r.created_at, r.id
-LIMIT 2`
+LIMIT 2`)
+	selectConversationNamespace = parse(`
+SELECT n.owner, n.name` + fromNamespaces + `
+	AND n.id = (` + lastNamespaceID + `)`)
+)
+
+// WaitingRuns implements storage.Tasks.
+func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, conversationID string) ([]string, error) {
 	var ids []string
-	if err := s.SelectContext(ctx, &ids, query, caller.Username, caller.Restriction, conversationID, agent); err != nil {
+	if err := listWaitingRuns.list(ctx, s, &ids, by(caller, args{"conversation": conversationID, "agent": agent})); err != nil {
 		return nil, fmt.Errorf("find waiting runs: %w", classify(err))
 	}
 	return ids, nil
@@ -31,11 +37,8 @@ LIMIT 2`
 
 // ConversationNamespace implements storage.Tasks.
 func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller, conversationID string) (storage.NamespaceRef, error) {
-	const query = `
-SELECT n.owner, n.name` + fromNamespaces + `
-	AND n.id = (` + lastNamespaceID + `)`
 	var ref storage.NamespaceRef
-	if err := s.GetContext(ctx, &ref, query, caller.Username, caller.Restriction, conversationID); err != nil {
+	if err := selectConversationNamespace.get(ctx, s, &ref, by(caller, args{"conversation": conversationID})); err != nil {
 		return ref, fmt.Errorf("find the namespace of a conversation: %w", classify(err))
 	}
 	return ref, nil

@@ -72,11 +72,11 @@ type dataPlane struct {
 
 // openDataPlane opens the objects and datasets, and starts their background work.
 func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) (*dataPlane, error) {
-	pool, err := lake.NewPool(lake.Config{Log: b.log})
+	pool, err := lake.NewPool(lake.Config{Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, cfg, b, pool.ReleaseFiles)
+	files, err := openObjects(ctx, cfg, b)
 	if err != nil {
 		return nil, err
 	}

@@ -80,11 +80,10 @@ type objectStore struct {
 	close  func() error
 }
 
-// openObjects opens the bucket, or the folder of objects in the data folder. reclaim
-// makes idle workers release the files of datasets.
-func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*objectStore, error) {
+// openObjects opens the bucket, or the folder of objects in the data folder.
+func openObjects(ctx context.Context, cfg config, b base) (*objectStore, error) {
 	if cfg.objects.bucket != nil {
-		return openBucket(cfg, b, reclaim)
+		return openBucket(cfg, b)
 	}
 	secret, err := b.store.SigningKey(ctx, storage.KeyForUploads)
 	if err != nil {
@@ -97,13 +96,13 @@ func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*obje
 	return &objectStore{Store: folder, parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
-func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {
+func openBucket(cfg config, b base) (*objectStore, error) {
 	bucket, err := objects.OpenS3(*cfg.objects.bucket)
 	if err != nil {
 		return nil, err
 	}
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Reclaim: reclaim, Log: b.log,
+		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Log: b.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, bucket.Close())
@@ -137,15 +136,6 @@ func (o *objectStore) Put(ctx context.Context, key, path string) error {
 	return o.PutFile(ctx, key, path)
 }
 
-// Path implements lake.Objects.
-func (o *objectStore) Path(ctx context.Context, key string) (string, bool, error) {
-	if o.path == nil {
-		return "", false, nil
-	}
-	path, err := o.path(ctx, key)
-	return path, true, err
-}
-
 // Hold implements lake.Objects.
 func (o *objectStore) Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error) {
 	if o.cache != nil {
@@ -161,9 +151,13 @@ func (o *objectStore) Hold(ctx context.Context, files []storage.DataFile) ([]str
 	return paths, func() {}, nil
 }
 
-// Ready implements lake.Objects, for a bucket.
+// Ready implements lake.Objects.
 func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
-	return o.cache.Ready(files)
+	if o.cache != nil {
+		return o.cache.Ready(files)
+	}
+	paths, release, err := o.Hold(context.Background(), files)
+	return paths, release, err == nil
 }
 
 // Source implements lake.Objects.

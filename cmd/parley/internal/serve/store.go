@@ -33,7 +33,7 @@ func OpenStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	embedded := cfg.DatabaseURL == ""
 	err = prepareSchema(ctx, store, migrate || embedded)
 	if err == nil && embedded {
-		err = store.EndLeases(ctx)
+		err = store.ExpireLeases(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
