@@ -47,7 +47,7 @@ WITH begun AS (
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 		provider, model, helper_prompt, status, error_message, created_at)
-	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
+	SELECT s.run_id, s.owner, s.conversation_id, NULLIF(s.namespace_id, ''), s.restriction, s.agent, s.question,
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (

@@ -102,6 +102,8 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 // outcome gives why a task has no answer, nil when it has one.
 func outcome(task *apiclient.Task) error {
 	switch state := task.Status.State; {
+	case task.Status.Message.Parts.Data().Code == agents.NotUnderstood:
+		return command.ErrUnanswered
 	case state != apiclient.Completed && task.Status.Message.Parts.Text() != "":
 		return fmt.Errorf("%w: the run %s: %s", command.ErrNoAnswer, state, task.Status.Message.Parts.Text())
 	case state != apiclient.Completed:
@@ -151,6 +153,9 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	}
 	if failed != nil {
 		r.Error = failed.Error()
+	}
+	if said := task.Status.Message.Parts; said.Data().Code == agents.NotUnderstood {
+		r.Answer = said.Text()
 	}
 	query := ""
 	for _, made := range task.Artifacts {

@@ -52,16 +52,18 @@ func (v *askView) event(e apiclient.Event) error {
 	case e.ArtifactUpdate != nil:
 		return v.artifact(e.ArtifactUpdate.Artifact)
 	case e.StatusUpdate != nil:
-		v.status(e.StatusUpdate.Status)
+		return v.status(e.StatusUpdate.Status)
 	case e.Task != nil:
 		v.live.Set("… planning")
 	}
 	return nil
 }
 
-func (v *askView) status(s apiclient.TaskStatus) {
+func (v *askView) status(s apiclient.TaskStatus) error {
 	text, data := s.Message.Parts.Text(), s.Message.Parts.Data()
 	switch {
+	case data.Code == agents.NotUnderstood:
+		return console.Markdown(v.result, text, v.resultStyle)
 	case s.State.Ended():
 		v.failedQuery(data.Query)
 	case data.Steps != nil:
@@ -72,6 +74,7 @@ func (v *askView) status(s apiclient.TaskStatus) {
 	default:
 		v.live.Set("… thinking")
 	}
+	return nil
 }
 
 func (v *askView) plan(reasoning string, steps []string) {

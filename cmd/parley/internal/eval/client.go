@@ -58,6 +58,9 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
 		said := task.Status.Message.Parts
+		if said.Data().Code == agents.NotUnderstood {
+			return eval.Reply{}, eval.Unanswered(said.Text())
+		}
 		return eval.Reply{Query: said.Data().Query}, errors.New(cmp.Or(said.Text(), "the run ended as "+string(task.Status.State)))
 	}
 	if c.agent == cards.AssistantName {
