@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -61,23 +62,13 @@ const (
 
 // NewIngester makes an Ingester.
 func NewIngester(config IngesterConfig) *Ingester {
-	if config.Memory <= 0 {
-		config.Memory = 768 << 20
-	}
-	if config.Threads <= 0 {
-		config.Threads = 2
-	}
+	config.Memory = cmp.Or(config.Memory, 768<<20)
+	config.Threads = cmp.Or(config.Threads, 2)
+	config.Jobs = cmp.Or(config.Jobs, 4)
+	config.Timeout = cmp.Or(config.Timeout, time.Hour)
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker", "ingest"}, nil }
-	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
-	if config.Jobs <= 0 {
-		config.Jobs = 4
-	}
-	if config.Timeout <= 0 {
-		config.Timeout = time.Hour
 	}
 	return &Ingester{config: config, wait: jobWait, queue: fair.New(fair.Config{
 		What:  "files to be made",

@@ -47,13 +47,11 @@ func (d *Datasets) RunIngestions(ctx context.Context) {
 }
 
 func (d *Datasets) waitForWork(ctx context.Context) bool {
-	timer := time.NewTimer(idle)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-d.wake:
-	case <-timer.C:
+	case <-time.After(idle):
 	}
 	return ctx.Err() == nil
 }
@@ -244,12 +242,10 @@ const progressShown = 2 * time.Second
 
 // sleep waits, and reports whether ctx still goes on.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -62,15 +63,9 @@ type Result struct {
 }
 
 func (q Query) withDefaults() Query {
-	if q.MaxRows <= 0 {
-		q.MaxRows = DefaultMaxRows
-	}
-	if q.MaxBytes <= 0 {
-		q.MaxBytes = DefaultMaxBytes
-	}
-	if q.Timeout <= 0 {
-		q.Timeout = DefaultTimeout
-	}
+	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)
+	q.MaxBytes = cmp.Or(q.MaxBytes, DefaultMaxBytes)
+	q.Timeout = cmp.Or(q.Timeout, DefaultTimeout)
 	if q.Source == nil {
 		q.Source = tableFiles(q.Tables)
 	}

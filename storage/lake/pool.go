@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,38 +83,20 @@ const maxUses = 10_000
 
 // NewPool makes a pool. No worker starts before the first query.
 func NewPool(config Config) (*Pool, error) {
-	if config.Workers <= 0 {
-		config.Workers = max(runtime.GOMAXPROCS(0), 2) + 1
-	}
-	if config.UserWorkers <= 0 {
-		config.UserWorkers = allButOne(config.Workers)
-	}
-	if config.Queue <= 0 {
-		config.Queue = 4096
-	}
-	if config.UserQueue <= 0 {
-		config.UserQueue = 128
-	}
-	if config.Memory <= 0 {
-		config.Memory = 1 << 30
-	}
+	config.Workers = cmp.Or(config.Workers, max(runtime.GOMAXPROCS(0), 2)+1)
+	config.UserWorkers = cmp.Or(config.UserWorkers, allButOne(config.Workers))
+	config.Queue = cmp.Or(config.Queue, 4096)
+	config.UserQueue = cmp.Or(config.UserQueue, 128)
+	config.Memory = cmp.Or(config.Memory, 1<<30)
+	config.Threads = cmp.Or(config.Threads, min(runtime.GOMAXPROCS(0), 2))
+	config.Idle = cmp.Or(config.Idle, time.Minute)
+	config.Dir = cmp.Or(config.Dir, os.TempDir())
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Memory < 64<<20 {
 		return nil, fmt.Errorf("a worker needs at least 64 MiB of memory, got %d bytes", config.Memory)
 	}
-	if config.Threads <= 0 {
-		config.Threads = min(runtime.GOMAXPROCS(0), 2)
-	}
-	if config.Idle <= 0 {
-		config.Idle = time.Minute
-	}
-	if config.Dir == "" {
-		config.Dir = os.TempDir()
-	}
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
-	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pool{config: config, queue: fair.New(fair.Config{
 		What:  "queries",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -107,22 +108,13 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
-		if !hasColumn(table, name) {
+		if !slices.ContainsFunc(table.Columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, name) }) {
 			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
 	result, err := p.run(ctx, q, &sqlcheck.Checked{Tables: []string{table.Name}, SQL: q.SQL})
 	return result, explain(err, q.Timeout)
-}
-
-func hasColumn(t Table, name string) bool {
-	for _, c := range t.Columns {
-		if strings.EqualFold(c.Name, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // again is lease, with another worker when a warm one turns out to be dead.
@@ -153,7 +145,6 @@ func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (ch
 	return checked, keep, err
 }
 
-// parse gives a statement's tree.
 func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
 	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree})
 	if err != nil {
