@@ -62,9 +62,9 @@ const (
 	maxReply = 4 << 20
 	// MaxReason is as much of a reason as is kept.
 	MaxReason = 4 << 10
-	// MaxFiles is the most files, maxMadeRows the most rows of one.
+	// MaxFiles is the most files, maxFileRows the most rows of one.
 	MaxFiles    = 10_000
-	maxMadeRows = 1 << 40
+	maxFileRows = 1 << 40
 )
 
 // Ingest has an ingest worker do one job, and ends it. What the worker says that it
@@ -127,7 +127,7 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	case r.Result == nil:
 		return IngestReply{}, fmt.Errorf("%w: it says nothing", ErrBadReply)
 	}
-	if err := checkMade(request, *r.Result); err != nil {
+	if err := checkResult(request, *r.Result); err != nil {
 		return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
 	}
 	return r, nil
@@ -139,9 +139,9 @@ func shortReason(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), MaxReason)], "")
 }
 
-// checkMade reports what is wrong with what a process says that it made. Its files
+// checkResult reports what is wrong with what a process says that it made. Its files
 // must be there, in its own folder.
-func checkMade(request IngestRequest, made ingest.Result) error {
+func checkResult(request IngestRequest, made ingest.Result) error {
 	most := MaxFiles
 	if len(request.Files) > 0 {
 		most = 1
@@ -183,7 +183,7 @@ func checkFile(dir string, file ingest.File) error {
 		return fmt.Errorf("the file %.200q, which is none: %v", file.Path, info.Mode())
 	case info.Size() != file.Bytes:
 		return fmt.Errorf("a file of %d bytes, which has %d", file.Bytes, info.Size())
-	case file.Rows < 1 || file.Rows > maxMadeRows:
+	case file.Rows < 1 || file.Rows > maxFileRows:
 		return fmt.Errorf("a file of %d rows", file.Rows)
 	case !sha256Text.MatchString(file.SHA256):
 		return fmt.Errorf("the hash %.200q", file.SHA256)
