@@ -22,7 +22,7 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
-	storage.Chores
+	storage.Leases
 }
 
 // Objects stores the files of datasets.
