@@ -82,22 +82,20 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 			return nil, err
 		}
 	}
-	begins := question.ConversationID == ""
-	target, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
-	if begins {
-		question.ConversationID = storage.NewID()
+	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
+	if err := s.host.cfg.Log.ResolveRun(ctx, &request); err != nil {
+		return nil, err
 	}
 	switch {
-	case err != nil:
-		return nil, err
-	case mustExist && !begins && !target.ConversationExists:
+	case request.ConversationID == "":
+		request.ConversationID = storage.NewID()
+	case mustExist && !request.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), question.ConversationID
-	return s.host.start(s.agent, request, target, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), request.ConversationID
+	return s.host.start(s.agent, request, &asked)
 }
 
 // refuseFollowUp gives the error for a message to an existing task.

@@ -63,13 +63,13 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 
 // answerOf gives the result of a turn, and whether it is an answer. A result larger than
 // maxResult counts as one and is not read.
-func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
+func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
 	case turn.ResultBytes > storage.InlineResult:
-		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.RunID)
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.ID)
 		if errors.Is(err, storage.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}

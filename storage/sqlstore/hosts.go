@@ -51,6 +51,7 @@ type claimedRow struct {
 	Provider       sql.NullString `db:"provider"`
 	Model          sql.NullString `db:"model"`
 	HelperPrompt   sql.NullString `db:"helper_prompt"`
+	NamespaceID    sql.NullString `db:"namespace_id"`
 	NamespaceOwner sql.NullString `db:"namespace_owner"`
 	Namespace      sql.NullString `db:"namespace"`
 	Takeovers      int            `db:"takeovers"`
@@ -121,7 +122,7 @@ WHERE run_id = $1
 	// Read only now: until then, the one before may have written.
 	var row claimedRow
 	err = tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -149,6 +150,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				Provider:       r.Provider.String,
 				Model:          r.Model.String,
 			},
+			NamespaceID: r.NamespaceID.String,
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,

@@ -187,7 +187,7 @@ func (c *columns) conversations(starts []*runChange) {
 	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
-			if run.Target.ConversationExists == begun && !seen[k] {
+			if run.Start.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -207,7 +207,7 @@ func (c *columns) starts(runs []*runChange) {
 	c.texts(n, func(i int) string { return runs[i].RunID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
 	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
+	c.texts(n, func(i int) string { return runs[i].Start.NamespaceID })
 	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
 	c.texts(n, func(i int) string { return runs[i].Start.Agent })
 	c.texts(n, func(i int) string { return runs[i].Start.Text })

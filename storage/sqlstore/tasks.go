@@ -86,27 +86,27 @@ func newLimited(query string) limited {
 }
 
 // ResolveRun implements storage.Tasks.
-func (s *Store) ResolveRun(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, conversationID string) (storage.RunTarget, error) {
-	a := inNamespace(caller, in)
+func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
 	var found struct {
 		ID    string        `db:"id"`
 		Begun sql.NullInt64 `db:"begun"`
 	}
-	if conversationID == "" && in.Owner == caller.Username && !caller.Restricted() {
-		if err := ownNamespaceID.get(ctx, s, &found.ID, a); err != nil {
-			return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
-		}
-		return storage.RunTarget{NamespaceID: found.ID}, nil
+	var err error
+	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
+		err = ownNamespaceID.get(ctx, s, &found.ID, a)
+	} else {
+		a["conversation"] = request.ConversationID
+		err = selectRunTarget.get(ctx, s, &found, a)
 	}
-	a["conversation"] = conversationID
-	err := selectRunTarget.get(ctx, s, &found, a)
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
 	if err != nil {
-		return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
+		return fmt.Errorf("find where to ask: %w", classify(err))
 	}
-	return storage.RunTarget{NamespaceID: found.ID, ConversationExists: found.Begun.Valid}, nil
+	request.NamespaceID, request.ConversationExists = found.ID, found.Begun.Valid
+	return nil
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
@@ -206,13 +206,9 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 	if !filter.UpdatedAfter.IsZero() {
 		updatedAfter = filter.UpdatedAfter.UnixMilli()
 	}
-	var after storage.TaskCursor
-	if filter.After != nil {
-		after = *filter.After
-	}
 	a := by(caller, args{
 		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "updated_after": updatedAfter,
-		"cursor_run": after.RunID, "cursor_time": after.UpdatedAt.UnixMilli(),
+		"cursor_run": filter.After.RunID, "cursor_time": filter.After.UpdatedAt.UnixMilli(),
 	})
 	var total int
 	if err := query.count.get(ctx, s, &total, a); err != nil {
@@ -290,12 +286,12 @@ func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID str
 }
 
 // RecentTurns implements storage.Tasks.
-func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error) {
-	var turns []storage.Turn
+func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Run, error) {
+	var turns []storage.Run
 	err := s.someRows(ctx, limit, listRecentTurns, by(caller, args{"conversation": conversationID}), func(rows *sqlx.Rows) error {
-		var row turnRow
-		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes)
-		turns = append(turns, row.turn())
+		var turn storage.Run
+		err := rows.Scan(&turn.ID, &turn.Question, &turn.Status, (*[]byte)(&turn.Result), &turn.ResultBytes)
+		turns = append(turns, turn)
 		return err
 	})
 	if err != nil {
