@@ -19,7 +19,7 @@ type KeptObject struct {
 	Key   string `db:"object_key"`
 	Bytes int64  `db:"byte_count"`
 	// SHA256 is "" where it was not recorded.
-	SHA256 string `db:"sha256"`
+	SHA256 string
 }
 
 // Snapshot copies the embedded database, as it is at one moment, to a file that

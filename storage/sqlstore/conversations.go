@@ -35,19 +35,14 @@ const (
 )
 
 type conversationRow struct {
-	ID        string `db:"id"`
-	Title     string `db:"title"`
-	CreatedAt int64  `db:"created_at"`
-	UpdatedAt int64  `db:"updated_at"`
+	storage.Conversation
+	CreatedAt int64
+	UpdatedAt int64
 }
 
 func (r conversationRow) conversation() storage.Conversation {
 	return storage.Conversation{
-		ID:        r.ID,
-		Title:     storage.Title(r.Title),
-		CreatedAt: fromMillis(r.CreatedAt),
-		UpdatedAt: fromMillis(r.UpdatedAt),
-	}
+		ID: r.ID, Title: storage.Title(r.Title), CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt)}
 }
 
 var (
@@ -82,11 +77,7 @@ func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in sto
 	if err := listConversations.list(ctx, s, &rows, inNamespace(caller, in)); err != nil {
 		return nil, fmt.Errorf("list conversations: %w", classify(err))
 	}
-	conversations := make([]storage.Conversation, len(rows))
-	for i, row := range rows {
-		conversations[i] = row.conversation()
-	}
-	return conversations, nil
+	return each(rows, conversationRow.conversation), nil
 }
 
 // turnRow is a turn with the title of its conversation.
@@ -98,8 +89,8 @@ type turnRow struct {
 
 // position is where a turn stands in its conversation.
 type position struct {
-	CreatedAt int64  `db:"created_at"`
-	ID        string `db:"id"`
+	CreatedAt int64
+	ID        string
 }
 
 // The positions before and after all turns.

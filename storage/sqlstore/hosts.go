@@ -45,17 +45,17 @@ func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration)
 // claimedRow is a run as the host that works on it needs it.
 type claimedRow struct {
 	taskRow
-	Owner          string         `db:"owner"`
-	Restriction    string         `db:"restriction"`
-	Question       string         `db:"question"`
-	Provider       sql.NullString `db:"provider"`
-	Model          sql.NullString `db:"model"`
-	HelperPrompt   sql.NullString `db:"helper_prompt"`
-	NamespaceID    sql.NullString `db:"namespace_id"`
-	NamespaceOwner sql.NullString `db:"namespace_owner"`
-	Namespace      sql.NullString `db:"namespace"`
-	Takeovers      int            `db:"takeovers"`
-	CreatedAt      int64          `db:"created_at"`
+	Owner          string
+	Restriction    string
+	Question       string
+	Provider       sql.NullString
+	Model          sql.NullString
+	HelperPrompt   sql.NullString
+	NamespaceID    sql.NullString
+	NamespaceOwner sql.NullString
+	Namespace      sql.NullString
+	Takeovers      int
+	CreatedAt      int64
 }
 
 // ClaimRuns implements storage.Hosts.
@@ -77,8 +77,8 @@ LIMIT :limit`
 	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
 		claimed, died = nil, 0
 		var orphans []struct {
-			RunID  string `db:"run_id"`
-			Holder string `db:"holder"`
+			RunID  string
+			Holder string
 		}
 		err := selectIn(ctx, tx, &orphans, query, args{"holder": holder, "now": s.millis(), "agents": agents, "limit": limit})
 		if err != nil {

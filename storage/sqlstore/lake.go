@@ -25,13 +25,13 @@ const keptVersions = 100
 // dataRow is a dataset with one of its files, if it has any.
 type dataRow struct {
 	datasetRow
-	ID      string         `db:"id"`
-	Version int64          `db:"version"`
-	FileID  sql.NullString `db:"file_id"`
+	ID      string
+	Version int64
+	FileID  sql.NullString
 	Key     sql.NullString `db:"object_key"`
 	Rows    sql.NullInt64  `db:"file_rows"`
 	Bytes   sql.NullInt64  `db:"file_bytes"`
-	SHA256  sql.NullString `db:"sha256"`
+	SHA256  sql.NullString
 	storage.Access
 }
 

@@ -51,8 +51,8 @@ func (s *Store) ExpireLeases(ctx context.Context) error {
 func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (fence int64, holder string, err error) {
 	now := s.now()
 	var acquired []struct {
-		Fence  int64  `db:"fence"`
-		Holder string `db:"holder"`
+		Fence  int64
+		Holder string
 	}
 	err = tx.SelectContext(ctx, &acquired, `
 INSERT INTO leases (name, holder, fence, expires_at)

@@ -99,9 +99,9 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int
 	before := s.now().Add(-age)
 	err = s.inTx(ctx, "delete old runs", func(tx *sqlx.Tx) error {
 		var runs []struct {
-			ID             string `db:"id"`
-			Owner          string `db:"owner"`
-			ConversationID string `db:"conversation_id"`
+			ID             string
+			Owner          string
+			ConversationID string
 		}
 		err := tx.SelectContext(ctx, &runs, oldRuns+retentionBatchText, firstIDAt(before), before.UnixMilli())
 		if count = len(runs); err != nil || count == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/jmoiron/sqlx/reflectx"
 
 	"parley/storage"
 )
@@ -90,6 +91,22 @@ func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
 		return err
 	}
 	return execOne(ctx, tx, st.text, values...)
+}
+
+// mapper names the column of a field: RunID has run_id.
+var mapper = reflectx.NewMapperFunc("db", func(field string) string {
+	return strings.ToLower(wordEnd.ReplaceAllString(field, "${1}_$2"))
+})
+
+var wordEnd = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// each converts rows.
+func each[Row, T any](rows []Row, convert func(Row) T) []T {
+	all := make([]T, len(rows))
+	for i, row := range rows {
+		all[i] = convert(row)
+	}
+	return all
 }
 
 // selectIn reads all rows of a query with lists, such as IN (:runs). Its text depends on

@@ -112,6 +112,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
+	for _, db := range []*sqlx.DB{s.read, s.write, s.batches, s.control} {
+		db.Mapper = mapper
+	}
 	s.log = startLog(s.writeObserved)
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)

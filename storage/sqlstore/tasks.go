@@ -89,8 +89,8 @@ func newLimited(query string) limited {
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
 	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
 	var found struct {
-		ID    string        `db:"id"`
-		Begun sql.NullInt64 `db:"begun"`
+		ID    string
+		Begun sql.NullInt64
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
@@ -112,51 +112,34 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
 
 type taskRow struct {
-	RunID          string `db:"run_id"`
-	ConversationID string `db:"conversation_id"`
-	Agent          string `db:"agent"`
-	State          string `db:"state"`
-	Open           bool   `db:"open"`
-	Snapshot       []byte `db:"snapshot"`
-	LastEvent      int64  `db:"last_event"`
-	UpdatedAt      int64  `db:"updated_at"`
+	storage.Task
+	Snapshot  []byte
+	UpdatedAt int64
 }
 
 func (r taskRow) task() storage.Task {
-	return storage.Task{
-		RunID:          r.RunID,
-		ConversationID: r.ConversationID,
-		Agent:          r.Agent,
-		State:          r.State,
-		Open:           r.Open,
-		Snapshot:       r.Snapshot,
-		LastEvent:      r.LastEvent,
-		UpdatedAt:      fromMillis(r.UpdatedAt),
-	}
+	r.Task.Snapshot, r.Task.UpdatedAt = r.Snapshot, fromMillis(r.UpdatedAt)
+	return r.Task
 }
 
 type eventRow struct {
-	Number int64             `db:"number"`
-	Kind   storage.EventKind `db:"kind"`
-	Body   []byte            `db:"body"`
+	storage.Event
+	Body []byte
 }
 
 func (r eventRow) event() storage.Event {
-	return storage.Event{Number: r.Number, Kind: r.Kind, Body: r.Body}
+	r.Event.Body = r.Body
+	return r.Event
 }
 
 // Task implements storage.Tasks.
 func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error) {
-	var row struct {
-		taskRow
-		MayCancel bool `db:"may_cancel"`
-	}
+	var row taskRow
 	err := selectTask.get(ctx, s, &row, by(caller, args{"run": runID, "agent": agent}))
 	if err != nil {
 		return storage.Task{}, fmt.Errorf("read task: %w", classify(err))
 	}
 	task := row.task()
-	task.MayCancel = row.MayCancel
 	if artifacts {
 		// Events do not change: those up to the task's last are what the task
 		// was read with.
@@ -189,11 +172,7 @@ ORDER BY e.number`, runID, last)
 	if err != nil {
 		return nil, err
 	}
-	events := make([]storage.Event, len(rows))
-	for i, row := range rows {
-		events[i] = row.event()
-	}
-	return events, nil
+	return each(rows, eventRow.event), nil
 }
 
 // Tasks implements storage.Tasks.
@@ -253,10 +232,10 @@ func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string,
 		if size > eventPageBytes {
 			return errEnough
 		}
-		var row eventRow
-		err := rows.Scan(&row.Number, &row.Kind, &row.Body)
-		events = append(events, row.event())
-		size += len(row.Body)
+		var event storage.Event
+		err := rows.Scan(&event.Number, &event.Kind, (*[]byte)(&event.Body))
+		events = append(events, event)
+		size += len(event.Body)
 		return err
 	})
 	if err == nil && len(events) == 0 {

@@ -22,11 +22,14 @@ import (
 const tokensBatch = 100
 
 type tokenRow struct {
-	ID        string              `db:"id"`
-	Name      string              `db:"name"`
-	Access    storage.TokenAccess `db:"access"`
-	CreatedAt int64               `db:"created_at"`
-	ExpiresAt int64               `db:"expires_at"`
+	storage.Token
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+func (r tokenRow) token() storage.Token {
+	r.Token.CreatedAt, r.Token.ExpiresAt = fromMillis(r.CreatedAt), fromMillis(r.ExpiresAt)
+	return r.Token
 }
 
 // mayManageTokens keeps a restricted token from making itself a wider one.
@@ -117,17 +120,7 @@ ORDER BY created_at DESC, id DESC`
 	if err := s.SelectContext(ctx, &rows, query, caller.Username); err != nil {
 		return nil, fmt.Errorf("list tokens: %w", classify(err))
 	}
-	tokens := make([]storage.Token, len(rows))
-	for i, row := range rows {
-		tokens[i] = storage.Token{
-			ID:        row.ID,
-			Name:      row.Name,
-			Access:    row.Access,
-			CreatedAt: fromMillis(row.CreatedAt),
-			ExpiresAt: fromMillis(row.ExpiresAt),
-		}
-	}
-	return tokens, nil
+	return each(rows, tokenRow.token), nil
 }
 
 // TokenPermissions gives what a token covers.
@@ -164,9 +157,9 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 // of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	var row struct {
-		Owner      string `db:"owner"`
-		Hash       string `db:"hash"`
-		Restricted bool   `db:"restricted"`
+		Owner      string
+		Hash       string
+		Restricted bool
 	}
 	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
 		return storage.Caller{}, fmt.Errorf("read token: %w", classify(err))
