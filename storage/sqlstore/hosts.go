@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -169,17 +168,12 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	return ids, nil
 }
 
-// lastEventsBatch is how many runs are looked at with one statement, which is
-// always the same.
-const lastEventsBatch = 100
-
 // LastEvents implements storage.Hosts.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
-	for some := range slices.Chunk(runIDs, lastEventsBatch) {
-		some = append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...)
+	for list := range lists(runIDs) {
 		var rows []taskRow
-		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": some}); err != nil {
+		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": list}); err != nil {
 			return nil, fmt.Errorf("look at runs: %w", classify(err))
 		}
 		for _, row := range rows {

@@ -39,10 +39,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease storage.Lease) error {
 // ExpireLeases ends all leases, for the one process that has the embedded database
 // and starts: their holders are gone.
 func (s *Store) ExpireLeases(ctx context.Context) error {
-	return s.inTx(ctx, "expire leases", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `UPDATE leases SET expires_at = 0`)
-		return err
-	})
+	return s.execTx(ctx, "expire leases", `UPDATE leases SET expires_at = 0`)
 }
 
 // acquireLease acquires a lease that nobody holds now; ErrConflict when somebody does.

@@ -320,6 +320,14 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 	})
 }
 
+// execTx is a transaction of one statement.
+func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
+	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	})
+}
+
 // exec runs one statement and gives how many rows it touched.
 func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, query, args...)

@@ -9,17 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
 )
-
-// tokensBatch is how many tokens are looked for with one statement, which is
-// always the same.
-const tokensBatch = 100
 
 type tokenRow struct {
 	storage.Token
@@ -176,21 +170,7 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 
 // RevokedTokens gives those of some tokens, by id, that do not exist any more.
 func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
-	revoked := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		revoked[id] = true
-	}
-	for some := range slices.Chunk(ids, tokensBatch) {
-		some = append(slices.Clone(some), make([]string, tokensBatch-len(some))...)
-		var present []string
-		if err := selectIn(ctx, s, &present, `SELECT id FROM tokens WHERE id IN (:ids)`, args{"ids": some}); err != nil {
-			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
-		}
-		for _, id := range present {
-			delete(revoked, id)
-		}
-	}
-	return slices.Collect(maps.Keys(revoked)), nil
+	return s.missing(ctx, `SELECT id FROM tokens WHERE id IN (:values)`, ids)
 }
 
 // SigningKey gives the key that something is signed with, the same on every replica, made
