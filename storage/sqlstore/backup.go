@@ -40,7 +40,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
-		return fmt.Errorf("copy the database: %w", classify(err))
+		return wrap("copy the database", err)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 func (s *Store) Sound(ctx context.Context) error {
 	var said string
 	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
-		return fmt.Errorf("check the database: %w", classify(err))
+		return wrap("check the database", err)
 	}
 	if said != "ok" {
 		return fmt.Errorf("the database is damaged: %s", said)
@@ -81,10 +81,7 @@ func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error)
 	if failed != nil {
 		return failed
 	}
-	if err != nil {
-		return fmt.Errorf("list the objects: %w", classify(err))
-	}
-	return nil
+	return wrap("list the objects", err)
 }
 
 // KeepOrphans has no process list orphaned objects, to remove them, for that long

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -162,10 +161,8 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.bounded(ctx)
 	defer done()
 	var ids []string
-	if err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder); err != nil {
-		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
-	}
-	return ids, nil
+	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder)
+	return ids, wrap("list the runs of a host", err)
 }
 
 // LastEvents implements storage.Hosts.
@@ -174,7 +171,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 	for list := range lists(runIDs) {
 		var rows []taskRow
 		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": list}); err != nil {
-			return nil, fmt.Errorf("look at runs: %w", classify(err))
+			return nil, wrap("look at runs", err)
 		}
 		for _, row := range rows {
 			found[row.RunID] = row.LastEvent

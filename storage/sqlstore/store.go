@@ -294,14 +294,14 @@ func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn fu
 	}
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
+		return wrap(attempt+": begin", err)
 	}
 	if err := fn(tx); err != nil {
 		_ = tx.Rollback()
-		return fmt.Errorf("%s: %w", attempt, classify(err))
+		return wrap(attempt, err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: commit: %w", attempt, classify(err))
+		return wrap(attempt+": commit", err)
 	}
 	return nil
 }
@@ -344,6 +344,14 @@ func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error 
 		return storage.ErrNotFound
 	}
 	return err
+}
+
+// wrap says what was attempted when err happened; nil for none.
+func wrap(attempt string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", attempt, classify(err))
 }
 
 // classify gives a database's error the kind under which it is answered.
