@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,13 +19,12 @@ type csvFile struct {
 	separator byte
 	// header says that the file's first record names the columns.
 	header bool
-	names  []string
 	// found are the families of the columns' values, nil for text.
 	found []*family
 }
 
-// checkCSV proves that a file is rows of equally many fields below a header, and
-// learns the types of its columns from all of them. Fields are separated by the
+// checkCSV checks that a file is rows of equally many fields below a header, and
+// finds the types of its columns from all of them. Fields are separated by the
 // candidate that fits.
 func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
 	return func(r *run, ctx context.Context, in input) (*table, error) {
@@ -34,69 +32,41 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err != nil {
 			return nil, err
 		}
-		return r.checkCSV(ctx, in.path, in.name, in.head, separator)
-	}
-}
-
-func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, separator byte) (*table, error) {
-	const mark = 0
-	var err error
-	if err != nil {
-		return nil, err
-	}
-	fields, size, lines, err := headerRecord(name, head[mark:], separator)
-	if err != nil {
-		return nil, err
-	}
-	names, err := columnNames(name, fields)
-	if err != nil {
-		return nil, err
-	}
-	scanner := newCSVScanner(separator, names)
-	offset := int64(mark + size)
-	whole, err := scanner.scanFile(ctx, path, offset, r.progress.checked)
-	if err != nil {
-		return nil, err
-	}
-	if p := whole.wrong; p != nil {
-		return nil, refuse("%s: %s", place(name, lines+p.line+1, p.column), p.reason)
-	}
-
-	file := &csvFile{path: path, separator: separator, header: true, names: names, found: make([]*family, len(names))}
-	t := &table{name: name, rows: whole.rows, read: file.read, columns: make([]storage.Column, len(names))}
-	for i := range names {
-		seen := whole.columns[i].seen
-		file.found[i] = familyOf(seen)
-		t.columns[i] = storage.Column{Name: names[i], Type: csvType(seen, file.found[i])}
-	}
-	// DuckDB's reader is strict about line ends and has its own mind about
-	// blank lines and quotes out of place.
-	if whole.blank || whole.stray || lines > 1 || !endsAlike(head[mark:mark+size], whole) {
-		file.header = false
-		file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, path, offset, out) })
+		whole, fields, size, err := readHeader(in.name, in.head, separator)
 		if err != nil {
 			return nil, err
 		}
-	}
-	return t, t.measure(file.path)
-}
+		names, err := columnNames(in.name, fields)
+		if err != nil {
+			return nil, err
+		}
+		scanner := newCSVScanner(separator, names)
+		header := whole.lines
+		whole.columns, whole.rows = make([]csvColumn, len(names)), 0
+		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
+			return nil, err
+		}
+		if p := whole.problem; p != nil {
+			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
+		}
 
-// endsAlike reports whether the header's line ends as the other lines do.
-func endsAlike(header []byte, rows *csvBlock) bool {
-	if bytes.HasSuffix(header, []byte("\r\n")) {
-		return rows.bare == 0
+		file := &csvFile{path: in.path, separator: separator, header: true, found: make([]*family, len(names))}
+		t := &table{name: in.name, rows: whole.rows, read: file.read}
+		for i, c := range whole.columns {
+			file.found[i] = familyOf(c.seen)
+			t.columns = append(t.columns, storage.Column{Name: names[i], Type: columnKinds{values: c.seen}.typ()})
+		}
+		// DuckDB reads one kind of line end, and has its own rules for blank
+		// lines and stray quotes.
+		if whole.blank || whole.stray || header > 1 || whole.lf && whole.crlf {
+			file.header = false
+			file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.path, int64(size), out) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return t, t.measure(file.path)
 	}
-	return rows.paired == 0
-}
-
-func csvType(seen kindSet, f *family) string {
-	switch {
-	case seen == 0:
-		return typeNull
-	case f == nil:
-		return typeVarchar
-	}
-	return f.typ
 }
 
 // read has DuckDB parse numbers, dates and times while it reads the file, and

@@ -118,25 +118,25 @@ func FuzzCSV(f *testing.F) {
 		}
 		scanner := newCSVScanner(',', []string{"a", "b"})
 		whole := scanner.newBlock()
-		scanner.scanChecked(whole, text, true)
+		scanner.scanText(whole, text, true)
 		pieces := scanner.newBlock()
 		var buf []byte
-		for at := 0; pieces.wrong == nil; {
+		for at := 0; pieces.problem == nil; {
 			end := min(len(text), at+size)
 			buf = append(buf, text[at:end]...)
 			at = end
 			found := scanner.newBlock()
-			consumed := scanner.scanChecked(found, buf, at == len(text))
+			consumed := scanner.scanText(found, buf, at == len(text))
 			pieces.merge(found)
 			buf = buf[consumed:]
 			if at == len(text) {
 				break
 			}
 		}
-		if (whole.wrong == nil) != (pieces.wrong == nil) {
-			t.Fatalf("whole: %+v, in pieces: %+v", whole.wrong, pieces.wrong)
+		if (whole.problem == nil) != (pieces.problem == nil) {
+			t.Fatalf("whole: %+v, in pieces: %+v", whole.problem, pieces.problem)
 		}
-		if whole.wrong == nil && (whole.rows != pieces.rows || whole.lines != pieces.lines || familyOf(whole.columns[1].seen) != familyOf(pieces.columns[1].seen)) {
+		if whole.problem == nil && (whole.rows != pieces.rows || whole.lines != pieces.lines || familyOf(whole.columns[1].seen) != familyOf(pieces.columns[1].seen)) {
 			t.Fatalf("whole: %d rows, %d lines; in pieces: %d rows, %d lines", whole.rows, whole.lines, pieces.rows, pieces.lines)
 		}
 	})
