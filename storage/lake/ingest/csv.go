@@ -42,7 +42,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		}
 		scanner := newCSVScanner(separator, names)
 		header := whole.lines
-		whole.columns, whole.rows = make([]csvColumn, len(names)), 0
+		whole.columns, whole.rows = make([]kindSet, len(names)), 0
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
@@ -52,9 +52,9 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 
 		file := &csvFile{path: in.path, separator: separator, header: true, found: make([]*family, len(names))}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		for i, c := range whole.columns {
-			file.found[i] = familyOf(c.seen)
-			t.columns = append(t.columns, storage.Column{Name: names[i], Type: columnKinds{values: c.seen}.typ()})
+		for i, seen := range whole.columns {
+			file.found[i] = familyOf(seen)
+			t.columns = append(t.columns, storage.Column{Name: names[i], Type: columnKinds{values: seen}.typ()})
 		}
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.

@@ -31,7 +31,8 @@ type csvScanner struct {
 
 // csvBlock is what a scanner found in some records. Lines count from 0.
 type csvBlock struct {
-	columns []csvColumn
+	// columns are the kinds of the columns' values.
+	columns []kindSet
 	rows    int64
 	lines   int64
 	// lf and crlf say that lines end with LF alone, and with CR LF.
@@ -40,13 +41,6 @@ type csvBlock struct {
 	// stray says that a field that is not quoted holds a quote.
 	stray   bool
 	problem *csvProblem
-}
-
-// csvColumn is the kinds of a column's values. Last is the latest: the values of
-// a column are mostly of one kind.
-type csvColumn struct {
-	seen kindSet
-	last kind
 }
 
 // csvProblem is a rule that a record breaks.
@@ -64,7 +58,7 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 	return s
 }
 
-func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]csvColumn, len(s.names))} }
+func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]kindSet, len(s.names))} }
 
 // scan reads whole records, at most limit, and gives how many bytes they have.
 // With final, the end of buf is the end of the file.
@@ -163,8 +157,9 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			}
 			last = true
 		}
-		if column < len(s.names) && len(value) > 0 {
-			b.columns[column].look(value)
+		// Once there is text, the column is text whatever follows.
+		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(1<<kindText) {
+			b.columns[column].add(classify(value))
 		}
 		if s.onField != nil {
 			s.onField(column, buf[start:pos], stray, last)
@@ -233,18 +228,6 @@ func (s *csvScanner) nextStop(buf []byte, pos int) int {
 	return pos
 }
 
-// look notes a value's kind. Once there is text, the column is text whatever
-// follows.
-func (c *csvColumn) look(value []byte) {
-	if c.last == kindText {
-		return
-	}
-	if !stillIs(c.last, value) {
-		c.last = classify(value)
-	}
-	c.seen.add(c.last)
-}
-
 // closingQuote gives where the quote that opens buf is closed, and the lines
 // that end in between.
 func closingQuote(buf []byte) (end int, lines int64, closed bool) {
@@ -273,7 +256,7 @@ func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem 
 // merge adds the block that follows.
 func (b *csvBlock) merge(next *csvBlock) {
 	for i := range next.columns {
-		b.columns[i].seen |= next.columns[i].seen
+		b.columns[i] |= next.columns[i]
 	}
 	if next.problem != nil {
 		next.problem.line += b.lines
