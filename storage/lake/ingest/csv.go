@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// csvFile is a CSV or TSV file that has been checked.
+// csvFile is a checked CSV or TSV file.
 type csvFile struct {
 	path      string
 	separator byte
@@ -69,9 +69,9 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 	}
 }
 
-// read has DuckDB parse numbers, dates and times while it reads the file, and
-// leaves the rest as the text it is.
-func (c *csvFile) read(want []string, careful bool) (from string, exprs []string) {
+// read lets DuckDB parse numbers, dates and times while it reads the file; the
+// rest stays text.
+func (c *csvFile) read(want []string, sequential bool) (from string, exprs []string) {
 	var columns strings.Builder
 	for i, typ := range want {
 		name := fmt.Sprintf("c%d", i)
@@ -92,18 +92,18 @@ func (c *csvFile) read(want []string, careful bool) (from string, exprs []string
 		fmt.Fprintf(&columns, "%s: %s", sqltext.Text(name), sqltext.Text(read))
 		exprs = append(exprs, expr)
 	}
-	// DuckDB takes the end of the first line for that of all. Without a header
-	// it could be one within quotes. (Given CR LF, it reads no rows at all.)
+	// DuckDB detects line ends by the first one, which without a header could be
+	// within quotes. (With new_line = '\r\n' it reads no rows at all.)
 	newLine := ""
 	if !c.header {
 		newLine = `new_line = '\n', `
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
 		"%sstrict_mode = true, null_padding = false, max_line_size = %d, buffer_size = %d, parallel = %t, columns = {%s})",
-		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !careful, columns.String()), exprs
+		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
 }
 
-// place says where in a source something is.
+// place names a line of a source, and a column unless it is empty.
 func place(name string, line int64, column string) string {
 	if column == "" {
 		return fmt.Sprintf("%s, line %d", name, line)
@@ -111,7 +111,7 @@ func place(name string, line int64, column string) string {
 	return fmt.Sprintf("%s, line %d, column %s", name, line, quote(column))
 }
 
-// excerpt is as much of a value as a message shows.
+// excerpt shortens a value for a message.
 func excerpt(value []byte) string {
 	const most = 60
 	if len(value) <= most {
@@ -126,13 +126,12 @@ func excerpt(value []byte) string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// measure notes how large the file is that DuckDB will read.
+// measure takes the size of the file that DuckDB reads for that of its values.
 func (t *table) measure(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("look at source: %w", err)
+		return fmt.Errorf("stat source: %w", err)
 	}
-	t.bytes = info.Size()
-	t.content, t.decoded = t.bytes, t.bytes
+	t.decoded = info.Size()
 	return nil
 }

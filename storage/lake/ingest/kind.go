@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// kind is the narrowest class of values that one value belongs to.
+// kind is the narrowest class of a value.
 type kind uint8
 
 const (
@@ -30,12 +30,12 @@ const (
 	// every object.
 	kindList
 	kindNested
-	// kindText is all else, also digits that a number would not give back: 007,
+	// kindText is all else, also digits that a number would not preserve: 007,
 	// +49, 40 digits.
 	kindText
 )
 
-// kindSet is the kinds that some values have.
+// kindSet is a set of kinds.
 type kindSet uint32
 
 func setOf(kinds ...kind) (s kindSet) {
@@ -53,10 +53,10 @@ func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
 // meets reports whether some kind is in another set too.
 func (s kindSet) meets(other kindSet) bool { return s&other != 0 }
 
-// classify gives the kind of a text value that is not empty. Whatever it calls a
-// number, date or time, DuckDB reads as such, to the same value.
+// classify gives the kind of a text value that is not empty. What it classifies
+// as a number, date or time, DuckDB reads as such, with the same value.
 func classify(b []byte) kind {
-	// Blanks around a number or a date carry nothing; in text they stay.
+	// Blanks around a number or a date have no meaning; in text they stay.
 	if b[0] == ' ' || b[len(b)-1] == ' ' {
 		b = bytes.Trim(b, " ")
 		if len(b) == 0 {
@@ -131,7 +131,7 @@ func exponent(b []byte) bool {
 	return len(b) > 0 && len(b) <= 5 && countDigits(b) == len(b)
 }
 
-// wholeNumber judges a number whose digits, without the sign, are all digits.
+// wholeNumber classifies a number of digits alone, without its sign.
 func wholeNumber(b, digits []byte) kind {
 	switch {
 	case len(digits) > 1 && digits[0] == '0':

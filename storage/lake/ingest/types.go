@@ -14,10 +14,10 @@ const (
 	typeJSON        = "JSON"
 	typeTimestampNS = "TIMESTAMP_NS"
 	typeBlob        = "BLOB"
-	// typeNull is a column without a value so far: whatever comes decides.
+	// typeNull is a column without a value so far: the first values decide.
 	typeNull = "NULL"
-	// typeEmptyList is a column of nothing but empty JSON lists. It never
-	// leaves this package: it joins any list, and alone becomes JSON.
+	// typeEmptyList is a column of nothing but empty JSON lists. It is internal:
+	// it unites with any list, and alone becomes JSON.
 	typeEmptyList = "[]"
 )
 
