@@ -158,8 +158,8 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			last = true
 		}
 		// Once there is text, the column is text whatever follows.
-		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(1<<kindText) {
-			b.columns[column].add(classify(value))
+		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(kindText.set()) {
+			b.columns[column] |= classify(value).set()
 		}
 		if s.onField != nil {
 			s.onField(column, buf[start:pos], stray, last)

@@ -38,14 +38,14 @@ const (
 // kindSet is a set of kinds.
 type kindSet uint32
 
+func (k kind) set() kindSet { return 1 << k }
+
 func setOf(kinds ...kind) (s kindSet) {
 	for _, k := range kinds {
-		s.add(k)
+		s |= k.set()
 	}
 	return s
 }
-
-func (s *kindSet) add(k kind) { *s |= 1 << k }
 
 // within reports whether no kind is outside another set.
 func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
