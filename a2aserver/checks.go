@@ -36,9 +36,6 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if cfg == nil {
 		return nil
 	}
-	if cfg.PushConfig != nil {
-		return a2a.ErrPushNotificationNotSupported
-	}
 	readable := func(mode string) bool {
 		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
 	}

@@ -67,6 +67,9 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return nil, s.refuseFollowUp(ctx, who, request.Message)
 	}
+	if question.Push, err = s.inlinePush(who, request.Config); err != nil {
+		return nil, err
+	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, invalidParams("there is no such namespace, or none that you may read")

@@ -26,6 +26,9 @@ type Question struct {
 	// Provider and Model choose a configured model; "" for the default.
 	Provider string
 	Model    string
+	// Push is where the events are sent from the first one on, for a run that is started;
+	// nil for nowhere. Its RunID is not used.
+	Push *PushConfig
 }
 
 // CheckQuestion returns what is wrong with the text of a question, "" when it is right.

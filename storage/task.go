@@ -53,8 +53,6 @@ type TaskChange struct {
 	// Start, if set, creates the run, at Target.
 	Start  *RunRequest
 	Target RunTarget
-	// Push, if set, is made with the run, from its first event on.
-	Push *PushConfig
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string

@@ -108,7 +108,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID st
 	var rows []pushRow
 	_, err := pushedRun(ctx, s, caller, runID)
 	if err == nil {
-		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY id`, runID)
+		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY created_at, id`, runID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list push configs: %w", classify(err))

@@ -140,15 +140,17 @@ SET position = $4, failures = 0, failing_since = 0`+holdsPush, push.RunID, push.
 // ReleasePush implements storage.PushOutbox.
 func (s *Store) ReleasePush(ctx context.Context, holder string, push storage.Push, result storage.PushResult) error {
 	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
-		now := s.now()
-		failures, since, due := 0, int64(0), int64(0)
-		if result.Failed {
-			failures, since, due = push.Failures+1, now.Add(-push.Failing).UnixMilli(), now.Add(result.Pause).UnixMilli()
+		now, due := s.now(), int64(0)
+		if result.Pause != 0 {
+			due = now.Add(result.Pause).UnixMilli()
 		}
+		// Failures count from the last event that was received.
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
-SET holder = '', position = $4, failures = $5, failing_since = $6, due_at = $7, ended = $8`+holdsPush,
-			push.RunID, push.ID, holder, result.Position, failures, since, due, result.Ended))
+SET holder = '', position = $4, due_at = $5, ended = $6,
+	failures = CASE WHEN NOT $7 THEN 0 WHEN position = $4 THEN failures + 1 ELSE 1 END,
+	failing_since = CASE WHEN NOT $7 THEN 0 WHEN position = $4 AND failing_since > 0 THEN failing_since ELSE $8 END`+holdsPush,
+			push.RunID, push.ID, holder, result.Position, due, result.Ended, result.Failed, now.UnixMilli()))
 	})
 }
 
