@@ -1,7 +1,5 @@
 package storage
 
-import "context"
-
 // NamespaceRef addresses a namespace. Name is compared without regard to case.
 type NamespaceRef struct {
 	Owner string
@@ -13,16 +11,4 @@ type NamespaceRef struct {
 type Namespace struct {
 	Owner string
 	Name  string
-}
-
-// Namespaces keeps namespaces.
-type Namespaces interface {
-	// Namespaces lists those that the caller may see, by owner and name: all
-	// of them, or those of one owner.
-	Namespaces(ctx context.Context, caller Caller, owner string) ([]Namespace, error)
-	// RenameNamespace is for its owner. ErrConflict when the name is taken.
-	RenameNamespace(ctx context.Context, caller Caller, ref NamespaceRef, name string) error
-	// DeleteNamespace is for its owner. Datasets in it are deleted with it, or
-	// make it an ErrConflict.
-	DeleteNamespace(ctx context.Context, caller Caller, ref NamespaceRef, withDatasets bool) error
 }

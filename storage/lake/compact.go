@@ -27,8 +27,9 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 	caller := storage.Caller{Username: owner}
 	data, err := d.config.Records.DatasetDataByID(ctx, caller, datasetID)
 	if err == nil && len(smallFiles(data)) >= compactFrom {
-		err = storage.DoChore(ctx, d.config.Records, "compact/"+datasetID, d.holder, d.config.Lease, 0, func(ctx context.Context) error {
-			return d.compact(ctx, caller, datasetID)
+		err = storage.RunLeased(ctx, d.config.Records, storage.LeasedTask{
+			Name: "compact/" + datasetID, Holder: d.holder, TTL: d.config.Lease,
+			Run: func(ctx context.Context) error { return d.compact(ctx, caller, datasetID) },
 		})
 	}
 	expected := errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTooMany)

@@ -22,16 +22,13 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
-	storage.Chores
+	storage.Leases
 }
 
 // Objects is where the files of datasets are.
 type Objects interface {
 	// Put keeps a copy of a local file.
 	Put(ctx context.Context, key, path string) error
-	// Path gives the file of this machine that an object is. It reports false
-	// where objects are elsewhere.
-	Path(ctx context.Context, key string) (path string, here bool, err error)
 	// Hold gives paths under which files can be read from this machine until
 	// release is called. It fetches those that must be, once for all who ask.
 	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
@@ -95,10 +92,7 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 
 // QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
 func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	tables, source, err := d.tables(ctx, all)
-	if err != nil {
-		return storage.QueryResult{}, err
-	}
+	tables, source := d.tables(all)
 	result, err := d.config.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.config.MaxRows, MaxBytes: d.config.MaxBytes, Timeout: d.config.Timeout, User: caller.Username})
 	if err != nil {
 		return storage.QueryResult{}, err
@@ -123,10 +117,7 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	if at < 0 {
 		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "there is no dataset `%.128s` to search", dataset)
 	}
-	tables, source, err := d.tables(ctx, all[at:at+1])
-	if err != nil {
-		return storage.QueryResult{}, err
-	}
+	tables, source := d.tables(all[at : at+1])
 	if d.config.MaxRows > 0 {
 		limit = min(limit, d.config.MaxRows)
 	}
@@ -140,34 +131,19 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 // IngestStats says how many jobs of the Ingester are done, and how many wait.
 func (d *Datasets) IngestStats() fair.Stats { return d.config.Ingester.Stats() }
 
-// tables gives datasets as the engine reads them: with their files where these
-// are here, else with a source of them.
-func (d *Datasets) tables(ctx context.Context, all []storage.DatasetData) ([]Table, Source, error) {
+// tables gives datasets as the engine reads them, and a source of their files.
+func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 	tables := make([]Table, len(all))
-	remote := false
 	for i, data := range all {
 		tables[i] = Table{
 			Name:     data.Name,
 			Columns:  data.Columns,
+			ID:       data.ID,
 			Version:  data.ID + "/" + strconv.FormatInt(data.Version, 10),
 			RowCount: data.RowCount,
 		}
-		for _, file := range data.Files {
-			path, here, err := d.config.Objects.Path(ctx, file.Key)
-			if err != nil {
-				return nil, nil, fmt.Errorf("find a dataset's file: %w", lost(err))
-			}
-			if !here {
-				remote = true
-				break
-			}
-			tables[i].Files = append(tables[i].Files, path)
-		}
 	}
-	if remote {
-		return tables, newSource(d.config.Objects, all), nil
-	}
-	return tables, nil, nil
+	return tables, newSource(d.config.Objects, all)
 }
 
 // lost turns ErrNotFound of a file that a dataset names into ErrUnavailable: it has
@@ -233,13 +209,18 @@ func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	}
 }
 
-// workDir makes a folder for one piece of work; done removes it. It is
-// ErrUnavailable when the data folder is gone.
+// workDir makes a folder for one piece of work; done removes it.
 func (d *Datasets) workDir() (dir string, done func(), err error) {
-	dir, err = os.MkdirTemp(d.config.Dir, "work-")
+	return makeWorkDir(d.config.Dir, d.config.Log)
+}
+
+// makeWorkDir makes a folder in another; remove removes it. It is ErrUnavailable when the
+// data folder is gone.
+func makeWorkDir(parent string, log *slog.Logger) (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp(parent, "work-")
 	if errors.Is(err, fs.ErrNotExist) {
-		_ = os.Mkdir(d.config.Dir, 0o700) // and not what it is in
-		dir, err = os.MkdirTemp(d.config.Dir, "work-")
+		_ = os.Mkdir(parent, 0o700) // and not what it is in
+		dir, err = os.MkdirTemp(parent, "work-")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
@@ -249,7 +230,7 @@ func (d *Datasets) workDir() (dir string, done func(), err error) {
 	}
 	return dir, func() {
 		if err := os.RemoveAll(dir); err != nil {
-			d.config.Log.Warn("work folder not removed", "error", err)
+			log.Warn("work folder not removed", "error", err)
 		}
 	}, nil
 }

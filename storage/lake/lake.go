@@ -17,8 +17,8 @@ type Query struct {
 	SQL string
 	// Tables are all that exists as far as the query is concerned.
 	Tables []Table
-	// Source gives the tables' files when they are needed; nil when the tables
-	// have them.
+	// Source gives the tables' files while the query runs; nil when the tables have
+	// them.
 	Source Source
 	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
 	MaxRows  int
@@ -33,11 +33,10 @@ type Query struct {
 // Source gives files of tables, by the tables' names, which can be read until
 // release is called.
 type Source interface {
-	// Hold fetches what must be, and gives the files of all tables or an error.
-	Hold(ctx context.Context, tables []string) (files map[string][]string, release func(), err error)
-	// Ready does not wait: it gives the files of those tables that have them all
-	// at hand.
-	Ready(tables []string) (files map[string][]string, release func())
+	// Hold fetches the files that are not here.
+	Hold(ctx context.Context, tables []string) (release func(), err error)
+	// Ready gives the files when all are here. It reports whether they are.
+	Ready(tables []string) (files map[string][]string, release func(), ok bool)
 }
 
 // The bounds of a query that sets none.
@@ -71,6 +70,9 @@ func (q Query) withDefaults() Query {
 	}
 	if q.Timeout <= 0 {
 		q.Timeout = DefaultTimeout
+	}
+	if q.Source == nil {
+		q.Source = tableFiles(q.Tables)
 	}
 	return q
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -33,6 +34,9 @@ type Config struct {
 	Threads int
 	// Idle is how long a worker is kept warm without work; a minute by default.
 	Idle time.Duration
+	// Dir is for the workers' folders, into which files are linked: on the file system
+	// of the datasets' files. By default it is the system's for temporary files.
+	Dir string
 	// Command says how to run engine.QueryMain in another process: by default this
 	// executable with the argument "worker" and no environment.
 	Command func() (path string, args, env []string)
@@ -56,15 +60,6 @@ type Pool struct {
 	mu    sync.Mutex
 	idle  []*parked
 	stats Stats
-	// releases counts the calls of ReleaseFiles.
-	releases int64
-}
-
-// demand is what a worker should have the files of: as far as they are at hand,
-// or all of them.
-type demand struct {
-	tables []string
-	all    bool
 }
 
 // parked is a worker that waits for its next query.
@@ -110,6 +105,9 @@ func NewPool(config Config) (*Pool, error) {
 	}
 	if config.Idle <= 0 {
 		config.Idle = time.Minute
+	}
+	if config.Dir == "" {
+		config.Dir = os.TempDir()
 	}
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
@@ -190,31 +188,10 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// ReleaseFiles ends the workers that hold a Source's files: those that wait for work
-// at once, the others after their present query.
-func (p *Pool) ReleaseFiles() {
-	if !p.enter() {
-		return
-	}
-	defer p.work.Done()
-	p.mu.Lock()
-	p.releases++
-	var holding []*queryWorker
-	for i := len(p.idle) - 1; i >= 0; i-- {
-		if p.idle[i].release != nil {
-			holding = append(holding, p.take(i))
-		}
-	}
-	p.mu.Unlock()
-	for _, w := range holding {
-		w.kill()
-	}
-}
-
-// lease runs f with a worker for a query's tables. f says whether the worker is
+// lease runs f with a worker for a query. f says whether the worker is
 // as good as before. The context that f gets ends when the query's time is up and
 // when the pool closes; waiting for a worker takes no time of the query's.
-func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.Context, *queryWorker) (keep bool, err error)) error {
+func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *queryWorker) (keep bool, err error)) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
 	defer context.AfterFunc(p.closed, func() { cancelCause(errClosed) })()
@@ -228,7 +205,7 @@ func (p *Pool) lease(ctx context.Context, q Query, need demand, f func(context.C
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
 	defer cancel()
-	w, err := p.acquire(ctx, q, need)
+	w, err := p.acquire(ctx, q)
 	if err != nil {
 		p.release(slot)
 		return err

@@ -56,7 +56,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 // readBack gives the rows of files that were just made and belong to nothing, as
 // they are stored: without a query's score.
 func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result) ([]json.RawMessage, error) {
-	table := Table{Name: "preview", Columns: made.Columns, Version: "preview/" + newHolder(), RowCount: made.Rows}
+	table := Table{Name: "preview", Columns: made.Columns, ID: "preview/" + newHolder(), RowCount: made.Rows}
 	for _, file := range made.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
 			return nil, fmt.Errorf("show a file to a worker: %w", err)

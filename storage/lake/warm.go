@@ -2,11 +2,11 @@ package lake
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
+	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,13 +17,13 @@ import (
 // queryWorker is a worker process of a pool.
 type queryWorker struct {
 	*worker.Process
-	key string
-	// has are the tables whose files it has; nil is for all that its key names.
-	// release releases the files, and startEpoch is how often the pool had released
-	// files when it was started.
-	has        map[string]bool
-	release    func()
-	startEpoch int64
+	user string
+	// tables are those that it knows, by their names in lower case, and inMemory those
+	// of them whose files it needs no more.
+	tables   map[string]Table
+	inMemory map[string]bool
+	// removeDir removes the folder of its files.
+	removeDir func()
 	// uses counts the queries that it has answered, replies those to the present one.
 	uses, replies int
 }
@@ -42,64 +42,79 @@ func (w *queryWorker) ask(ctx context.Context, req worker.Request) (worker.Reply
 	return head, rows, err
 }
 
-// kill ends the worker, waits until it is gone, and releases its files.
+// kill ends the worker, waits until it is gone, and removes its folder.
 func (w *queryWorker) kill() {
 	w.Kill()
-	if w.release != nil {
-		w.release()
+	w.removeDir()
+}
+
+// mayServe reports whether a worker has nothing that the query may not read: it is never
+// for two users, since what one leaves behind in DuckDB, the other must not meet, and
+// the datasets that it has read are among the query's.
+func (w *queryWorker) mayServe(user string, readable map[string]bool) bool {
+	if w.user != user {
+		return false
 	}
+	for _, t := range w.tables {
+		if !readable[t.ID] {
+			return false
+		}
+	}
+	return true
 }
 
-// hasAll reports whether it has the files of all tables.
-func (w *queryWorker) hasAll(tables []string) bool {
-	return w.has == nil || !slices.ContainsFunc(tables, func(name string) bool { return !w.has[name] })
+// compare says which tables the worker must drop, since they are no longer as the query
+// has them, and which of the named ones it needs the files of.
+func (w *queryWorker) compare(tables []Table, named []string) (drop []string, need []Table) {
+	current := make(map[string]Table, len(tables))
+	for _, t := range tables {
+		current[strings.ToLower(t.Name)] = t
+	}
+	stale := map[string]bool{}
+	for key, t := range w.tables {
+		if !reflect.DeepEqual(t, current[key]) {
+			drop, stale[key] = append(drop, t.Name), true
+		}
+	}
+	for _, name := range named {
+		if key := strings.ToLower(name); stale[key] || !w.inMemory[key] {
+			need = append(need, current[key])
+		}
+	}
+	return drop, need
 }
 
-// acquire gives a warm worker of the user for the tables, or starts one in the place of one
-// that has fewer of their files, or of the one that has been idle longest.
-func (p *Pool) acquire(ctx context.Context, q Query, need demand) (*queryWorker, error) {
-	key := p.key(q.User, q.Tables)
+// acquire gives a warm worker that may serve the query, or starts one, in the place of the
+// one that has been idle longest where there is no room for more.
+func (p *Pool) acquire(ctx context.Context, q Query) (*queryWorker, error) {
+	readable := make(map[string]bool, len(q.Tables))
+	for _, t := range q.Tables {
+		readable[t.ID] = true
+	}
 	for {
-		w, victim := p.pick(key, need)
-		if victim != nil {
+		w, victim := p.pick(q.User, readable)
+		switch {
+		case victim != nil:
 			victim.kill()
-			if victim.key == key {
-				// What it had, the one in its place has too.
-				return p.start(ctx, key, q, slices.AppendSeq(slices.Clip(need.tables), maps.Keys(victim.has)))
-			}
-			continue
-		}
-		if w == nil {
-			return p.start(ctx, key, q, need.tables)
-		}
-		if w.Alive() {
+		case w == nil:
+			return p.start(ctx, q.User)
+		case w.Alive():
 			return w, nil
+		default:
+			w.kill()
 		}
-		w.kill()
 	}
 }
 
-// pick takes an idle worker: one with the key that meets the demand. Else, of
-// those that do not, or when there is no room for a new one the oldest, it takes
-// a victim.
-func (p *Pool) pick(key string, need demand) (w, victim *queryWorker) {
+// pick takes an idle worker that may serve the query, or a victim when there is none and
+// no room for a new one.
+func (p *Pool) pick(user string, readable map[string]bool) (w, victim *queryWorker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := -1
 	for i, idle := range slices.Backward(p.idle) {
-		if idle.key != key {
-			continue
-		}
-		if idle.hasAll(need.tables) {
+		if idle.mayServe(user, readable) {
 			return p.take(i), nil
 		}
-		at = max(at, i)
-	}
-	switch {
-	case at >= 0 && need.all:
-		return nil, p.take(at)
-	case at >= 0:
-		return p.take(at), nil
 	}
 	// Of those who run, the caller is one and has no worker yet.
 	if len(p.idle)+p.stats.Running > p.config.Workers && len(p.idle) > 0 {
@@ -117,11 +132,11 @@ func (p *Pool) take(i int) *queryWorker {
 }
 
 // park keeps a worker warm, whose query then no longer counts as running. It
-// reports false when the pool is closed, or is to release the worker's files.
+// reports false when the pool is closed.
 func (p *Pool) park(w *queryWorker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed.Err() != nil || w.release != nil && w.startEpoch < p.releases {
+	if p.closed.Err() != nil {
 		return false
 	}
 	idle := &parked{queryWorker: w}
@@ -151,28 +166,30 @@ func (p *Pool) retire(w *queryWorker) {
 	p.config.Log.Debug("worker ended", "pid", w.PID, "uses", w.uses, "crash", w.CrashReport())
 }
 
-// start starts a worker for a query's tables, with the files of those that are
-// named and at hand where the query has a Source.
-func (p *Pool) start(ctx context.Context, key string, q Query, named []string) (*queryWorker, error) {
-	p.mu.Lock()
-	epoch := p.releases
-	p.mu.Unlock()
-	tables, has, release := q.ready(named)
+// start starts a worker for a user.
+func (p *Pool) start(ctx context.Context, user string) (*queryWorker, error) {
+	dir, removeDir, err := makeWorkDir(p.config.Dir, p.config.Log)
+	if err != nil {
+		return nil, err
+	}
+	// Where the server is root, the worker is not: it may open what it knows the name of.
+	if err = os.Chmod(dir, 0o711); err != nil {
+		removeDir()
+		return nil, fmt.Errorf("open a folder to a worker: %w", err)
+	}
 	path, args, env := p.config.Command()
 	process, err := worker.StartQuery(ctx, worker.Spec{
-		Path: path, Args: args,
+		Path: path, Args: args, Tables: dir,
 		// The C library would give each thread an arena of its own, in address
 		// space that counts.
 		Env:        append([]string{"MALLOC_ARENA_MAX=2"}, env...),
 		Unconfined: p.config.unconfined,
-	}, worker.OpenRequest{Tables: tables, Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})
+	}, worker.OpenRequest{Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})
 	if err != nil {
-		if release != nil {
-			release()
-		}
+		removeDir()
 		return nil, err
 	}
-	w := &queryWorker{Process: process, key: key, has: has, release: release, startEpoch: epoch}
+	w := &queryWorker{Process: process, user: user, tables: map[string]Table{}, inMemory: map[string]bool{}, removeDir: removeDir}
 	p.mu.Lock()
 	p.stats.Started++
 	p.mu.Unlock()
@@ -183,32 +200,4 @@ func (p *Pool) start(ctx context.Context, key string, q Query, named []string) (
 		})
 	}
 	return w, nil
-}
-
-// ready gives the tables that a worker can have now, and holds their files.
-// Without a Source that is all of them, for no time.
-func (q Query) ready(named []string) (tables []Table, has map[string]bool, release func()) {
-	if q.Source == nil {
-		return q.Tables, nil, nil
-	}
-	files, release := q.Source.Ready(named)
-	has = make(map[string]bool, len(files))
-	for _, t := range q.Tables {
-		if paths, ok := files[t.Name]; ok {
-			t.Files, has[t.Name] = paths, true
-			tables = append(tables, t)
-		}
-	}
-	return tables, has, release
-}
-
-// key names a user and a set of tables at their versions. A worker is never for
-// two users: what one leaves behind in DuckDB, the other must not meet.
-func (p *Pool) key(user string, tables []Table) string {
-	sorted := slices.SortedFunc(slices.Values(tables), func(a, b Table) int { return strings.Compare(a.Name, b.Name) })
-	h := sha256.New()
-	// Encoding what holds strings and numbers alone cannot fail.
-	_ = json.NewEncoder(h).Encode(user)
-	_ = json.NewEncoder(h).Encode(sorted)
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -105,7 +105,7 @@ func TestTakeRunsTakesNoMoreThanAsked(t *testing.T) {
 		for range 5 {
 			w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		}
-		w.must(w.EndLeases(t.Context()))
+		w.must(w.ExpireLeases(t.Context()))
 		w.must(w.RenewHost(t.Context(), "next", time.Hour))
 		for _, want := range []int{3, 2, 0} {
 			if got := w.take("next", 3); len(got) != want {

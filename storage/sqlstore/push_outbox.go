@@ -12,14 +12,12 @@ import (
 	"parley/storage"
 )
 
-// What is to be sent, whoever's: for hosts.
-const (
-	openPushes = `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`
-	// duePushes is the configs p with events after their position, or whose run has ended,
-	// that are due at the time $1, and that no living host holds, nor host $2. Those of
-	// an owner, and of a receiver, take turns: the first of each come first. It ends in
-	// LIMIT.
-	duePushes = `
+// The statements in this file are about configs whoever's they are: they are for hosts.
+
+// duePushes is the configs p with events after their position, or whose run has ended, that
+// are due at the time :now, and that no living host holds, nor :holder. Those of an owner, and
+// of a receiver, take turns: the first of each come first.
+var duePushes = newLimited(`
 SELECT d.run_id, d.id, d.owner, d.receiver, d.holder
 FROM (
 	SELECT p.run_id, p.id, t.owner, p.receiver, p.holder, p.due_at,
@@ -29,25 +27,22 @@ FROM (
 	JOIN tasks t ON t.run_id = p.run_id
 	LEFT JOIN leases l ON l.name = 'host/' || p.holder
 	WHERE NOT p.ended
-		AND p.due_at <= $1
+		AND p.due_at <= :now
 		AND (t.last_event > p.position OR NOT t.open)
-		AND p.holder <> $2
-		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= $1)) AS d
+		AND p.holder <> :holder
+		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)) AS d
 ORDER BY d.turn, d.due_at
-LIMIT `
-	claimedPush = `
+LIMIT `)
+
+const (
+	selectClaimedPush = `
 SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
 FROM push_configs p
 JOIN runs r ON r.id = p.run_id
 WHERE p.run_id = $1
 	AND p.id = $2`
-	heldPushes = `
-SELECT p.run_id, p.id
-FROM push_configs p
-WHERE p.holder = $1
-	AND NOT p.ended`
-	// holdsPush is the config $1, $2 that host $3 holds.
-	holdsPush = `
+	// whereHeld is the config $1, $2 that host $3 holds.
+	whereHeld = `
 WHERE run_id = $1
 	AND id = $2
 	AND holder = $3
@@ -79,7 +74,7 @@ func (r claimedPushRow) push(now int64) (storage.Push, error) {
 
 // OpenPushes implements storage.PushOutbox.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
-	if err := s.GetContext(ctx, &open, openPushes); err != nil {
+	if err := s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`); err != nil {
 		return false, fmt.Errorf("look for push configs: %w", classify(err))
 	}
 	return open, nil
@@ -88,12 +83,12 @@ func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
 // DuePushes implements storage.PushOutbox.
 func (s *Store) DuePushes(ctx context.Context, holder string, limit int) ([]storage.DuePush, error) {
 	var due []storage.DuePush
-	err := s.someRows(ctx, limit, duePushes, func(rows *sqlx.Rows) error {
+	err := s.someRows(ctx, limit, duePushes, args{"now": s.millis(), "holder": holder}, func(rows *sqlx.Rows) error {
 		var push storage.DuePush
 		err := rows.Scan(&push.RunID, &push.ID, &push.Owner, &push.Receiver, &push.Holder)
 		due = append(due, push)
 		return err
-	}, s.millis(), holder)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("find what to push: %w", classify(err))
 	}
@@ -106,13 +101,13 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.Du
 		claimed = nil
 		for _, push := range due {
 			// Of a config, as its last holder left it.
-			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+holdsPush, push.RunID, push.ID, push.Holder, holder)
+			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld, push.RunID, push.ID, push.Holder, holder)
 			if errors.Is(err, storage.ErrNotFound) {
 				continue
 			}
 			var row claimedPushRow
 			if err == nil {
-				err = tx.GetContext(ctx, &row, claimedPush, push.RunID, push.ID)
+				err = tx.GetContext(ctx, &row, selectClaimedPush, push.RunID, push.ID)
 			}
 			if err != nil {
 				return err
@@ -133,7 +128,7 @@ func (s *Store) AdvancePush(ctx context.Context, holder string, push storage.Pus
 	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
-SET position = $4, failures = 0, failing_since = 0`+holdsPush, push.RunID, push.ID, holder, position))
+SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.ID, holder, position))
 	})
 }
 
@@ -149,22 +144,23 @@ func (s *Store) ReleasePush(ctx context.Context, holder string, push storage.Pus
 UPDATE push_configs
 SET holder = '', position = $4, due_at = $5, ended = $6,
 	failures = CASE WHEN NOT $7 THEN 0 WHEN position = $4 THEN failures + 1 ELSE 1 END,
-	failing_since = CASE WHEN NOT $7 THEN 0 WHEN position = $4 AND failing_since > 0 THEN failing_since ELSE $8 END`+holdsPush,
+	failing_since = CASE WHEN NOT $7 THEN 0 WHEN position = $4 AND failing_since > 0 THEN failing_since ELSE $8 END`+whereHeld,
 			push.RunID, push.ID, holder, result.Position, due, result.Ended, result.Failed, now.UnixMilli()))
 	})
 }
 
 // HeldPushes implements storage.PushOutbox.
 func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePush, error) {
-	var held []storage.DuePush
-	err := s.eachRow(ctx, heldPushes, func(rows *sqlx.Rows) error {
-		push := storage.DuePush{Holder: holder}
-		err := rows.Scan(&push.RunID, &push.ID)
-		held = append(held, push)
-		return err
-	}, holder)
-	if err != nil {
+	var rows []struct {
+		RunID string `db:"run_id"`
+		ID    string `db:"id"`
+	}
+	if err := s.SelectContext(ctx, &rows, `SELECT run_id, id FROM push_configs WHERE holder = $1 AND NOT ended`, holder); err != nil {
 		return nil, fmt.Errorf("list the pushes of a host: %w", classify(err))
+	}
+	held := make([]storage.DuePush, len(rows))
+	for i, row := range rows {
+		held[i] = storage.DuePush{RunID: row.RunID, ID: row.ID, Holder: holder}
 	}
 	return held, nil
 }
@@ -173,7 +169,7 @@ func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePus
 func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []storage.DuePush) error {
 	return s.inLeaseTx(ctx, "unclaim pushes", func(tx *sqlx.Tx) error {
 		for _, push := range held {
-			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+holdsPush, push.RunID, push.ID, holder); err != nil {
+			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+whereHeld, push.RunID, push.ID, holder); err != nil {
 				return err
 			}
 		}

@@ -25,17 +25,25 @@ const (
 // Engine is DuckDB in a worker: tables, and nothing else that a query could
 // reach.
 type Engine struct {
-	db      duck.Database
-	tables  map[string]worker.Table
-	loaded  map[string]bool
+	db     duck.Database
+	tables map[string]table
+	// native is the size of the files of tables that are in memory.
 	native  int64
 	parser  *translator
 	exposed bool
 }
 
-// Open opens DuckDB closed to all but the tables' files.
+// table is a table that DuckDB knows.
+type table struct {
+	name string
+	// native says that its rows are in memory, which were in files of size bytes.
+	native bool
+	size   int64
+}
+
+// Open opens DuckDB closed to all but a folder.
 func Open(open worker.OpenRequest) (*Engine, error) {
-	e := &Engine{tables: map[string]worker.Table{}, loaded: map[string]bool{}, exposed: open.Exposed}
+	e := &Engine{tables: map[string]table{}, exposed: open.Exposed}
 	var config duck.Config
 	if duck.CreateConfig(&config) == duck.StateError {
 		return nil, errors.New("make DuckDB's configuration")
@@ -61,16 +69,8 @@ func Open(open worker.OpenRequest) (*Engine, error) {
 	if duck.OpenExt(":memory:", &e.db, config, &message) == duck.StateError {
 		return nil, fmt.Errorf("open DuckDB: %s", message)
 	}
-	var paths, files []string
-	for _, table := range open.Tables {
-		e.tables[strings.ToLower(table.Name)] = table
-		for _, file := range table.Files {
-			paths = append(paths, sqltext.Text(file))
-		}
-		files = append(files, table.Files...)
-	}
 	if open.Limits != nil {
-		if err := worker.ConfineThread(files); err != nil {
+		if err := worker.ConfineThread(open.Dir); err != nil {
 			return nil, fmt.Errorf("restrict the worker's thread: %w", err)
 		}
 	}
@@ -78,10 +78,14 @@ func Open(open worker.OpenRequest) (*Engine, error) {
 		if err := registerFunctions(conn); err != nil {
 			return err
 		}
+		readable := ""
+		if open.Dir != "" {
+			readable = sqltext.Text(open.Dir)
+		}
 		settings := []string{
 			"SET GLOBAL TimeZone = 'UTC'",
 			"SET GLOBAL threads = " + strconv.Itoa(max(open.Threads, 1)),
-			"SET GLOBAL allowed_paths = [" + strings.Join(paths, ", ") + "]",
+			"SET GLOBAL allowed_directories = [" + readable + "]",
 			"SET GLOBAL enable_external_access = false",
 			"SET GLOBAL lock_configuration = true",
 		}
@@ -130,30 +134,54 @@ func (e *Engine) exec(conn duck.Connection, statement string) error {
 	return nil
 }
 
-// load makes a table known to DuckDB, unless it is.
-func (e *Engine) load(conn duck.Connection, name string) error {
-	key := strings.ToLower(name)
-	table, known := e.tables[key]
-	if !known || e.loaded[key] {
-		return nil
+// prepare forgets and learns of tables, and gives those of them that are in memory.
+func (e *Engine) prepare(conn duck.Connection, req worker.Request) (inMemory []string, err error) {
+	for _, name := range req.Drop {
+		if err := e.drop(conn, strings.ToLower(name)); err != nil {
+			return nil, &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("drop table %q: %v", name, err)}
+		}
 	}
-	if err := e.create(conn, table); err != nil {
-		return &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("open table %q: %v", table.Name, err)}
+	for _, t := range req.Tables {
+		key := strings.ToLower(t.Name)
+		if _, known := e.tables[key]; !known {
+			if err := e.create(conn, key, t); err != nil {
+				return nil, &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("open table %q: %v", t.Name, err)}
+			}
+		}
+		if e.tables[key].native {
+			inMemory = append(inMemory, t.Name)
+		}
 	}
-	e.loaded[key] = true
-	return nil
+	return inMemory, nil
 }
 
-func (e *Engine) create(conn duck.Connection, table worker.Table) error {
-	if len(table.Files) == 0 {
-		columns := make([]string, len(table.Columns))
-		for i, c := range table.Columns {
+func (e *Engine) drop(conn duck.Connection, key string) error {
+	t, known := e.tables[key]
+	if !known {
+		return nil
+	}
+	delete(e.tables, key)
+	if !t.native {
+		return e.exec(conn, "DROP VIEW "+sqltext.Name(t.name))
+	}
+	e.native -= t.size
+	return e.exec(conn, "DROP TABLE "+sqltext.Name(t.name))
+}
+
+func (e *Engine) create(conn duck.Connection, key string, t worker.Table) error {
+	if len(t.Files) == 0 {
+		columns := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
 			columns[i] = sqltext.Name(c.Name) + " " + c.Type
 		}
-		return e.exec(conn, "CREATE TABLE "+sqltext.Name(table.Name)+" ("+strings.Join(columns, ", ")+")")
+		if err := e.exec(conn, "CREATE TABLE "+sqltext.Name(t.Name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
+			return err
+		}
+		e.tables[key] = table{name: t.Name, native: true}
+		return nil
 	}
 	var size int64
-	for _, file := range table.Files {
+	for _, file := range t.Files {
 		info, err := os.Stat(file)
 		if err != nil {
 			// The file's size only decides how it is held; reading it says what
@@ -163,14 +191,19 @@ func (e *Engine) create(conn duck.Connection, table worker.Table) error {
 		}
 		size += info.Size()
 	}
-	as := sqltext.Name(table.Name) + " AS " + ingest.Query(table.Files, table.Columns)
-	if table.RowCount <= MaxNativeRows && e.native+size <= maxNativeBytes {
+	as := sqltext.Name(t.Name) + " AS " + ingest.Query(t.Files, t.Columns)
+	if t.RowCount <= MaxNativeRows && e.native+size <= maxNativeBytes {
 		if err := e.exec(conn, "CREATE TABLE "+as); err == nil {
 			e.native += size
+			e.tables[key] = table{t.Name, true, size}
 			return nil
 		}
 	}
-	return e.exec(conn, "CREATE VIEW "+as)
+	if err := e.exec(conn, "CREATE VIEW "+as); err != nil {
+		return err
+	}
+	e.tables[key] = table{name: t.Name}
+	return nil
 }
 
 // translator is a statement of ours that is prepared once: one text in, one
@@ -221,11 +254,11 @@ type Result struct {
 func (e *Engine) Run(req worker.Request) (Result, error) {
 	var out Result
 	err := e.with(func(conn duck.Connection) error {
-		for _, name := range req.Use {
-			if err := e.load(conn, name); err != nil {
-				return err
-			}
+		inMemory, err := e.prepare(conn, req)
+		if err != nil {
+			return err
 		}
+		out.Head.InMemory = inMemory
 		// What is not committed is undone with the connection; there should be
 		// nothing.
 		if err := e.exec(conn, "BEGIN TRANSACTION READ ONLY"); err != nil {

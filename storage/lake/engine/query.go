@@ -33,7 +33,7 @@ func (s *session) answer(req worker.Request) (worker.ReplyHead, [][]byte) {
 func (s *session) handle(req worker.Request) (out Result, err error) {
 	if req.Op == worker.OpOpen {
 		if s.engine != nil || req.Open == nil {
-			return out, errors.New("a worker is opened once, for some tables")
+			return out, errors.New("a worker is opened once")
 		}
 		if req.Open.Limits != nil {
 			if err := req.Open.Limits.Apply(); err != nil {

@@ -9,6 +9,12 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 )
 
+// Results are read from DuckDB's vectors here, since duckdb-go's rows would change them:
+// it has no streamed results, so rows beyond the bounds would be computed; it decodes
+// JSON and structs into maps, which lose the order of keys and the digits of large
+// numbers; it has no infinite dates, no time 24:00, no TIME_NS, no structs without names
+// and no maps whose keys are lists.
+
 // appender appends row's value of a vector as JSON.
 type appender func(buf []byte, row uint64) []byte
 

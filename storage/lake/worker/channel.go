@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,7 +17,7 @@ import (
 const (
 	protocolFD = 3 + iota
 	crashFD
-	firstFileFD
+	tablesFD
 )
 
 // channel connects the server with a worker process: a socket for the protocol,
@@ -26,7 +25,8 @@ const (
 // socket cannot be opened through /proc/self/fd, so that SQL can reach neither.
 type channel struct {
 	protocol, crash *os.File
-	// null is the null device, worker are the worker's ends, protocolFD first.
+	// null is the null device, worker are the files that the worker inherits,
+	// protocolFD first.
 	null   *os.File
 	worker []*os.File
 }
@@ -79,11 +79,10 @@ func (c *channel) Write(p []byte) (int, error) { return c.protocol.Write(p) }
 // Close ends the protocol, and with it a worker that is still there.
 func (c *channel) Close() error { return c.protocol.Close() }
 
-// attach has a command start with the worker's ends of the channel, before its own
-// files.
+// attach has a command start with the worker's files.
 func (c *channel) attach(cmd *exec.Cmd) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.null, c.null, c.null
-	cmd.ExtraFiles = append(slices.Clip(c.worker), cmd.ExtraFiles...)
+	cmd.ExtraFiles = c.worker
 }
 
 // closeWorkerEnds closes the files that the worker has inherited.

@@ -48,7 +48,7 @@ var escapes = []struct {
 func jailed(secret string) {
 	runtime.LockOSThread()
 	server := Connect()
-	if err := ConfineThread(nil); err != nil {
+	if err := ConfineThread(""); err != nil {
 		fmt.Fprintln(server, "confine:", err)
 	}
 	for _, e := range escapes {

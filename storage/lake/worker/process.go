@@ -18,8 +18,8 @@ import (
 type Spec struct {
 	Path      string
 	Args, Env []string
-	// Files are what a query worker inherits and may read.
-	Files []*os.File
+	// Tables is the folder from which a query worker reads; "" is for none.
+	Tables string
 	// Dir is the folder in which an ingest worker writes, and Sources are the paths
 	// that it reads; "" is for a query worker.
 	Dir     string
@@ -41,6 +41,8 @@ type Process struct {
 	ended   chan struct{}
 	// exit is how it ended.
 	exit error
+	// tables is the folder of a query worker.
+	tables string
 }
 
 // stderrTail keeps the first of what a worker's Go runtime reports of a crash, which
@@ -120,6 +122,14 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 	if p.channel, err = newChannel(); err != nil {
 		return nil, err
 	}
+	if spec.Tables != "" {
+		folder, err := openFolder(spec.Tables)
+		if err != nil {
+			p.channel.close()
+			return nil, err
+		}
+		p.channel.worker = append(p.channel.worker, folder)
+	}
 	if err := markInherited(); err != nil {
 		p.Lacks = []string{"closed descriptors"}
 	}
@@ -140,18 +150,16 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 		return nil, err
 	}
 	p.Lacks = append(p.Lacks, lacks...)
-	p.PID, p.out = cmd.Process.Pid, bufio.NewReader(p.channel)
+	p.PID, p.out, p.tables = cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
 	return cmd, nil
 }
 
-// startIn starts a process in the first of some ways that the system allows. Of the
-// server's files it has its ends of the channel, then those of the spec.
+// startIn starts a process in the first of some ways that the system allows.
 func startIn(ways []attributes, spec Spec, channel *channel) (cmd *exec.Cmd, lacks []string, err error) {
 	for _, way := range ways {
 		cmd = exec.Command(spec.Path, spec.Args...)
 		cmd.Args[0] = "parley"
 		cmd.Env = append([]string{}, spec.Env...)
-		cmd.ExtraFiles = spec.Files
 		if spec.Dir == "" {
 			cmd.Dir = "/"
 		}

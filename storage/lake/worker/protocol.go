@@ -35,8 +35,8 @@ type Table struct {
 	// an empty dataset. When the server runs as root the worker does not: then
 	// the files, not their folders, must be readable by others.
 	Files []string
-	// Version changes when the rows do.
-	Version string
+	// ID is the dataset's, and Version changes when its files do.
+	ID, Version string
 	// RowCount helps to decide how the rows are held; it need not be exact.
 	RowCount int64
 }
@@ -50,22 +50,26 @@ type handshake struct {
 
 // Request is one thing asked of a query worker.
 type Request struct {
-	Op      Op           `json:"op"`
-	Open    *OpenRequest `json:"open,omitempty"`
-	SQL     string       `json:"sql,omitempty"`
-	Use     []string     `json:"use,omitempty"`
-	MaxRows int          `json:"maxRows,omitempty"`
+	Op   Op           `json:"op"`
+	Open *OpenRequest `json:"open,omitempty"`
+	SQL  string       `json:"sql,omitempty"`
+	// Drop names tables that the worker forgets, before it learns of others. Of
+	// tables that it knows, it needs the files only where they are not in memory.
+	Drop    []string `json:"drop,omitempty"`
+	Tables  []Table  `json:"tables,omitempty"`
+	MaxRows int      `json:"maxRows,omitempty"`
 	// MaxBytes bounds the rows, or the tree of a statement that is parsed.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 	// CPU is the processor time that the query may take.
 	CPU time.Duration `json:"cpu,omitempty"`
 }
 
-// OpenRequest says which tables the worker is for and what it may use.
+// OpenRequest says what the worker may use.
 type OpenRequest struct {
-	Tables  []Table `json:"tables"`
-	Memory  int64   `json:"memory"`
-	Threads int     `json:"threads"`
+	// Dir is the folder that has the files of a query's tables while it runs.
+	Dir     string `json:"dir"`
+	Memory  int64  `json:"memory"`
+	Threads int    `json:"threads"`
 	// Limits are set before DuckDB opens; nil is for none.
 	Limits *Limits `json:"limits,omitempty"`
 	// Exposed leaves DuckDB's own settings as they come and any statement
@@ -77,7 +81,6 @@ type OpenRequest struct {
 type Limits struct {
 	// AddressSpace is in bytes; 0 leaves it open.
 	AddressSpace uint64 `json:"addressSpace,omitempty"`
-	Files        int    `json:"files"`
 }
 
 // Fault says what went wrong with a request, in DuckDB's words.
@@ -113,7 +116,9 @@ type ReplyHead struct {
 	Tree      string           `json:"tree,omitempty"`
 	Columns   []storage.Column `json:"columns,omitempty"`
 	Truncated bool             `json:"truncated,omitempty"`
-	Rows      int              `json:"rows,omitempty"`
+	// InMemory names those tables of the request whose rows the worker now has.
+	InMemory []string `json:"inMemory,omitempty"`
+	Rows     int      `json:"rows,omitempty"`
 }
 
 // maxHead bounds the part of a reply that is not rows: a tree at the most, as

@@ -3,31 +3,25 @@ package worker
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 
 	"parley/storage"
 )
 
-// StartQuery starts a query worker and opens DuckDB in it, with the tables' files
-// and no others. Of the request, the limits are set here.
+// StartQuery starts a query worker and opens DuckDB in it. Of the request, the limits
+// and the folder are set here.
 func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, error) {
-	files, tables, err := openInherited(open.Tables)
-	defer func() {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}()
-	if err != nil {
-		return nil, err
-	}
-	spec.Files, open.Tables = files, tables
 	p, err := Start(spec)
 	if err != nil {
 		return nil, err
@@ -43,27 +37,64 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 	return p, nil
 }
 
-// openInherited opens the tables' files for a worker to inherit, and gives the tables
-// with the names under which it finds them. So it needs no way to their folders.
-func openInherited(tables []Table) (files []*os.File, renamed []Table, err error) {
-	for _, t := range tables {
-		paths := make([]string, len(t.Files))
-		for i, path := range t.Files {
-			f, err := os.Open(path)
-			if err != nil {
-				return files, nil, fmt.Errorf("open table %q: %w", t.Name, err)
-			}
-			paths[i] = inherited(path, firstFileFD+len(files))
-			files = append(files, f)
+// link links the files of tables into the worker's folder until unlink is called, and
+// gives the tables with the names that the worker reads them by.
+func (p *Process) link(tables []Table) (linked []Table, unlink func(), err error) {
+	var links []string
+	unlink = func() {
+		for _, name := range links {
+			_ = os.Remove(name)
 		}
-		t.Files = paths
-		renamed = append(renamed, t)
 	}
-	return files, renamed, nil
+	for _, t := range tables {
+		names := make([]string, len(t.Files))
+		for i, path := range t.Files {
+			link := filepath.Join(p.tables, linkName(path))
+			links = append(links, link)
+			if err := linkFile(path, link); err != nil {
+				unlink()
+				return nil, nil, fmt.Errorf("open table %q: %w", t.Name, err)
+			}
+			names[i] = folderInWorker(p.tables) + "/" + linkName(path)
+		}
+		t.Files = names
+		linked = append(linked, t)
+	}
+	return linked, unlink, nil
+}
+
+// linkName is what a file is called in a worker's folder, the same each time.
+func linkName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:16]) + ".parquet"
+}
+
+// linkFile links a file, or copies it where that is not possible, such as from another
+// file system.
+func linkFile(path, name string) (err error) {
+	err = os.Link(path, name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist): // two tables may have a file
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
 }
 
 // open waits for the worker's handshake, and has it set its limits and open DuckDB.
 func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
+	open.Dir = folderInWorker(spec.Tables)
 	var greeting handshake
 	err := p.wait(ctx, func() error {
 		payload, err := ReadFrame(p.out, 1<<10)
@@ -77,7 +108,7 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	}
 	if !spec.Unconfined {
 		setOOMScore(p.PID)
-		open.Limits = &Limits{Files: len(spec.Files)}
+		open.Limits = &Limits{}
 		if !greeting.Race {
 			size, err := addressSpace(p.PID)
 			if err != nil {
@@ -104,9 +135,15 @@ func addressBudget(memory int64, threads int) uint64 {
 	return uint64(memory + memory/4 + reserve + int64(threads)*(80<<20))
 }
 
-// Ask sends a query worker a request and waits for its reply. After an error, that
-// of ctx among them, the worker is of no more use.
+// Ask sends a query worker a request and waits for its reply. The worker can read the
+// files of the request's tables until then. After an error, that of ctx among them, the
+// worker is of no more use.
 func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []json.RawMessage, err error) {
+	var unlink func()
+	if req.Tables, unlink, err = p.link(req.Tables); err != nil {
+		return head, nil, err
+	}
+	defer unlink()
 	payload, err := json.Marshal(req)
 	if err != nil {
 		return head, nil, fmt.Errorf("encode a request: %w", err)

@@ -19,13 +19,9 @@ const nobody = 65534
 
 // confine restricts the calling thread, and so the worker that it starts: it can
 // read its files and the system's libraries, run the executable, use its folder if it
-// has one, and open no socket. The thread must belong to the caller alone, from now
+// ingests, and open no socket. The thread must belong to the caller alone, from now
 // on. What the kernel does not offer is missing from the result and named in lacks.
 func confine(spec Spec) (lacks []string, err error) {
-	files := spec.Sources
-	for _, f := range spec.Files {
-		files = append(files, inherited("", int(f.Fd())))
-	}
 	if spec.Dir != "" {
 		dropCapabilities()
 	}
@@ -39,10 +35,14 @@ func confine(spec Spec) (lacks []string, err error) {
 	for _, path := range facts {
 		paths[path] = readFile
 	}
+	paths[spec.Tables] = readFile
+	for _, path := range spec.Sources {
+		paths[path] = readFile
+	}
 	if spec.Dir != "" {
 		paths[spec.Dir] = useFolder
 	}
-	switch err := confineFiles(paths, files); {
+	switch err := confineFiles(paths); {
 	case errors.Is(err, errNoLandlock):
 		lacks = append(lacks, "landlock")
 	case err != nil:
@@ -69,10 +69,10 @@ func dropCapabilities() {
 var errNoLandlock = errors.New("no landlock")
 
 // ConfineThread goes further for the calling thread, and those that it starts:
-// of all files they can read the given ones, and they run no program. It is for
+// of all files they can read those in a folder, and they run no program. It is for
 // the thread that runs queries, once DuckDB is open.
-func ConfineThread(files []string) error {
-	if err := confineFiles(nil, files); err != nil && !errors.Is(err, errNoLandlock) {
+func ConfineThread(dir string) error {
+	if err := confineFiles(map[string]uint64{dir: readFile}); err != nil && !errors.Is(err, errNoLandlock) {
 		return err
 	}
 	// Where the kernel has no such filters, the server has said so.
@@ -108,8 +108,8 @@ const (
 )
 
 // confineFiles takes from the calling thread all use of files but for what the
-// paths are allowed and reading the files.
-func confineFiles(paths map[string]uint64, files []string) error {
+// paths, of which some may be missing, are allowed.
+func confineFiles(paths map[string]uint64) error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return errNoLandlock
@@ -150,11 +150,6 @@ func confineFiles(paths map[string]uint64, files []string) error {
 		}
 		if err := allow(int(fd), path, access&rules.fs); err != nil {
 			return fmt.Errorf("allow %s: %w", path, err)
-		}
-	}
-	for _, file := range files {
-		if err := allow(int(fd), file, readFile); err != nil {
-			return fmt.Errorf("allow a table's file: %w", err)
 		}
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
@@ -208,11 +203,15 @@ func processAttributes(spec Spec) []attributes {
 // opens DuckDB. It is not for the server to do from outside: a root without all
 // capabilities may not, once the worker is somebody else.
 func (l Limits) Apply() error {
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return fmt.Errorf("get the limit of open files: %w", err)
+	}
 	set := map[int]uint64{
 		unix.RLIMIT_CORE:  0,
 		unix.RLIMIT_FSIZE: 0,
 		// DuckDB holds a table's files open while it reads them.
-		unix.RLIMIT_NOFILE: 64 + 4*uint64(l.Files),
+		unix.RLIMIT_NOFILE: min(files.Max, 64+4*MaxFiles),
 	}
 	if l.AddressSpace > 0 {
 		set[unix.RLIMIT_AS] = l.AddressSpace
@@ -279,9 +278,18 @@ func markInherited() error {
 	return markDescriptors()
 }
 
-// inherited is the name of a file that a process has open. Whoever opens it
-// needs the right to the file, and none to the folders that it is in.
-func inherited(_ string, fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+// openFolder opens a folder for a worker to inherit.
+func openFolder(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a worker's folder: %w", err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// folderInWorker is the name that a worker has for the folder that it inherits. It needs
+// no right to the folders that this one is in.
+func folderInWorker(string) string { return fmt.Sprintf("/proc/self/fd/%d", tablesFD) }
 
 // LimitIngest sets the hard limits of the process that calls it, an ingest worker: it
 // writes no core, and takes no more memory than it was given.

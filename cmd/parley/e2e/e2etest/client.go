@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"parley/internal/benchtest"
 )
 
 // Client is a user of a running server.
@@ -146,30 +148,20 @@ func EnvNumber(name string, otherwise int) int {
 	return otherwise
 }
 
-// PeakMemory is the most memory that the server has had, in bytes.
+// PeakMemory is the peak memory of the server in bytes.
 func (p *Process) PeakMemory() int64 {
 	p.T.Helper()
 	return PeakMemory(p.T, p.Cmd.Process.Pid)
 }
 
-// PeakMemory is the most memory that a process has had, in bytes.
+// PeakMemory is the peak memory of a process in bytes.
 func PeakMemory(t testing.TB, pid int) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Skip("the kernel does not say")
+	peak := benchtest.Memory(pid, "VmHWM")
+	if peak == 0 {
+		t.Skip("the kernel does not report the memory of a process")
 	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kib << 10
-		}
-	}
-	t.Fatal("no VmHWM")
-	return 0
+	return peak
 }
 
 // Metrics reads the metrics of a server: their values by name and labels.
@@ -212,16 +204,9 @@ func ReadFile(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Attempt is a request about somebody's things. {agent}, {task} and {context}
-// stand for names and ids of theirs, {namespace} and {owner} for where they asked.
-type Attempt struct {
-	Name, Method, Path, Body, Last string
-}
-
-// RPCAttempt is an attempt over A2A.
-func RPCAttempt(name, method, params string) Attempt {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
-	return Attempt{Name: name, Method: "POST", Path: "/a2a/{agent}", Body: body}
+// RPCBody is a JSON-RPC request.
+func RPCBody(method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 }
 
 // Message is the parameters of a question over A2A, with other members of the
@@ -236,8 +221,7 @@ type Asked struct{ Agent, Task, Context string }
 // SendMessage asks over A2A and waits for the answer, which it gives as it came.
 func (c Client) SendMessage(agent, params string) (Asked, string) {
 	c.T.Helper()
-	a := RPCAttempt("", "SendMessage", params)
-	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, a.Body)
+	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, RPCBody("SendMessage", params))
 	var read struct {
 		Result struct {
 			Task struct {

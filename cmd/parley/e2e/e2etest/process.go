@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,28 +177,31 @@ func (p *Process) Token(user string, args ...string) string {
 // Call sends a request and gives the status and the body.
 func (p *Process) Call(token, method, path, body string) (int, string) {
 	p.T.Helper()
-	return p.send(token, method, path, strings.NewReader(body))
-}
-
-func (p *Process) send(token, method, path string, body io.Reader) (int, string) {
-	p.T.Helper()
-	status, text, err := p.Try(token, method, path, body)
+	status, text, err := p.Try(token, method, path, strings.NewReader(body))
 	if err != nil {
 		p.T.Fatal(err)
 	}
 	return status, text
 }
 
-// Try is send for requests that may fail.
+// request sends a request with headers, given as names and values.
+func (p *Process) request(ctx context.Context, token, method, path string, body io.Reader, header ...string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, p.URL+path, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	for pair := range slices.Chunk(header, 2) {
+		request.Header.Set(pair[0], pair[1])
+	}
+	return http.DefaultClient.Do(request)
+}
+
+// Try is Call for requests that may fail.
 func (p *Process) Try(token, method, path string, body io.Reader) (int, string, error) {
 	ctx, cancel := context.WithTimeout(p.T.Context(), time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, p.URL+path, body)
-	if err != nil {
-		return 0, "", err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
+	response, err := p.request(ctx, token, method, path, body)
 	if err != nil {
 		return 0, "", err
 	}

@@ -115,16 +115,8 @@ func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
 // Open sends JSON and gives the answer to be read.
 func (p *Process) Open(ctx context.Context, token, path, body string, header ...string) *http.Response {
 	p.T.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+path, strings.NewReader(body))
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
+	header = append([]string{"Content-Type", "application/json"}, header...)
+	response, err := p.request(ctx, token, http.MethodPost, path, strings.NewReader(body), header...)
 	if err != nil {
 		p.T.Fatal(err)
 	}

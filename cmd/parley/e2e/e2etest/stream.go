@@ -149,20 +149,9 @@ var errUnavailable = errors.New("the server is unavailable")
 
 // post sends a JSON-RPC request to an agent.
 func (f *Fallible) post(agent, method string, params any, header ...string) (*http.Response, error) {
-	text, err := json.Marshal(Object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		return nil, err
-	}
-	request, err := http.NewRequestWithContext(f.T.Context(), http.MethodPost, f.Where().URL+"/api/v1/a2a/"+agent, strings.NewReader(string(text)))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+f.Token)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
+	body := RPCBody(method, ToJSON(params))
+	header = append([]string{"Content-Type", "application/json"}, header...)
+	response, err := f.Where().request(f.T.Context(), f.Token, http.MethodPost, "/api/v1/a2a/"+agent, strings.NewReader(body), header...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
 	}

@@ -27,7 +27,7 @@ import (
 
 // Backup is `parley backup`.
 type Backup struct {
-	File string `arg:"" help:"The archive to write. It must not be there yet."`
+	File string `arg:"" help:"The archive to write. It must not exist."`
 	embeddedSettings
 }
 

@@ -152,10 +152,6 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	if failed != nil {
 		r.Error = failed.Error()
 	}
-	question := ""
-	if len(task.History) > 0 {
-		question = task.History[0].Parts.Text()
-	}
 	query := ""
 	for _, made := range task.Artifacts {
 		step := stepReport{Instruction: made.Metadata.Instruction, Query: made.Parts.Text()}
@@ -168,7 +164,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 			continue
 		case agents.ResultData:
 			r.Answer = made.Parts.Text()
-			step.Instruction, step.Query = question, query
+			step.Instruction, step.Query = task.Question().Parts.Text(), query
 		}
 		data := made.Parts.Data()
 		step.Rows, step.RowCount, step.Truncated = data.Rows, data.RowCount, data.Truncated

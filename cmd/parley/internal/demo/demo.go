@@ -20,9 +20,9 @@ import (
 // Command is `parley demo`. The variables of a real server do not reach it, but
 // for those that name language models.
 type Command struct {
-	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port when that is taken)."`
-	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo, that is kept. Without it, a temporary one is removed at the end."`
-	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
+	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port if that is in use)."`
+	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo. It is kept; without it, the data is in a temporary folder and removed at the end."`
+	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The lowest level that is logged (${default})."`
 	serve.ModelSettings
 }
 

@@ -26,9 +26,9 @@ import (
 type Command struct {
 	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
 	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
-	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of one that is started for it and leaves nothing behind."`
+	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of a temporary one."`
 	Token    string `placeholder:"TEXT" help:"A token for that server, whose user's namespaces get the suite's tables. Better set by its variable."`
-	Out      string `env:"-" placeholder:"FILE" help:"Where to write how each question went, a line of JSON for each."`
+	Out      string `env:"-" placeholder:"FILE" help:"A file for the result of each question, as lines of JSON."`
 	Limit    string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
 	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
 	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`

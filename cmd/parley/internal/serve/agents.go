@@ -24,32 +24,30 @@ import (
 )
 
 const (
-	// maxRuns is how many questions one process has at a time, of which maxWorking
-	// are being answered.
+	// maxRuns is how many runs one process holds, of which maxWorking execute.
 	maxRuns, maxWorking = 16_384, 2048
-	// streamWrite is how long a reader of a stream may take to read an event.
+	// streamWrite is how long a client may take to read an event.
 	streamWrite = 15 * time.Second
-	// keepAlive is how often a stream without events shows that it lives.
+	// keepAlive is the interval of comments on a stream without events.
 	keepAlive = 15 * time.Second
-	// retryTimeout is how long the data may be unavailable before a run fails for it: a
-	// restart of the database takes less.
+	// retryTimeout is how long the data may be unavailable before a run fails: longer
+	// than a restart of the database.
 	retryTimeout = 30 * time.Second
-	// stopTimeout is how long agents may take to stop their work when the process
-	// stops.
+	// stopTimeout is how long agents may take to stop.
 	stopTimeout = 10 * time.Second
 )
 
-// hostLease is how long the runs of a process that has died wait to be taken
-// over. Tests shorten it.
+// hostLease is how long the runs of a dead process wait for another one. Tests
+// shorten it.
 var hostLease = 15 * time.Second
 
-// agentSettings bound what agents do.
+// agentSettings limit the agents.
 type agentSettings struct {
 	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
 	UserRuns   string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
 }
 
-// agentConfig is what agentSettings say, read.
+// agentConfig is agentSettings, parsed.
 type agentConfig struct {
 	runTimeout time.Duration
 	userRuns   int
@@ -64,11 +62,11 @@ type hostParts struct {
 	datasets *lake.Datasets
 	models   *llm.Models
 	tracer   *trace.Tracer
-	// reads is where large answers are counted.
+	// reads limits the memory of large answers.
 	reads *fair.Queue
 }
 
-// openHost opens the agents and takes up what is left to do.
+// openHost starts the agents, which resume the runs that have not ended.
 func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
@@ -101,7 +99,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 	return host, nil
 }
 
-// hostedAgent makes the host's view of an agent.
+// hostedAgent has what all agents of the host share.
 type hostedAgent struct {
 	version string
 	store   *sqlstore.Store
@@ -132,10 +130,10 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	}
 }
 
-// traced follows runs with a tracer.
+// traced starts a trace for each run.
 func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
-	return func(ctx context.Context, asking storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
-		ctx, end := tracer.Run(ctx, asking)
+	return func(ctx context.Context, request storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
+		ctx, end := tracer.Run(ctx, request)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))
 			end(string(statusOf(task)), err)
@@ -143,7 +141,7 @@ func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (con
 	}
 }
 
-// statusOf says what has become of a run, by its task.
+// statusOf is the status of a run, by its task.
 func statusOf(task *a2a.Task) storage.RunStatus {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:
@@ -154,7 +152,7 @@ func statusOf(task *a2a.Task) storage.RunStatus {
 	return storage.RunRunning
 }
 
-// closeHost leaves what is not done to other processes, or to the next one.
+// closeHost leaves the runs that have not ended to another process.
 func closeHost(ctx context.Context, host *a2aserver.Host) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
