@@ -17,7 +17,7 @@ func TestJSONFields(t *testing.T) {
 		"version":              `"1.2.3"`,
 		"provider":             `{"organization":"Parley","url":"https://parley.example"}`,
 		"documentationUrl":     `"https://parley.example/docs"`,
-		"capabilities":         `{"streaming":true,"pushNotifications":false,"extendedAgentCard":true}`,
+		"capabilities":         `{"streaming":true,"pushNotifications":true,"extendedAgentCard":true}`,
 		"defaultInputModes":    `["text/plain"]`,
 		"defaultOutputModes":   `["text/plain","application/json"]`,
 		"securitySchemes":      `{"bearer":{"httpAuthSecurityScheme":{"bearerFormat":"JWT","scheme":"bearer"}}}`,

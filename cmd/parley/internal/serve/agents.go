@@ -72,6 +72,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
+	push, err := newPush(ctx, cfg, b)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -84,6 +88,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Logger:         b.log,
 		Reads:          p.reads,
 		Trace:          traced(p.tracer),
+		Push:           push,
 		RunTimeout:     cfg.agents.runTimeout,
 		RequestTimeout: cfg.http.requestTimeout,
 		MaxRuns:        maxRuns,
