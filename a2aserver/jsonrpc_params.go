@@ -53,8 +53,8 @@ func readSendMessage(request rpcRequest) (*a2a.SendMessageRequest, error) {
 		out.Config = &a2a.SendMessageConfig{
 			AcceptedOutputModes: cfg.GetAcceptedOutputModes(), ReturnImmediately: cfg.GetReturnImmediately(), HistoryLength: toInt(cfg.HistoryLength),
 		}
-		if cfg.GetTaskPushNotificationConfig() != nil {
-			out.Config.PushConfig = &a2a.PushConfig{} // which the host refuses
+		if push := cfg.GetTaskPushNotificationConfig(); push != nil {
+			out.Config.PushConfig = toPush(push)
 		}
 	}
 	return out, nil

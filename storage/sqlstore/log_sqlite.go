@@ -131,8 +131,8 @@ func (l *sqliteLog) start(run *runChange) error {
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, run.Holder, l.now)
-	if err == nil && run.Push != nil {
-		_, err = l.exec(insertPush, pushValues(*run.Push, run.RunID, start.Caller, 0, l.now)...)
+	if err == nil && start.Push != nil {
+		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
 	}
 	return err
 }

@@ -77,6 +77,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
+	push, err := newPush(ctx, cfg, b)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -99,6 +103,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		WriteTimeout:       streamWrite,
 		KeepAlive:          keepAlive,
 		Lease:              hostLease,
+		Push:               push,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
