@@ -38,10 +38,10 @@ var rpcMethods = map[string]rpcMethod{
 	"SubscribeToTask":      {open: openTask},
 	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": {answer: noPush},
-	"GetTaskPushNotificationConfig":    {answer: noPush},
-	"ListTaskPushNotificationConfigs":  {answer: noPush},
-	"DeleteTaskPushNotificationConfig": {answer: noPush},
+	"CreateTaskPushNotificationConfig": unary(readPushConfig, service.CreateTaskPushConfig, encodePushConfig),
+	"GetTaskPushNotificationConfig":    unary(readGetPush, service.GetTaskPushConfig, encodePushConfig),
+	"ListTaskPushNotificationConfigs":  unary(readListPush, service.ListTaskPushConfigs, encodePushList),
+	"DeleteTaskPushNotificationConfig": unary(readDeletePush, deletePush, encodeNone),
 }
 
 // unary makes a method that reads params, calls the agent and encodes its result.
@@ -226,10 +226,6 @@ func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
 }
 
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
-
-func noPush(context.Context, transport, rpcRequest) ([]byte, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
 
 func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
 	params, err := readSendMessage(request)
