@@ -13,6 +13,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
+const mediaJSON = "application/json"
+
 // protocolVersion is the supported version of A2A.
 const protocolVersion = "1.0"
 
@@ -101,7 +103,7 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 		events.close()
 		t.respond(w, http.StatusOK, nil)
 	default:
-		t.stream(w, r, request, events)
+		t.stream(w, r, request, events, rpcEnvelope(request.id))
 	}
 }
 
@@ -164,7 +166,7 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","
 	if first {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", mediaJSON)
 		separator = "["
 	}
 	// A write error means that the client is gone.
@@ -198,21 +200,31 @@ func (t transport) failed(ctx context.Context, request rpcRequest, err error) []
 
 // respond writes a response, or an empty one for a notification.
 func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
-	if status != http.StatusOK {
-		w.Header().Set("Retry-After", retryAfter)
-	}
 	if response == nil {
+		setRetryAfter(w, status)
 		w.WriteHeader(max(status, http.StatusNoContent))
 		return
 	}
+	t.respondAs(w, mediaJSON, status, response)
+}
+
+// setRetryAfter tells a client that was refused for overload when to try again.
+func setRetryAfter(w http.ResponseWriter, status int) {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+}
+
+func (t transport) respondAs(w http.ResponseWriter, mediaType string, status int, response []byte) {
+	setRetryAfter(w, status)
 	// The handler may have taken longer than the server's write deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
-	w.Header().Set("Content-Type", "application/json")
-	response = append(response, '\n')
-	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(response)+1))
 	w.WriteHeader(status)
 	// A write error means that the client is gone.
 	_, _ = w.Write(response)
+	_, _ = w.Write([]byte("\n"))
 }
 
 func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {

@@ -33,6 +33,9 @@ type Agents interface {
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
+	// request's path; ErrNotFound for an unknown one.
+	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
 	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
 	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.

@@ -159,6 +159,15 @@ func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller sto
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
+func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent, path string, body []byte) error {
+	if agent != "nl2ql" && agent != "assistant" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{
+		"agent": agent, "path": path, "caller": caller.Username, "restricted": caller.Restricted(), "body": body})
+}
+
 func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "[{\"name\":\"nl2ql\",\"url\":\"%s/a2a/nl2ql\"}]\n", baseurl.From(r.Context()))

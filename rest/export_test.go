@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http/httptest"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 )
@@ -10,7 +11,21 @@ import (
 const RowsForNew = rowsForNew
 
 // Routes lists every route, for the tests that hold for all of them.
-func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
+func (s *Server) Routes() gin.RoutesInfo {
+	// The router replaces escaped colons with its first request.
+	s.engine.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/healthz", nil))
+	return s.engine.Routes()
+}
+
+// HTTPBinding lists the operations of A2A's HTTP+JSON binding.
+func HTTPBinding() (operations []string) {
+	for _, tenant := range httpTenants {
+		for _, operation := range httpBinding {
+			operations = append(operations, operation.method+" /a2a/:agent"+tenant+strings.ReplaceAll(operation.path, `\:`, ":"))
+		}
+	}
+	return operations
+}
 
 // Took gives the route that a request without a body or a token takes, "" for
 // none, and the values of its parameters.

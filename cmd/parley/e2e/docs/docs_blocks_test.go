@@ -36,6 +36,7 @@ var documented = map[string][]block{
 		{begins: "curl -s -H", prints: []string{`"state":"TASK_STATE_COMPLETED"`, `"count":2`}},
 		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -s -H", prints: []string{`{"task":{`, `"count":3`, `{"tasks":[{`, `"pageSize":1`}},
 		{begins: "a2a send", prints: []string{"completed", `"count":3`}},
 	},
 	"docs/cli.md": {
