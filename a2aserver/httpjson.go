@@ -134,7 +134,7 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	r = r.WithContext(ctx)
 	request := rpcRequest{method: operation.rpc}
 	method := rpcMethods[operation.rpc]
-	err := checkVersion(r)
+	_, err := readVersion(namedVersion(r), protocolVersion)
 	if err == nil {
 		request.params, err = httpParams(operation, members, r.URL.Query(), body)
 	}

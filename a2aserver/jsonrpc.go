@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -15,13 +14,12 @@ import (
 
 const mediaJSON = "application/json"
 
-// protocolVersion is the supported version of A2A.
-const protocolVersion = "1.0"
-
 // transport answers the JSON-RPC requests to one agent.
 type transport struct {
 	*Config
 	agent service
+	// legacy says that only A2A 0.3 is spoken.
+	legacy bool
 }
 
 // rpcMethod is a method of the protocol: answer is set for a unary method, which gives
@@ -76,8 +74,7 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	entries, batch, err := readEnvelope(body)
 	switch {
 	case err != nil:
-		request := rpcRequest{id: nullID}
-		t.respond(w, http.StatusOK, errorResponse(nullID, t.fail(r.Context(), request, err)))
+		t.respond(w, http.StatusOK, t.failed(r.Context(), rpcRequest{id: nullID, legacy: t.legacy}, err))
 	case batch:
 		t.answerBatch(w, r, entries)
 	default:
@@ -97,11 +94,15 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	}
 	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
+	case err != nil && request.legacy && !request.isNotification() && httpStatus(err) == http.StatusOK:
+		t.refuseLegacyStream(ctx, w, request, err)
 	case err != nil:
 		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
 	case request.isNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
+	case request.legacy:
+		t.stream(w, r, request, events, legacyEnvelope(request.id))
 	default:
 		t.stream(w, r, request, events, rpcEnvelope(request.id))
 	}
@@ -110,32 +111,21 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 // route reads a request and gives its method.
 func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
 	request, err := readRequest(entry)
+	method, ok := legacyMethods[request.method]
+	if request.legacy = t.legacy || ok; err != nil {
+		return request, method, err
+	}
+	version, err := readVersion(namedVersion(r), protocolVersion, legacyVersion)
 	if err != nil {
-		return request, rpcMethod{}, err
+		return request, method, err
 	}
-	if err := checkVersion(r); err != nil {
-		return request, rpcMethod{}, err
+	if !ok && !t.legacy && version != legacyVersion {
+		method, ok = rpcMethods[request.method]
 	}
-	method, ok := rpcMethods[request.method]
 	if !ok {
 		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.method)))
 	}
 	return request, method, nil
-}
-
-// checkVersion refuses other versions of the protocol. A client that names none is
-// recognised by its method names.
-func checkVersion(r *http.Request) error {
-	version := r.Header.Get(a2a.SvcParamVersion)
-	if version == "" && r.URL.RawQuery != "" {
-		version = r.URL.Query().Get(a2a.SvcParamVersion)
-	}
-	if version = strings.TrimSpace(version); version == "" || version == protocolVersion {
-		return nil
-	}
-	return a2a.NewError(a2a.ErrVersionNotSupported,
-		fmt.Sprintf("A2A version %q is not supported; %s is", shorten(version), protocolVersion),
-	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
 }
 
 // answerBatch handles requests one after another, and writes each response before the
@@ -192,8 +182,11 @@ func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpc
 
 func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
 	failure := t.fail(ctx, request, err)
-	if request.isNotification() {
+	switch {
+	case request.isNotification():
 		return nil
+	case request.legacy:
+		return legacyError(request.id, failure)
 	}
 	return errorResponse(request.id, failure)
 }

@@ -18,6 +18,8 @@ import (
 type envelope struct {
 	// head and end enclose each event.
 	head, end []byte
+	// convert gives an event in another version of the protocol; nil for the stored one.
+	convert func(event storage.Event) ([]byte, error)
 	// refusal writes an error that ends the stream; refused is the name of its event.
 	refusal func(failure *rpcError, err error) []byte
 	refused string
@@ -99,7 +101,11 @@ type eventStream struct {
 }
 
 func (o *eventStream) event(event storage.Event) error {
-	body, err := oneLine(event.Body)
+	convert := o.convert
+	if convert == nil {
+		convert = oneLine
+	}
+	body, err := convert(event)
 	if err != nil {
 		return fmt.Errorf("send event %d: %w", event.Number, err)
 	}
@@ -117,8 +123,9 @@ func (o *eventStream) fail(failure *rpcError, err error) error {
 	return o.Flush()
 }
 
-// oneLine gives a JSON document without line ends, which would end the event.
-func oneLine(body json.RawMessage) ([]byte, error) {
+// oneLine gives an event without line ends, which would end it.
+func oneLine(event storage.Event) ([]byte, error) {
+	body := event.Body
 	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {
 		return body, nil
 	}

@@ -159,6 +159,10 @@ func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller sto
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
+func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+	return a.Call(w, r, caller, agent, body)
+}
+
 func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent, path string, body []byte) error {
 	if agent != "nl2ql" && agent != "assistant" {
 		return storage.ErrNotFound
@@ -181,4 +185,8 @@ func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "{\"name\":\"%s\",\"url\":\"%s/a2a/%s\"}\n", agent, baseurl.From(r.Context()), agent)
 	return err
+}
+
+func (a *scriptedAgents) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error {
+	return a.ServeCard(w, r, agent)
 }

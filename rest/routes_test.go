@@ -33,6 +33,8 @@ func (s *service) operations() []string {
 // them.
 var publicOperations = []string{
 	"GET /a2a", "HEAD /a2a", "GET /a2a/:agent/.well-known/agent-card.json", "HEAD /a2a/:agent/.well-known/agent-card.json",
+	"GET /a2a/:agent/v0.3/.well-known/agent-card.json", "HEAD /a2a/:agent/v0.3/.well-known/agent-card.json",
+	"GET /a2a/:agent/v0.3/.well-known/agent.json", "HEAD /a2a/:agent/v0.3/.well-known/agent.json",
 }
 
 // at fills in the parameters of an operation's path with what the service has.
@@ -137,7 +139,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 		"POST /file-upload/prepare", "PUT " + rest.PartPath, "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 	}, publicOperations...)
 	// What an agent's host decides, which is told of the restriction.
-	hosted := append([]string{"POST /a2a/:agent", "POST /a2a/:agent/"}, rest.HTTPBinding()...)
+	hosted := append([]string{"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/"}, rest.HTTPBinding()...)
 	lists := []string{"GET /schema/:user/namespaces", "GET /schema/datasets/all", "GET /query/conversations"}
 
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -183,7 +185,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
-		"POST /a2a/:agent", "POST /a2a/:agent/", // where an agent's host decides
+		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/", // where an agent's host decides
 	}, append(rest.HTTPBinding(), publicOperations...)...)
 	// Uploads that others have prepared are not found, as with any restricted
 	// token.
