@@ -7,9 +7,11 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 )
 
-func toPush(in *a2apb.TaskPushNotificationConfig) *a2a.PushConfig {
+// Params and results of the methods of push notification configs.
+
+func toPushConfig(in *a2apb.TaskPushNotificationConfig) *a2a.PushConfig {
 	out := &a2a.PushConfig{
-		Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId(), URL: in.GetUrl(), Token: in.GetToken(),
+		Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId(), Token: in.GetToken(), URL: in.GetUrl(),
 	}
 	if auth := in.GetAuthentication(); auth != nil {
 		out.Auth = &a2a.PushAuthInfo{Scheme: auth.GetScheme(), Credentials: auth.GetCredentials()}
@@ -17,41 +19,59 @@ func toPush(in *a2apb.TaskPushNotificationConfig) *a2a.PushConfig {
 	return out
 }
 
-func readCreatePush(request rpcRequest) (*a2a.PushConfig, error) {
+func toGetPush(in *a2apb.GetTaskPushNotificationConfigRequest) *a2a.GetTaskPushConfigRequest {
+	return &a2a.GetTaskPushConfigRequest{Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId()}
+}
+
+func toListPush(in *a2apb.ListTaskPushNotificationConfigsRequest) *a2a.ListTaskPushConfigRequest {
+	return &a2a.ListTaskPushConfigRequest{
+		Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
+	}
+}
+
+func toDeletePush(in *a2apb.DeleteTaskPushNotificationConfigRequest) *a2a.DeleteTaskPushConfigRequest {
+	return &a2a.DeleteTaskPushConfigRequest{Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId()}
+}
+
+func readPushConfig(request rpcRequest) (*a2a.PushConfig, error) {
 	var in a2apb.TaskPushNotificationConfig
 	err := readParams(request, &in)
-	return toPush(&in), err
+	return toPushConfig(&in), err
 }
 
 func readGetPush(request rpcRequest) (*a2a.GetTaskPushConfigRequest, error) {
 	var in a2apb.GetTaskPushNotificationConfigRequest
 	err := readParams(request, &in)
-	return &a2a.GetTaskPushConfigRequest{Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId()}, err
+	return toGetPush(&in), err
 }
 
-func readListPushes(request rpcRequest) (*a2a.ListTaskPushConfigRequest, error) {
+func readListPush(request rpcRequest) (*a2a.ListTaskPushConfigRequest, error) {
 	var in a2apb.ListTaskPushNotificationConfigsRequest
 	err := readParams(request, &in)
-	return &a2a.ListTaskPushConfigRequest{
-		Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
-	}, err
+	return toListPush(&in), err
 }
 
 func readDeletePush(request rpcRequest) (*a2a.DeleteTaskPushConfigRequest, error) {
 	var in a2apb.DeleteTaskPushNotificationConfigRequest
 	err := readParams(request, &in)
-	return &a2a.DeleteTaskPushConfigRequest{Tenant: in.GetTenant(), TaskID: a2a.TaskID(in.GetTaskId()), ID: in.GetId()}, err
+	return toDeletePush(&in), err
 }
 
-// deletePush gives the method a result.
-func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) (struct{}, error) {
-	return struct{}{}, agent.DeleteTaskPushConfig(ctx, request)
+func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) { return encodeJSON(config) }
+
+func encodePushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
+	if list.Configs == nil {
+		list.Configs = []*a2a.PushConfig{} // not null
+	}
+	return encodeJSON(list)
 }
 
-func encodePush(_ transport, config *a2a.PushConfig) ([]byte, error) { return encodeJSON(config) }
+// none is the result of a method that has none.
+type none struct{}
 
-func encodePushes(_ transport, page *a2a.ListTaskPushConfigResponse) ([]byte, error) {
-	return encodeJSON(page)
+func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) (none, error) {
+	return none{}, agent.DeleteTaskPushConfig(ctx, request)
 }
 
-func encodeEmpty(transport, struct{}) ([]byte, error) { return []byte("{}"), nil }
+// encodeNone gives google.protobuf.Empty.
+func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }

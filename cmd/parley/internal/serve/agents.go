@@ -89,6 +89,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
 		CardJSON:           cards.JSON,
+		LegacyCardJSON:     cards.LegacyJSON,
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:             b.log,
 		Reads:              p.reads,
