@@ -7,3 +7,6 @@ type NamespaceRef struct {
 	Owner string
 	Name  string
 }
+
+// String gives "owner/name".
+func (r NamespaceRef) String() string { return r.Owner + "/" + r.Name }

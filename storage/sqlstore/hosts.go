@@ -57,7 +57,7 @@ type claimedRow struct {
 }
 
 // ClaimRuns implements storage.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (claimed []storage.ClaimedRun, err error) {
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (claimed []storage.ClaimedRun, err error) {
 	if len(agents) == 0 {
 		return nil, nil
 	}
@@ -66,8 +66,10 @@ SELECT t.run_id, t.holder
 FROM tasks t
 LEFT JOIN leases l ON l.name = 'host/' || t.holder
 WHERE t.open
-	AND t.holder <> :holder
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	AND CASE
+		WHEN ` + isWaiting + ` THEN t.updated_at <= :asked
+		ELSE t.holder <> :holder AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	END
 	AND t.agent IN (:agents)
 ORDER BY t.run_id
 LIMIT :limit`
@@ -78,7 +80,10 @@ LIMIT :limit`
 			RunID  string
 			Holder string
 		}
-		err := selectIn(ctx, tx, &orphans, query, args{"holder": holder, "now": s.millis(), "agents": agents, "limit": limit})
+		now := s.millis()
+		err := selectIn(ctx, tx, &orphans, query, args{
+			"holder": holder, "now": now, "asked": now - inputTimeout.Milliseconds(), "agents": agents, "limit": limit,
+		})
 		if err != nil {
 			return err
 		}
@@ -118,8 +123,13 @@ WHERE run_id = $1
 		return storage.ClaimedRun{}, err
 	}
 	// Read only now: until then, the one before may have written.
+	return readClaimed(ctx, tx, runID, now)
+}
+
+// readClaimed reads a run for the host that executes it.
+func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
-	err = tx.GetContext(ctx, &row, `
+	err := tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
@@ -161,7 +171,7 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.withTimeout(ctx)
 	defer done()
 	var ids []string
-	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder)
+	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder)
 	return ids, wrap("list the runs of a host", err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -61,7 +62,7 @@ func newTaskList(condition string) taskList {
 	AND t.owner = :caller
 	AND (:conversation = '' OR r.conversation_id = :conversation)
 	AND (:state = '' OR t.state = :state)
-	AND t.updated_at > :updated_after
+	AND t.updated_at >= :since
 	` + condition
 	return taskList{
 		count: parse(`SELECT COUNT(*)` + from),
@@ -178,12 +179,12 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 	if filter.Agent != "" {
 		query = tasksOfAgent
 	}
-	updatedAfter := int64(-1)
-	if !filter.UpdatedAfter.IsZero() {
-		updatedAfter = filter.UpdatedAfter.UnixMilli()
+	since := int64(0)
+	if !filter.UpdatedSince.IsZero() {
+		since = filter.UpdatedSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
 	}
 	a := by(caller, args{
-		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "updated_after": updatedAfter,
+		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "since": since,
 		"cursor_run": filter.After.RunID, "cursor_time": filter.After.UpdatedAt.UnixMilli(),
 	})
 	var total int
