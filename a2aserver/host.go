@@ -26,7 +26,7 @@ type Log interface {
 	storage.PushOutbox
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.

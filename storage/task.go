@@ -50,7 +50,8 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run.
+	// Start, if set, creates the run. Without a namespace it waits until its asker names
+	// one.
 	Start *RunRequest
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.

@@ -67,7 +67,7 @@ type sqliteLog struct {
 func writeSQLite(s *Store, runs []*runChange) error {
 	// Without an end: the driver would start a goroutine for each statement.
 	ctx := context.Background()
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return err
 	}
 	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult, insertPush)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -51,11 +50,11 @@ WHERE run_id = $1
 
 type claimedPushRow struct {
 	pushRow
-	Position     int64          `db:"position"`
-	Failures     int            `db:"failures"`
-	FailingSince int64          `db:"failing_since"`
-	TokenID      sql.NullString `db:"token_id"`
-	Owner        string         `db:"owner"`
+	Position     int64
+	Failures     int
+	FailingSince int64
+	TokenID      sql.NullString
+	Owner        string
 }
 
 func (r claimedPushRow) push(now int64) (storage.Push, error) {
@@ -74,10 +73,8 @@ func (r claimedPushRow) push(now int64) (storage.Push, error) {
 
 // OpenPushes implements storage.PushOutbox.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
-	if err := s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`); err != nil {
-		return false, fmt.Errorf("look for push configs: %w", classify(err))
-	}
-	return open, nil
+	err = s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`)
+	return open, wrap("look for push configs", err)
 }
 
 // DuePushes implements storage.PushOutbox.
@@ -89,10 +86,7 @@ func (s *Store) DuePushes(ctx context.Context, holder string, limit int) ([]stor
 		due = append(due, push)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("find what to push: %w", classify(err))
-	}
-	return due, nil
+	return due, wrap("find what to push", err)
 }
 
 // ClaimPushes implements storage.PushOutbox.
@@ -156,7 +150,7 @@ func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePus
 		ID    string `db:"id"`
 	}
 	if err := s.SelectContext(ctx, &rows, `SELECT run_id, id FROM push_configs WHERE holder = $1 AND NOT ended`, holder); err != nil {
-		return nil, fmt.Errorf("list the pushes of a host: %w", classify(err))
+		return nil, wrap("list the pushes of a host", err)
 	}
 	held := make([]storage.DuePush, len(rows))
 	for i, row := range rows {
