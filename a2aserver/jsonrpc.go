@@ -12,8 +12,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-const mediaJSON = "application/json"
-
 // transport answers the JSON-RPC requests to one agent.
 type transport struct {
 	*Config
@@ -260,7 +258,7 @@ func lastEvent(r *http.Request) (int64, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, invalidParams("Last-Event-ID must be the number of an event")
+		return 0, invalidField("Last-Event-ID", "must be the number of an event")
 	}
 	return int64(number), nil
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http/httptest"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
@@ -26,6 +27,9 @@ func HTTPBinding() (operations []string) {
 	}
 	return operations
 }
+
+// SetQueueTimeout changes how long large requests wait.
+func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }
 
 // Took gives the route that a request without a body or a token takes, "" for
 // none, and the values of its parameters.

@@ -7,11 +7,9 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/rs/cors"
 
 	"parley/internal/auth"
+	"parley/internal/baseurl"
 	"parley/internal/fair"
 	"parley/rest/page"
 	"parley/storage"
@@ -65,14 +64,13 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Reads limits the memory of large responses.
 	Reads *fair.Queue
-	// QueueTimeout is how long a large request waits for a slot; 20 seconds when 0.
-	QueueTimeout time.Duration
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
 	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
 	// response.
 	WriteTimeout time.Duration
-	// TrustedProxies are the addresses and networks whose X-Forwarded headers are used.
+	// TrustedProxies are the addresses and networks whose Forwarded and X-Forwarded headers are
+	// used.
 	TrustedProxies []string
 	// Page configures the web page.
 	Page page.Config
@@ -80,29 +78,26 @@ type Config struct {
 	CORSOrigins []string
 }
 
-// GCPercent is the server's garbage collection target. It is high because the live heap is
-// small and most memory of a request is short-lived.
-const GCPercent = 400
-
 // Server handles requests.
 type Server struct {
 	cfg      Config
 	handler  http.Handler
 	engine   *gin.Engine
-	proxies  []netip.Prefix
+	proxies  baseurl.Proxies
 	draining atomic.Bool
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
+	// queueTimeout is how long a large request waits for a slot.
+	queueTimeout time.Duration
 }
 
 // New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue)}
-	s.cfg.QueueTimeout = cmp.Or(cfg.QueueTimeout, defaultQueueTimeout)
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
 	var err error
-	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
+	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
@@ -125,8 +120,8 @@ func New(cfg Config) (*Server, error) {
 		s.handler = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "Last-Event-ID"},
-			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate"},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
+			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
 		}).Handler(s.engine)
 	}
