@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"parley/llm"
 	"parley/storage"
 )
@@ -24,7 +26,8 @@ const (
 	maxResult = 2 << 20
 )
 
-// Recall adds the earlier turns of the conversation to the jobs' input.
+// Recall adds the earlier turns of the conversation, and the tasks that the message refers
+// to, to the jobs' input.
 func (w *Run) Recall(ctx context.Context) error {
 	turns, err := retryWhileUnavailable(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
 	if err != nil {
@@ -42,6 +45,13 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	referenced, err := w.referenced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Run) bool {
+		return slices.Contains(w.execution.Message.ReferenceTasks, a2a.TaskID(turn.ID))
+	})...)
 	var answered []llm.Turn
 	for left := maxMemory; len(turns) > 0 && len(answered) < maxTurns; turns = turns[1:] {
 		found, ok, err := w.answerOf(ctx, turns[0])
@@ -61,15 +71,38 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	return answered, nil
 }
 
+// referenced gives the turns of the tasks that the message refers to, the last first: they
+// count like the latest of the conversation.
+func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
+	var turns []storage.Run
+	for _, id := range slices.Backward(w.execution.Message.ReferenceTasks) {
+		if len(turns) == maxTurns {
+			break
+		}
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, string(id))
+		if errors.Is(err, storage.ErrNotFound) { // deleted just now
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(run.Result) > maxResult {
+			run.Result, run.ResultBytes = nil, len(run.Result)
+		}
+		turns = append(turns, run)
+	}
+	return turns, nil
+}
+
 // answerOf gives the result of a turn, and whether it is an answer. A result larger than
 // maxResult counts as one and is not read.
-func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
+func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
 	case turn.ResultBytes > storage.InlineResult:
-		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.RunID)
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.ID)
 		if errors.Is(err, storage.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}

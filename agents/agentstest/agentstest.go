@@ -51,8 +51,10 @@ type Script struct {
 	AnswerError error
 	// Turns are those of the conversation, and Read those whose large results were
 	// read.
-	Turns []storage.Turn
+	Turns []storage.Run
 	Read  []string
+	// References are the tasks that the question refers to.
+	References []a2a.TaskID
 	// JobsError says why nobody does the jobs.
 	JobsError error
 
@@ -115,13 +117,18 @@ func (j jobs) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, erro
 	return llm.Answer{Markdown: j.Markdown}, errors.Join(j.AnswerError, ctx.Err())
 }
 
+// Turn is a turn of a conversation, with its result.
+func Turn(runID, question string, result json.RawMessage) storage.Run {
+	return storage.Run{ID: runID, Question: question, RunOutcome: storage.RunOutcome{Result: result}}
+}
+
 type memory struct{ *Script }
 
-func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Turn, error) {
+func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Run, error) {
 	if caller.Username != "ann" || conversation != ContextID || limit != 20 {
 		return nil, errors.New("turns of another conversation")
 	}
-	var turns []storage.Turn
+	var turns []storage.Run
 	for _, turn := range slices.Backward(m.Turns) {
 		if turn.ResultBytes = len(turn.Result); turn.ResultBytes > storage.InlineResult {
 			turn.Result = nil
@@ -133,14 +140,14 @@ func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversati
 
 // Run gives the run of a turn.
 func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storage.Run, error) {
-	at := slices.IndexFunc(m.Turns, func(turn storage.Turn) bool { return turn.RunID == id })
+	at := slices.IndexFunc(m.Turns, func(turn storage.Run) bool { return turn.ID == id })
 	if caller.Username != "ann" || at < 0 {
 		return storage.Run{}, storage.ErrNotFound
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Read = append(m.Read, id)
-	return storage.Run{ID: id, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
+	return storage.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
 }
 
 type lake struct{ *Script }
@@ -188,7 +195,7 @@ func (l lake) Search(_ context.Context, caller storage.Caller, in storage.Namesp
 func (s *Script) Message() *a2a.Message {
 	return &a2a.Message{
 		ID: messageID, Role: a2a.MessageRoleUser, TaskID: RunID, ContextID: ContextID,
-		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)},
+		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)}, ReferenceTasks: s.References,
 	}
 }
 

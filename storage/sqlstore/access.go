@@ -186,6 +186,17 @@ const conversationBegun = `(
 	WHERE c.owner = :caller
 		AND c.id = :conversation)`
 
+// lastNamespaceID is the id of the namespace that the caller's last run in
+// conversation :conversation asked.
+const lastNamespaceID = `
+	SELECT r.namespace_id
+	FROM runs r
+	WHERE r.conversation_id = :conversation
+		AND r.namespace_id IS NOT NULL
+		AND ` + ownRun + `
+	ORDER BY r.created_at DESC, r.id DESC
+	LIMIT 1`
+
 // holdsRunAbout holds for conversations c in which a run that the caller may
 // see was asked of a namespace of owner :owner, named :namespace; empty for any.
 const holdsRunAbout = `EXISTS (
@@ -248,9 +259,9 @@ WHERE i.started_by = :caller
 
 // resource is a namespace or dataset as a caller may see it.
 type resource struct {
-	ID string `db:"id"`
+	ID string
 	// NamespaceID is that of a dataset.
-	NamespaceID string `db:"namespace_id"`
+	NamespaceID string
 	storage.Access
 
 	// kind is what it is called in errors, and restricted says that the caller's token is.

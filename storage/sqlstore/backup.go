@@ -19,7 +19,7 @@ type KeptObject struct {
 	Key   string `db:"object_key"`
 	Bytes int64  `db:"byte_count"`
 	// SHA256 is "" where it was not recorded.
-	SHA256 string `db:"sha256"`
+	SHA256 string
 }
 
 // Snapshot copies the embedded database, as it is at one moment, to a file that
@@ -40,7 +40,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
-		return fmt.Errorf("copy the database: %w", classify(err))
+		return wrap("copy the database", err)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 func (s *Store) Sound(ctx context.Context) error {
 	var said string
 	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
-		return fmt.Errorf("check the database: %w", classify(err))
+		return wrap("check the database", err)
 	}
 	if said != "ok" {
 		return fmt.Errorf("the database is damaged: %s", said)
@@ -81,22 +81,16 @@ func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error)
 	if failed != nil {
 		return failed
 	}
-	if err != nil {
-		return fmt.Errorf("list the objects: %w", classify(err))
-	}
-	return nil
+	return wrap("list the objects", err)
 }
 
 // KeepOrphans has no process list orphaned objects, to remove them, for that long
 // from now.
-func (s *Store) KeepOrphans(ctx context.Context, lasts time.Duration) error {
-	return s.inTx(ctx, "keep orphaned objects", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `
+func (s *Store) KeepOrphans(ctx context.Context, ttl time.Duration) error {
+	return s.execTx(ctx, "keep orphaned objects", `
 INSERT INTO leases (name, holder, fence, expires_at)
 VALUES ('`+keepOrphansLease+`', '', 1, $1)
 ON CONFLICT (name) DO UPDATE
 SET expires_at = excluded.expires_at
-WHERE leases.expires_at < excluded.expires_at`, s.now().Add(lasts).UnixMilli())
-		return err
-	})
+WHERE leases.expires_at < excluded.expires_at`, s.now().Add(ttl).UnixMilli())
 }

@@ -31,7 +31,7 @@ func TestStuckReadersHoldUpNoLease(t *testing.T) {
 			"ping":        func() error { return store.Ping(ctx) },
 			"renew host":  func() error { return store.RenewHost(ctx, "host", time.Minute) },
 			"runs of":     func() error { _, err := store.HostRuns(ctx, "host"); return err },
-			"claim runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, 1); return err },
+			"claim runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, time.Hour, 1); return err },
 			"renew lease": func() error { return store.RenewLease(ctx, lease, time.Minute) },
 		} {
 			if err := do(); err != nil {

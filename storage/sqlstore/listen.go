@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 			return nil
 		case err := <-listening:
 			if err != nil {
-				return fmt.Errorf("listen for changed runs: %w", classify(err))
+				return wrap("listen for changed runs", err)
 			}
 			changed("") // what happened before was not heard
 		case <-ping.C:

@@ -47,7 +47,7 @@ WITH begun AS (
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 		provider, model, helper_prompt, status, error_message, created_at)
-	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
+	SELECT s.run_id, s.owner, s.conversation_id, NULLIF(s.namespace_id, ''), s.restriction, s.agent, s.question,
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
@@ -103,24 +103,11 @@ WITH begun AS (
 SELECT ids, pg_notify('` + runsChannel + `', $1::text || ' ' || ids)
 FROM told`
 
-// columns are the values of some rows, column by column, as Postgres unnests
-// them.
-type columns struct{ values []any }
+// texts and numbers give one column of some rows, as Postgres unnests it.
+func texts[Row any](rows []Row, text func(Row) string) any { return pq.StringArray(each(rows, text)) }
 
-func (c *columns) texts(n int, text func(i int) string) {
-	column := make(pq.StringArray, n)
-	for i := range column {
-		column[i] = text(i)
-	}
-	c.values = append(c.values, column)
-}
-
-func (c *columns) numbers(n int, number func(i int) int64) {
-	column := make(pq.Int64Array, n)
-	for i := range column {
-		column[i] = number(i)
-	}
-	c.values = append(c.values, column)
+func numbers[Row any](rows []Row, number func(Row) int64) any {
+	return pq.Int64Array(each(rows, number))
 }
 
 func writePostgres(s *Store, runs []*runChange) error {
@@ -137,12 +124,9 @@ func writePostgres(s *Store, runs []*runChange) error {
 			changes = append(changes, run)
 		}
 	}
-	c := columns{values: []any{s.instance, s.millis()}}
-	c.conversations(starts)
-	c.starts(starts)
-	c.changes(changes)
-	c.events(runs)
-	written, err := s.writeColumns(ctx, starts, c.values)
+	values := slices.Concat([]any{s.instance, s.millis()},
+		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
+	written, err := s.writeColumns(ctx, starts, values)
 	if err != nil || len(written) == len(runs) {
 		return err
 	}
@@ -200,18 +184,17 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 // becomes of this.
 func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
-		if written[run.RunID] {
-			continue
+		if !written[run.RunID] {
+			var exists bool
+			err := s.GetContext(ctx, &exists, hasTask, run.RunID)
+			run.refused(exists || err != nil)
 		}
-		var exists bool
-		err := s.GetContext(ctx, &exists, hasTask, run.RunID)
-		run.refused(exists || err != nil)
 	}
 	return nil
 }
 
-// conversations are those that begin, and those that go on.
-func (c *columns) conversations(starts []*runChange) {
+// conversationColumns are of the conversations that begin, and of those that go on.
+func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
@@ -219,7 +202,7 @@ func (c *columns) conversations(starts []*runChange) {
 	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
-			if run.Target.ConversationExists == begun && !seen[k] {
+			if run.Start.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -227,50 +210,50 @@ func (c *columns) conversations(starts []*runChange) {
 		return some
 	}
 	begun, touched := some(false), some(true)
-	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].ConversationID })
-	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Text) })
-	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].ConversationID })
+	owner := func(r *storage.RunRequest) string { return r.Caller.Username }
+	id := func(r *storage.RunRequest) string { return r.ConversationID }
+	title := func(r *storage.RunRequest) string { return storage.Title(r.Text) }
+	return []any{texts(begun, owner), texts(begun, id), texts(begun, title), texts(touched, owner), texts(touched, id)}
 }
 
-func (c *columns) starts(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
-	c.texts(n, func(i int) string { return runs[i].Start.Agent })
-	c.texts(n, func(i int) string { return runs[i].Start.Text })
-	c.texts(n, func(i int) string { return runs[i].Start.Provider })
-	c.texts(n, func(i int) string { return runs[i].Start.Model })
-	c.texts(n, func(i int) string { return runs[i].Start.HelperPrompt })
-	c.outcomes(runs)
-	c.texts(n, func(i int) string { return runs[i].Holder })
+func startColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Username }),
+		texts(runs, func(r *runChange) string { return r.Start.ConversationID }),
+		texts(runs, func(r *runChange) string { return r.Start.NamespaceID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Restriction }),
+		texts(runs, func(r *runChange) string { return r.Start.Agent }),
+		texts(runs, func(r *runChange) string { return r.Start.Text }),
+		texts(runs, func(r *runChange) string { return r.Start.Provider }),
+		texts(runs, func(r *runChange) string { return r.Start.Model }),
+		texts(runs, func(r *runChange) string { return r.Start.HelperPrompt }),
+	}, stateColumns(runs), []any{
+		texts(runs, func(r *runChange) string { return r.Holder }),
+	})
 }
 
-func (c *columns) changes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.numbers(n, func(i int) int64 { return runs[i].After })
-	c.texts(n, func(i int) string { return runs[i].Holder })
-	c.outcomes(runs)
+func changeColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		numbers(runs, func(r *runChange) int64 { return r.After }),
+		texts(runs, func(r *runChange) string { return r.Holder }),
+	}, stateColumns(runs))
 }
 
-// outcomes are what runs have come to.
-func (c *columns) outcomes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Status) })
-	c.texts(n, func(i int) string { return runs[i].outcome().ErrorMessage })
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Result) })
-	c.texts(n, func(i int) string { return runs[i].State })
-	c.texts(n, func(i int) string { return string(runs[i].Snapshot) })
-	c.numbers(n, func(i int) int64 { return runs[i].last() })
-	c.texts(n, func(i int) string { return runs[i].LastNodeID })
+func stateColumns(runs []*runChange) []any {
+	return []any{
+		texts(runs, func(r *runChange) string { return string(r.outcome().Status) }),
+		texts(runs, func(r *runChange) string { return r.outcome().ErrorMessage }),
+		texts(runs, func(r *runChange) string { return string(r.outcome().Result) }),
+		texts(runs, func(r *runChange) string { return r.State }),
+		texts(runs, func(r *runChange) string { return string(r.Snapshot) }),
+		numbers(runs, (*runChange).last),
+		texts(runs, func(r *runChange) string { return r.LastNodeID }),
+	}
 }
 
-func (c *columns) events(runs []*runChange) {
+func eventColumns(runs []*runChange) []any {
 	var ids, kinds, bodies pq.StringArray
 	var numbers pq.Int64Array
 	for _, run := range runs {
@@ -282,5 +265,5 @@ func (c *columns) events(runs []*runChange) {
 			bodies = append(bodies, string(event.Body))
 		}
 	}
-	c.values = append(c.values, ids, numbers, kinds, bodies)
+	return []any{ids, numbers, kinds, bodies}
 }

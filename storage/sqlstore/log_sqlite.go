@@ -27,7 +27,7 @@ WHERE owner = $1
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 	provider, model, helper_prompt, status, error_message, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
@@ -112,7 +112,7 @@ func (l *sqliteLog) start(run *runChange) error {
 		outcome = run.outcome()
 		err     error
 	)
-	if run.Target.ConversationExists {
+	if start.ConversationExists {
 		// Where it has gone, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
@@ -121,7 +121,7 @@ func (l *sqliteLog) start(run *runChange) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, run.Target.NamespaceID, start.Caller.Restriction,
+	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now)
 	if err == nil {
 		err = l.result(run.RunID, outcome.Result)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ SELECT n.owner, n.name` + fromNamespaces + `
 func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
 	namespaces := []storage.Namespace{}
 	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
-		return nil, fmt.Errorf("list namespaces: %w", classify(err))
+		return nil, wrap("list namespaces", err)
 	}
 	slices.SortFunc(namespaces, func(a, b storage.Namespace) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Name, b.Name))

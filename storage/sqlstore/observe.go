@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"parley/storage"
@@ -110,12 +109,12 @@ type Load struct {
 // Load counts what is to be done.
 func (s *Store) Load(ctx context.Context) (Load, error) {
 	var counts []struct {
-		Kind  string `db:"kind"`
-		State string `db:"state"`
-		Count int    `db:"n"`
+		Kind  string
+		State string
+		Count int `db:"n"`
 	}
 	if err := s.SelectContext(ctx, &counts, workToDo); err != nil {
-		return Load{}, fmt.Errorf("count what is to be done: %w", classify(err))
+		return Load{}, wrap("count what is to be done", err)
 	}
 	load := Load{Runs: map[string]int{}, Ingestions: map[storage.IngestionStatus]int{}}
 	for _, row := range counts {

@@ -114,6 +114,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
+	for _, db := range []*sqlx.DB{s.read, s.write, s.batches, s.control} {
+		db.Mapper = mapper
+	}
 	s.log = startLog(s.writeObserved)
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)
@@ -293,14 +296,14 @@ func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn fu
 	}
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
+		return wrap(attempt+": begin", err)
 	}
 	if err := fn(tx); err != nil {
 		_ = tx.Rollback()
-		return fmt.Errorf("%s: %w", attempt, classify(err))
+		return wrap(attempt, err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: commit: %w", attempt, classify(err))
+		return wrap(attempt+": commit", err)
 	}
 	return nil
 }
@@ -316,6 +319,14 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 			}
 		}
 		return fn(tx)
+	})
+}
+
+// execTx is a transaction of one statement.
+func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
+	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
 	})
 }
 
@@ -335,6 +346,14 @@ func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error 
 		return storage.ErrNotFound
 	}
 	return err
+}
+
+// wrap says what was attempted when err happened; nil for none.
+func wrap(attempt string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", attempt, classify(err))
 }
 
 // classify gives a database's error the kind under which it is answered.

@@ -43,18 +43,23 @@ var hostLease = 15 * time.Second
 
 // agentSettings limit the agents.
 type agentSettings struct {
-	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
-	UserRuns   string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+	RunTimeout   string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+	InputTimeout string `default:"24h" placeholder:"DURATION" help:"How long a question waits for the answer to a question asked back (${default})."`
+	UserRuns     string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
 }
 
 // agentConfig is agentSettings, parsed.
 type agentConfig struct {
-	runTimeout time.Duration
-	userRuns   int
+	runTimeout, inputTimeout time.Duration
+	userRuns                 int
 }
 
 func (s agentSettings) read(c *command.Checker) agentConfig {
-	return agentConfig{runTimeout: c.Duration("run-timeout", s.RunTimeout), userRuns: c.Count("user-runs", s.UserRuns)}
+	return agentConfig{
+		runTimeout:   c.Duration("run-timeout", s.RunTimeout),
+		inputTimeout: c.Duration("input-timeout", s.InputTimeout),
+		userRuns:     c.Count("user-runs", s.UserRuns),
+	}
 }
 
 // hostParts are the parts that agents work with.
@@ -83,20 +88,22 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
-		CardJSON:       cards.JSON,
-		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
-		Logger:         b.log,
-		Reads:          p.reads,
-		Trace:          traced(p.tracer),
-		Push:           push,
-		RunTimeout:     cfg.agents.runTimeout,
-		RequestTimeout: cfg.http.requestTimeout,
-		MaxRuns:        maxRuns,
-		MaxWorking:     maxWorking,
-		UserRuns:       cfg.agents.userRuns,
-		WriteTimeout:   streamWrite,
-		KeepAlive:      keepAlive,
-		Lease:          hostLease,
+		CardJSON:           cards.JSON,
+		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
+		Logger:             b.log,
+		Reads:              p.reads,
+		Trace:              traced(p.tracer),
+		Push:               push,
+		RunTimeout:         cfg.agents.runTimeout,
+		InputTimeout:       cfg.agents.inputTimeout,
+		RequestTimeout:     cfg.http.requestTimeout,
+		NamespaceExtension: cards.NamespaceExtension,
+		MaxRuns:            maxRuns,
+		MaxWorking:         maxWorking,
+		UserRuns:           cfg.agents.userRuns,
+		WriteTimeout:       streamWrite,
+		KeepAlive:          keepAlive,
+		Lease:              hostLease,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
@@ -115,7 +122,9 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
-		Card:     func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		// The streams of nl2ql have four events, the first of them a status.
+		OmitSubmitted: name == cards.NL2QLName,
+		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 			examples, err := agents.Examples(ctx, h.store, caller)
 			if err != nil {
