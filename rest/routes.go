@@ -44,6 +44,10 @@ func (s *Server) routes() {
 		s.public(method, "/docs/style.css", s.getDocsStyle)
 		s.public(method, Root+"/a2a", s.getCatalog)
 		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
+		s.public(method, Root+"/a2a/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/ai-catalog.json", s.getAICatalog)
+		s.public(method, "/.well-known/jwks.json", s.getCardKeys)
 	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))

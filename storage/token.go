@@ -79,8 +79,9 @@ type Tokens interface {
 // KeyPurpose is what a key signs.
 type KeyPurpose string
 
-// What is signed: users' own tokens, and the addresses of uploads.
+// What is signed: users' own tokens, the addresses of uploads, and agent cards.
 const (
 	KeyForTokens  KeyPurpose = "user-token"
 	KeyForUploads KeyPurpose = "upload-url"
+	KeyForCards   KeyPurpose = "agent-card"
 )

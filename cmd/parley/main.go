@@ -36,6 +36,7 @@ type cli struct {
 	Ingest     client.Ingest      `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
 	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you may read, or describe one."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
+	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    admin.Migrate      `cmd:"" help:"Bring the database's schema up to date."`
 	Backup     admin.Backup       `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`

@@ -74,6 +74,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
+	signer, err := openSigner(ctx, cfg.cards, b.store)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -82,7 +86,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
 		CardJSON:       cards.JSON,
+		Sign:           signer.Sign,
+		Keys:           func() any { return signer.Keys() },
 		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
+		AICatalog:      func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
 		Logger:         b.log,
 		Reads:          p.reads,
 		Trace:          traced(p.tracer),

@@ -29,6 +29,7 @@ type Command struct {
 	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
 	AuthSettings
 	agentSettings
+	cardSettings
 	ModelSettings
 	traceSettings
 	logSettings
