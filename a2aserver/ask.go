@@ -66,7 +66,7 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		tick := time.NewTicker(h.cfg.KeepAlive)
 		defer tick.Stop()
 		tell := s.agent.Progress(asked.Question)
-		for event, err := range decoded(ctx, t, tick.C) {
+		for event, err := range h.decoded(ctx, t, tick.C) {
 			reports := []storage.Progress{{}}
 			if event != nil {
 				reports = tell(event)

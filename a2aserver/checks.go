@@ -2,11 +2,11 @@ package a2aserver
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"parley/storage"
 )
 
 // maxPageSize is the largest page of tasks.
@@ -18,18 +18,23 @@ func invalidParams(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
 }
 
+// invalidField is invalidParams for one wrong field.
+func invalidField(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.Invalid(storage.FieldError{Field: field, Message: fmt.Sprintf(format, args...)}))
+}
+
 func checkSend(request *a2a.SendMessageRequest) error {
 	switch message := request.Message; {
 	case message == nil:
-		return invalidParams("message is required")
+		return invalidField("message", "is required")
 	case message.ID == "":
-		return invalidParams("message.messageId is required")
+		return invalidField("message.messageId", "is required")
 	case message.Role != a2a.MessageRoleUser:
-		return invalidParams("message.role must be ROLE_USER")
+		return invalidField("message.role", "must be ROLE_USER")
 	}
 	for i, part := range request.Message.Parts {
 		if part == nil || part.Content == nil {
-			return invalidParams("message.parts[%d] must have one of text, raw, url and data", i)
+			return invalidField(fmt.Sprintf("message.parts[%d]", i), "must have one of text, raw, url and data")
 		}
 	}
 	cfg := request.Config
@@ -39,35 +44,32 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if cfg.PushConfig != nil {
 		return a2a.ErrPushNotificationNotSupported
 	}
-	readable := func(mode string) bool {
-		return mode == "text/plain" || mode == "application/json" || strings.HasSuffix(mode, "/*")
-	}
-	if len(cfg.AcceptedOutputModes) > 0 && !slices.ContainsFunc(cfg.AcceptedOutputModes, readable) {
-		return a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
+	if _, err := readModes(cfg.AcceptedOutputModes); err != nil {
+		return err
 	}
 	return checkHistory("configuration.historyLength", cfg.HistoryLength)
 }
 
 func checkTask(id a2a.TaskID, history *int) error {
 	if id == "" {
-		return invalidParams("id is required")
+		return invalidField("id", "is required")
 	}
 	return checkHistory("historyLength", history)
 }
 
 func checkHistory(field string, length *int) error {
 	if length != nil && *length < 0 {
-		return invalidParams("%s must not be negative", field)
+		return invalidField(field, "must not be negative")
 	}
 	return nil
 }
 
 func checkList(request *a2a.ListTasksRequest) error {
 	if request.PageSize < 0 || request.PageSize > maxPageSize {
-		return invalidParams("pageSize must be from 1 to %d", maxPageSize)
+		return invalidField("pageSize", "must be from 1 to %d", maxPageSize)
 	}
 	if _, known := a2apb.TaskState_value[request.Status.String()]; !known {
-		return invalidParams("status must be the name of a task's state, such as %s", a2a.TaskStateWorking)
+		return invalidField("status", "must be the name of a task's state, such as %s", a2a.TaskStateWorking)
 	}
 	return checkHistory("historyLength", request.HistoryLength)
 }

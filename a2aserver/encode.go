@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"time"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -13,7 +12,10 @@ import (
 
 // Events and tasks are encoded by hand: encoding/json with the SDK's MarshalJSON methods
 // would take a fifth of the time of a stream. The result is the same, except that <, >
-// and & are not escaped: queries are full of them.
+// and & are not escaped, since queries are full of them, and for the form of timestamps.
+
+// timestampFormat has always three decimals, as the protocol asks.
+const timestampFormat = "2006-01-02T15:04:05.000Z"
 
 // encoder appends JSON to text. err is the first error.
 type encoder struct {
@@ -157,7 +159,7 @@ func (e *encoder) status(status a2a.TaskStatus) {
 	e.string(status.State.String())
 	if status.Timestamp != nil {
 		e.raw(`,"timestamp":"`)
-		e.text = status.Timestamp.UTC().AppendFormat(e.text, time.RFC3339Nano)
+		e.text = status.Timestamp.UTC().AppendFormat(e.text, timestampFormat)
 		e.raw(`"`)
 	}
 	if status.Message != nil {

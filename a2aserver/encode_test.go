@@ -61,7 +61,7 @@ func tree(t *testing.T, text []byte) (value any) {
 type maker struct{ *rand.Rand }
 
 func (m maker) event() a2a.Event {
-	now := time.Unix(m.Int64N(1<<32), m.Int64N(1e9)).UTC()
+	now := time.Unix(m.Int64N(1<<32), (m.Int64N(100)*10+1)*1e6).UTC()
 	status := a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &now}
 	if m.IntN(2) == 0 {
 		status.Message = m.message()

@@ -34,6 +34,8 @@ func failedEvent(task *a2a.Task, cause error) a2a.Event {
 		code, reason = "TIMEOUT", "The question took too long to answer. Please ask for less at once."
 	case errors.Is(cause, errAbandoned):
 		code, reason = "INTERNAL", "The service stopped several times while this question was being answered. Please ask again."
+	case errors.Is(cause, errInputTimeout):
+		code, reason = "INPUT_TIMEOUT", "The question that was asked back was not answered in time. Please ask again."
 	case errors.Is(cause, errExpired):
 		code, reason = "EXPIRED", "The service was unavailable for too long to continue this question. Please ask again."
 	}
@@ -71,11 +73,7 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 
 // endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
 func (h *Host) endRunAt(ctx context.Context, agent *Agent, stored storage.Task, end runEnding) (*a2a.Task, error) {
-	task, err := toTask(stored)
-	if err != nil {
-		h.cfg.Logger.Error("unreadable task ended without its history", "run", stored.RunID, "error", err)
-		task = &a2a.Task{ID: a2a.TaskID(stored.RunID), ContextID: stored.ConversationID}
-	}
+	task := h.readTask(stored)
 	change, task, err := newChange(task.TaskInfo(), task, stored.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err

@@ -15,7 +15,10 @@ import (
 	"parley/storage"
 )
 
-const codeInternal = -32603
+const (
+	codeInternal      = -32603
+	codeInvalidParams = -32602
+)
 
 // maxFields is how many wrong fields one error lists.
 const maxFields = 100
@@ -31,7 +34,7 @@ var rpcAnswers = []struct {
 	{a2a.ErrParseError, -32700, "PARSE_ERROR", "the request is not JSON"},
 	{a2a.ErrInvalidRequest, -32600, "INVALID_REQUEST", "this is not a JSON-RPC request"},
 	{a2a.ErrMethodNotFound, -32601, "METHOD_NOT_FOUND", "there is no such method"},
-	{a2a.ErrInvalidParams, -32602, "INVALID_PARAMS", "the params are not valid"},
+	{a2a.ErrInvalidParams, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
 	{a2a.ErrTaskNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
 	{a2a.ErrTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", "the task has ended and cannot be canceled"},
 	{a2a.ErrPushNotificationNotSupported, -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "push notifications are not supported"},
@@ -46,7 +49,7 @@ var rpcAnswers = []struct {
 	{a2a.ErrInternalError, codeInternal, "INTERNAL_ERROR", internalMessage},
 
 	{storage.ErrNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
-	{storage.ErrInvalid, -32602, "INVALID_PARAMS", "the params are not valid"},
+	{storage.ErrInvalid, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
 	{storage.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
 	{storage.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
 	{storage.ErrTooMany, codeInternal, "RESOURCE_EXHAUSTED", "you have too much under way; try again when some of it is done"},
@@ -74,9 +77,10 @@ func httpStatus(err error) int {
 
 // rpcError is the error of a JSON-RPC response.
 type rpcError struct {
-	Code    int         `json:"code"`
-	Message string      `json:"message"`
-	Data    []errorInfo `json:"data"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	// Data has an errorInfo and, for wrong fields, a badRequest.
+	Data []any `json:"data"`
 }
 
 // errorInfo is a google.rpc.ErrorInfo.
@@ -86,6 +90,19 @@ type errorInfo struct {
 	Domain   string            `json:"domain"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
+
+// badRequest is a google.rpc.BadRequest.
+type badRequest struct {
+	Type            string           `json:"@type"`
+	FieldViolations []fieldViolation `json:"fieldViolations"`
+}
+
+type fieldViolation struct {
+	Field       string `json:"field"`
+	Description string `json:"description"`
+}
+
+const badRequestType = "type.googleapis.com/google.rpc.BadRequest"
 
 func toRPCError(err error) *rpcError {
 	failure := &rpcError{Code: codeInternal, Message: internalMessage}
@@ -99,8 +116,25 @@ func toRPCError(err error) *rpcError {
 			break
 		}
 	}
-	failure.Data = []errorInfo{info}
+	failure.Data = []any{info}
+	if failure.Code == codeInvalidParams {
+		failure.Data = append(failure.Data, badRequest{Type: badRequestType, FieldViolations: fieldViolations(err, failure.Message)})
+	}
 	return failure
+}
+
+// fieldViolations gives the wrong fields of an error. An error that names none is one of
+// the params.
+func fieldViolations(err error, message string) []fieldViolation {
+	stored, ok := errors.AsType[*storage.Error](err)
+	if !ok || len(stored.Fields) == 0 {
+		return []fieldViolation{{Field: "params", Description: message}}
+	}
+	var violations []fieldViolation
+	for _, f := range stored.Fields[:min(len(stored.Fields), maxFields)] {
+		violations = append(violations, fieldViolation{Field: shorten(f.Field), Description: f.Message})
+	}
+	return violations
 }
 
 // clientMessage gives the part of an error that is meant for the client, and its
@@ -109,18 +143,10 @@ func clientMessage(err error) (string, map[string]string) {
 	if protocol, ok := errors.AsType[*a2a.Error](err); ok {
 		return protocol.Message, infoMetadata(protocol)
 	}
-	stored, ok := errors.AsType[*storage.Error](err)
-	if !ok {
-		return "", nil
+	if stored, ok := errors.AsType[*storage.Error](err); ok {
+		return stored.Message, nil
 	}
-	var metadata map[string]string
-	if len(stored.Fields) > 0 {
-		metadata = make(map[string]string, len(stored.Fields))
-		for _, f := range stored.Fields[:min(len(stored.Fields), maxFields)] {
-			metadata[shorten(f.Field)] = f.Message
-		}
-	}
-	return stored.Message, metadata
+	return "", nil
 }
 
 // infoMetadata reads the metadata without Error.ErrorInfo, which would modify a shared
@@ -171,7 +197,12 @@ func (p protocolErrors) After(ctx context.Context, call *a2asrv.CallContext, res
 	failure := p.transport.fail(ctx, rpcRequest{method: call.Method()}, response.Err)
 	for _, answer := range rpcAnswers {
 		if answer.code == failure.Code {
-			response.Err = a2a.NewError(answer.kind, failure.Message)
+			refused := a2a.NewError(answer.kind, failure.Message)
+			if failure.Code == codeInvalidParams {
+				violations := fieldViolations(response.Err, failure.Message)
+				refused = refused.WithTypedDetails(errordetails.NewTyped(badRequestType, map[string]any{"fieldViolations": violations}))
+			}
+			response.Err = refused
 			break
 		}
 	}

@@ -201,7 +201,7 @@ func TestDeletedElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen {
-			if event, err := events.next(t.Context(), nil); err != nil || !isFinalEvent(event) {
+			if event, err := events.next(t.Context(), nil); err != nil || !hasState(event, a2a.TaskState.Terminal) {
 				t.Fatalf("%s, %v", event.Body, err)
 			}
 		}

@@ -22,6 +22,8 @@ type Log interface {
 	storage.Tasks
 	storage.Hosts
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
+	// Namespaces lists those that the caller may read.
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
 }
 
 // Agent is an agent to be hosted.
@@ -29,6 +31,9 @@ type Agent struct {
 	// Name identifies the agent in paths and records.
 	Name     string
 	Executor a2asrv.AgentExecutor
+	// OmitSubmitted leaves the submitted task out of the agent's events. Executors emit
+	// it first, as the protocol asks; here the task is in the log before they start.
+	OmitSubmitted bool
 	// Card describes the agent as served below a base URL; ExtendedCard is the card
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard
@@ -73,6 +78,10 @@ type Config struct {
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
+	// InputTimeout is how long a run waits for an answer of its asker.
+	InputTimeout time.Duration
+	// NamespaceExtension is the URI of the extension whose payload names the namespace.
+	NamespaceExtension string
 	// MaxRuns is how many runs one host has at a time; MaxWorking of them execute
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.

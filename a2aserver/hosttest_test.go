@@ -90,6 +90,7 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 		WriteTimeout: 10 * time.Second,
 		KeepAlive:    time.Minute,
 		Lease:        10 * time.Second,
+		InputTimeout: time.Hour,
 		Reads:        fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 100, MaxQueuedPerUser: 100}),
 	}
 	for _, f := range change {

@@ -89,7 +89,6 @@ func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
 
 // The media types of public documents.
 const (
-	mediaJSON      = "application/json"
 	mediaKeys      = "application/jwk-set+json"
 	mediaAICatalog = "application/ai-catalog+json"
 )

@@ -121,19 +121,34 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rp
 	return request, method, nil
 }
 
-// checkVersion refuses other versions of the protocol. A client that names none is
-// recognised by its method names.
+// checkVersion refuses other versions of the protocol; patch numbers do not count. A
+// client that names none is recognised by its method names.
 func checkVersion(r *http.Request) error {
-	version := r.Header.Get(a2a.SvcParamVersion)
-	if version == "" && r.URL.RawQuery != "" {
-		version = r.URL.Query().Get(a2a.SvcParamVersion)
-	}
-	if version = strings.TrimSpace(version); version == "" || version == protocolVersion {
+	version := strings.TrimSpace(namedVersion(r))
+	if version == "" || version == protocolVersion || strings.HasPrefix(version, protocolVersion+".") && isNumber(version[len(protocolVersion)+1:]) {
 		return nil
 	}
 	return a2a.NewError(a2a.ErrVersionNotSupported,
 		fmt.Sprintf("A2A version %q is not supported; %s is", shorten(version), protocolVersion),
 	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
+}
+
+// namedVersion gives the version in the header or, by a name in any case, in the query.
+func namedVersion(r *http.Request) string {
+	if version := r.Header.Get(a2a.SvcParamVersion); version != "" || r.URL.RawQuery == "" {
+		return version
+	}
+	for name, values := range r.URL.Query() {
+		if strings.EqualFold(name, a2a.SvcParamVersion) && values[0] != "" {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 32)
+	return err == nil
 }
 
 // answerBatch handles requests one after another, and writes each response before the
@@ -259,7 +274,7 @@ func lastEvent(r *http.Request) (int64, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, invalidParams("Last-Event-ID must be the number of an event")
+		return 0, invalidField("Last-Event-ID", "must be the number of an event")
 	}
 	return int64(number), nil
 }

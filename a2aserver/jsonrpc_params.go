@@ -29,7 +29,7 @@ func readParams(request rpcRequest, into proto.Message) error {
 		return nil
 	}
 	if request.params[0] != '{' {
-		return invalidParams("params of %s must be an object", request.method)
+		return invalidField("params", "of %s must be an object", request.method)
 	}
 	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: maxDepth}).Unmarshal(request.params, into)
 	if err == nil {
@@ -38,9 +38,9 @@ func readParams(request rpcRequest, into proto.Message) error {
 	// The text is "proto: (line 1:7): problem". Its beginning varies from build to build.
 	_, problem, ok := strings.Cut(err.Error(), "): ")
 	if !ok {
-		return invalidParams("params do not fit %s", request.method)
+		return invalidField("params", "do not fit %s", request.method)
 	}
-	return invalidParams("params do not fit %s: %s", request.method, storage.Truncate(problem, maxProblem))
+	return invalidField("params", "do not fit %s: %s", request.method, storage.Truncate(problem, maxProblem))
 }
 
 func readSendMessage(request rpcRequest) (*a2a.SendMessageRequest, error) {

@@ -90,7 +90,7 @@ func TestOrphans(t *testing.T) {
 			Logger: quiet(), RunTimeout: time.Minute, MaxRuns: 20, MaxWorking: 10, UserRuns: 10, KeepAlive: time.Minute, Lease: 300 * time.Millisecond,
 		})
 		// It is taken, and the host never hears of that.
-		if taken, err := store.ClaimRuns(t.Context(), h.id, []string{"echo"}, 10); err != nil || len(taken) != 1 {
+		if taken, err := store.ClaimRuns(t.Context(), h.id, []string{"echo"}, time.Hour, 10); err != nil || len(taken) != 1 {
 			t.Fatalf("took %v, %v", taken, err)
 		}
 		if err := h.Start(t.Context()); err != nil {

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -9,27 +10,50 @@ import (
 	"parley/storage"
 )
 
-// toQuestion reads the question of a message.
-func toQuestion(caller storage.Caller, message *a2a.Message) (storage.Question, error) {
-	if len(message.Parts) == 0 {
-		return storage.Question{}, invalidParams("message.parts is required")
+// toQuestion reads the question of a request.
+func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
+	text, err := readText(request.Message)
+	if err != nil {
+		return storage.Question{}, err
 	}
+	question, err := storage.ReadQuestion(who, text, request.Message.Metadata)
+	if err != nil {
+		return question, err
+	}
+	question.Agent = s.agent.Name
+	if question.Namespace, err = s.namedNamespace(who, request); err != nil {
+		return question, err
+	}
+	question.ConversationID, err = conversationID(who, s.agent.Name, request.Message.ContextID)
+	return question, err
+}
+
+// readText gives the text of a message, which must have some.
+func readText(message *a2a.Message) (string, error) {
+	if len(message.Parts) == 0 {
+		return "", invalidField("message.parts", "is required")
+	}
+	text := messageText(message)
+	if text == "" && !slices.ContainsFunc(message.Parts, isText) {
+		return "", a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
+	}
+	return text, nil
+}
+
+func isText(part *a2a.Part) bool {
+	_, ok := part.Content.(a2a.Text)
+	return ok
+}
+
+// messageText gives the text parts of a message, one on a line.
+func messageText(message *a2a.Message) string {
 	var texts []string
 	for _, part := range message.Parts {
 		if text, ok := part.Content.(a2a.Text); ok {
 			texts = append(texts, string(text))
 		}
 	}
-	if len(texts) == 0 {
-		return storage.Question{}, a2a.NewError(a2a.ErrUnsupportedContentType, "the question must be a text part")
-	}
-	q, err := storage.ReadQuestion(caller, strings.Join(texts, "\n"), message.Metadata)
-	if err == nil && message.ContextID != "" {
-		if q.ConversationID, err = readID(message.ContextID); err != nil {
-			err = invalidParams("message.contextId must be a uuid")
-		}
-	}
-	return q, err
+	return strings.Join(texts, "\n")
 }
 
 // readID gives a UUID in canonical form.

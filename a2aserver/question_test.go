@@ -34,7 +34,8 @@ func TestQuestionRules(t *testing.T) {
 			for key, value := range test.metadata {
 				message.Metadata[key] = value
 			}
-			q, err := toQuestion(storage.Caller{Username: "ann"}, message)
+			service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
+			q, err := service.toQuestion(storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
 			switch {
 			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
 				t.Errorf("%+v, %v", q, err)

@@ -1,7 +1,9 @@
 package a2aserver
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,10 +42,25 @@ func decode(stored storage.Event) (a2a.Event, error) {
 		return decodeArtifact(stored.Body)
 	}
 	var read a2a.StreamResponse
-	if err := json.Unmarshal(stored.Body, &read); err != nil {
+	if err := unmarshal(stored.Body, &read); err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	return read.Event, nil
+}
+
+// unmarshal reads a stored document of the SDK's types.
+func unmarshal[T any](text []byte, into *T) error {
+	err := json.Unmarshal(text, into)
+	if err == nil {
+		return nil
+	}
+	readable, repairErr := withoutEmptyParts(text)
+	if repairErr != nil {
+		return err
+	}
+	var zero T
+	*into = zero
+	return json.Unmarshal(readable, into)
 }
 
 // artifactUpdateJSON shadows the parts of the SDK's types.
@@ -103,21 +120,34 @@ func snapshot(task *a2a.Task) (json.RawMessage, error) {
 	return text, nil
 }
 
-// toTask decodes a stored task.
+// toTask decodes a stored task. With an error, the task has what could be read.
 func toTask(stored storage.Task) (*a2a.Task, error) {
 	var task a2a.Task
-	if err := json.Unmarshal(stored.Snapshot, &task); err != nil {
-		return nil, fmt.Errorf("decode a task: %w", err)
+	err := unmarshal(stored.Snapshot, &task)
+	if err != nil {
+		err = fmt.Errorf("decode a task: %w", err)
+		updated := stored.UpdatedAt.UTC()
+		task = a2a.Task{Status: a2a.TaskStatus{State: a2a.TaskState(stored.State), Timestamp: &updated}}
 	}
-	task.ID, task.ContextID = a2a.TaskID(stored.RunID), stored.ConversationID
+	task.ID, task.ContextID = a2a.TaskID(stored.RunID), cmp.Or(task.ContextID, stored.ConversationID)
 	for _, event := range stored.Artifacts {
-		update, err := decode(event)
-		if err != nil {
-			return nil, err
+		update, decodeErr := decode(event)
+		if decodeErr != nil {
+			err = errors.Join(err, decodeErr)
+			continue
 		}
 		fold(&task, update)
 	}
-	return &task, nil
+	return &task, err
+}
+
+// readTask decodes a stored task for a client, who gets what can be read of it.
+func (h *Host) readTask(stored storage.Task) *a2a.Task {
+	task, err := toTask(stored)
+	if err != nil {
+		h.cfg.Logger.Error("stored task unreadable", "run", stored.RunID, "error", err)
+	}
+	return task
 }
 
 // fold applies an event to a task. It does not modify what the task held before, which

@@ -29,9 +29,9 @@ type run struct {
 	// storedTask is the task that another host left; nil for a new run.
 	storedTask *a2a.Task
 	// task and number are the current task and the number of its last event, pending
-	// events included.
-	task   *a2a.Task
-	number int64
+	// events included. after is the number of the last event before this execution.
+	task          *a2a.Task
+	number, after int64
 	// slot allows it to execute.
 	slot *fair.Slot
 	// pending has an entry for each uncommitted event.
@@ -43,8 +43,9 @@ type run struct {
 	committed chan struct{}
 	commitErr error // set before committed is closed
 	ended     chan struct{}
-	// final says that its final event is committed.
-	final bool
+	// settled says that its last event is committed: a final one, or one that asks for
+	// input.
+	settled bool
 }
 
 // newRun prepares the execution of a run.
@@ -59,17 +60,18 @@ func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Mes
 }
 
 // start starts a new run: it is written to the log while the agent executes.
-func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.RunTarget, message *a2a.Message) (*run, error) {
+// With options it only asks which namespace is meant.
+func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.RunTarget, options []storage.Namespace, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
 	}
 	if !h.addRun() {
 		slot.Release()
-		return nil, storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
+		return nil, errShuttingDown
 	}
 	r := h.newRun(agent, request, message, slot)
-	r.task = a2a.NewSubmittedTask(r.info(), message)
+	r.task = a2a.NewSubmittedTask(message, message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
 	r.feed.attach(r, 0)
@@ -94,9 +96,29 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.Ru
 	})
 	go func() {
 		defer h.runs.Done()
+		if options != nil {
+			r.suspend(askNamespace(r.info(), options))
+			return
+		}
 		r.work()
 	}()
 	return r, nil
+}
+
+var errShuttingDown = storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
+
+// suspend ends the execution of a run that has not begun with a question to its asker.
+func (r *run) suspend(question *a2a.Message) {
+	defer close(r.ended)
+	defer r.host.release(r)
+	task := *r.task
+	task.Status = a2a.TaskStatus{State: a2a.TaskStateInputRequired, Message: question}
+	err := r.append(r.ctx, &task)
+	r.waitPending()
+	if err == nil && !r.settled {
+		err = context.Cause(r.ctx)
+	}
+	r.endUnanswered(err)
 }
 
 // waitCommitted waits until a new run is in the log, and gives the error if it is not.
@@ -129,7 +151,7 @@ func (h *Host) release(r *run) {
 }
 
 func (r *run) info() a2a.TaskInfo {
-	return a2a.TaskInfo{TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID}
+	return a2a.TaskInfo{TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID}
 }
 
 // work waits for the run's slot and executes the agent to the end.
@@ -145,8 +167,8 @@ func (r *run) work() {
 	traced, done := r.trace(ctx)
 	err := r.execute(traced)
 	r.waitPending()
-	if err == nil && !r.final {
-		err = context.Cause(ctx) // its final event was not committed
+	if err == nil && !r.settled {
+		err = context.Cause(ctx) // its last event was not committed
 	}
 	done(r.task, err)
 	r.endUnanswered(err)
@@ -176,7 +198,7 @@ func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, 
 	return r.host.cfg.Trace(ctx, r.request)
 }
 
-// execute runs the agent until a terminal event. Events that it yields after its
+// execute runs the agent until a terminal event, or one that asks for input. Events that it yields after its
 // context has ended are dropped: whoever ended it writes the final event. A panic
 // becomes an error.
 func (r *run) execute(ctx context.Context) (err error) {
@@ -186,12 +208,15 @@ func (r *run) execute(ctx context.Context) (err error) {
 		}
 	}()
 	request := &a2asrv.ExecutorContext{
-		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.request.ConversationID, StoredTask: r.storedTask,
+		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID, StoredTask: r.storedTask,
 		Metadata: r.request.Metadata(), User: toUser(r.request.Caller),
 	}
 	for event, err := range r.agent.Executor.Execute(ctx, request) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if task, ok := event.(*a2a.Task); ok && r.agent.OmitSubmitted && task.Status.State == a2a.TaskStateSubmitted {
+			continue
 		}
 		if err == nil {
 			err = r.append(ctx, event)
@@ -199,14 +224,14 @@ func (r *run) execute(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if r.task.Status.State.Terminal() {
+		if state := r.task.Status.State; state.Terminal() || isWaiting(state) {
 			return nil
 		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.New("the agent ended without a terminal event")
+	return errors.New("the agent ended without a terminal event or a question")
 }
 
 // toUser gives the caller as executors know it.
@@ -226,9 +251,10 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 		return context.Cause(ctx)
 	}
 	stored, final := change.Events[0], change.Outcome != nil
+	settled := final || isWaiting(a2a.TaskState(change.State))
 	r.host.cfg.Log.Append(change, func(err error) {
 		if err == nil {
-			r.final = final
+			r.settled = settled
 			r.feed.publish(stored, final)
 		} else {
 			r.stop(appendError(err))

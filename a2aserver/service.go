@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,30 +61,45 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := checkSend(request); err != nil {
 		return nil, err
 	}
-	question, err := toQuestion(who, request.Message)
+	if request.Message.TaskID != "" {
+		return s.continueTask(ctx, who, request.Message.TaskID, request)
+	}
+	question, err := s.toQuestion(who, request)
 	if err != nil {
 		return nil, err
 	}
-	if request.Message.TaskID != "" {
-		return nil, s.refuseFollowUp(ctx, who, request.Message)
+	waiting, err := s.waitingTask(ctx, who, question.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	if waiting != "" {
+		return s.continueTask(ctx, who, waiting, request)
+	}
+	if err := checkText(request.Message); err != nil {
+		return nil, err
+	}
+	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
+		return nil, err
 	}
 	r, err := s.ask(ctx, who, question, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, invalidParams("there is no such namespace, or none that you may read")
+		return nil, errNoNamespace
 	}
 	return r, err
 }
 
+var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
+	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
+
 // ask starts a run for a question that has been checked.
 func (s *agentService) ask(ctx context.Context, who storage.Caller, question storage.Question, message *a2a.Message, mustExist bool) (*run, error) {
-	question.Agent = s.agent.Name
 	if s.agent.Check != nil {
 		if err := s.agent.Check(question); err != nil {
 			return nil, err
 		}
 	}
 	begins := question.ConversationID == ""
-	target, err := s.host.cfg.Log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
+	target, options, err := s.resolve(ctx, who, &question)
 	if begins {
 		question.ConversationID = storage.NewID()
 	}
@@ -96,22 +112,54 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 	}
 	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), question.ConversationID
-	return s.host.start(s.agent, request, target, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, question.ConversationID)
+	return s.host.start(s.agent, request, target, options, &asked)
 }
 
-// refuseFollowUp gives the error for a message to an existing task.
-func (s *agentService) refuseFollowUp(ctx context.Context, who storage.Caller, message *a2a.Message) error {
-	stored, err := s.storedTask(ctx, who, message.TaskID, false)
+// continueTask answers a task that waits for input. Others take no messages.
+func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id a2a.TaskID, request *a2a.SendMessageRequest) (*run, error) {
+	stored, err := s.storedTask(ctx, who, id, true)
+	if err != nil {
+		return nil, err
+	}
+	contextID, err := conversationID(who, s.agent.Name, request.Message.ContextID)
 	switch {
 	case err != nil:
-		return err
-	case message.ContextID != "" && message.ContextID != stored.ConversationID:
-		return invalidParams("message.contextId is not that of the task")
+		return nil, err
+	case contextID != "" && contextID != stored.ConversationID:
+		return nil, invalidField("message.contextId", "is not that of the task")
+	case isWaiting(a2a.TaskState(stored.State)):
+		return s.answer(ctx, who, stored, request)
 	case stored.Open:
-		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
+		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
-	return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
+	return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; ask again in its context")
+}
+
+// maxReferences limits the tasks that a message refers to.
+const maxReferences = 10
+
+// checkReferences refuses references to tasks that are not the caller's. They may be of
+// another agent.
+func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, ids []a2a.TaskID) error {
+	if len(ids) > maxReferences {
+		return invalidField("message.referenceTaskIds", "must be at most %d", maxReferences)
+	}
+	for i, id := range ids {
+		runID, err := readID(string(id))
+		if err == nil {
+			_, err = s.host.cfg.Log.Task(ctx, who, "", runID, false)
+		} else {
+			err = storage.ErrNotFound
+		}
+		if errors.Is(err, storage.ErrNotFound) {
+			return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("message.referenceTaskIds[%d]: task not found", i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storedTask reads one of the caller's tasks.
@@ -152,19 +200,23 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if r.final {
-			return withHistory(r.task, cfg.HistoryLength), nil
+		if r.settled {
+			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 		if err := s.waitRemote(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	if err != nil {
+		return nil, err
+	}
+	return modesOf(request).task(task), nil
 }
 
 // waitRemote waits for the end of a run that this host no longer executes.
 func (s *agentService) waitRemote(ctx context.Context, r *run) error {
-	t := s.host.follow(r.request.Caller, r.request.RunID, 0)
+	t := s.host.follow(r.request.Caller, r.request.RunID, r.after)
 	defer t.close()
 	for {
 		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
@@ -183,12 +235,13 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		return nil, err
 	}
 	// Opened before the first event, so that it is in memory.
-	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), 0)
-	t.contextID = r.request.ConversationID
+	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), r.after)
+	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
 		return nil, err
 	}
+	t.modes = modesOf(request)
 	if request.Config != nil {
 		t.history = request.Config.HistoryLength
 	}
@@ -213,22 +266,20 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	case !stored.Open && (after < 0 || after >= stored.LastEvent):
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
 	case after > stored.LastEvent:
-		return nil, invalidParams("Last-Event-ID is not that of an event of the task")
-	case after >= 0:
-		t := s.host.follow(who, stored.RunID, after)
-		t.contextID = stored.ConversationID
-		return t, nil
+		return nil, invalidField("Last-Event-ID", "is not that of an event of the task")
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, err
+	task := s.host.readTask(stored)
+	if after >= 0 {
+		t := s.host.follow(who, stored.RunID, after)
+		t.contextID = task.ContextID
+		return t, nil
 	}
 	head, err := encode(stored.LastEvent, task)
 	if err != nil {
 		return nil, err
 	}
 	t := s.host.follow(who, stored.RunID, stored.LastEvent)
-	t.head, t.contextID = &head, stored.ConversationID
+	t.head, t.contextID = &head, task.ContextID
 	if memory := reservationFrom(ctx); memory != nil {
 		t.reserved = memory // for the head
 	}
@@ -236,15 +287,15 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 }
 
 func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return events(ctx, func() (tail, error) { return s.stream(ctx, request) })
+	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
 }
 
 func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
+	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
 }
 
 // events opens a tail and reads it to its end.
-func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
+func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		t, err := open()
 		if err != nil {
@@ -252,12 +303,13 @@ func events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event,
 			return
 		}
 		defer t.close()
-		decoded(ctx, t, nil)(yield)
+		h.decoded(ctx, t, nil)(yield)
 	}
 }
 
-// decoded reads a tail to its end. A nil event says that tick fired.
-func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
+// decoded reads a tail to its end, without events that cannot be read. A nil event says
+// that tick fired.
+func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		for {
 			var event a2a.Event
@@ -268,7 +320,10 @@ func decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.E
 			case errors.Is(err, errNoEvent):
 				err = nil
 			case err == nil:
-				event, err = decode(stored)
+				if event, err = decode(stored); err != nil {
+					h.cfg.Logger.ErrorContext(ctx, "stored event unreadable", "number", stored.Number, "error", err)
+					continue
+				}
 			}
 			if !yield(event, err) || err != nil {
 				return
@@ -291,11 +346,7 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 	if err != nil {
 		return nil, err
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, err
-	}
-	return withHistory(task, request.HistoryLength), nil
+	return withHistory(s.host.readTask(stored), request.HistoryLength), nil
 }
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,10 @@ type feedTail struct {
 	// among them.
 	head      *storage.Event
 	skipTasks bool
-	// history limits the history of tasks; nil for all of it.
+	// history limits the history of tasks; nil for all of it. modes are what the
+	// client accepts.
 	history *int
+	modes   *outputModes
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
@@ -99,7 +102,9 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 			if t.last = event; event.Kind == storage.EventArtifact {
 				t.last.Body = nil // which may be large
 			}
-			return t.limitHistory(event, err)
+			return t.fit(event, err)
+		case asksForInput(t.last):
+			return storage.Event{}, io.EOF // streams end where the agent asks for input
 		}
 		if err := t.wait(ctx, tick); err != nil {
 			return storage.Event{}, err
@@ -107,16 +112,21 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 }
 
-// limitHistory limits the history of an event that is a task.
-func (t *feedTail) limitHistory(event storage.Event, err error) (storage.Event, error) {
-	if err != nil || t.history == nil || event.Kind != storage.EventTask {
+// fit limits the history of a task, and the parts of an event to those that the client
+// accepts.
+func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
+	if err != nil || t.modes == nil && (t.history == nil || event.Kind != storage.EventTask) {
 		return event, err
 	}
-	task, err := decode(event)
+	decoded, err := decode(event)
 	if err != nil {
-		return event, err
+		t.host.cfg.Logger.Error("stored event unreadable", "run", t.feed.runID, "number", event.Number, "error", err)
+		return event, nil
 	}
-	return encode(event.Number, withHistory(task.(*a2a.Task), t.history))
+	if task, ok := decoded.(*a2a.Task); ok {
+		decoded = withHistory(task, t.history)
+	}
+	return encode(event.Number, t.modes.event(decoded))
 }
 
 // logTimeout limits a read of the log. It is shorter than the interval of keep-alive
@@ -214,12 +224,8 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	if err != nil {
 		return t.endIfDeleted(err)
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return storage.Event{}, err
-	}
 	t.page, t.at, t.skipTasks = nil, stored.LastEvent, false
-	return encode(stored.LastEvent, task)
+	return encode(stored.LastEvent, t.host.readTask(stored))
 }
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
@@ -228,7 +234,7 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	if !errors.Is(err, storage.ErrNotFound) {
 		return storage.Event{}, fmt.Errorf("follow a run: %w", err)
 	}
-	if t.contextID == "" || isFinalEvent(t.last) {
+	if t.contextID == "" || hasState(t.last, a2a.TaskState.Terminal) {
 		return storage.Event{}, io.EOF
 	}
 	t.at++
@@ -236,18 +242,24 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	return encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
 }
 
-// isFinalEvent reports whether an event has a terminal state.
-func isFinalEvent(event storage.Event) bool {
+// hasState reports whether an event sets a state for which is holds.
+func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 	if len(event.Body) == 0 {
 		return false
 	}
 	switch event, _ := decode(event); event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
-		return event.Status.State.Terminal()
+		return is(event.Status.State)
 	case *a2a.Task:
-		return event.Status.State.Terminal()
+		return is(event.Status.State)
 	}
 	return false
+}
+
+// asksForInput reports whether a run waits for its asker after an event. Most events need
+// not be decoded for it.
+func asksForInput(event storage.Event) bool {
+	return bytes.Contains(event.Body, []byte(`_REQUIRED"`)) && hasState(event, isWaiting)
 }
 
 // wait returns when there may be a new event.

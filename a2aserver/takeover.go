@@ -17,7 +17,7 @@ const (
 	// maxTakeovers is how many hosts may die while they execute a run before it fails:
 	// the run may be the cause.
 	maxTakeovers = 3
-	// maxAge is how old a run may be to be resumed.
+	// maxAge is how long ago a run may have changed last to be resumed.
 	maxAge = 24 * time.Hour
 	// claimBatch is how many runs a host claims at once.
 	claimBatch = 16
@@ -26,6 +26,8 @@ const (
 var (
 	errAbandoned = errors.New("too many hosts died while executing the run")
 	errExpired   = errors.New("too old to resume")
+	// errInputTimeout says that a question to the asker was not answered in time.
+	errInputTimeout = errors.New("input timeout")
 )
 
 // renewLease renews the host's lease, and claims runs without a live host.
@@ -173,7 +175,7 @@ func (h *Host) claimRuns() {
 		}
 		var claimed []storage.ClaimedRun
 		h.withTimeout("run takeover failed", func(ctx context.Context) (err error) {
-			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, slices.Sorted(maps.Keys(h.services)), free)
+			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, slices.Sorted(maps.Keys(h.services)), h.cfg.InputTimeout, free)
 			return err
 		})
 		for _, claim := range claimed {
@@ -189,11 +191,8 @@ func (h *Host) claimRuns() {
 func (h *Host) resume(claim storage.ClaimedRun) {
 	s := h.services[claim.Task.Agent]
 	task, unreadable := toTask(claim.Task)
-	if unreadable != nil {
-		task = &a2a.Task{}
-	}
 	r := h.newRun(s.agent, claim.Request, questionMessage(task), h.queue.AcquireUnbounded(claim.Request.Caller.Username))
-	r.task, r.number = task, claim.Task.LastEvent
+	r.task, r.number, r.after = task, claim.Task.LastEvent, claim.Task.LastEvent
 	if r.number > 0 {
 		r.storedTask = task
 	}
@@ -204,6 +203,8 @@ func (h *Host) resume(claim storage.ClaimedRun) {
 		switch {
 		case unreadable != nil:
 			r.failUnstarted(unreadable, storage.RunFailed)
+		case isWaiting(task.Status.State):
+			r.failUnstarted(errInputTimeout, storage.RunExpired)
 		case claim.Takeovers > maxTakeovers:
 			r.failUnstarted(errAbandoned, storage.RunFailed)
 		case claim.Age > maxAge:

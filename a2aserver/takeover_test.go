@@ -237,8 +237,8 @@ func TestAcrossProcesses(t *testing.T) {
 // olderLog gives runs as one whose runs were begun by an older program.
 type olderLog struct{ *sqlstore.Store }
 
-func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]storage.ClaimedRun, error) {
-	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, limit)
+func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]storage.ClaimedRun, error) {
+	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, inputTimeout, limit)
 	for i := range claimed {
 		q := &claimed[i].Request.Question
 		q.Provider, q.Model, q.HelperPrompt = "", "", ""

@@ -35,10 +35,8 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	listed := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: filter.Limit}
-	if request.ContextID != "" {
-		if filter.ConversationID, err = readID(request.ContextID); err != nil {
-			return listed, nil // no task has such a context
-		}
+	if filter.ConversationID, err = conversationID(who, s.agent.Name, request.ContextID); err != nil {
+		return listed, nil // no task has such a context
 	}
 	filter.Limit++ // to know whether there are more
 	found, total, err := s.host.cfg.Log.Tasks(ctx, who, filter)
@@ -95,11 +93,7 @@ func (s *agentService) listedTask(ctx context.Context, who storage.Caller, store
 			return nil, 0, err
 		}
 	}
-	task, err := toTask(stored)
-	if err != nil {
-		return nil, 0, err
-	}
-	return withHistory(task, request.HistoryLength), size(stored), nil
+	return withHistory(s.host.readTask(stored), request.HistoryLength), size(stored), nil
 }
 
 func size(stored storage.Task) int {
@@ -116,12 +110,12 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 		filter.Limit = defaultPage
 	}
 	if request.StatusTimestampAfter != nil {
-		filter.UpdatedAfter = *request.StatusTimestampAfter
+		filter.UpdatedSince = *request.StatusTimestampAfter
 	}
 	if request.PageToken != "" {
 		cursor, ok := toCursor(request.PageToken)
 		if !ok {
-			return filter, invalidParams("pageToken is not one that was given")
+			return filter, invalidField("pageToken", "is not one that was given")
 		}
 		filter.After = &cursor
 	}

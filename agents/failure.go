@@ -15,6 +15,9 @@ import (
 
 // Codes of failures that end a run.
 const (
+	// NotUnderstood is the code where no query could be written for the question.
+	NotUnderstood = "NOT_UNDERSTOOD"
+
 	codeQuery       = "QUERY_FAILED"
 	codeModel       = "MODEL_UNAVAILABLE"
 	codeNotFound    = "NAMESPACE_NOT_FOUND"
@@ -59,7 +62,10 @@ func explain(err error) (code, reason string) {
 	var model *modelError
 	var query *queryError
 	inModel := errors.As(err, &model) && !errors.As(model.err, &query)
+	refusal, isRefusal := errors.AsType[*llm.UnanswerableError](err)
 	switch {
+	case isRefusal:
+		return NotUnderstood, refusal.Reason
 	case errors.Is(err, storage.ErrNotFound):
 		return codeNotFound, "the namespace is not there, or you may not read it any more"
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrTooMany):
@@ -98,13 +104,29 @@ func (w *Run) fail(ctx context.Context, err error) {
 	if step, ok := errors.AsType[*stepError](err); ok {
 		reason = fmt.Sprintf("step %d (%s): %s", step.index+1, oneLine(step.instruction, 200), reason)
 	}
-	data := map[string]string{"code": code}
+	data := map[string]any{"code": code}
 	if query, ok := errors.AsType[*queryError](err); ok && query.query != "" {
 		data["query"] = query.query
+	}
+	if refusal, ok := errors.AsType[*llm.UnanswerableError](err); ok {
+		reason = w.Unanswered(reason)
+		data["words"], data["suggestions"] = plainTexts(refusal.Words), plainTexts(refusal.Suggestions)
 	}
 	// The reason may repeat names from a query that a model wrote. An error here is
 	// ignored: the run is being stopped.
 	_ = w.EmitStatus(ctx, a2a.TaskStateFailed, a2a.NewTextPart(llm.Plain(reason)), newData(data))
+}
+
+// maxRefusalTexts limits the words and suggestions of a refusal.
+const maxRefusalTexts = 10
+
+// plainTexts gives untrusted texts for a reader.
+func plainTexts(texts []string) []string {
+	plain := []string{}
+	for _, text := range texts[:min(len(texts), maxRefusalTexts)] {
+		plain = append(plain, llm.Plain(oneLine(text, maxReason)))
+	}
+	return plain
 }
 
 func (w *Run) log(ctx context.Context, level slog.Level, err error) {

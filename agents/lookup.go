@@ -31,20 +31,22 @@ type Found struct {
 	Confidence float64
 	// Search is set where the step was a search.
 	Search *llm.Search
+	// Refusal is set where no query could be written.
+	Refusal *llm.UnanswerableError
 }
 
 // LookUp writes a query for a step and runs it. One that is refused or fails is rewritten
 // once, with the reason. A step that the data cannot answer has its Failure set.
 func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
-		return notFound(instruction, "There is no data here that you may read."), nil
+		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
 	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before, maxRowsBefore, maxBytesBefore)}
 	var shown string
 	for {
 		found, err := w.write(ctx, job)
 		if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {
-			return notFound(instruction, unanswerable.Reason), nil
+			return refused(instruction, unanswerable), nil
 		}
 		if err != nil {
 			return Found{}, &queryError{query: shown, err: err}
@@ -95,18 +97,21 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	return nil
 }
 
-// notFound makes a step that the data cannot answer.
-func notFound(instruction, reason string) Found {
-	reason = oneLine(reason, maxReason)
+// refused makes a step that the data cannot answer.
+func refused(instruction string, refusal *llm.UnanswerableError) Found {
+	reason := oneLine(refusal.Reason, maxReason)
 	if reason == "" {
 		reason = "The data does not hold what was asked for."
 	}
-	return Found{Step: llm.Step{Instruction: instruction, Query: noQuery + reason, Reasoning: reason, Failure: reason}}
+	return Found{
+		Step:    llm.Step{Instruction: instruction, Query: noQuery + reason, Reasoning: reason, Failure: reason},
+		Refusal: &llm.UnanswerableError{Reason: reason, Words: refusal.Words, Suggestions: refusal.Suggestions},
+	}
 }
 
 // Metadata gives the metadata of the step's artifact.
 func (f Found) Metadata() map[string]any {
-	metadata := map[string]any{"reasoning": f.Reasoning}
+	metadata := map[string]any{"reasoning": f.Reasoning, "confidence": f.Confidence}
 	if f.Failure != "" {
 		metadata["answered"] = false
 	}

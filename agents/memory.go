@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"parley/llm"
 	"parley/storage"
 )
@@ -24,7 +26,8 @@ const (
 	maxResult = 2 << 20
 )
 
-// Recall adds the earlier turns of the conversation to the jobs' input.
+// Recall adds the earlier turns of the conversation, and the tasks that the message refers
+// to, to the jobs' input.
 func (w *Run) Recall(ctx context.Context) error {
 	turns, err := retryWhileUnavailable(ctx, w, func() ([]llm.Turn, error) { return w.remember(ctx) })
 	if err != nil {
@@ -42,6 +45,13 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	referenced, err := w.referenced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Turn) bool {
+		return slices.Contains(w.execution.Message.ReferenceTasks, a2a.TaskID(turn.RunID))
+	})...)
 	var answered []llm.Turn
 	for left := maxMemory; len(turns) > 0 && len(answered) < maxTurns; turns = turns[1:] {
 		found, ok, err := w.answerOf(ctx, turns[0])
@@ -59,6 +69,30 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	}
 	slices.Reverse(answered)
 	return answered, nil
+}
+
+// referenced gives the turns of the tasks that the message refers to, the last first: they
+// count like the latest of the conversation.
+func (w *Run) referenced(ctx context.Context) ([]storage.Turn, error) {
+	var turns []storage.Turn
+	for _, id := range slices.Backward(w.execution.Message.ReferenceTasks) {
+		if len(turns) == maxTurns {
+			break
+		}
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, string(id))
+		if errors.Is(err, storage.ErrNotFound) { // deleted just now
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		turn := storage.Turn{RunID: run.ID, Question: run.Question, Status: run.Status, Result: run.Result}
+		if len(run.Result) > maxResult {
+			turn.Result, turn.ResultBytes = nil, len(run.Result)
+		}
+		turns = append(turns, turn)
+	}
+	return turns, nil
 }
 
 // answerOf gives the result of a turn, and whether it is an answer. A result larger than

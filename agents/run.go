@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Run struct {
 	task llm.Task
 	// usage counts the tokens of models since the run started or was resumed.
 	usage llm.Usage
+	// looked has the metadata of the steps that were looked up.
+	looked []map[string]any
 }
 
 // errStopped says that the run was stopped and its events are no longer read.
@@ -61,6 +64,9 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 		if w.stored == nil {
 			w.stored = &a2a.Task{}
 		}
+		for _, made := range w.stored.Artifacts {
+			w.look(made)
+		}
 		if w.State().Terminal() {
 			return
 		}
@@ -87,6 +93,9 @@ func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
 	maps.Copy(metadata, exec.Message.Metadata)
 	maps.Copy(metadata, exec.Metadata)
 	question, err := storage.ReadQuestion(caller, readText(exec.Message.Parts), metadata)
+	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
+		err = errors.New("metadata.namespace is required")
+	}
 	question.ConversationID = exec.ContextID
 	return storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}, err
 }
@@ -124,31 +133,42 @@ func (w *Run) StatusMessages() []*a2a.Message {
 
 // EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
-	task := a2a.NewSubmittedTask(w.execution, w.execution.Message)
+	asked := *w.execution.Message
+	asked.TaskID, asked.ContextID = w.execution.TaskID, w.execution.ContextID
+	task := a2a.NewSubmittedTask(w.execution, &asked)
 	task.Status.Timestamp = new(w.config.Now().UTC())
 	return w.emit(ctx, task)
 }
 
-// EmitStatus emits a status with an optional message. A terminal one has the usage of
-// models as metadata.
+// EmitStatus emits a status with an optional message. A terminal one has as metadata how
+// the question was read, and the usage of models.
 func (w *Run) EmitStatus(ctx context.Context, state a2a.TaskState, parts ...*a2a.Part) error {
 	var message *a2a.Message
 	if len(parts) > 0 {
 		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, w.execution, parts...)
 	}
 	event := a2a.NewStatusUpdateEvent(w.execution, state, message)
-	if state.Terminal() && w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
-		event.Metadata = map[string]any{"usage": map[string]any{
-			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
-		}}
+	if state.Terminal() {
+		event.Metadata = w.conclusion(state)
 	}
 	return w.emit(ctx, event)
 }
 
-// EmitArtifact emits a complete artifact.
+// EmitArtifact emits a complete artifact. Parts without a media type get that of their
+// kind.
 func (w *Run) EmitArtifact(ctx context.Context, id string, metadata map[string]any, parts ...*a2a.Part) error {
+	for _, part := range parts {
+		switch _, isData := part.Content.(a2a.Data); {
+		case part.MediaType != "":
+		case isData:
+			part.MediaType = "application/json"
+		default:
+			part.MediaType = "text/plain"
+		}
+	}
 	event := a2a.NewArtifactEvent(w.execution, parts...)
 	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
+	w.look(event.Artifact)
 	return w.emit(ctx, event)
 }
 
@@ -215,6 +235,9 @@ func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, er
 	})
 	return answer, err
 }
+
+// The SDK's store in memory copies tasks with gob, which has to know the type of data.
+func init() { gob.Register(json.RawMessage(nil)) }
 
 // newData makes a data part of a value that encodes as JSON.
 func newData(value any) *a2a.Part {

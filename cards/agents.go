@@ -22,7 +22,7 @@ func NL2QL(baseURL, version string) *a2a.AgentCard {
 		a2a.AgentSkill{
 			ID:   NL2QLName,
 			Name: "Question to query",
-			Description: "Send a question as text, and in the message's metadata.namespace the namespace to ask. " +
+			Description: "Send a question as text, and optionally in the message's metadata.namespace the namespace to ask. " +
 				"The artifact generated-query holds the SQL, result-data the rows as a data part.",
 			Tags: []string{"query", "nl2ql"},
 		})
@@ -36,7 +36,7 @@ func Assistant(baseURL, version string) *a2a.AgentCard {
 		a2a.AgentSkill{
 			ID:   AssistantName,
 			Name: "Answers from your data",
-			Description: "Send a question as text, and in the message's metadata.namespace the namespace to ask. " +
+			Description: "Send a question as text, and optionally in the message's metadata.namespace the namespace to ask. " +
 				"Each query step is an artifact step-N with its SQL and rows; the artifact answer holds the reply.",
 			Tags: []string{"assistant", "rag", "query"},
 		})
@@ -59,6 +59,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 			Streaming:         true,
 			PushNotifications: false,
 			ExtendedAgentCard: true,
+			Extensions:        []a2a.AgentExtension{namespaceExtension()},
 		},
 		DefaultInputModes:  []string{"text/plain"},
 		DefaultOutputModes: []string{"text/plain", "application/json"},

@@ -3,6 +3,7 @@ package cards_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -17,7 +18,6 @@ func TestJSONFields(t *testing.T) {
 		"version":              `"1.2.3"`,
 		"provider":             `{"organization":"Parley","url":"https://parley.example"}`,
 		"documentationUrl":     `"https://parley.example/docs"`,
-		"capabilities":         `{"streaming":true,"pushNotifications":false,"extendedAgentCard":true}`,
 		"defaultInputModes":    `["text/plain"]`,
 		"defaultOutputModes":   `["text/plain","application/json"]`,
 		"securitySchemes":      `{"bearer":{"httpAuthSecurityScheme":{"bearerFormat":"JWT","scheme":"bearer"}}}`,
@@ -34,6 +34,10 @@ func TestJSONFields(t *testing.T) {
 				if got := string(fields[name]); got != want {
 					t.Errorf("%s = %s, want %s", name, got, want)
 				}
+			}
+			wantEnd := `"uri":"` + cards.NamespaceExtension + `"}],"streaming":true,"pushNotifications":false,"extendedAgentCard":true}`
+			if got := string(fields["capabilities"]); !strings.HasSuffix(got, wantEnd) {
+				t.Errorf("capabilities = %s, want %s at the end", got, wantEnd)
 			}
 			for _, name := range []string{"name", "description", "skills", "supportedInterfaces"} {
 				if len(fields[name]) <= len(`""`) {

@@ -32,6 +32,9 @@ var ErrUnavailable = errors.New("the language model cannot be reached")
 type UnanswerableError struct {
 	// Reason says what was not understood or does not exist, for the user.
 	Reason string
+	// Words are those of the question that were not understood, and Suggestions are
+	// questions that can be answered; nil when not known.
+	Words, Suggestions []string
 }
 
 func (e *UnanswerableError) Error() string { return e.Reason }

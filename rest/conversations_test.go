@@ -110,7 +110,8 @@ func TestPagesOfAConversation(t *testing.T) {
 func TestLargeReadsTakeTurns(t *testing.T) {
 	t.Parallel()
 	reads := fair.New(fair.Config{What: "large answers", Slots: 64 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 10, FirstImmediately: true})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads, cfg.QueueTimeout = reads, time.Millisecond })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Reads = reads })
+	s.rest.SetQueueTimeout(time.Millisecond)
 	id := s.longConversation("alice", 2, 40<<10)
 	run := s.runIDs(id, "")[0]
 	place, err := reads.AcquireN("alice", 32<<10)

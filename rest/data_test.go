@@ -45,11 +45,6 @@ func (f folderObjects) Put(ctx context.Context, key, path string) error {
 	return f.PutFile(ctx, key, path)
 }
 
-func (f folderObjects) Path(ctx context.Context, key string) (string, bool, error) {
-	path, err := f.Folder.Path(ctx, key)
-	return path, true, err
-}
-
 func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
 	for _, file := range files {
 		path, err := f.Folder.Path(ctx, file.Key)
@@ -61,8 +56,10 @@ func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (path
 	return paths, func() {}, nil
 }
 
-// Ready is for objects that are fetched.
-func (folderObjects) Ready([]storage.DataFile) ([]string, func(), bool) { return nil, nil, false }
+func (f folderObjects) Ready(files []storage.DataFile) ([]string, func(), bool) {
+	paths, release, err := f.Hold(context.Background(), files)
+	return paths, release, err == nil
+}
 
 // dataPlane is what uploads, ingests and queries, for real.
 type dataPlane struct {
@@ -80,7 +77,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := lake.NewPool(lake.Config{Command: worker("query"), Memory: 128 << 20})
+	pool, err := lake.NewPool(lake.Config{Command: worker("query"), Memory: 128 << 20, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

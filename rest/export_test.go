@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http/httptest"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
@@ -11,6 +12,9 @@ const RowsForNew = rowsForNew
 
 // Routes lists every route, for the tests that hold for all of them.
 func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
+
+// SetQueueTimeout changes how long large requests wait.
+func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }
 
 // Took gives the route that a request without a body or a token takes, "" for
 // none, and the values of its parameters.

@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	defaultQueueTimeout = 20 * time.Second
+	queueTimeout = 20 * time.Second
 	// queuedReadTimeout is how long the body may take to arrive once the request has its
 	// slot.
 	queuedReadTimeout = time.Minute
@@ -35,7 +35,7 @@ func (s *Server) queued(queue *fair.Queue, run operation) operation {
 		if err != nil {
 			return nil, err
 		}
-		if err := slot.WaitTimeout(r.ctx(), s.cfg.QueueTimeout); err != nil {
+		if err := slot.WaitTimeout(r.ctx(), s.queueTimeout); err != nil {
 			return nil, err
 		}
 		defer slot.Release()
@@ -56,7 +56,7 @@ func (s *Server) reserve(r *request, bytes int) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return slot.Release, slot.WaitTimeout(r.ctx(), s.cfg.QueueTimeout)
+	return slot.Release, slot.WaitTimeout(r.ctx(), s.queueTimeout)
 }
 
 // readRun reads a run and reserves memory for its result until release.

@@ -77,8 +77,9 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Lake, cfg.QueueTimeout, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour, time.Hour
+		cfg.Lake, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour
 	})
+	s.rest.SetQueueTimeout(time.Hour)
 	const atOnce, waiting = 4, 64
 	var read [2]atomic.Int32
 	var done sync.WaitGroup

@@ -7,7 +7,6 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -65,8 +64,6 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Reads limits the memory of large responses.
 	Reads *fair.Queue
-	// QueueTimeout is how long a large request waits for a slot; 20 seconds when 0.
-	QueueTimeout time.Duration
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
 	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
@@ -81,10 +78,6 @@ type Config struct {
 	CORSOrigins []string
 }
 
-// GCPercent is the server's garbage collection target. It is high because the live heap is
-// small and most memory of a request is short-lived.
-const GCPercent = 400
-
 // Server handles requests.
 type Server struct {
 	cfg      Config
@@ -95,13 +88,14 @@ type Server struct {
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
+	// queueTimeout is how long a large request waits for a slot.
+	queueTimeout time.Duration
 }
 
 // New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue)}
-	s.cfg.QueueTimeout = cmp.Or(cfg.QueueTimeout, defaultQueueTimeout)
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"parley/storage"
 )
 
-// Store has the records that the interface reads and changes. Package storage describes
-// the methods: each one checks whether the caller may do it.
+// Store has the records that the interface reads and changes. Package sqlstore
+// describes the methods: each one checks whether the caller may do it.
 type Store interface {
 	Namespaces
 	Datasets

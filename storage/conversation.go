@@ -1,9 +1,7 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
 	"strings"
 	"time"
 )
@@ -62,19 +60,4 @@ func Title(question string) string {
 		}
 	}
 	return strings.TrimRight(cut, " ")
-}
-
-// Conversations keeps conversations. They show what the caller's token covers:
-// see Runs.
-type Conversations interface {
-	// Conversations lists the caller's, latest first; those about one owner's
-	// namespaces, or about one namespace, when in names them.
-	Conversations(ctx context.Context, caller Caller, in NamespaceRef) ([]Conversation, error)
-	// Conversation gives the title of one and its turns, oldest first. Only some
-	// of them are in memory at a time. A page before a run that is no turn of the
-	// conversation is ErrInvalid.
-	Conversation(ctx context.Context, caller Caller, id string, page TurnPage) (title string, turns iter.Seq2[Turn, error], err error)
-	// DeleteConversation removes it with its runs. ErrForbidden when it holds
-	// runs that the caller's token does not cover.
-	DeleteConversation(ctx context.Context, caller Caller, id string) error
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,32 +82,4 @@ func (d Definition) Check() []FieldError {
 		}
 	}
 	return wrong
-}
-
-// Datasets keeps datasets.
-type Datasets interface {
-	// CreateDataset makes an empty dataset in the caller's own namespace, and
-	// the namespace if need be. ErrConflict when it exists.
-	CreateDataset(ctx context.Context, caller Caller, namespace, name string, definition Definition) error
-	// MayCreateDataset checks that the caller's token may create a dataset in a
-	// namespace of the caller's own. ErrForbidden when not.
-	MayCreateDataset(ctx context.Context, caller Caller, namespace string) error
-	// Dataset is for those who may read it.
-	Dataset(ctx context.Context, caller Caller, ref DatasetRef) (Dataset, error)
-	// Datasets lists those that the caller may read, by owner, namespace and
-	// name, without their definitions and columns.
-	Datasets(ctx context.Context, caller Caller) ([]Dataset, error)
-	// NamespaceDatasets is Datasets for one namespace. ErrNotFound when the
-	// caller may not see the namespace.
-	NamespaceDatasets(ctx context.Context, caller Caller, ref NamespaceRef) ([]Dataset, error)
-	// UpdateDefinition is for the owner and editors; to all others, readers
-	// among them, the dataset is not found. Setting nothing changes nothing.
-	UpdateDefinition(ctx context.Context, caller Caller, ref DatasetRef, patch DefinitionPatch) error
-	// ClearDataset drops the rows and columns, for the owner and editors.
-	ClearDataset(ctx context.Context, caller Caller, ref DatasetRef) error
-	// RenameDataset is for the owner and editors. ErrConflict when the name is
-	// taken.
-	RenameDataset(ctx context.Context, caller Caller, ref DatasetRef, name string) error
-	// DeleteDataset is for the owner: rows, definition and grants go too.
-	DeleteDataset(ctx context.Context, caller Caller, ref DatasetRef) error
 }

@@ -60,6 +60,12 @@ func Invalid(fields ...FieldError) *Error {
 	return &Error{Err: ErrInvalid, Message: message, Fields: fields}
 }
 
+// At names the field that the message is about.
+func (e *Error) At(field string) *Error {
+	e.Fields = append(e.Fields, FieldError{Field: field, Message: e.Message})
+	return e
+}
+
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -26,6 +26,9 @@ type Question struct {
 	// Provider and Model choose a configured model; "" for the default.
 	Provider string
 	Model    string
+	// NeverAsk says that the asker answers no questions: the most likely reading is
+	// taken instead.
+	NeverAsk bool
 }
 
 // CheckQuestion returns what is wrong with the text of a question, "" when it is right.
@@ -60,6 +63,7 @@ const (
 	metadataModel        = "model"
 	metadataProvider     = "provider"
 	metadataHelperPrompt = "helperPrompt"
+	metadataNeverAsk     = "neverAsk"
 )
 
 // Metadata gives the settings of a question as the metadata of a message; see ReadQuestion.
@@ -73,17 +77,20 @@ func (q Question) Metadata() map[string]any {
 		}
 	}
 	if q.Namespace != (NamespaceRef{}) {
-		metadata[metadataNamespace] = q.Namespace.Owner + "/" + q.Namespace.Name
+		metadata[metadataNamespace] = q.Namespace.String()
+	}
+	if q.NeverAsk {
+		metadata[metadataNeverAsk] = true
 	}
 	return metadata
 }
 
 // ReadQuestion reads a question from the text of a message and its settings from the
-// message's metadata. Errors are ErrInvalid.
+// message's metadata, of which none is required. Errors are ErrInvalid.
 func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question, error) {
 	q := Question{Text: text}
 	if problem := CheckQuestion(text); problem != "" {
-		return q, Errorf(ErrInvalid, "the question %s", problem)
+		return q, Errorf(ErrInvalid, "the question %s", problem).At("message.parts")
 	}
 	for _, setting := range []struct {
 		key   string
@@ -96,43 +103,59 @@ func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question
 	} {
 		value, ok := metadata[setting.key].(string)
 		if !ok && metadata[setting.key] != nil {
-			return q, Errorf(ErrInvalid, "message metadata.%s must be a string", setting.key)
+			return q, Errorf(ErrInvalid, "message metadata.%s must be a string", setting.key).At("message.metadata." + setting.key)
 		}
 		if problem := setting.check(value); problem != "" {
-			return q, Errorf(ErrInvalid, "message metadata.%s %s", setting.key, problem)
+			return q, Errorf(ErrInvalid, "message metadata.%s %s", setting.key, problem).At("message.metadata." + setting.key)
 		}
 		*setting.into = value
 	}
+	if value := metadata[metadataNeverAsk]; value != nil {
+		var ok bool
+		if q.NeverAsk, ok = value.(bool); !ok {
+			return q, Errorf(ErrInvalid, "message metadata.%s must be true or false", metadataNeverAsk)
+		}
+	}
 	var err error
-	q.Namespace, err = readNamespace(caller, metadata)
+	q.Namespace, err = ReadNamespace(caller, "message metadata", metadata)
 	return q, err
 }
 
-// readNamespace reads the namespace: "name", "owner/name", or a name with the owner in
-// metadata.username.
-func readNamespace(caller Caller, metadata map[string]any) (NamespaceRef, error) {
-	name, _ := metadata[metadataNamespace].(string)
-	if name == "" {
-		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace is required")
+// ReadNamespace reads the namespace that settings name: "name", "owner/name", or a name
+// with the owner in "username"; zero when they name none. where is what errors call the
+// settings. Errors are ErrInvalid.
+func ReadNamespace(caller Caller, where string, settings map[string]any) (NamespaceRef, error) {
+	value := settings[metadataNamespace]
+	if value == nil {
+		return NamespaceRef{}, nil
 	}
-	owner := Self
-	before, after, both := strings.Cut(name, "/")
-	if both {
-		owner, name = before, after
-	}
-	if beside := metadata[metadataUsername]; beside != nil {
+	name, _ := value.(string)
+	owner, _, both := strings.Cut(name, "/")
+	if beside := settings[metadataUsername]; beside != nil {
 		username, _ := beside.(string)
 		if username == "" {
-			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.username must be the name of a user")
+			return NamespaceRef{}, Errorf(ErrInvalid, "%s.username must be the name of a user", where).At(where + ".username")
 		}
 		if both && caller.Resolve(owner) != caller.Resolve(username) {
-			return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace and metadata.username name different owners")
+			return NamespaceRef{}, Errorf(ErrInvalid, "%s.namespace and %s.username name different owners", where, where).At(where + ".username")
 		}
-		owner = username
+		if !both {
+			name = username + "/" + name
+		}
 	}
-	ref := NamespaceRef{Owner: caller.Resolve(owner), Name: name}
-	if CheckUsername(ref.Owner) != "" || CheckName(ref.Name) != "" {
-		return NamespaceRef{}, Errorf(ErrInvalid, "message metadata.namespace must be a namespace, or owner/namespace")
+	ref, ok := ParseNamespace(caller, name)
+	if !ok {
+		return ref, Errorf(ErrInvalid, "%s.namespace must be a namespace, or owner/namespace", where).At(where + ".namespace")
 	}
 	return ref, nil
+}
+
+// ParseNamespace reads "name", for a namespace of the caller's own, or "owner/name".
+func ParseNamespace(caller Caller, text string) (NamespaceRef, bool) {
+	owner, name, both := strings.Cut(text, "/")
+	if !both {
+		owner, name = Self, text
+	}
+	ref := NamespaceRef{Owner: caller.Resolve(owner), Name: name}
+	return ref, CheckUsername(ref.Owner) == "" && CheckName(ref.Name) == ""
 }

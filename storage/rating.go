@@ -40,16 +40,16 @@ type RatingLease struct {
 }
 
 // Ratings stores how runs were rated, one rating each. A run that the caller may not see
-// is not found: see Runs.
+// is not found.
 type Ratings interface {
-	// BeginRating acquires the lease to rate a run. ErrRunNotCompleted when the run is
+	// AcquireRating acquires the lease to rate a run. ErrRunNotCompleted when the run is
 	// not completed, ErrConflict while somebody else has the lease. today is "" without
 	// a tracing store.
-	BeginRating(ctx context.Context, caller Caller, runID, today string, lasts time.Duration) (RatingLease, error)
-	// EndRating records a rating, in place of an earlier one, and ends the lease.
+	AcquireRating(ctx context.Context, caller Caller, runID, today string, ttl time.Duration) (RatingLease, error)
+	// SaveRating records a rating, in place of an earlier one, and ends the lease.
 	// ErrConflict when the lease has expired. A rating without a score leaves the record
 	// of an earlier score as it is.
-	EndRating(ctx context.Context, caller Caller, lease RatingLease, rating Rating) error
+	SaveRating(ctx context.Context, caller Caller, lease RatingLease, rating Rating) error
 	// ReleaseRating ends a lease without a rating. Its day is among the former days of
 	// later leases, since the tracing store may have a score.
 	ReleaseRating(ctx context.Context, lease RatingLease) error

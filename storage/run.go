@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -39,18 +38,4 @@ type RunOutcome struct {
 	ErrorMessage string
 	// Result is the rendered result, a JSON document; nil until completed.
 	Result json.RawMessage
-}
-
-// Runs reads and deletes runs; Tasks creates and ends them. A run belongs to the user who
-// asked; all others get ErrNotFound. A restricted token sees the runs in namespaces that
-// it covers entirely, and its own.
-type Runs interface {
-	Run(ctx context.Context, caller Caller, id string) (Run, error)
-	// MayDeleteRun gives the error that DeleteRun would, before anything is changed.
-	// ErrForbidden for a read-only token.
-	MayDeleteRun(ctx context.Context, caller Caller, id string) error
-	// ResultBytes gives the size of a run's result.
-	ResultBytes(ctx context.Context, caller Caller, id string) (int, error)
-	// DeleteRun deletes a run, and its conversation if it was the last run there.
-	DeleteRun(ctx context.Context, caller Caller, id string) error
 }

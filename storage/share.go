@@ -1,7 +1,5 @@
 package storage
 
-import "context"
-
 // Role is what a grant allows, or what a caller is to a thing.
 type Role string
 
@@ -37,19 +35,4 @@ func (a Access) MayEdit() error {
 type Grant struct {
 	Username string
 	Role     Role
-}
-
-// Shares keeps grants. All of it is for the owner of the thing that is shared:
-// ErrForbidden to those who hold a grant there, ErrNotFound to all others. A
-// restricted token lists grants and does not change them: ErrForbidden.
-// Lists come by username; sharing again replaces the role; revoking what was
-// not granted is ErrNotFound.
-type Shares interface {
-	NamespaceShares(ctx context.Context, caller Caller, ref NamespaceRef) ([]Grant, error)
-	ShareNamespace(ctx context.Context, caller Caller, ref NamespaceRef, grant Grant) error
-	RevokeNamespaceShare(ctx context.Context, caller Caller, ref NamespaceRef, username string) error
-
-	DatasetShares(ctx context.Context, caller Caller, ref DatasetRef) ([]Grant, error)
-	ShareDataset(ctx context.Context, caller Caller, ref DatasetRef, grant Grant) error
-	RevokeDatasetShare(ctx context.Context, caller Caller, ref DatasetRef, username string) error
 }

@@ -53,6 +53,8 @@ type TaskChange struct {
 	// Start, if set, creates the run, at Target.
 	Start  *RunRequest
 	Target RunTarget
+	// Push, if set, is made with the run, from its first event on.
+	Push *PushConfig
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string
@@ -68,7 +70,14 @@ type TaskChange struct {
 	Outcome *RunOutcome
 }
 
-// RunTarget is where a run is created; see ResolveRun.
+// The protocol's names of the states in which a run waits for its asker.
+const (
+	StateInputRequired = "TASK_STATE_INPUT_REQUIRED"
+	StateAuthRequired  = "TASK_STATE_AUTH_REQUIRED"
+)
+
+// RunTarget is where a run is created; see ResolveRun. A run without a namespace waits
+// until its asker names one.
 type RunTarget struct {
 	NamespaceID        string
 	ConversationExists bool
@@ -79,8 +88,8 @@ type TaskFilter struct {
 	Agent          string
 	ConversationID string
 	State          string
-	// UpdatedAfter excludes tasks that were last changed by then.
-	UpdatedAfter time.Time
+	// UpdatedSince excludes tasks that were last changed before.
+	UpdatedSince time.Time
 	// After is the last task of the previous page; nil for the first page.
 	After *TaskCursor
 	// Limit is from 1 to 101.
@@ -100,6 +109,12 @@ type Tasks interface {
 	// in a conversation, or a new one if its id is "". A conversation that the caller's
 	// token does not cover is ErrNotFound; one that does not exist is no error.
 	ResolveRun(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (RunTarget, error)
+	// ConversationNamespace gives the namespace that the last run of a conversation asked;
+	// ErrNotFound when there is none that the caller may read.
+	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
+	// WaitingRuns gives the ids of runs in a conversation that wait for an answer, at most
+	// two.
+	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID string) ([]string, error)
 	// Append writes a change and then calls done: with ErrConflict when the change does
 	// not follow the last event, with ErrNotFound when the run, its namespace or its
 	// conversation was deleted. Changes of one run are written in order; one that follows
@@ -134,8 +149,20 @@ type ClaimedRun struct {
 	Task    Task
 	// Takeovers counts the hosts that died while they executed it.
 	Takeovers int
-	// Age is the time since it was created.
+	// Age is the time since it changed last.
 	Age time.Duration
+}
+
+// AnsweredRun is a run that waited for an answer and has got it.
+type AnsweredRun struct {
+	RunID string
+	// After is the number of its last event.
+	After int64
+	State string
+	// Snapshot is the task with the answer in its history, without artifacts.
+	Snapshot json.RawMessage
+	// NamespaceID is the namespace that the answer names; "" leaves it unchanged.
+	NamespaceID string
 }
 
 // Hosts records which process executes which run. A host owns its runs until its lease
@@ -144,9 +171,14 @@ type Hosts interface {
 	// RenewHost renews the lease of a host.
 	RenewHost(ctx context.Context, holder string, lasts time.Duration) error
 	// ClaimRuns makes holder the owner of open runs of these agents without a live host, at
-	// most limit.
-	ClaimRuns(ctx context.Context, holder string, agents []string, limit int) ([]ClaimedRun, error)
-	// HostRuns gives the ids of the open runs that a host owns.
+	// most limit. A run that waits for an answer is claimed when it has waited for
+	// inputTimeout.
+	ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]ClaimedRun, error)
+	// ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it
+	// no longer waits after that event.
+	ResumeRun(ctx context.Context, holder string, answered AnsweredRun) (ClaimedRun, error)
+	// HostRuns gives the ids of the open runs that a host owns and that do not wait for an
+	// answer.
 	HostRuns(ctx context.Context, holder string) ([]string, error)
 	// ReleaseRun releases a run that its host does not execute. It does not count as a
 	// takeover.

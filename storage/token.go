@@ -1,9 +1,6 @@
 package storage
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Token is a user's own access token. The token itself is kept nowhere.
 type Token struct {
@@ -54,26 +51,6 @@ type NewToken struct {
 	Restricted bool
 	// Scopes is what a restricted token covers.
 	Scopes []Scope
-}
-
-// Tokens keeps users' own tokens. A restricted token cannot manage tokens:
-// ErrForbidden.
-type Tokens interface {
-	// CreateToken is ErrInvalid for a scope that the caller cannot see.
-	CreateToken(ctx context.Context, caller Caller, token NewToken) error
-	// Tokens lists the caller's, newest first.
-	Tokens(ctx context.Context, caller Caller) ([]Token, error)
-	TokenPermissions(ctx context.Context, caller Caller, id string) (TokenPermissions, error)
-	// DeleteToken ends a token: it is refused from then on.
-	DeleteToken(ctx context.Context, caller Caller, id string) error
-	// TokenCaller gives whom a token speaks for. ErrNotFound when there is no
-	// such token of that text any more.
-	TokenCaller(ctx context.Context, id string, hash []byte) (Caller, error)
-	// RevokedTokens gives those of some tokens, by id, that do not exist any more.
-	RevokedTokens(ctx context.Context, ids []string) ([]string, error)
-	// SigningKey gives the key that something is signed with, the same on every
-	// replica, made on first use.
-	SigningKey(ctx context.Context, purpose KeyPurpose) ([]byte, error)
 }
 
 // KeyPurpose is what a key signs.

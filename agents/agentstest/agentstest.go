@@ -53,6 +53,8 @@ type Script struct {
 	// read.
 	Turns []storage.Turn
 	Read  []string
+	// References are the tasks that the question refers to.
+	References []a2a.TaskID
 	// JobsError says why nobody does the jobs.
 	JobsError error
 
@@ -140,7 +142,7 @@ func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storag
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Read = append(m.Read, id)
-	return storage.Run{ID: id, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
+	return storage.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
 }
 
 type lake struct{ *Script }
@@ -188,7 +190,7 @@ func (l lake) Search(_ context.Context, caller storage.Caller, in storage.Namesp
 func (s *Script) Message() *a2a.Message {
 	return &a2a.Message{
 		ID: messageID, Role: a2a.MessageRoleUser, TaskID: RunID, ContextID: ContextID,
-		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)},
+		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)}, ReferenceTasks: s.References,
 	}
 }
 

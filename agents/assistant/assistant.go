@@ -58,7 +58,9 @@ func find(ctx context.Context, w *agents.Run) error {
 	if err != nil {
 		return err
 	}
-	return w.EmitArtifact(ctx, agents.AnswerText, nil, a2a.NewTextPart(text))
+	answer := a2a.NewTextPart(text)
+	answer.MediaType = "text/markdown"
+	return w.EmitArtifact(ctx, agents.AnswerText, nil, answer)
 }
 
 // plan gives the steps of the plan that was emitted, or emits one.

@@ -12,9 +12,14 @@ import (
 // New makes the agent.
 func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
 
-// answer emits the four events of a run that are missing. The query is emitted after it
-// ran, since a failed one is rewritten.
+// answer emits the events of a run that are missing: the task, then four. The query is
+// emitted after it ran, since a failed one is rewritten.
 func answer(ctx context.Context, w *agents.Run) error {
+	if w.State() == a2a.TaskStateUnspecified {
+		if err := w.EmitSubmitted(ctx); err != nil {
+			return err
+		}
+	}
 	if w.State() != a2a.TaskStateWorking {
 		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
 			return err
@@ -46,8 +51,10 @@ func find(ctx context.Context, w *agents.Run) error {
 		if found, err = w.LookUp(ctx, w.Question(), nil); err != nil {
 			return err
 		}
+		if found.Refusal != nil {
+			return found.Refusal
+		}
 		metadata := found.Metadata()
-		metadata["confidence"] = found.Confidence
 		// A search is shown as SQL that only the engine can run.
 		if search := found.Search; search != nil {
 			metadata["search"] = map[string]any{"dataset": search.Dataset, "words": search.Words, "limit": search.Limit}

@@ -78,8 +78,11 @@ func scripts() map[string]func() *agentstest.Script {
 			}
 		}),
 		"unanswerable": fails(llm.Unanswerable("Nothing here speaks\nof the weather")),
-		"no-data":      change(func(s *agentstest.Script) { s.Data = nil }),
-		"model-down":   fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
+		"words": fails(&llm.UnanswerableError{
+			Reason: "Not understood: “blargh”.", Words: []string{"blargh", "![x](http://evil.example)"}, Suggestions: []string{"How many orders are there?"},
+		}),
+		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
+		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
 		"no-model": change(func(s *agentstest.Script) {
 			s.JobsError = storage.Errorf(storage.ErrInvalid, "there is no model \"x\"")
 		}),
@@ -143,7 +146,7 @@ func TestRowsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	s := script()
 	events := s.Run(t, newExecutor(s.Config()), nil)
-	parts := events[2].(*a2a.TaskArtifactUpdateEvent).Artifact.Parts
+	parts := events[3].(*a2a.TaskArtifactUpdateEvent).Artifact.Parts
 	want := `{"rows":[` + oddRow + `,{"zeta":null}],"rowCount":2,"truncated":false}`
 	if got := string(parts[1].Data().(json.RawMessage)); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -227,8 +230,8 @@ func TestStopped(t *testing.T) {
 	for range newExecutor(s.Config()).Execute(ctx, exec) {
 		count++
 	}
-	if count != 1 {
-		t.Errorf("%d events, want the first alone", count)
+	if count != 2 {
+		t.Errorf("%d events, want the task and the first status", count)
 	}
 	for range newExecutor(s.Config()).Execute(t.Context(), exec) {
 		break
@@ -262,6 +265,24 @@ func TestCancel(t *testing.T) {
 		events = append(events, event)
 	}
 	golden.Assert(t, "cancel.jsonl", golden.Scrub(agentstest.Lines(t, events)))
+}
+
+// A task that the question refers to counts like the latest turn, once.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	s := script()
+	for _, question := range []string{"one", "two", "three"} {
+		s.Turns = append(s.Turns, storage.Turn{RunID: question, Question: question, Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)})
+	}
+	s.References = []a2a.TaskID{"two", "one", "deleted"}
+	s.Run(t, newExecutor(s.Config()), nil)
+	var got []string
+	for _, turn := range s.Written.Earlier {
+		got = append(got, turn.Question)
+	}
+	if strings.Join(got, " ") != "three two one" {
+		t.Errorf("remembered %q", got)
+	}
 }
 
 // The query rests on what was asked before in the conversation.

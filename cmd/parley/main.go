@@ -1,5 +1,5 @@
 // Command parley is an agent host for people's own data. This package is the command
-// line; the commands are in its internal packages.
+// line; the commands are in its internal packages: a new one is a field of cli.
 package main
 
 import (
@@ -19,31 +19,31 @@ import (
 	"parley/cmd/parley/internal/serve"
 )
 
-// description is what --help begins with.
+// description is the beginning of --help.
 const description = `An A2A-first agent host for people's own data.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server cannot be reached or has too much to do, 6 the question has no answer, 130 interrupted.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server is unreachable or overloaded, 6 the question has no answer, 130 interrupted.`
 
-// cli is the command line. Every setting has its PARLEY_ variable, but for those
-// whose variables are known by other names. A flag that says what to do this once
-// has none: left in the environment, it would change what other commands do.
+// cli is the command line. Every setting has a PARLEY_ variable, or the variable that a
+// standard gives it. A flag for a single call has none: in the environment it would change
+// other commands.
 type cli struct {
 	Serve      serve.Command      `cmd:"" help:"Run the server."`
-	Demo       demo.Command       `cmd:"" help:"Run a server with sample data, to look around."`
+	Demo       demo.Command       `cmd:"" help:"Run a server with sample data."`
 	Ask        client.Ask         `cmd:"" help:"Ask a question about your data."`
-	Tasks      client.Tasks       `cmd:"" help:"List what you have asked, or show one task whole."`
-	Cancel     client.Cancel      `cmd:"" help:"Cancel tasks that are being worked on."`
-	Ingest     client.Ingest      `cmd:"" help:"Upload files and have them ingested into a dataset. Broken off, it goes on where it was."`
-	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you may read, or describe one."`
-	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset of yours with somebody, list the shares, or take one back."`
+	Tasks      client.Tasks       `cmd:"" help:"List your tasks, or show one."`
+	Cancel     client.Cancel      `cmd:"" help:"Cancel running tasks."`
+	Ingest     client.Ingest      `cmd:"" help:"Upload files and ingest them into a dataset. Resumes if interrupted."`
+	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you can read, or describe one."`
+	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`
 	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
-	Migrate    admin.Migrate      `cmd:"" help:"Bring the database's schema up to date."`
-	Backup     admin.Backup       `cmd:"" help:"Copy a data folder to an archive, also while a server works on it."`
-	Restore    admin.Restore      `cmd:"" help:"Make a data folder of an archive."`
-	Health     client.Healthcheck `cmd:"" name:"healthcheck" help:"Ask the server of this machine whether it is ready."`
-	Eval       eval.Command       `cmd:"" help:"Measure how well questions are answered: load a suite of tables, ask its questions, compare."`
-	Completion client.Completion  `cmd:"" help:"Print a script that has your shell complete parley's commands."`
+	Migrate    admin.Migrate      `cmd:"" help:"Migrate the database's schema to the version of this program."`
+	Backup     admin.Backup       `cmd:"" help:"Back up a data folder to an archive, also while a server uses it."`
+	Restore    admin.Restore      `cmd:"" help:"Restore a data folder from an archive."`
+	Health     client.Healthcheck `cmd:"" name:"healthcheck" help:"Check whether the server on this machine is ready."`
+	Eval       eval.Command       `cmd:"" help:"Measure how many questions are answered correctly: load a suite of tables, ask its questions, compare."`
+	Completion client.Completion  `cmd:"" help:"Print the completion script of a shell."`
 	Version    versionCmd         `cmd:"" help:"Print the version."`
 }
 

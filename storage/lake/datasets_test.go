@@ -26,7 +26,12 @@ func (r fewRecords) NamespaceData(_ context.Context, caller storage.Caller, _ st
 // pathObjects are files whose keys are their paths.
 type pathObjects struct{ Objects }
 
-func (pathObjects) Path(_ context.Context, key string) (string, bool, error) { return key, true, nil }
+func (pathObjects) Ready(files []storage.DataFile) (paths []string, release func(), ok bool) {
+	for _, file := range files {
+		paths = append(paths, file.Key)
+	}
+	return paths, func() {}, true
+}
 
 func TestSearch(t *testing.T) {
 	t.Parallel()

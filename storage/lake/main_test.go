@@ -113,6 +113,7 @@ func newSetup(t testing.TB, change func(*Config)) *setup {
 			('b.md', 1, 'Crème brûlée is a dessert of custard and caramel'),
 			('b.md', 2, 'Nothing to see here, move along')) v(document, passage, text)`),
 	}
+	s.tables[1].RowCount = engine.MaxNativeRows + 1 // so that it is read from its file each time
 	laketest.Parquet(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,14 +159,53 @@ func TestWorkersAreReused(t *testing.T) {
 		t.Errorf("after queries of the same tables: %+v", stats)
 	}
 	for version := range 4 {
-		tables := []Table{s.tables[0]}
-		tables[0].Version = fmt.Sprint("new", version)
-		if _, err := s.pool.Query(t.Context(), Query{SQL: "SELECT id FROM orders LIMIT 1", Tables: tables}); err != nil {
-			t.Fatal(err)
+		s.tables[0].Version = fmt.Sprint("new", version)
+		s.rows(t, "SELECT id FROM orders LIMIT 1")
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 || stats.Idle != 1 {
+		t.Errorf("after queries of other versions: %+v", stats)
+	}
+	// One that has read what a query may not read is not for it.
+	s.tables = s.tables[1:]
+	s.rows(t, "SELECT 1")
+	if stats := s.pool.Stats(); stats.Started != 2 || stats.Idle != 2 {
+		t.Errorf("after a query of fewer tables: %+v", stats)
+	}
+}
+
+// A worker answers from the version of a dataset that the query has, whichever it had
+// before: in memory or in files, with other columns, under another name, or gone.
+func TestWorkersFollowVersions(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	versions := []Table{
+		laketest.Parquet(t, s.dir, "v1", "SELECT 1 AS a"),
+		laketest.Parquet(t, s.dir, "v2", "SELECT 2 AS a, 'x' AS b"),
+		{},
+	}
+	versions[2] = versions[1]
+	versions[2].Files = append(slices.Clone(versions[0].Files), versions[1].Files...)
+	versions[2].RowCount = engine.MaxNativeRows + 1
+	for i, want := range []string{`{"a":1,`, `{"a":2,"b":"x",`, `{"a":1,"b":null,`, `{"a":2,"b":"x",`, `{"a":1,`} {
+		at := min(i, 4-i)
+		v := versions[at]
+		v.Name, v.ID, v.Version = "thing", "thing", fmt.Sprint(at)
+		s.tables[2] = v
+		for range 2 {
+			if got := s.rows(t, "SELECT * FROM thing ORDER BY a LIMIT 1"); !strings.HasPrefix(got, want) {
+				t.Errorf("version %d: %s", at, got)
+			}
 		}
 	}
-	if stats := s.pool.Stats(); stats.Started != 5 || stats.Idle != 2 {
-		t.Errorf("after queries of other versions: %+v", stats)
+	s.tables[2].Name = "renamed"
+	if got := s.rows(t, "SELECT * FROM Renamed"); !strings.HasPrefix(got, `{"a":1,`) {
+		t.Error(got)
+	}
+	if _, err := s.query(t, "SELECT * FROM thing"); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("under its old name: %v", err)
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 {
+		t.Errorf("%+v", stats)
 	}
 }
 
@@ -339,7 +379,7 @@ func TestCanceledCheckFreesTheSlot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), demand{}, func(ctx context.Context, w *queryWorker) (bool, error) {
+			err := s.pool.lease(ctx, Query{Tables: s.tables, Timeout: c.timeout}.withDefaults(), func(ctx context.Context, w *queryWorker) (bool, error) {
 				_, err := sqlcheck.Check(ctx, "SELECT id FROM orders", columnsOf(s.tables), func(sql string) ([]byte, error) {
 					tree, _, err := w.parse(ctx, sql)
 					if c.cancel {

@@ -22,41 +22,45 @@ func newSource(objects Objects, all []storage.DatasetData) objectSource {
 	return s
 }
 
-// Hold implements Source. All files are asked for at once, so that no two
-// queries wait for each other.
-func (s objectSource) Hold(ctx context.Context, tables []string) (map[string][]string, func(), error) {
-	var all []storage.DataFile
+func (s objectSource) filesOf(tables []string) (all []storage.DataFile) {
 	for _, name := range tables {
 		all = append(all, s.files[name]...)
 	}
-	paths, release, err := s.objects.Hold(ctx, all)
-	if err != nil {
-		return nil, nil, lost(err)
+	return all
+}
+
+// Hold implements Source. It holds all files at once, so that no two queries wait for
+// each other.
+func (s objectSource) Hold(ctx context.Context, tables []string) (func(), error) {
+	_, release, err := s.objects.Hold(ctx, s.filesOf(tables))
+	return release, asUnavailable(err)
+}
+
+// Ready implements Source.
+func (s objectSource) Ready(tables []string) (map[string][]string, func(), bool) {
+	paths, release, ok := s.objects.Ready(s.filesOf(tables))
+	if !ok {
+		return nil, nil, false
 	}
 	files := make(map[string][]string, len(tables))
 	for _, name := range tables {
 		count := len(s.files[name])
 		files[name], paths = paths[:count:count], paths[count:]
 	}
-	return files, release, nil
+	return files, release, true
 }
 
+// tableFiles gives the files that tables have themselves.
+type tableFiles []Table
+
+// Hold implements Source.
+func (tableFiles) Hold(context.Context, []string) (func(), error) { return func() {}, nil }
+
 // Ready implements Source.
-func (s objectSource) Ready(tables []string) (map[string][]string, func()) {
-	files := make(map[string][]string, len(tables))
-	var held []func()
-	for _, name := range tables {
-		if _, done := files[name]; done {
-			continue
-		}
-		if paths, release, ok := s.objects.Ready(s.files[name]); ok {
-			files[name] = paths
-			held = append(held, release)
-		}
+func (all tableFiles) Ready([]string) (map[string][]string, func(), bool) {
+	files := make(map[string][]string, len(all))
+	for _, t := range all {
+		files[t.Name] = t.Files
 	}
-	return files, func() {
-		for _, release := range held {
-			release()
-		}
-	}
+	return files, func() {}, true
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/engine"
 )
 
 // shelf is a Source that counts who holds what of it. What was held once is at
@@ -23,9 +24,10 @@ type shelf struct {
 	mu    sync.Mutex
 	here  map[string]bool
 	holds map[string]int
-	// fetched are the tables that had to be, in order.
-	fetched []string
-	err     error
+	// fetched are the tables that had to be, in order, given those whose files were
+	// asked for, each time.
+	fetched, given []string
+	err            error
 }
 
 // shelved takes the files out of the tables of a setup.
@@ -38,35 +40,38 @@ func (s *setup) shelved() *shelf {
 	return all
 }
 
-func (s *shelf) Hold(_ context.Context, tables []string) (map[string][]string, func(), error) {
+func (s *shelf) Hold(_ context.Context, tables []string) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range tables {
 		if s.err != nil {
-			return nil, nil, s.err
+			return nil, s.err
 		}
 		if !s.here[name] {
 			s.fetched = append(s.fetched, name)
 		}
 		s.here[name] = true
 	}
-	files, release := s.give(tables)
-	return files, release, nil
+	_, release := s.give(tables)
+	return release, nil
 }
 
-func (s *shelf) Ready(tables []string) (map[string][]string, func()) {
+func (s *shelf) Ready(tables []string) (map[string][]string, func(), bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.give(tables)
+	if slices.ContainsFunc(tables, func(name string) bool { return !s.here[name] }) {
+		return nil, nil, false
+	}
+	files, release := s.give(tables)
+	return files, release, true
 }
 
 func (s *shelf) give(tables []string) (map[string][]string, func()) {
 	files := map[string][]string{}
 	for _, name := range tables {
-		if _, done := files[name]; s.here[name] && !done {
-			files[name] = s.files[name]
-			s.holds[name]++
-		}
+		files[name] = s.files[name]
+		s.holds[name]++
+		s.given = append(s.given, name)
 	}
 	return files, sync.OnceFunc(func() {
 		s.mu.Lock()
@@ -95,63 +100,90 @@ func (s *setup) from(t testing.TB, source Source, sql string) (Result, error) {
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Source: source, Timeout: 20 * time.Second})
 }
 
-// TestFilesWhenNeeded fetches the files of the tables that statements read, and
-// of no others, and gives them to workers, which grow.
+// TestFilesWhenNeeded fetches the files of the tables that statements read, and of no
+// others, holds them while a query runs, and gives them to the worker that is there.
 func TestFilesWhenNeeded(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	source := s.shelved()
-	started := int64(0)
-	for _, step := range []struct {
-		sql    string
-		starts int64
-		held   string
-	}{
-		{`SELECT 1`, 1, " of "},
-		// The worker there is gives way to one that has the table.
-		{`SELECT count(*) FROM orders`, 1, "orders:1 of orders"},
-		{`SELECT 'notes' AS notes, max(id) FROM Orders`, 0, "orders:1 of orders"},
-		{`SELECT 1`, 0, "orders:1 of orders"},
-		{`WITH notes AS (SELECT 1) SELECT * FROM notes`, 0, "orders:1 of orders"},
-		{`SELECT count(*) FROM orders JOIN "order-items.v2" ON id = order_id`, 1, "order-items.v2:1 orders:1 of orders order-items.v2"},
-		{`SELECT count(*) FROM orders`, 0, "order-items.v2:1 orders:1 of orders order-items.v2"},
-		{`SELECT count(*) FROM (SELECT * FROM notes)`, 1, "notes:1 order-items.v2:1 orders:1 of orders order-items.v2 notes"},
+	for _, step := range []struct{ sql, held string }{
+		{`SELECT 1`, " of "},
+		{`SELECT count(*) FROM orders`, " of orders"},
+		{`SELECT 'notes' AS notes, max(id) FROM Orders`, " of orders"},
+		{`WITH notes AS (SELECT 1) SELECT * FROM notes`, " of orders"},
+		{`SELECT count(*) FROM orders JOIN "order-items.v2" ON id = order_id`, " of orders order-items.v2"},
+		{`SELECT count(*) FROM orders`, " of orders order-items.v2"},
+		{`SELECT count(*) FROM (SELECT * FROM notes)`, " of orders order-items.v2 notes"},
 	} {
 		if _, err := s.from(t, source, step.sql); err != nil {
 			t.Fatalf("%s: %v", step.sql, err)
 		}
-		started += step.starts
-		if got := source.held(); got != step.held || s.pool.Stats().Started != started {
-			t.Errorf("%s: %d started, want %d; held are %q, want %q", step.sql, s.pool.Stats().Started, started, got, step.held)
+		if got := source.held(); got != step.held || s.pool.Stats().Started != 1 {
+			t.Errorf("%s: %d started; held are %q, want %q", step.sql, s.pool.Stats().Started, got, step.held)
 		}
 	}
 	// What is wrong with a statement is found without any file.
+	source.given = nil
 	for _, wrong := range []string{"SELECT * FROM nothing", "SELECT none FROM notes", "SELECT FROM"} {
 		if _, err := s.from(t, source, wrong); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
-	s.pool.ReleaseFiles()
-	if got := source.held(); !strings.HasPrefix(got, " of ") || s.pool.Stats().Idle != 0 {
-		t.Errorf("after letting go: %q", got)
-	}
-	// What is at hand, and seems to be named, comes with the first start.
-	if _, err := s.from(t, source, `SELECT count(*) FROM notes WHERE text <> 'orders'`); err != nil || s.pool.Stats().Started != started+1 {
-		t.Errorf("%v, %d started", err, s.pool.Stats().Started)
+	// What is in memory needs no files.
+	if _, err := s.from(t, source, `SELECT count(*) FROM notes, orders`); err != nil || len(source.given) > 0 {
+		t.Errorf("%v; files of %q were asked for", err, source.given)
 	}
 	if result, err := s.pool.Passages(t.Context(), "", s.tables[2], source, "fox", 1); err != nil || len(result.Rows) != 1 {
 		t.Errorf("passages: %v", err)
 	}
-	s.pool.Close()
 	if got := source.held(); !strings.HasPrefix(got, " of ") {
 		t.Errorf("after the end: %q", got)
 	}
 }
 
-// A worker has the files of its tables open, and nobody else's.
-func TestWorkerHasOnlyItsFiles(t *testing.T) {
+// A table that is too large for memory is read from its files each time, which are held
+// for that.
+func TestFilesOfLargeTables(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
+	s.tables[0].RowCount = engine.MaxNativeRows + 1
+	source := s.shelved()
+	for range 3 {
+		if result, err := s.from(t, source, "SELECT count(*) AS n FROM orders"); err != nil || !strings.Contains(string(result.Rows[0]), "1000") {
+			t.Fatalf("%s, %v", result.Rows, err)
+		}
+	}
+	if got := strings.Join(source.given, " ") + source.held(); got != "orders orders orders orders of orders" {
+		t.Error(got)
+	}
+	if stats := s.pool.Stats(); stats.Started != 1 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// openFiles gives what the kernel says of a worker's descriptors.
+func openFiles(t *testing.T, w *idleWorker) (paths []string) {
+	t.Helper()
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.PID))
+	if err != nil || len(links) == 0 {
+		t.Skip("the kernel does not say")
+	}
+	for _, link := range links {
+		path, err := os.Readlink(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// Between queries a worker has no file of a table, open or to be opened, and it is for
+// nobody who may not read what it has read.
+func TestWorkerHasOnlyItsFiles(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Dir = t.TempDir() })
+	s.tables[0].RowCount = engine.MaxNativeRows + 1
 	source := s.shelved()
 	for _, sql := range []string{"SELECT count(*) FROM orders", "SELECT count(*) FROM notes"} {
 		if _, err := s.from(t, source, sql); err != nil {
@@ -159,57 +191,52 @@ func TestWorkerHasOnlyItsFiles(t *testing.T) {
 		}
 	}
 	own := s.tables
-	s.tables = own[:1] // what another may read
+	s.tables = own[:1] // what another token may read
 	if _, err := s.from(t, source, "SELECT count(*) FROM orders"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.from(t, source, "SELECT count(*) FROM notes"); !errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("a table of others: %v", err)
 	}
-	var got []string
+	if len(s.pool.idle) != 2 {
+		t.Errorf("%d workers", len(s.pool.idle))
+	}
 	for _, w := range s.pool.idle {
-		links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.PID))
-		if err != nil || len(links) == 0 {
-			t.Skip("the kernel does not say")
-		}
-		var open []string
-		for _, link := range links {
-			// Those of other tests, which make theirs in this process, may have been
-			// open when the worker was started.
-			if path, err := os.Readlink(link); err == nil && strings.HasSuffix(path, ".parquet") && strings.HasPrefix(path, s.dir) {
-				open = append(open, filepath.Base(path))
+		for _, path := range openFiles(t, w) {
+			if strings.HasSuffix(path, ".parquet") {
+				t.Errorf("%s is open", path)
 			}
 		}
-		slices.Sort(open)
-		got = append(got, strings.Join(slices.Compact(open), " "))
 	}
-	if fmt.Sprint(got) != "[notes.parquet orders.parquet orders.parquet]" {
-		t.Errorf("open are %q", got)
+	if links, err := filepath.Glob(filepath.Join(s.pool.config.Dir, "work-*", "*")); err != nil || len(links) > 0 {
+		t.Errorf("links are left: %q, %v", links, err)
+	}
+	s.pool.Close()
+	if left, err := filepath.Glob(filepath.Join(s.pool.config.Dir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("folders are left: %q, %v", left, err)
 	}
 }
 
-// A worker that is at work when the files are wanted back ends with its query.
-func TestLetGoAtWork(t *testing.T) {
+// An append to one dataset, and a new dataset, leave the workers of others warm, and their
+// descriptors are as many as before.
+func TestAppendsLeaveWorkersWarm(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	source := s.shelved()
-	if _, err := s.from(t, source, "SELECT count(*) FROM orders"); err != nil {
-		t.Fatal(err)
+	s.rows(t, "SELECT count(*) FROM orders")
+	before := len(openFiles(t, s.pool.idle[0]))
+	for i := range 50 {
+		other := s.tables[1]
+		other.Name, other.ID = fmt.Sprint("other", i), fmt.Sprint("other", i)
+		s.tables = append(s.tables, other)
+		s.tables[1].Version = fmt.Sprint("appended", i)
+		s.rows(t, "SELECT count(*) FROM orders")
+		s.rows(t, fmt.Sprintf("SELECT count(*) FROM other%d", i))
 	}
-	q := Query{Tables: s.tables, Source: source}.withDefaults()
-	err := s.pool.lease(t.Context(), q, demand{tables: []string{"orders"}, all: true}, func(context.Context, *queryWorker) (bool, error) {
-		s.pool.ReleaseFiles()
-		if got := source.held(); got != "orders:1 of orders" {
-			t.Errorf("at work: %q", got)
-		}
-		return true, nil
-	})
-	if err != nil {
-		t.Error(err)
+	if stats := s.pool.Stats(); stats.Started != 1 {
+		t.Errorf("%+v", stats)
 	}
-	eventually(t, "its files are let go of", func() bool { return source.held() == " of orders" })
-	if idle := s.pool.Stats().Idle; idle != 0 {
-		t.Errorf("%d workers are kept", idle)
+	if open := openFiles(t, s.pool.idle[0]); len(open) > before+2 {
+		t.Errorf("%d files were open, now %d: %q", before, len(open), open)
 	}
 }
 
@@ -227,25 +254,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 	if _, err := s.from(t, source, "SELECT count(*) FROM orders"); err != nil {
 		t.Error(err)
 	}
-	if stats := s.pool.Stats(); stats.Started != 2 || stats.Idle != 1 {
+	if stats := s.pool.Stats(); stats.Started != 1 || stats.Idle != 1 {
 		t.Errorf("%+v", stats)
-	}
-}
-
-func TestGuess(t *testing.T) {
-	t.Parallel()
-	tables := []Table{{Name: "orders"}, {Name: "order-items.v2"}, {Name: "Größen"}, {Name: "a"}}
-	for sql, want := range map[string]string{
-		`SELECT * FROM orders`:                          "[orders]",
-		`select*from"order-items.v2"o,ORDERS`:           "[order-items.v2 orders]",
-		`SELECT * FROM GRÖSSEN, "größen"`:               "[Größen]",
-		`SELECT "unclosed FROM orders`:                  "[]",
-		`SELECT banana, x.a FROM orders_2 -- "orders" `: "[a orders]",
-		``:                "[]",
-		"\xff\xfe \"\xff": "[]",
-	} {
-		if got := fmt.Sprint(Query{SQL: sql, Tables: tables, Source: &shelf{}}.guess()); got != want {
-			t.Errorf("%s: %s, want %s", sql, got, want)
-		}
 	}
 }

@@ -38,7 +38,7 @@ var attempts = map[string][]string{
 	"a secret":                   {"CREATE SECRET trap (TYPE s3, KEY_ID 'a', SECRET 'b')"},
 	"read its descriptors":       {"SELECT content FROM read_text('/proc/self/fd/0')", "SELECT content FROM read_text('/proc/self/fd/3')", "SELECT content FROM read_text('/proc/self/fd/4')", "SELECT content FROM read_text('/dev/stdin')", "SELECT * FROM glob('/proc/self/fd/*')"},
 	"write to its descriptors":   {"COPY (SELECT 1) TO '/dev/stdout'", "COPY (SELECT 1) TO '/dev/stderr'", "COPY (SELECT 1) TO '/proc/self/fd/1' (FORMAT csv)", "COPY (SELECT 1) TO '/proc/self/fd/2'", "COPY (SELECT 1) TO '/proc/self/fd/3' (FORMAT csv)", "COPY (SELECT 1) TO '/proc/self/fd/4' (FORMAT csv)", "COPY (SELECT 1) TO '/dev/fd/3'"},
-	"write to its table":         {"COPY (SELECT 0 AS id) TO '/proc/self/fd/5' (FORMAT parquet)"},
+	"write to its table":         {"COPY (SELECT 0 AS id) TO '/proc/self/fd/5' (FORMAT parquet)", "COPY (SELECT 0 AS id) TO '{link}' (FORMAT parquet)", "COPY (SELECT 0 AS id) TO '/proc/self/fd/5/trap.parquet' (FORMAT parquet)"},
 	"read the other's process":   {"SELECT content FROM read_text('/proc/{pid}/environ')", "SELECT content FROM read_text('/proc/{pid}/cmdline')", "SELECT content FROM read_blob('/proc/{pid}/mem')", "SELECT content FROM read_text('/proc/{pid}/maps')", "SELECT * FROM glob('/proc/{pid}/fd/*')"},
 	"write to the other's":       {"COPY (SELECT 1) TO '/proc/{pid}/fd/1'", "COPY (SELECT 1) TO '/proc/{pid}/fd/3'", "COPY (SELECT 1) TO '/proc/{pid}/mem'", "COPY (SELECT 1) TO '/proc/{pid}/oom_score_adj'"},
 	"exhaust the memory":         {"SELECT len(range(1000000000))", "SELECT list(i) FROM range(10000000000) r(i)", "SELECT length(repeat(repeat('x', 100000), 100000))"},
@@ -85,11 +85,12 @@ func (s *setup) as(t *testing.T, user, sql string, timeout time.Duration) string
 	t.Helper()
 	s.pool.mu.Lock()
 	for _, idle := range s.pool.idle {
-		if idle.key == s.pool.key(other(user), s.tables) {
+		if idle.user == other(user) {
 			sql = strings.ReplaceAll(sql, "{pid}", strconv.Itoa(idle.PID))
 		}
 	}
 	s.pool.mu.Unlock()
+	sql = s.statement(sql)
 	result, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: timeout, User: user, MaxRows: 1000})
 	return fmt.Sprintf("%s %v", result.Rows, err)
 }

@@ -22,10 +22,7 @@ type CacheConfig struct {
 	Dir string
 	// Size is the most bytes that the files take together.
 	Size int64
-	// Reclaim makes users release files that they hold only for reuse, before it
-	// returns or soon after.
-	Reclaim func()
-	Log     *slog.Logger
+	Log  *slog.Logger
 }
 
 // Cache holds local copies of immutable objects and checks them against the records. It
@@ -77,12 +74,8 @@ type cached struct {
 	obsolete, removed bool
 }
 
-const (
-	// maxFetches bounds parallel fetches and checks.
-	maxFetches = 8
-	// reclaimEvery is the pause between calls of Reclaim while somebody waits.
-	reclaimEvery = 50 * time.Millisecond
-)
+// maxFetches bounds parallel fetches and checks.
+const maxFetches = 8
 
 // OpenCache opens a cache with the files of an earlier process, if they fit.
 func OpenCache(cfg CacheConfig) (*Cache, error) {
@@ -201,10 +194,8 @@ func (c *Cache) takeWhenFree(ctx context.Context, files []storage.DataFile) ([]t
 		if all != nil || err != nil {
 			return all, err
 		}
-		c.cfg.Reclaim() // again and again: a busy user may be idle by now
 		select {
 		case <-freed:
-		case <-time.After(reclaimEvery):
 		case <-c.closing.Done():
 		case <-ctx.Done():
 			return nil, waitError(ctx)
@@ -328,17 +319,15 @@ func (c *Cache) release(all []taken) {
 
 // evict removes unused files, the least recently used first, until the rest takes at
 // most size bytes. It returns the bytes removed.
-func (c *Cache) evict(size int64) (evicted int64) {
+func (c *Cache) evict(size int64) {
 	for at := c.order.Back(); at != nil && c.stats.Bytes > size; {
 		f := at.Value.(*cached)
 		at = at.Prev()
 		if f.holds == 0 {
 			c.remove(f)
 			c.stats.Evictions++
-			evicted += f.size
 		}
 	}
-	return evicted
 }
 
 // remove deletes a file. Processes that have it open can still read it.

@@ -108,15 +108,9 @@ func isFull(err error) bool {
 
 // makeRoom evicts at least so many bytes, if there are as many that nobody needs.
 func (c *Cache) makeRoom(bytes int64) {
-	evict := func() int64 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.evict(c.stats.Bytes - bytes)
-	}
-	if bytes -= evict(); bytes > 0 {
-		c.cfg.Reclaim()
-		evict()
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evict(c.stats.Bytes - bytes)
 }
 
 // verify compares a local file with the records.

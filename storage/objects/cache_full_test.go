@@ -38,7 +38,7 @@ func TestCacheFullDisk(t *testing.T) {
 		}
 	}
 	dir, full := t.TempDir(), 0
-	cache, err := OpenCache(CacheConfig{Store: folder, Dir: dir, Size: 100, Reclaim: func() {}, Log: slog.New(slog.DiscardHandler)})
+	cache, err := OpenCache(CacheConfig{Store: folder, Dir: dir, Size: 100, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,10 +62,10 @@ func newCacheTest(t *testing.T) *cacheTest {
 }
 
 // open opens a cache, as a process does that starts.
-func (c *cacheTest) open(size int64, reclaim func()) *objects.Cache {
+func (c *cacheTest) open(size int64) *objects.Cache {
 	c.t.Helper()
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: c.bucket, Dir: c.dir, Size: size, Reclaim: reclaim, Log: slog.New(slog.NewTextHandler(c.log, nil)),
+		Store: c.bucket, Dir: c.dir, Size: size, Log: slog.New(slog.NewTextHandler(c.log, nil)),
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -137,7 +137,7 @@ func TestCacheFetchesOnce(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(3)
-	cache := c.open(100, func() {})
+	cache := c.open(100)
 	if _, _, ok := cache.Ready(files[:1]); ok {
 		t.Error("ready before it was fetched")
 	}
@@ -185,7 +185,7 @@ func TestCacheBound(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(6)
-	cache := c.open(30, func() {})
+	cache := c.open(30)
 	_, releaseFirst := c.hold(cache, files[0])
 	for i := range 3 {
 		_, release := c.hold(cache, files[i])
@@ -243,32 +243,6 @@ func TestCacheBound(t *testing.T) {
 	}
 }
 
-// Reclaim makes users release the files that they hold for later.
-func TestCacheReclaims(t *testing.T) {
-	t.Parallel()
-	c := newCacheTest(t)
-	files := c.tens(4)
-	var mu sync.Mutex
-	var kept []func()
-	cache := c.open(20, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, release := range kept {
-			release()
-		}
-		kept = nil
-	})
-	for i := range files {
-		_, release := c.hold(cache, files[i])
-		mu.Lock()
-		kept = append(kept, release)
-		mu.Unlock()
-	}
-	if stats := cache.Stats(); stats.Bytes > 20 || stats.Evictions != 2 {
-		t.Errorf("%+v", stats)
-	}
-}
-
 // TestCacheChanged has somebody change cached files: while they are in use, and
 // between two processes, with another size and the same.
 func TestCacheChanged(t *testing.T) {
@@ -278,7 +252,7 @@ func TestCacheChanged(t *testing.T) {
 	unknown := c.put("old", "no hash is known")
 	unknown.SHA256 = ""
 	files = append(files, unknown)
-	cache := c.open(1000, func() {})
+	cache := c.open(1000)
 	paths, release, err := cache.Hold(t.Context(), files)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +284,7 @@ func TestCacheChanged(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "datasets", "1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cache = c.open(1000, func() {})
+	cache = c.open(1000)
 	if got := here(cache, files); len(got) > 0 {
 		t.Errorf("ready before they were checked: %v", got)
 	}
@@ -340,7 +314,7 @@ func TestCacheChanged(t *testing.T) {
 func TestCacheWrongObject(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
-	cache := c.open(1000, func() {})
+	cache := c.open(1000)
 	right := c.put("a", "right one")
 	missing := storage.DataFile{Key: "datasets/1/none", Bytes: 3}
 	c.put("a", "wrong one")
@@ -370,7 +344,7 @@ func TestCacheLargerThanItMayBe(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(5)
-	cache := c.open(50, func() {})
+	cache := c.open(50)
 	for _, i := range []int{4, 0, 3, 1, 2} {
 		paths, release := c.hold(cache, files[i])
 		release()
@@ -380,7 +354,7 @@ func TestCacheLargerThanItMayBe(t *testing.T) {
 		}
 	}
 	_ = cache.Close()
-	cache = c.open(25, func() {})
+	cache = c.open(25)
 	if stats := cache.Stats(); stats != (objects.CacheStats{Bytes: 20, Evictions: 3}) {
 		t.Errorf("%+v", stats)
 	}
@@ -398,7 +372,7 @@ func TestCacheUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(12)
-	cache := c.open(50, func() {})
+	cache := c.open(50)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -439,7 +413,7 @@ func TestCacheClosed(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	files := c.tens(1)
-	cache := c.open(50, func() {})
+	cache := c.open(50)
 	_ = cache.Close()
 	if _, _, err := cache.Hold(t.Context(), files); !errors.Is(err, storage.ErrUnavailable) {
 		t.Error(err)

@@ -15,12 +15,10 @@ import (
 const (
 	// interval is how often there is a cleanup.
 	interval = time.Minute
-	// pause is how long nobody does one again: a little less, so that the process
-	// that did it finds it due.
-	pause = interval * 9 / 10
-	// lease is how long the process that does it may be silent before another
-	// begins.
-	lease = time.Minute
+	// minInterval is a little less, so that the process that did it finds it due.
+	minInterval = interval * 9 / 10
+	// leaseTTL is how long others wait for a process that has died.
+	leaseTTL = time.Minute
 	// leaseName is that of the leased task. Processes of other versions know it too.
 	leaseName = "janitor"
 	// reclaimAfter is how much must be removed at once for the database to reclaim
@@ -45,7 +43,7 @@ func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 // Store has the records. What removes gets an age, and removes at most Config.Batch
 // of what is older.
 type Store interface {
-	storage.Chores
+	storage.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
@@ -98,13 +96,16 @@ func (r *Retention) Run(ctx context.Context) {
 		if r.cfg.EachProcess {
 			r.runCleanups(ctx)
 		}
-		err := storage.DoChore(ctx, r.cfg.Store, leaseName, r.holder, lease, pause, func(ctx context.Context) error {
-			if !r.cfg.EachProcess {
-				r.runCleanups(ctx)
-			}
-			r.removeOld(ctx)
-			r.cfg.OnDone()
-			return nil
+		err := storage.RunLeased(ctx, r.cfg.Store, storage.LeasedTask{
+			Name: leaseName, Holder: r.holder, TTL: leaseTTL, Interval: minInterval,
+			Run: func(ctx context.Context) error {
+				if !r.cfg.EachProcess {
+					r.runCleanups(ctx)
+				}
+				r.removeOld(ctx)
+				r.cfg.OnDone()
+				return nil
+			},
 		})
 		r.warn(ctx, "lease", err)
 		select {

@@ -11,31 +11,31 @@ import (
 // in this file, and every one that writes goes by the id of a row that was found
 // through them in the same transaction: so no operation forgets whose it is, or
 // what the caller's token covers. What acts for nobody (hosts, workers, retention,
-// operators) is where it is used. A test lists what other files name. In all of
-// them $1 is the caller's username and $2 its restriction.
+// operators) is where it is used. A test lists what other files name. The function
+// by gives the parameters :caller and :restriction that the fragments have.
 
 // coversNamespace holds when the caller's token covers namespace n whole.
-const coversNamespace = `($2 = '' OR EXISTS (
+const coversNamespace = `(:restriction = '' OR EXISTS (
 	SELECT 1
 	FROM token_targets s
-	WHERE s.token_id = $2
+	WHERE s.token_id = :restriction
 		AND s.namespace_id = n.id
 		AND s.dataset_id IS NULL))`
 
 // coversDataset holds when the caller's token covers dataset d of namespace n.
-const coversDataset = `($2 = '' OR EXISTS (
+const coversDataset = `(:restriction = '' OR EXISTS (
 	SELECT 1
 	FROM token_targets s
-	WHERE s.token_id = $2
+	WHERE s.token_id = :restriction
 		AND s.namespace_id = n.id
 		AND (s.dataset_id IS NULL OR s.dataset_id = d.id)))`
 
-// writable holds when the caller's token may change what it covers.
-const writable = `($2 = '' OR EXISTS (
+// tokenWrites holds when the caller's token may change what it covers.
+const tokenWrites = `(:restriction = '' OR EXISTS (
 	SELECT 1
 	FROM tokens k
-	WHERE k.id = $2
-		AND k.owner = $1
+	WHERE k.id = :restriction
+		AND k.owner = :caller
 		AND k.access = 'write'))`
 
 // fromDatasets is the datasets d, with their namespace n, current version v and
@@ -52,10 +52,10 @@ const (
 FROM datasets d
 JOIN namespaces n ON n.id = d.namespace_id
 JOIN dataset_versions v ON v.dataset_id = d.id AND v.version = d.version
-LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = $1
-LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1`
+LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = :caller
+LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = :caller`
 	whereReadable = `
-WHERE (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
+WHERE (n.owner = :caller OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 	AND ` + coversDataset
 )
 
@@ -63,24 +63,24 @@ WHERE (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 // grants counts.
 const datasetAccess = `
 	CASE
-		WHEN n.owner = $1 THEN 'owner'
+		WHEN n.owner = :caller THEN 'owner'
 		WHEN ng.role = 'editor' OR dg.role = 'editor' THEN 'editor'
 		ELSE 'viewer'
-	END AS role, ` + writable + ` AS writable`
+	END AS role, ` + tokenWrites + ` AS writable`
 
 // fromNamespaces is the namespaces n that the caller may see: those that are
 // the caller's or shared whole, and those with a dataset that the caller may
 // read.
 const fromNamespaces = `
 FROM namespaces n
-LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = $1
-WHERE ((n.owner = $1 OR ng.role IS NOT NULL) AND ` + coversNamespace + `
+LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = :caller
+WHERE ((n.owner = :caller OR ng.role IS NOT NULL) AND ` + coversNamespace + `
 	OR EXISTS (
 		SELECT 1
 		FROM datasets d
-		LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = $1
+		LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = :caller
 		WHERE d.namespace_id = n.id
-			AND (n.owner = $1 OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
+			AND (n.owner = :caller OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 			AND ` + coversDataset + `))`
 
 // namespaceAccess is what the caller may do to a namespace. The role is empty
@@ -88,36 +88,36 @@ WHERE ((n.owner = $1 OR ng.role IS NOT NULL) AND ` + coversNamespace + `
 const namespaceAccess = `
 	CASE
 		WHEN NOT ` + coversNamespace + ` THEN ''
-		WHEN n.owner = $1 THEN 'owner'
+		WHEN n.owner = :caller THEN 'owner'
 		ELSE COALESCE(ng.role, '')
-	END AS role, ` + writable + ` AS writable`
+	END AS role, ` + tokenWrites + ` AS writable`
 
 // The candidates of a list: the same rows as without them, found through an
 // index rather than by looking at everyone's.
 const (
 	candidateDatasets = `d.id IN (
-		SELECT d.id FROM datasets d JOIN namespaces n ON n.id = d.namespace_id WHERE n.owner = $1
+		SELECT d.id FROM datasets d JOIN namespaces n ON n.id = d.namespace_id WHERE n.owner = :caller
 		UNION
-		SELECT d.id FROM datasets d JOIN namespace_grants g ON g.namespace_id = d.namespace_id WHERE g.username = $1
+		SELECT d.id FROM datasets d JOIN namespace_grants g ON g.namespace_id = d.namespace_id WHERE g.username = :caller
 		UNION
-		SELECT g.dataset_id FROM dataset_grants g WHERE g.username = $1)`
+		SELECT g.dataset_id FROM dataset_grants g WHERE g.username = :caller)`
 	candidateNamespaces = `n.id IN (
-		SELECT n.id FROM namespaces n WHERE n.owner = $1
+		SELECT n.id FROM namespaces n WHERE n.owner = :caller
 		UNION
-		SELECT g.namespace_id FROM namespace_grants g WHERE g.username = $1
+		SELECT g.namespace_id FROM namespace_grants g WHERE g.username = :caller
 		UNION
-		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username = $1)`
+		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username = :caller)`
 )
 
 // ownRun holds for the caller's runs r that the caller's token covers.
-const ownRun = `(r.owner = $1 AND ($2 = '' OR r.restriction = $2 OR EXISTS (
+const ownRun = `(r.owner = :caller AND (:restriction = '' OR r.restriction = :restriction OR EXISTS (
 	SELECT 1
 	FROM namespaces n
 	WHERE n.id = r.namespace_id AND ` + coversNamespace + `)))`
 
 // ownConversation holds for the caller's conversations c in which the caller's
 // token covers a run.
-const ownConversation = `(c.owner = $1 AND ($2 = '' OR EXISTS (
+const ownConversation = `(c.owner = :caller AND (:restriction = '' OR EXISTS (
 	SELECT 1
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
@@ -146,52 +146,73 @@ WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
 
-// ownNamespaceID is the id of the caller's own namespace named $2, for a caller
-// whose token is not restricted. It says nothing that fromNamespaces does not; it
-// is planned and found many times faster, and most questions are about one's own.
-const ownNamespaceID = `SELECT n.id FROM namespaces n WHERE n.owner = $1 AND lower(n.name) = lower($2)`
+// namedNamespace and namedDataset hold for what :owner, :namespace and :dataset name:
+// see inNamespace and ofDataset.
+const (
+	namedNamespace = `
+	AND n.owner = :owner
+	AND lower(n.name) = lower(:namespace)`
+	namedDataset = namedNamespace + `
+	AND lower(d.name) = lower(:dataset)`
+)
 
-// tokenScopes is what token $3 covers of what the caller may see, by the names
+// ownNamespaceID is the id of the namespace :namespace of a caller whose token is not
+// restricted. fromNamespaces gives the same; this is planned and found many times
+// faster, and most questions are about one's own.
+var ownNamespaceID = parse(`SELECT n.id FROM namespaces n WHERE n.owner = :caller AND lower(n.name) = lower(:namespace)`)
+
+// tokenScopes is what token :token covers of what the caller may see, by the names
 // of now.
-const tokenScopes = `
+var tokenScopes = parse(`
 SELECT n.owner, n.name AS namespace, COALESCE(d.name, '') AS dataset
 FROM token_targets s
 JOIN namespaces n ON n.id = s.namespace_id
 LEFT JOIN datasets d ON d.id = s.dataset_id
-WHERE s.token_id = $3
+WHERE s.token_id = :token
 	AND s.namespace_id IN (SELECT n.id` + fromNamespaces + `)
 	AND (s.dataset_id IS NULL OR s.dataset_id IN (SELECT d.id` + fromDatasets + `))
-ORDER BY s.position`
+ORDER BY s.position`)
 
 // mayCancel holds for the caller's runs r that the caller's token may end: a
 // read-only one ends what was asked with it.
-const mayCancel = `(` + writable + ` OR r.restriction = $2)`
+const mayCancel = `(` + tokenWrites + ` OR r.restriction = :restriction)`
 
-// conversationBegun is 1 when the caller has a conversation with id $5 that the
+// conversationBegun is 1 when the caller has a conversation :conversation that the
 // caller's token covers, 0 when the token does not cover it, and null when there
 // is none.
 const conversationBegun = `(
 	SELECT CASE WHEN ` + ownConversation + ` THEN 1 ELSE 0 END
 	FROM conversations c
-	WHERE c.owner = $1
-		AND c.id = $5)`
+	WHERE c.owner = :caller
+		AND c.id = :conversation)`
+
+// lastNamespaceID is the id of the namespace that the caller's last run in
+// conversation :conversation asked.
+const lastNamespaceID = `
+	SELECT r.namespace_id
+	FROM runs r
+	WHERE r.conversation_id = :conversation
+		AND r.namespace_id IS NOT NULL
+		AND ` + ownRun + `
+	ORDER BY r.created_at DESC, r.id DESC
+	LIMIT 1`
 
 // holdsRunAbout holds for conversations c in which a run that the caller may
-// see was asked of a namespace of owner $3, named $4; empty for any.
+// see was asked of a namespace of owner :owner, named :namespace; empty for any.
 const holdsRunAbout = `EXISTS (
 	SELECT 1
 	FROM runs r
 	JOIN namespaces n ON n.id = r.namespace_id
 	WHERE r.conversation_id = c.id
 		AND ` + ownRun + `
-		AND ($3 = '' OR n.owner = $3)
-		AND ($4 = '' OR lower(n.name) = lower($4)))`
+		AND (:owner = '' OR n.owner = :owner)
+		AND (:namespace = '' OR lower(n.name) = lower(:namespace)))`
 
 // visibleTitle is the title of conversation c, or for a restricted token the
 // first question in it that the token covers.
 const visibleTitle = `
 	CASE
-		WHEN $2 = '' THEN c.title
+		WHEN :restriction = '' THEN c.title
 		ELSE (
 			SELECT r.question
 			FROM runs r
@@ -209,10 +230,10 @@ const coversConversation = `NOT EXISTS (
 
 // ownUpload holds for the caller's upload sessions u that were prepared with
 // the caller's token, or with any where the caller's is not restricted.
-const ownUpload = `(u.owner = $1 AND ($2 = '' OR u.restriction = $2))`
+const ownUpload = `(u.owner = :caller AND (:restriction = '' OR u.restriction = :restriction))`
 
 // fromUploads is the files f of the upload sessions u that the caller may see,
-// openUploads those that user $1 is uploading, by whatever token, and fromAnyUpload
+// openUploads those that the caller is uploading, by whatever token, and fromAnyUpload
 // whoever's.
 const (
 	fromAnyUpload = `
@@ -221,7 +242,7 @@ JOIN upload_files f ON f.session_id = u.id
 WHERE`
 	fromUploads = fromAnyUpload + ` ` + ownUpload
 	openUploads = fromAnyUpload + `
-	u.owner = $1
+	u.owner = :caller
 	AND u.status = 'preparing'
 	AND f.status = 'preparing'`
 )
@@ -230,118 +251,97 @@ WHERE`
 const fromIngestions = joinDatasets + `
 JOIN ingestions i ON i.dataset_id = d.id` + whereReadable
 
-// openIngestions is the ingestions of user $1 that have not ended.
+// openIngestions is the ingestions of the caller that have not ended.
 const openIngestions = `
 FROM ingestions i
-WHERE i.started_by = $1
+WHERE i.started_by = :caller
 	AND i.status IN ('pending', 'processing')`
 
-// namespaceRow is a namespace as a caller may see it.
-type namespaceRow struct {
-	ID    string `db:"id"`
-	Owner string `db:"owner"`
-	Name  string `db:"name"`
-	storage.Access
-}
-
-// namespace finds a namespace that the caller may see.
-func namespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
-	const query = `
-SELECT n.id, n.owner, n.name,` + namespaceAccess + fromNamespaces + `
-	AND n.owner = $3
-	AND lower(n.name) = lower($4)`
-	var found namespaceRow
-	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Name)
-	return found, err
-}
-
-// ownNamespace finds a namespace for something that only its owner may do.
-func ownNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
-	found, err := namespace(ctx, q, caller, ref)
-	if err != nil {
-		return found, err
-	}
-	return found, ownerOnly(caller, found.Role, "namespace")
-}
-
-// writableNamespace is ownNamespace for a change.
-func writableNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (namespaceRow, error) {
-	found, err := ownNamespace(ctx, q, caller, ref)
-	if err == nil && !found.Writable {
-		err = storage.ErrReadOnlyToken
-	}
-	return found, err
-}
-
-// accessRow is a dataset as a caller may see it.
-type accessRow struct {
-	ID          string `db:"id"`
+// resource is a namespace or dataset as a caller may see it.
+type resource struct {
+	ID string `db:"id"`
+	// NamespaceID is that of a dataset.
 	NamespaceID string `db:"namespace_id"`
-	Owner       string `db:"owner"`
-	Namespace   string `db:"namespace"`
-	Name        string `db:"name"`
 	storage.Access
+
+	// kind is what it is called in errors, and restricted says that the caller's token is.
+	kind       string
+	restricted bool
 }
 
-// dataset finds a dataset that the caller may read.
-func dataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
-	const query = `
-SELECT d.id, n.id AS namespace_id, n.owner, n.name AS namespace, d.name,` + datasetAccess + fromDatasets + `
-	AND n.owner = $3
-	AND lower(n.name) = lower($4)
-	AND lower(d.name) = lower($5)`
-	var found accessRow
-	err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name)
+var (
+	selectNamespace     = parse(`SELECT n.id,` + namespaceAccess + fromNamespaces + namedNamespace)
+	selectResource      = parse(`SELECT d.id, n.id AS namespace_id,` + datasetAccess + fromDatasets + namedDataset)
+	datasetAccessByID   = parse(`SELECT` + datasetAccess + fromDatasets + ` AND d.id = :id`)
+	selectTokenWrites   = parse(`SELECT ` + tokenWrites)
+	ownNamespaceCovered = parse(`
+SELECT EXISTS (
+	SELECT 1
+	FROM namespaces n
+	WHERE n.owner = :caller
+		AND lower(n.name) = lower(:namespace)
+		AND ` + coversNamespace + `)`)
+)
+
+// inNamespace gives the parameters of namedNamespace, for a caller.
+func inNamespace(caller storage.Caller, ref storage.NamespaceRef) args {
+	return by(caller, args{"owner": ref.Owner, "namespace": ref.Name})
+}
+
+// ofDataset gives the parameters of namedDataset, for a caller.
+func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
+	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
+}
+
+// findNamespace finds a namespace that the caller may see.
+func findNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (resource, error) {
+	found := resource{kind: "namespace", restricted: caller.Restricted()}
+	err := selectNamespace.get(ctx, q, &found, inNamespace(caller, ref))
 	return found, err
 }
 
-// ownDataset finds a dataset for something that only its owner may do.
-func ownDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
-	found, err := dataset(ctx, q, caller, ref)
-	if err != nil {
-		return found, err
-	}
-	return found, ownerOnly(caller, found.Role, "dataset")
+// findDataset finds a dataset that the caller may read.
+func findDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (resource, error) {
+	found := resource{kind: "dataset", restricted: caller.Restricted()}
+	err := selectResource.get(ctx, q, &found, ofDataset(caller, ref))
+	return found, err
 }
 
-// writableDataset is ownDataset for a change.
-func writableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
-	found, err := ownDataset(ctx, q, caller, ref)
+// owned passes on what was found to its owner alone.
+func owned(found resource, err error) (resource, error) {
+	switch {
+	case err != nil || found.Role == storage.Owner:
+		return found, err
+	case found.restricted:
+		return found, storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers all of it", found.kind)
+	}
+	return found, storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this", found.kind)
+}
+
+// writable passes on what was found unless the caller's token is read-only.
+func writable(found resource, err error) (resource, error) {
 	if err == nil && !found.Writable {
 		err = storage.ErrReadOnlyToken
 	}
 	return found, err
 }
 
-// editableDataset finds a dataset for something that its owner and editors may
-// do.
-func editableDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (accessRow, error) {
-	found, err := dataset(ctx, q, caller, ref)
-	if err != nil {
-		return found, err
+// editable passes on a dataset that was found to its owner and editors.
+func editable(found resource, err error) (resource, error) {
+	if err == nil {
+		err = found.MayEdit()
 	}
-	return found, found.MayEdit()
+	return found, err
 }
 
 // editableByID checks that the caller may still write to a dataset that was
 // found before.
 func editableByID(ctx context.Context, q queryer, caller storage.Caller, id string) error {
-	const query = `SELECT` + datasetAccess + fromDatasets + ` AND d.id = $3`
 	var found storage.Access
-	if err := q.GetContext(ctx, &found, query, caller.Username, caller.Restriction, id); err != nil {
+	if err := datasetAccessByID.get(ctx, q, &found, by(caller, args{"id": id})); err != nil {
 		return err
 	}
 	return found.MayEdit()
-}
-
-func ownerOnly(caller storage.Caller, role storage.Role, thing string) error {
-	switch {
-	case role == storage.Owner:
-		return nil
-	case caller.Restricted():
-		return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers all of it", thing)
-	}
-	return storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this", thing)
 }
 
 // mayWrite is an ErrForbidden for a caller with a read-only token, for changes to
@@ -351,7 +351,7 @@ func mayWrite(ctx context.Context, q queryer, caller storage.Caller) error {
 		return nil
 	}
 	var may bool
-	if err := q.GetContext(ctx, &may, `SELECT `+writable, caller.Username, caller.Restriction); err != nil {
+	if err := selectTokenWrites.get(ctx, q, &may, by(caller, nil)); err != nil {
 		return fmt.Errorf("read token's access: %w", err)
 	}
 	if !may {
@@ -370,15 +370,8 @@ func mayCreateIn(ctx context.Context, q queryer, caller storage.Caller, namespac
 	if err := mayWrite(ctx, q, caller); err != nil {
 		return err
 	}
-	const query = `
-SELECT EXISTS (
-	SELECT 1
-	FROM namespaces n
-	WHERE n.owner = $1
-		AND lower(n.name) = lower($3)
-		AND ` + coversNamespace + `)`
 	var covered bool
-	if err := q.GetContext(ctx, &covered, query, caller.Username, caller.Restriction, namespace); err != nil {
+	if err := ownNamespaceCovered.get(ctx, q, &covered, by(caller, args{"namespace": namespace})); err != nil {
 		return fmt.Errorf("read what a token covers: %w", err)
 	}
 	if !covered {

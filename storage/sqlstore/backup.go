@@ -57,19 +57,20 @@ func (s *Store) Sound(ctx context.Context) error {
 	return nil
 }
 
-// EachKeptObject gives every object that the records name, one after the other,
-// until one is an error.
-func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error) error {
-	const query = `
+var keptObjects = parse(`
 SELECT object_key, byte_count, sha256
 FROM dataset_files
 UNION ALL
 SELECT object_key, byte_count, ''
 FROM upload_files
 WHERE status = 'completed'
-ORDER BY object_key`
+ORDER BY object_key`)
+
+// EachKeptObject gives every object that the records name, one after the other,
+// until one is an error.
+func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error) error {
 	var failed error
-	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
+	err := s.eachRow(ctx, keptObjects, nil, func(rows *sqlx.Rows) error {
 		var object KeptObject
 		if err := rows.StructScan(&object); err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestLooseObjectsAreKept(t *testing.T) {
 		if got := w.orphans(); len(got) != 0 {
 			t.Errorf("orphaned while they are kept: %v", got)
 		}
-		w.must(w.EndLeases(t.Context()))
+		w.must(w.ExpireLeases(t.Context()))
 		if got := w.orphans(); len(got) != 2 {
 			t.Errorf("orphaned in the end: %v", got)
 		}

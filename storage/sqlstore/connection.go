@@ -92,7 +92,7 @@ func (c *connection) PrepareContext(ctx context.Context, query string) (driver.S
 	if err != nil {
 		return nil, err
 	}
-	return statement{made.(pqStmt)}, nil
+	return sessionStmt{made.(pqStmt)}, nil
 }
 
 // pqStmt is what a statement of lib/pq can do.
@@ -102,12 +102,12 @@ type pqStmt interface {
 	driver.StmtQueryContext
 }
 
-// statement is one that the server forgets with its session. It is kept from
+// sessionStmt is one that the server forgets with its session. It is kept from
 // doing so earlier, and from waiting for the server to say so: there are few.
-type statement struct{ pqStmt }
+type sessionStmt struct{ pqStmt }
 
 // Close implements driver.Stmt.
-func (statement) Close() error { return nil }
+func (sessionStmt) Close() error { return nil }
 
 // IsValid implements driver.Validator.
 func (c *connection) IsValid() bool { return !c.line.isBroken() && c.pqConn.IsValid() }

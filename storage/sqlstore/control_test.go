@@ -15,7 +15,7 @@ import (
 func TestStuckReadersHoldUpNoLease(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
-		chore, err := store.BeginChore(t.Context(), "compact", "holder", time.Minute)
+		lease, err := store.AcquireLease(t.Context(), "compact", "holder", time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,11 +28,11 @@ func TestStuckReadersHoldUpNoLease(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for name, do := range map[string]func() error{
-			"ping":       func() error { return store.Ping(ctx) },
-			"keep host":  func() error { return store.RenewHost(ctx, "host", time.Minute) },
-			"runs of":    func() error { _, err := store.HostRuns(ctx, "host"); return err },
-			"take runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, 1); return err },
-			"keep chore": func() error { return store.KeepChore(ctx, chore, time.Minute) },
+			"ping":        func() error { return store.Ping(ctx) },
+			"renew host":  func() error { return store.RenewHost(ctx, "host", time.Minute) },
+			"runs of":     func() error { _, err := store.HostRuns(ctx, "host"); return err },
+			"claim runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, time.Hour, 1); return err },
+			"renew lease": func() error { return store.RenewLease(ctx, lease, time.Minute) },
 		} {
 			if err := do(); err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -13,12 +13,10 @@ import (
 	"parley/storage"
 )
 
-// holdConversation keeps a conversation as it is until the transaction ends.
-const holdConversation = `
-UPDATE conversations
-SET updated_at = updated_at
-WHERE owner = $1
-	AND id = $2`
+// lockConversation keeps others from changing a conversation until the transaction ends.
+func lockConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error {
+	return execOne(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE owner = $1 AND id = $2`, owner, id)
+}
 
 // isEmptyConversation holds for conversations without a run.
 const isEmptyConversation = `NOT EXISTS (
@@ -52,14 +50,36 @@ func (r conversationRow) conversation() storage.Conversation {
 	}
 }
 
-// Conversations implements storage.Conversations.
-func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
-	const query = `
+var (
+	listConversations = parse(`
 SELECT c.id, ` + visibleTitle + ` AS title, c.created_at, c.updated_at` + fromConversations + `
-	AND ($3 = '' AND $4 = '' OR ` + holdsRunAbout + `)
-ORDER BY c.updated_at DESC, c.id DESC`
+	AND (:owner = '' AND :namespace = '' OR ` + holdsRunAbout + `)
+ORDER BY c.updated_at DESC, c.id DESC`)
+	selectTitle              = parse(`SELECT ` + visibleTitle + fromConversations + ` AND c.id = :conversation`)
+	selectCoversConversation = parse(`SELECT ` + coversConversation + fromConversations + ` AND c.id = :conversation`)
+
+	turnPositions = `SELECT r.created_at, r.id` + fromTurns + ` AND r.conversation_id = :conversation`
+	turnPosition  = parse(turnPositions + ` AND r.id = :run`)
+	// positionBefore is that of the turn so many before a position.
+	positionBefore = parse(turnPositions + `
+	AND (r.created_at, r.id) < (:created_at, :run)
+ORDER BY r.created_at DESC, r.id DESC
+LIMIT 1 OFFSET :turns`)
+	// The number of rows is in the text: as a parameter it would have SQLite
+	// plan the query anew each time.
+	turnsAfter = parse(`
+SELECT c.title, r.id, r.question, r.status, ` + turnResult + `, r.created_at` + fromTurns + `
+	AND r.conversation_id = :conversation
+	AND (r.created_at, r.id) > (:created_at, :run)
+ORDER BY r.created_at, r.id
+LIMIT ` + turnPageText)
+)
+
+// Conversations lists the caller's, latest first; those about one owner's namespaces, or
+// about one namespace, when in names them. They show what the caller's token covers: see Run.
+func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	var rows []conversationRow
-	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, in.Owner, in.Name); err != nil {
+	if err := listConversations.list(ctx, s, &rows, inNamespace(caller, in)); err != nil {
 		return nil, fmt.Errorf("list conversations: %w", classify(err))
 	}
 	conversations := make([]storage.Conversation, len(rows))
@@ -103,8 +123,9 @@ func (p position) before(q position) bool {
 
 func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 
-// Conversation implements storage.Conversations. No connection is held while
-// the caller works on a turn, however slow it is.
+// Conversation gives the title of one and its turns, oldest first. Only some of them are in
+// memory at a time, and no connection is held while the caller works on a turn. A page
+// before a run that is no turn of the conversation is ErrInvalid.
 func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
 	if page != (storage.TurnPage{}) {
 		return s.conversationPage(ctx, caller, id, page)
@@ -127,8 +148,7 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 // conversationPage is Conversation for some of the turns.
 func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
 	var title string
-	err := s.GetContext(ctx, &title, `SELECT `+visibleTitle+fromConversations+` AND c.id = $3`, caller.Username, caller.Restriction, id)
-	if err != nil {
+	if err := selectTitle.get(ctx, s, &title, by(caller, args{"conversation": id})); err != nil {
 		return "", nil, fmt.Errorf("read conversation: %w", classify(err))
 	}
 	after, before, err := s.pageBounds(ctx, caller, id, page)
@@ -148,10 +168,9 @@ func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id 
 
 // pageBounds gives the positions between which the turns of a page are.
 func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (after, before position, err error) {
-	const query = `SELECT r.created_at, r.id` + fromTurns + ` AND r.conversation_id = $3`
 	after, before = beforeAll, afterAll
 	if page.Before != "" {
-		err := s.GetContext(ctx, &before, query+` AND r.id = $4`, caller.Username, caller.Restriction, id, page.Before)
+		err := turnPosition.get(ctx, s, &before, by(caller, args{"conversation": id, "run": page.Before}))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = storage.Invalid(storage.FieldError{Field: "before", Message: "must be a run of the conversation"})
 		}
@@ -160,10 +179,8 @@ func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string
 		}
 	}
 	if page.Limit > 0 {
-		err = s.GetContext(ctx, &after, query+`
-	AND (r.created_at, r.id) < ($4, $5)
-ORDER BY r.created_at DESC, r.id DESC
-LIMIT 1 OFFSET $6`, caller.Username, caller.Restriction, id, before.CreatedAt, before.ID, page.Limit)
+		err = positionBefore.get(ctx, s, &after, by(caller, args{
+			"conversation": id, "created_at": before.CreatedAt, "run": before.ID, "turns": page.Limit}))
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil // there are no more than limit
 		}
@@ -208,41 +225,31 @@ func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string
 
 // turns reads a page of a conversation, from after a turn on.
 func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
-	// The number of rows is in the text: as a parameter it would have SQLite
-	// plan the query anew each time.
-	const query = `
-SELECT c.title, r.id, r.question, r.status, ` + turnResult + `, r.created_at` + fromTurns + `
-	AND r.conversation_id = $3
-	AND (r.created_at, r.id) > ($4, $5)
-ORDER BY r.created_at, r.id
-LIMIT ` + turnPageText
 	// Scanned by hand: of what a reader waits for, this is the most.
 	page := make([]turnRow, 0, 4)
-	err := s.eachRow(ctx, query, func(rows *sqlx.Rows) error {
+	err := s.eachRow(ctx, turnsAfter, by(caller, args{"conversation": id, "created_at": after.CreatedAt, "run": after.ID}), func(rows *sqlx.Rows) error {
 		var row turnRow
 		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes, &row.CreatedAt)
 		page = append(page, row)
 		return err
-	}, caller.Username, caller.Restriction, id, after.CreatedAt, after.ID)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read conversation: %w", classify(err))
 	}
 	return page, nil
 }
 
-// DeleteConversation implements storage.Conversations.
+// DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the
+// caller's token does not cover.
 func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
 		// Held first, so that no run can be asked in it between the check and
 		// the deletion.
-		if err := execOne(ctx, tx, holdConversation, caller.Username, id); err != nil {
+		if err := lockConversation(ctx, tx, caller.Username, id); err != nil {
 			return err
 		}
 		var covered bool
-		err := tx.GetContext(ctx, &covered, `
-SELECT `+coversConversation+fromConversations+`
-	AND c.id = $3`, caller.Username, caller.Restriction, id)
-		if err != nil {
+		if err := selectCoversConversation.get(ctx, tx, &covered, by(caller, args{"conversation": id})); err != nil {
 			return err
 		}
 		if !covered {

@@ -58,7 +58,8 @@ func encodeFields(schema map[string]string) (sql.NullString, error) {
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// CreateDataset implements storage.Datasets.
+// CreateDataset makes an empty dataset in the caller's own namespace, and the namespace
+// if need be. ErrConflict when it exists.
 func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error {
 	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
 		_, err := s.createDataset(ctx, tx, caller, namespace, name, definition)
@@ -95,48 +96,48 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 	return id, s.addVersion(ctx, tx, id, 1, nil)
 }
 
-// MayCreateDataset implements storage.Datasets.
+// MayCreateDataset is ErrForbidden when the caller's token may not create a dataset in a
+// namespace of the caller's own.
 func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error {
 	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
 
-// Dataset implements storage.Datasets.
+var (
+	selectDataset = parse(`
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + namedDataset)
+	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets
+	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
+	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
+)
+
+// Dataset is for those who may read it.
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + `
-	AND n.owner = $3
-	AND lower(n.name) = lower($4)
-	AND lower(d.name) = lower($5)`
 	var row datasetRow
-	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name); err != nil {
+	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
 		return storage.Dataset{}, fmt.Errorf("read dataset: %w", classify(err))
 	}
 	return row.dataset()
 }
 
-// Datasets implements storage.Datasets.
+// Datasets lists those that the caller may read, by owner, namespace and name, without
+// their definitions and columns.
 func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error) {
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
-	AND ` + candidateDatasets
-	return s.listDatasets(ctx, query, caller.Username, caller.Restriction)
+	return s.listDatasets(ctx, listDatasets, by(caller, nil))
 }
 
-// NamespaceDatasets implements storage.Datasets.
+// NamespaceDatasets is Datasets for one namespace. ErrNotFound when the caller may not see
+// the namespace.
 func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
-	found, err := namespace(ctx, s, caller, ref)
+	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find namespace: %w", classify(err))
 	}
-	const query = `
-SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets + `
-	AND n.id = $3`
-	return s.listDatasets(ctx, query, caller.Username, caller.Restriction, found.ID)
+	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
 }
 
-func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]storage.Dataset, error) {
+func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {
 	var rows []datasetRow
-	if err := s.SelectContext(ctx, &rows, query, args...); err != nil {
+	if err := query.list(ctx, s, &rows, a); err != nil {
 		return nil, fmt.Errorf("list datasets: %w", classify(err))
 	}
 	datasets := make([]storage.Dataset, len(rows))
@@ -149,18 +150,16 @@ func (s *Store) listDatasets(ctx context.Context, query string, args ...any) ([]
 	return datasets, nil
 }
 
-// UpdateDefinition implements storage.Datasets. Each part is written only when
-// it is set, so that two who set different parts at once both succeed.
+// UpdateDefinition is for the owner and editors; to all others, readers among them, the
+// dataset is not found. Each part is written only when it is set, so that two who set
+// different parts at once both succeed.
 func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
 	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := dataset(ctx, tx, caller, ref)
-		if err != nil {
-			return err
+		found, err := findDataset(ctx, tx, caller, ref)
+		if err == nil && found.Role == storage.Viewer {
+			err = storage.ErrNotFound
 		}
-		if found.Role == storage.Viewer {
-			return storage.ErrNotFound
-		}
-		if err := found.MayEdit(); err != nil {
+		if found, err = editable(found, err); err != nil {
 			return err
 		}
 		return s.updateDefinition(ctx, tx, found.ID, patch)
@@ -183,10 +182,10 @@ SET description = CASE WHEN $2 THEN $3 ELSE description END,
 WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
 }
 
-// ClearDataset implements storage.Datasets.
+// ClearDataset drops the rows and columns, for the owner and editors.
 func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editableDataset(ctx, tx, caller, ref)
+		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
 		}
@@ -201,10 +200,10 @@ func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref sto
 	})
 }
 
-// RenameDataset implements storage.Datasets.
+// RenameDataset is for the owner and editors. ErrConflict when the name is taken.
 func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
 	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editableDataset(ctx, tx, caller, ref)
+		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
 		}
@@ -213,10 +212,10 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 	})
 }
 
-// DeleteDataset implements storage.Datasets.
+// DeleteDataset is for the owner: rows, definition and grants go too.
 func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
 	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableDataset(ctx, tx, caller, ref)
+		found, err := writable(owned(findDataset(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -15,51 +13,31 @@ import (
 	"parley/storage"
 )
 
-// leftRuns is the tasks t of the open runs that no living host holds at the
-// time $1, and host $2 does not hold either. heldRun is the run r with
-// id $1, its task t, and its namespace n while there is one. Both are whoever's:
-// for hosts.
-const (
-	leftRuns = `
-FROM tasks t
-LEFT JOIN leases l ON l.name = 'host/' || t.holder
-WHERE t.open
-	AND t.holder <> $2
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= $1)`
-	heldRun = `
-FROM tasks t
-JOIN runs r ON r.id = t.run_id
-LEFT JOIN namespaces n ON n.id = r.namespace_id
-WHERE t.run_id = $1`
-)
+// The statements in this file are about runs whoever's they are: they are for hosts.
 
-// runsOfHost is the ids of the open runs that host $1 holds.
-const runsOfHost = `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`
-
-// keepEnded is how long it is kept of a host that it has died.
-const keepEnded = 24 * time.Hour
+// expiredHosts is how long the leases of dead hosts are kept.
+const expiredHosts = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
 
-// RenewHost implements storage.Hosts. It looks at the server's clock, as it is
-// called now and then. A host that is new here tidies away the leases of those
-// that have long gone.
-func (s *Store) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
-	return s.inLeaseTx(ctx, "keep host", func(tx *sqlx.Tx) error {
+// RenewHost implements storage.Hosts. It also sets the clock, since it is called now and
+// then. A new host deletes the leases of hosts that died long ago.
+func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
+	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
 			if err := s.clock.look(ctx, tx); err != nil {
 				return err
 			}
 		}
 		now := s.now()
-		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(lasts).UnixMilli())
+		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(ttl).UnixMilli())
 		if err != nil || n > 0 {
 			return err
 		}
-		if _, err := s.takeLease(ctx, tx, hostLease(holder), holder, lasts); err != nil {
+		if _, _, err := s.acquireLease(ctx, tx, hostLease(holder), holder, ttl); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-keepEnded).UnixMilli())
+		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-expiredHosts).UnixMilli())
 		return err
 	})
 }
@@ -80,40 +58,46 @@ type claimedRow struct {
 }
 
 // ClaimRuns implements storage.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, limit int) (taken []storage.ClaimedRun, err error) {
-	args := []any{s.millis(), holder}
-	var theirs []string
-	for _, agent := range agents {
-		args = append(args, agent)
-		theirs = append(theirs, "$"+strconv.Itoa(len(args)))
-	}
-	if theirs == nil {
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (claimed []storage.ClaimedRun, err error) {
+	if len(agents) == 0 {
 		return nil, nil
 	}
-	query := `SELECT t.run_id, t.holder` + leftRuns + `
-	AND t.agent IN (` + strings.Join(theirs, ", ") + `)
+	const query = `
+SELECT t.run_id, t.holder
+FROM tasks t
+LEFT JOIN leases l ON l.name = 'host/' || t.holder
+WHERE t.open
+	AND CASE
+		WHEN ` + isWaiting + ` THEN t.updated_at <= :asked
+		ELSE t.holder <> :holder AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	END
+	AND t.agent IN (:agents)
 ORDER BY t.run_id
-LIMIT ` + strconv.Itoa(limit)
+LIMIT :limit`
 	died := 0
-	err = s.inLeaseTx(ctx, "take runs", func(tx *sqlx.Tx) error {
-		taken, died = nil, 0
-		var left []struct {
+	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
+		claimed, died = nil, 0
+		var orphans []struct {
 			RunID  string `db:"run_id"`
 			Holder string `db:"holder"`
 		}
-		if err := tx.SelectContext(ctx, &left, query, args...); err != nil {
+		now := s.millis()
+		err := selectIn(ctx, tx, &orphans, query, args{
+			"holder": holder, "now": now, "asked": now - inputTimeout.Milliseconds(), "agents": agents, "limit": limit,
+		})
+		if err != nil {
 			return err
 		}
-		for _, run := range left {
-			held, err := claimRun(ctx, tx, run.RunID, run.Holder, holder, s.millis())
+		for _, orphan := range orphans {
+			run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
 			if errors.Is(err, storage.ErrNotFound) {
-				continue // somebody else was faster
+				continue // another host was faster
 			}
 			if err != nil {
 				return err
 			}
-			taken = append(taken, held)
-			if run.Holder != "" {
+			claimed = append(claimed, run)
+			if orphan.Holder != "" {
 				died++
 			}
 		}
@@ -123,12 +107,12 @@ LIMIT ` + strconv.Itoa(limit)
 		return nil, err
 	}
 	s.observer.RunsTaken(died)
-	return taken, nil
+	return claimed, nil
 }
 
-// claimRun takes a run from one holder for another; ErrNotFound when that one
-// does not hold it any more. A host that stops gives its runs back: one that
-// still holds them has died.
+// claimRun claims a run of one host for another; ErrNotFound when that one
+// does not own it any more. A host that stops releases its runs: one that
+// still owns them has died.
 func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
@@ -140,10 +124,19 @@ WHERE run_id = $1
 		return storage.ClaimedRun{}, err
 	}
 	// Read only now: until then, the one before may have written.
+	return readClaimed(ctx, tx, runID, now)
+}
+
+// readClaimed reads a run for the host that executes it.
+func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
-	err = tx.GetContext(ctx, &row, `
+	err := tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
-	n.name AS namespace, n.owner AS namespace_owner`+heldRun, runID)
+	n.name AS namespace, n.owner AS namespace_owner
+FROM tasks t
+JOIN runs r ON r.id = t.run_id
+LEFT JOIN namespaces n ON n.id = r.namespace_id
+WHERE t.run_id = $1`, runID)
 	if err != nil {
 		return storage.ClaimedRun{}, err
 	}
@@ -178,7 +171,7 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.bounded(ctx)
 	defer done()
 	var ids []string
-	if err := s.leases.SelectContext(ctx, &ids, runsOfHost, holder); err != nil {
+	if err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder); err != nil {
 		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
 	}
 	return ids, nil
@@ -192,16 +185,13 @@ const lastEventsBatch = 100
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
 	for some := range slices.Chunk(runIDs, lastEventsBatch) {
-		these, args := in(append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...))
-		err := s.eachRow(ctx, `SELECT run_id, last_event FROM tasks WHERE run_id `+these, func(rows *sqlx.Rows) error {
-			var runID string
-			var last int64
-			err := rows.Scan(&runID, &last)
-			found[runID] = last
-			return err
-		}, args...)
-		if err != nil {
+		some = append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...)
+		var rows []taskRow
+		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": some}); err != nil {
 			return nil, fmt.Errorf("look at runs: %w", classify(err))
+		}
+		for _, row := range rows {
+			found[row.RunID] = row.LastEvent
 		}
 	}
 	return found, nil
@@ -209,7 +199,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 
 // ReleaseRun implements storage.Hosts.
 func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
-	return s.inLeaseTx(ctx, "leave run", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
 		return err
 	})
@@ -217,7 +207,7 @@ func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 
 // ReleaseRuns implements storage.Hosts.
 func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
-	return s.inLeaseTx(ctx, "leave runs", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
 		if err != nil {
 			return err

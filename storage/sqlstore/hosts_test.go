@@ -21,7 +21,7 @@ import (
 // take has a host take runs and gives them by their id.
 func (w world) take(holder string, limit int) map[string]storage.ClaimedRun {
 	w.t.Helper()
-	runs, err := w.ClaimRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, limit)
+	runs, err := w.ClaimRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, time.Hour, limit)
 	w.must(err)
 	byID := make(map[string]storage.ClaimedRun)
 	for _, run := range runs {
@@ -105,7 +105,7 @@ func TestTakeRunsTakesNoMoreThanAsked(t *testing.T) {
 		for range 5 {
 			w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		}
-		w.must(w.EndLeases(t.Context()))
+		w.must(w.ExpireLeases(t.Context()))
 		w.must(w.RenewHost(t.Context(), "next", time.Hour))
 		for _, want := range []int{3, 2, 0} {
 			if got := w.take("next", 3); len(got) != want {
@@ -136,7 +136,7 @@ func TestEachRunIsTakenOnce(t *testing.T) {
 			t.Error(err)
 		}
 		for range 4 {
-			held, err := stores[i%2].ClaimRuns(t.Context(), holder, []string{"assistant"}, 10)
+			held, err := stores[i%2].ClaimRuns(t.Context(), holder, []string{"assistant"}, time.Hour, 10)
 			if err != nil {
 				t.Error(err)
 			}

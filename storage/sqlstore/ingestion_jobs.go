@@ -10,22 +10,24 @@ import (
 	"parley/storage"
 )
 
-// waitingIngestions is the ingestions i that nobody is at work on at the time $1,
-// whoever's. Of the users of these, byTurn is the order in which they have their
-// turn. Both are for those who do the work.
+// The statements in this file are about ingestions whoever's they are: they are for
+// those who do the work.
+
 const (
+	// waitingIngestions is the ingestions i that nobody is at work on.
 	waitingIngestions = `
 FROM ingestions i
 LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
-	AND (l.name IS NULL OR l.expires_at <= $1)`
-	byTurn = `
+	AND (l.name IS NULL OR l.expires_at <= :now)`
+	// userOrder is the order in which the users of these have their turn.
+	userOrder = `
 	(SELECT COUNT(*)
 	FROM ingestions o
 	JOIN leases k ON k.name = 'ingestion/' || o.id
 	WHERE o.started_by = i.started_by
 		AND o.status = 'processing'
-		AND k.expires_at > $1),
+		AND k.expires_at > :now),
 	(SELECT COALESCE(MAX(o.updated_at), 0)
 	FROM ingestions o
 	WHERE o.started_by = i.started_by
@@ -46,9 +48,9 @@ type jobRow struct {
 func ingestionLease(id string) string { return "ingestion/" + id }
 
 // ClaimIngestion implements storage.Ingestions.
-func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (storage.IngestionJob, error) {
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
 	for {
-		job, attempts, err := s.claimIngestion(ctx, holder, lease, except)
+		job, attempts, err := s.claimIngestion(ctx, holder, ttl, except)
 		if err != nil || attempts <= storage.MaxIngestionAttempts {
 			return job, err
 		}
@@ -59,13 +61,13 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, lease time.Du
 	}
 }
 
-func (s *Store) claimIngestion(ctx context.Context, holder string, lease time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
+func (s *Store) claimIngestion(ctx context.Context, holder string, ttl time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
 		row, err := nextIngestion(ctx, tx, s.millis(), except)
 		if err != nil {
 			return err
 		}
-		fence, err := s.takeLease(ctx, tx, ingestionLease(row.ID), holder, lease)
+		fence, _, err := s.acquireLease(ctx, tx, ingestionLease(row.ID), holder, ttl)
 		if err != nil {
 			return err
 		}
@@ -97,23 +99,29 @@ WHERE id = $1
 
 // nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
 func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
-	others, args := "", []any{now}
-	for _, user := range except {
-		args = append(args, user)
-		others += fmt.Sprintf(" AND i.started_by <> $%d", len(args))
-	}
-	err = tx.GetContext(ctx, &row, `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts`+waitingIngestions+`
-	AND i.started_by = (SELECT i.started_by`+waitingIngestions+others+` GROUP BY i.started_by ORDER BY`+byTurn+` LIMIT 1)
+	const query = `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts` + waitingIngestions + `
+	AND i.started_by = (
+		SELECT i.started_by` + waitingIngestions + `
+			AND i.started_by NOT IN (:except)
+		GROUP BY i.started_by
+		ORDER BY` + userOrder + `
+		LIMIT 1)
 ORDER BY i.created_at, i.id
-LIMIT 1`, args...)
+LIMIT 1`
+	// Nobody's name is empty: it is there so that the list is not.
+	text, values, err := expand(query, args{"now": now, "except": append([]string{""}, except...)})
+	if err != nil {
+		return row, err
+	}
+	err = tx.GetContext(ctx, &row, text, values...)
 	return row, err
 }
 
 // RenewIngestion implements storage.Ingestions.
-func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, lease time.Duration, bytes, rows int64) error {
+func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, ttl time.Duration, bytes, rows int64) error {
 	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
-		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, lease); err != nil {
+		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, ttl); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -128,7 +136,7 @@ WHERE id = $1
 func (s *Store) ReleaseIngestion(ctx context.Context, job storage.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
 		// The lease stays, for its fence to go on counting.
-		if err := s.holdLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
+		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -142,7 +150,7 @@ WHERE id = $1
 // FailIngestion implements storage.Ingestions.
 func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
 	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
-		if err := endLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
+		if err := deleteLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
 			return err
 		}
 		// It may have gone with its dataset.
@@ -162,7 +170,7 @@ WHERE id = $1
 // completeIngestion ends an ingestion in the transaction that makes its rows
 // visible, and gives how many bytes it has read.
 func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) (bytes int64, err error) {
-	if err := endLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
+	if err := deleteLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
 		return 0, err
 	}
 	err = tx.GetContext(ctx, &bytes, `

@@ -44,6 +44,22 @@ func (r ingestionRow) ingestion() storage.Ingestion {
 	}
 }
 
+var (
+	countOpenIngestions = parse(`SELECT COUNT(*)` + openIngestions)
+	ingestionsBefore    = parse(`SELECT ` + ingestionColumns + fromIngestions + `
+	AND d.id = :dataset_id
+	AND i.created_at < :before
+ORDER BY i.created_at DESC, i.id DESC
+LIMIT :limit`)
+	// ingestionsOfMoment is the rest of those that were started at the same moment.
+	ingestionsOfMoment = parse(`SELECT ` + ingestionColumns + fromIngestions + `
+	AND d.id = :dataset_id
+	AND i.created_at = :created_at
+	AND i.id < :id
+ORDER BY i.id DESC`)
+	selectIngestion = parse(`SELECT i.dataset_id, i.name, i.mode, i.status,` + datasetAccess + fromIngestions + ` AND i.id = :id`)
+)
+
 // StartIngestion implements storage.Ingestions.
 func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error {
 	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
@@ -62,7 +78,7 @@ func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref s
 // datasetToFill finds the dataset of an ingestion. Where the ingestion defines it,
 // it is made when there is none, or changed.
 func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, ref storage.DatasetRef, define *storage.DefinitionPatch) (string, error) {
-	found, err := editableDataset(ctx, tx, caller, ref)
+	found, err := editable(findDataset(ctx, tx, caller, ref))
 	switch {
 	case define == nil:
 		return found.ID, err
@@ -123,7 +139,7 @@ ON CONFLICT (id) DO NOTHING`,
 		return sameIngestion(ctx, tx, datasetID, ingestion, files)
 	}
 	var open int
-	if err := tx.GetContext(ctx, &open, `SELECT COUNT(*)`+openIngestions, caller.Username); err != nil {
+	if err := countOpenIngestions.get(ctx, tx, &open, by(caller, nil)); err != nil {
 		return err
 	}
 	if open > storage.MaxOpenIngestions {
@@ -160,27 +176,18 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 
 // Ingestions implements storage.Ingestions.
 func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error) {
-	const query = `SELECT ` + ingestionColumns + fromIngestions + `
-	AND d.id = $3
-	AND i.created_at < $4
-ORDER BY i.created_at DESC, i.id DESC
-LIMIT $5`
-	const alike = `SELECT ` + ingestionColumns + fromIngestions + `
-	AND d.id = $3
-	AND i.created_at = $4
-	AND i.id < $5
-ORDER BY i.id DESC`
-	found, err := dataset(ctx, s, caller, ref)
+	found, err := findDataset(ctx, s, caller, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find dataset: %w", classify(err))
 	}
 	var rows, more []ingestionRow
-	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, found.ID, before.UnixMilli(), limit); err != nil {
+	a := by(caller, args{"dataset_id": found.ID, "before": before.UnixMilli(), "limit": limit})
+	if err := ingestionsBefore.list(ctx, s, &rows, a); err != nil {
 		return nil, fmt.Errorf("list ingestions: %w", classify(err))
 	}
 	if n := len(rows); n > 0 && n == limit {
-		last := rows[n-1]
-		if err := s.SelectContext(ctx, &more, alike, caller.Username, caller.Restriction, found.ID, last.CreatedAt, last.ID); err != nil {
+		a["created_at"], a["id"] = rows[n-1].CreatedAt, rows[n-1].ID
+		if err := ingestionsOfMoment.list(ctx, s, &more, a); err != nil {
 			return nil, fmt.Errorf("list ingestions: %w", classify(err))
 		}
 	}
@@ -193,9 +200,7 @@ ORDER BY i.id DESC`
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
 func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
-	err = tx.GetContext(ctx, &row, `SELECT i.dataset_id, i.name, i.mode, i.status,`+datasetAccess+fromIngestions+` AND i.id = $3`,
-		caller.Username, caller.Restriction, id)
-	if err != nil {
+	if err := selectIngestion.get(ctx, tx, &row, by(caller, args{"id": id})); err != nil {
 		return row, err
 	}
 	return row, row.MayEdit()

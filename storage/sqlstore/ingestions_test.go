@@ -178,7 +178,7 @@ func TestIngestionIsHandedOver(t *testing.T) {
 		}
 		_, err := w.ClaimIngestion(t.Context(), "crashing", time.Hour)
 		w.must(err)
-		w.must(store.EndLeases(t.Context()))
+		w.must(store.ExpireLeases(t.Context()))
 		if job, err := w.ClaimIngestion(t.Context(), "next", time.Hour); err != nil || job.ID != id {
 			t.Errorf("after all leases ended: %+v, %v", job, err)
 		}

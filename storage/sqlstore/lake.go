@@ -64,19 +64,25 @@ func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
 	return all, nil
 }
 
+var (
+	dataByName = parse(`SELECT ` + dataColumns + fromDatasetFiles + namedDataset + `
+ORDER BY d.id, f.id`)
+	dataByID = parse(`SELECT ` + dataColumns + fromDatasetFiles + `
+	AND d.id = :id
+ORDER BY f.id`)
+	dataOfNamespace = parse(`SELECT ` + dataColumns + fromDatasetFiles + `
+	AND n.id = :namespace_id
+ORDER BY d.id, f.id`)
+)
+
 // DatasetData implements storage.Lake.
 func (s *Store) DatasetData(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error) {
-	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
-	AND n.owner = $3
-	AND lower(n.name) = lower($4)
-	AND lower(d.name) = lower($5)
-ORDER BY d.id, f.id`
-	return s.oneDataset(ctx, query, caller.Username, caller.Restriction, ref.Owner, ref.Namespace, ref.Name)
+	return s.oneDataset(ctx, dataByName, ofDataset(caller, ref))
 }
 
-func (s *Store) oneDataset(ctx context.Context, query string, args ...any) (storage.DatasetData, error) {
+func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (storage.DatasetData, error) {
 	var rows []dataRow
-	err := s.SelectContext(ctx, &rows, query, args...)
+	err := query.list(ctx, s, &rows, a)
 	if err == nil && len(rows) == 0 {
 		err = storage.ErrNotFound
 	}
@@ -92,23 +98,17 @@ func (s *Store) oneDataset(ctx context.Context, query string, args ...any) (stor
 
 // DatasetDataByID implements storage.Lake.
 func (s *Store) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (storage.DatasetData, error) {
-	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
-	AND d.id = $3
-ORDER BY f.id`
-	return s.oneDataset(ctx, query, caller.Username, caller.Restriction, id)
+	return s.oneDataset(ctx, dataByID, by(caller, args{"id": id}))
 }
 
 // NamespaceData implements storage.Lake.
 func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
-	const query = `SELECT ` + dataColumns + fromDatasetFiles + `
-	AND n.id = $3
-ORDER BY d.id, f.id`
-	found, err := namespace(ctx, s, caller, ref)
+	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, fmt.Errorf("find namespace: %w", classify(err))
 	}
 	var rows []dataRow
-	if err := s.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, found.ID); err != nil {
+	if err := dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID})); err != nil {
 		return nil, fmt.Errorf("read namespace's files: %w", classify(err))
 	}
 	return dataOf(rows)
@@ -281,9 +281,8 @@ func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, er
 		for _, key := range some {
 			unnamed[key] = true
 		}
-		these, args := in(some)
 		var named []string
-		if err := s.SelectContext(ctx, &named, `SELECT object_key FROM dataset_files WHERE object_key `+these, args...); err != nil {
+		if err := selectIn(ctx, s, &named, `SELECT object_key FROM dataset_files WHERE object_key IN (:keys)`, args{"keys": some}); err != nil {
 			return nil, fmt.Errorf("look for objects' datasets: %w", classify(err))
 		}
 		for _, key := range named {

@@ -9,47 +9,75 @@ import (
 	"parley/storage"
 )
 
-// takeLease makes holder the holder of a lease that nobody holds now, and gives
-// the fence: a number that grows with each holder, and begins with the time, so
-// that it grows though an ended lease is forgotten. ErrConflict when somebody
-// does.
-func (s *Store) takeLease(ctx context.Context, tx *sqlx.Tx, name, holder string, lasts time.Duration) (int64, error) {
-	now := s.now()
-	var fences []int64
-	err := tx.SelectContext(ctx, &fences, `
-INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ($1, $2, $5, $3)
-ON CONFLICT (name) DO UPDATE
-SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
-WHERE leases.expires_at <= $4
-RETURNING fence`, name, holder, now.Add(lasts).UnixMilli(), now.UnixMilli(), now.UnixMicro())
-	if err != nil {
-		return 0, err
-	}
-	if len(fences) == 0 {
-		return 0, storage.ErrConflict
-	}
-	return fences[0], nil
+// taskLease names the lease of a leased task. Processes of other versions know the name.
+func taskLease(name string) string { return "chore/" + name }
+
+// AcquireLease implements storage.Leases.
+func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (storage.Lease, error) {
+	lease := storage.Lease{Name: name}
+	err := s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
+		lease.Fence, _, err = s.acquireLease(ctx, tx, taskLease(name), holder, ttl)
+		return err
+	})
+	return lease, err
 }
 
-// EndLeases ends all leases, for the one process that has the embedded database
-// and starts: whoever held them is gone.
-func (s *Store) EndLeases(ctx context.Context) error {
-	return s.inTx(ctx, "end leases", func(tx *sqlx.Tx) error {
+// RenewLease implements storage.Leases.
+func (s *Store) RenewLease(ctx context.Context, lease storage.Lease, ttl time.Duration) error {
+	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
+		return s.renewLease(ctx, tx, taskLease(lease.Name), lease.Fence, ttl)
+	})
+}
+
+// ReleaseLease implements storage.Leases.
+func (s *Store) ReleaseLease(ctx context.Context, lease storage.Lease) error {
+	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
+		return deleteLease(ctx, tx, taskLease(lease.Name), lease.Fence)
+	})
+}
+
+// ExpireLeases ends all leases, for the one process that has the embedded database
+// and starts: their holders are gone.
+func (s *Store) ExpireLeases(ctx context.Context) error {
+	return s.inTx(ctx, "expire leases", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE leases SET expires_at = 0`)
 		return err
 	})
 }
 
-// holdLease extends a lease that is still the one with this fence. ErrConflict
-// when it was taken over.
-func (s *Store) holdLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64, lasts time.Duration) error {
-	return orConflict(execOne(ctx, tx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND fence = $2`,
-		name, fence, s.now().Add(lasts).UnixMilli()))
+// acquireLease acquires a lease that nobody holds now; ErrConflict when somebody does.
+// The fence grows with each holder. It begins with the time, so that it grows although
+// leases are deleted. Without a new holder it gives the last one.
+func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (fence int64, holder string, err error) {
+	now := s.now()
+	var acquired []struct {
+		Fence  int64  `db:"fence"`
+		Holder string `db:"holder"`
+	}
+	err = tx.SelectContext(ctx, &acquired, `
+INSERT INTO leases (name, holder, fence, expires_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (name) DO UPDATE
+SET holder = CASE WHEN excluded.holder = '' THEN leases.holder ELSE excluded.holder END,
+	fence = leases.fence + 1, expires_at = excluded.expires_at
+WHERE leases.expires_at <= $5
+RETURNING fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).UnixMilli(), now.UnixMilli())
+	if err != nil {
+		return 0, "", err
+	}
+	if len(acquired) == 0 {
+		return 0, "", storage.ErrConflict
+	}
+	return acquired[0].Fence, acquired[0].Holder, nil
 }
 
-// endLease ends a lease for good: what it was for is over. ErrConflict when it
-// was taken over.
-func endLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64) error {
+// renewLease extends a lease with this fence; ErrConflict when it has another by now.
+func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64, ttl time.Duration) error {
+	return orConflict(execOne(ctx, tx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND fence = $2`,
+		name, fence, s.now().Add(ttl).UnixMilli()))
+}
+
+// deleteLease releases a lease; ErrConflict as above.
+func deleteLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64) error {
 	return orConflict(execOne(ctx, tx, `DELETE FROM leases WHERE name = $1 AND fence = $2`, name, fence))
 }

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +47,7 @@ WITH begun AS (
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 		provider, model, helper_prompt, status, error_message, created_at)
-	SELECT s.run_id, s.owner, s.conversation_id, s.namespace_id, s.restriction, s.agent, s.question,
+	SELECT s.run_id, s.owner, s.conversation_id, NULLIF(s.namespace_id, ''), s.restriction, s.agent, s.question,
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
@@ -140,28 +142,57 @@ func writePostgres(s *Store, runs []*runChange) error {
 	c.starts(starts)
 	c.changes(changes)
 	c.events(runs)
-	rows, err := s.logStatements[writeRunsQuery].QueryContext(ctx, c.values...)
-	if err != nil {
+	written, err := s.writeColumns(ctx, starts, c.values)
+	if err != nil || len(written) == len(runs) {
 		return err
 	}
+	return s.refuse(ctx, runs, written)
+}
+
+// writeColumns writes a batch, and gives the ids of the runs that were written. Push
+// configs, which few runs have, are a second statement in the same transaction.
+func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
+	write := s.logStatements[writeRunsQuery]
+	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Push != nil }) {
+		return writtenRuns(write.QueryContext(ctx, values...))
+	}
+	tx, err := s.batches.BeginTxx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // not after the commit
+	written, err := writtenRuns(tx.Tx.StmtContext(ctx, write).QueryContext(ctx, values...))
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range starts {
+		if run.Push == nil {
+			continue
+		}
+		if _, err := exec(ctx, tx, insertPush, pushValues(*run.Push, run.RunID, run.Start.Caller, 0, s.millis())...); err != nil {
+			return nil, err
+		}
+	}
+	return written, tx.Commit()
+}
+
+// writtenRuns reads the answer of writeRunsQuery.
+func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = rows.Close() }()
-	written := make(map[string]bool, len(runs))
+	written := map[string]bool{}
 	for rows.Next() {
 		var ids, told string
 		if err := rows.Scan(&ids, &told); err != nil {
-			return err
+			return nil, err
 		}
 		for id := range strings.SplitSeq(ids, " ") {
 			written[id] = true
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if len(written) == len(runs) {
-		return nil
-	}
-	return s.refuse(ctx, runs, written)
+	return written, rows.Err()
 }
 
 // refuse says of runs that were not written why not. The others are, whatever

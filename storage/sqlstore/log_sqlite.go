@@ -27,7 +27,7 @@ WHERE owner = $1
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 	provider, model, helper_prompt, status, error_message, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
@@ -70,7 +70,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err := s.inPlace(); err != nil {
 		return err
 	}
-	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult)
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult, insertPush)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,9 @@ func (l *sqliteLog) start(run *runChange) error {
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, run.Holder, l.now)
+	if err == nil && run.Push != nil {
+		_, err = l.exec(insertPush, pushValues(*run.Push, run.RunID, start.Caller, 0, l.now)...)
+	}
 	return err
 }
 

@@ -12,14 +12,16 @@ import (
 	"parley/storage"
 )
 
-// Namespaces implements storage.Namespaces.
-func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
-	const query = `
+var listNamespaces = parse(`
 SELECT n.owner, n.name` + fromNamespaces + `
-	AND ($3 = '' OR n.owner = $3)
-	AND ` + candidateNamespaces
+	AND (:owner = '' OR n.owner = :owner)
+	AND ` + candidateNamespaces)
+
+// Namespaces lists those that the caller may see, by owner and name: all of them, or
+// those of one owner.
+func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
 	namespaces := []storage.Namespace{}
-	if err := s.SelectContext(ctx, &namespaces, query, caller.Username, caller.Restriction, owner); err != nil {
+	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", classify(err))
 	}
 	slices.SortFunc(namespaces, func(a, b storage.Namespace) int {
@@ -28,10 +30,10 @@ SELECT n.owner, n.name` + fromNamespaces + `
 	return namespaces, nil
 }
 
-// RenameNamespace implements storage.Namespaces.
+// RenameNamespace is for its owner. ErrConflict when the name is taken.
 func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
 	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableNamespace(ctx, tx, caller, ref)
+		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}
@@ -40,10 +42,11 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 	})
 }
 
-// DeleteNamespace implements storage.Namespaces.
+// DeleteNamespace is for its owner. Datasets in it are deleted with it, or make it an
+// ErrConflict.
 func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
 	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writableNamespace(ctx, tx, caller, ref)
+		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
 		}

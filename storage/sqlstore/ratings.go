@@ -26,9 +26,21 @@ type ratingRow struct {
 	ScoreDay string `db:"score_day"`
 }
 
-// BeginRating implements storage.Ratings.
-func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (lease storage.RatingLease, err error) {
-	err = s.inTx(ctx, "begin rating", func(tx *sqlx.Tx) error {
+var (
+	selectRating = parse(`SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = :run`)
+	upsertRating = parse(`
+INSERT INTO ratings (run_id, thumbs_up, comment, score_id, score_day, created_at, updated_at)
+SELECT r.id, :thumbs_up, :comment, :score_id, :score_day, :now, :now` + fromRuns + `
+	AND r.id = :run
+ON CONFLICT (run_id) DO UPDATE
+SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = excluded.updated_at,
+	score_id = CASE WHEN excluded.score_day = '' THEN ratings.score_id ELSE excluded.score_id END,
+	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`)
+)
+
+// AcquireRating implements storage.Ratings.
+func (s *Store) AcquireRating(ctx context.Context, caller storage.Caller, runID, today string, ttl time.Duration) (lease storage.RatingLease, err error) {
+	err = s.inTx(ctx, "acquire rating", func(tx *sqlx.Tx) error {
 		run, err := readRun(ctx, tx, caller, runID)
 		if err != nil {
 			return err
@@ -36,7 +48,7 @@ func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, t
 		if run.Status != storage.RunCompleted {
 			return storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be rated; this one is %s", run.Status)
 		}
-		lease, err = s.acquireRatingLease(ctx, tx, caller, runID, today, lasts)
+		lease, err = s.acquireRatingLease(ctx, tx, caller, runID, today, ttl)
 		return err
 	})
 	return lease, err
@@ -44,37 +56,20 @@ func (s *Store) BeginRating(ctx context.Context, caller storage.Caller, runID, t
 
 // acquireRatingLease acquires the lease, and writes into it the days under which the
 // tracing store may have a rating, before anything is sent there. Nobody else changes
-// what is read afterwards. The fence is a time, so that it grows although EndRating
-// deletes the lease.
-func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingLease, error) {
+// what is read afterwards.
+func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, ttl time.Duration) (storage.RatingLease, error) {
 	lease := storage.RatingLease{RunID: runID}
-	var leases []struct {
-		Fence  int64  `db:"fence"`
-		Holder string `db:"holder"`
-	}
-	now := s.now()
-	err := tx.SelectContext(ctx, &leases, `
-INSERT INTO leases (name, holder, fence, expires_at)
-VALUES ($1, '', $3, $2)
-ON CONFLICT (name) DO UPDATE
-SET fence = CASE WHEN leases.fence < $3 THEN $3 ELSE leases.fence + 1 END, expires_at = excluded.expires_at
-WHERE leases.expires_at <= $3
-RETURNING fence, holder`, ratingLease(runID), now.Add(lasts).UnixMilli(), now.UnixMilli())
-	if err != nil {
+	var earlier string
+	var err error
+	lease.Fence, earlier, err = s.acquireLease(ctx, tx, ratingLease(runID), "", ttl)
+	if err != nil || today == "" {
 		return lease, err
-	}
-	if len(leases) == 0 {
-		return lease, storage.ErrConflict
-	}
-	lease.Fence = leases[0].Fence
-	if today == "" {
-		return lease, nil
 	}
 	rated, err := readRating(ctx, tx, caller, runID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return lease, err
 	}
-	days := strings.Fields(leases[0].Holder + " " + rated.ScoreDay)
+	days := strings.Fields(earlier + " " + rated.ScoreDay)
 	slices.Sort(days)
 	days = slices.Compact(days)
 	if len(days) == 0 || today > days[len(days)-1] {
@@ -86,22 +81,15 @@ RETURNING fence, holder`, ratingLease(runID), now.Add(lasts).UnixMilli(), now.Un
 	return lease, err
 }
 
-// EndRating implements storage.Ratings.
-func (s *Store) EndRating(ctx context.Context, caller storage.Caller, lease storage.RatingLease, rating storage.Rating) error {
-	return s.inTx(ctx, "end rating", func(tx *sqlx.Tx) error {
-		if err := endLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
+// SaveRating implements storage.Ratings.
+func (s *Store) SaveRating(ctx context.Context, caller storage.Caller, lease storage.RatingLease, rating storage.Rating) error {
+	return s.inTx(ctx, "save rating", func(tx *sqlx.Tx) error {
+		if err := deleteLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
 			return err
 		}
-		err := execOne(ctx, tx, `
-INSERT INTO ratings (run_id, thumbs_up, comment, score_id, score_day, created_at, updated_at)
-SELECT r.id, $4, $5, $6, $7, $8, $8`+fromRuns+`
-	AND r.id = $3
-ON CONFLICT (run_id) DO UPDATE
-SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = excluded.updated_at,
-	score_id = CASE WHEN excluded.score_day = '' THEN ratings.score_id ELSE excluded.score_id END,
-	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`,
-			caller.Username, caller.Restriction, lease.RunID,
-			rating.ThumbsUp, rating.Comment, rating.ScoreID, rating.ScoreDay, s.millis())
+		err := upsertRating.execOne(ctx, tx, by(caller, args{
+			"run": lease.RunID, "thumbs_up": rating.ThumbsUp, "comment": rating.Comment,
+			"score_id": rating.ScoreID, "score_day": rating.ScoreDay, "now": s.millis()}))
 		if isForeignKeyViolation(err) {
 			return storage.ErrNotFound // the run has gone just now
 		}
@@ -112,7 +100,7 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 // ReleaseRating implements storage.Ratings.
 func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) error {
 	return s.inTx(ctx, "release rating", func(tx *sqlx.Tx) error {
-		err := s.holdLease(ctx, tx, ratingLease(lease.RunID), lease.Fence, 0)
+		err := s.renewLease(ctx, tx, ratingLease(lease.RunID), lease.Fence, 0)
 		if errors.Is(err, storage.ErrConflict) {
 			return nil // it has expired
 		}
@@ -130,8 +118,7 @@ func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string)
 }
 
 func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (ratingRow, error) {
-	const query = `SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = $3`
 	var row ratingRow
-	err := q.GetContext(ctx, &row, query, caller.Username, caller.Restriction, runID)
+	err := selectRating.get(ctx, q, &row, by(caller, args{"run": runID}))
 	return row, err
 }

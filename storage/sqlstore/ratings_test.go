@@ -26,9 +26,9 @@ func (w world) completed(caller storage.Caller) string {
 // rate has alice rate a run on a day.
 func (w world) rate(runID, day string, rating storage.Rating) storage.RatingLease {
 	w.t.Helper()
-	lease, err := w.BeginRating(w.t.Context(), user("alice"), runID, day, time.Minute)
+	lease, err := w.AcquireRating(w.t.Context(), user("alice"), runID, day, time.Minute)
 	w.must(err)
-	w.must(w.EndRating(w.t.Context(), user("alice"), lease, rating))
+	w.must(w.SaveRating(w.t.Context(), user("alice"), lease, rating))
 	return lease
 }
 
@@ -87,14 +87,14 @@ func TestRatingOnlyOwnCompletedRuns(t *testing.T) {
 			"running":               {alice, running.RunID, storage.ErrRunNotCompleted},
 			"failed":                {alice, failed.RunID, storage.ErrRunNotCompleted},
 		} {
-			if _, err := w.BeginRating(ctx, test.caller, test.run, "2026-01-01", time.Minute); !errors.Is(err, test.want) {
+			if _, err := w.AcquireRating(ctx, test.caller, test.run, "2026-01-01", time.Minute); !errors.Is(err, test.want) {
 				t.Errorf("%s: got %v, want %v", name, err, test.want)
 			}
 		}
-		lease, err := w.BeginRating(ctx, alice, run, "", time.Minute)
+		lease, err := w.AcquireRating(ctx, alice, run, "", time.Minute)
 		w.must(err)
 		for name, caller := range map[string]storage.Caller{"another user": user("bob"), "a token for elsewhere": elsewhere} {
-			if err := w.EndRating(ctx, caller, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+			if err := w.SaveRating(ctx, caller, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%s: got %v", name, err)
 			}
 			if _, err := w.Rating(ctx, caller, run); !errors.Is(err, storage.ErrNotFound) {
@@ -102,7 +102,7 @@ func TestRatingOnlyOwnCompletedRuns(t *testing.T) {
 			}
 		}
 		w.must(w.DeleteRun(ctx, alice, run))
-		if err := w.EndRating(ctx, alice, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+		if err := w.SaveRating(ctx, alice, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("a run that has gone: got %v", err)
 		}
 	})
@@ -117,7 +117,7 @@ func TestRatingTurns(t *testing.T) {
 		ctx, alice, run := t.Context(), user("alice"), w.completed(user("alice"))
 		begin := func(day, want string, former ...string) storage.RatingLease {
 			t.Helper()
-			lease, err := w.BeginRating(ctx, alice, run, day, time.Minute)
+			lease, err := w.AcquireRating(ctx, alice, run, day, time.Minute)
 			w.must(err)
 			if lease.Day != want || !slices.Equal(lease.Former, former) {
 				t.Errorf("on %s: got %+v, want %s after %v", day, lease, want, former)
@@ -125,27 +125,27 @@ func TestRatingTurns(t *testing.T) {
 			return lease
 		}
 		first := begin("2026-01-01", "2026-01-01")
-		if _, err := w.BeginRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, storage.ErrConflict) {
+		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("a second lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, first))
 		second := begin("2026-01-03", "2026-01-03", "2026-01-01")
-		if err := w.EndRating(ctx, alice, first, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrConflict) {
+		if err := w.SaveRating(ctx, alice, first, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("end an expired lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, first)) // takes nothing from the second
-		if _, err := w.BeginRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, storage.ErrConflict) {
+		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("a third lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, second))
 		// A clock that is behind does not go back to a day that is to be deleted.
 		third := begin("2026-01-02", "2026-01-03", "2026-01-01")
-		w.must(w.EndRating(ctx, alice, third, storage.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
+		w.must(w.SaveRating(ctx, alice, third, storage.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
 		w.must(w.ReleaseRating(ctx, begin("2026-01-03", "2026-01-03")))
 		w.must(w.ReleaseRating(ctx, begin("2026-01-04", "2026-01-04", "2026-01-03")))
 
 		// A process that dies leaves a lease that expires.
-		_, err := w.BeginRating(ctx, alice, run, "2026-01-05", -time.Second)
+		_, err := w.AcquireRating(ctx, alice, run, "2026-01-05", -time.Second)
 		w.must(err)
 		begin("2026-01-06", "2026-01-06", "2026-01-03", "2026-01-04", "2026-01-05")
 	})

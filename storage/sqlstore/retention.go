@@ -79,17 +79,15 @@ func (s *Store) TrimEvents(ctx context.Context, age time.Duration) (count int, e
 		if count = len(ids); err != nil || count == 0 {
 			return err
 		}
-		these, args := in(ids)
-		_, err = exec(ctx, tx, `
+		err = execIn(ctx, tx, `
 DELETE FROM events
-WHERE run_id `+these+`
+WHERE run_id IN (:runs)
 	AND kind <> 'artifact'
-	AND number < (SELECT last_event FROM tasks WHERE tasks.run_id = events.run_id)`, args...)
+	AND number < (SELECT last_event FROM tasks WHERE tasks.run_id = events.run_id)`, args{"runs": ids})
 		if err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `UPDATE tasks SET trimmed = TRUE WHERE run_id `+these, args...)
-		return err
+		return execIn(ctx, tx, `UPDATE tasks SET trimmed = TRUE WHERE run_id IN (:runs)`, args{"runs": ids})
 	})
 	return count, err
 }
@@ -120,8 +118,7 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int
 		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, pairs...); err != nil {
 			return err
 		}
-		these, args := in(ids)
-		if _, err := exec(ctx, tx, `DELETE FROM runs WHERE id `+these, args...); err != nil {
+		if err := execIn(ctx, tx, `DELETE FROM runs WHERE id IN (:runs)`, args{"runs": ids}); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, pairs...)
@@ -141,21 +138,21 @@ func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count 
 		if count = len(ids); err != nil || count == 0 {
 			return err
 		}
-		these, args := in(ids)
-		files := `(SELECT id FROM upload_files WHERE session_id ` + these + `)`
-		due := strconv.FormatInt(s.now().Add(orphanTTL).UnixMilli(), 10)
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
-SELECT object_key, ` + due + `
+SELECT object_key, CAST(:due AS BIGINT)
 FROM upload_files
 WHERE status = 'completed'
-	AND session_id ` + these,
+	AND session_id IN (:sessions)`,
 			// An ingestion has all its files, or none.
 			`DELETE FROM ingestion_files
-WHERE ingestion_id IN (SELECT ingestion_id FROM ingestion_files WHERE upload_file_id IN ` + files + `)`,
-			`DELETE FROM upload_sessions WHERE id ` + these,
+WHERE ingestion_id IN (
+	SELECT ingestion_id
+	FROM ingestion_files
+	WHERE upload_file_id IN (SELECT id FROM upload_files WHERE session_id IN (:sessions)))`,
+			`DELETE FROM upload_sessions WHERE id IN (:sessions)`,
 		} {
-			if _, err := exec(ctx, tx, statement, args...); err != nil {
+			if err := execIn(ctx, tx, statement, args{"sessions": ids, "due": s.now().Add(orphanTTL).UnixMilli()}); err != nil {
 				return err
 			}
 		}
@@ -176,9 +173,7 @@ func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (cou
 		if count = len(ids); err != nil || count == 0 {
 			return err
 		}
-		these, args := in(ids)
-		_, err = exec(ctx, tx, `DELETE FROM ingestions WHERE id `+these, args...)
-		return err
+		return execIn(ctx, tx, `DELETE FROM ingestions WHERE id IN (:ids)`, args{"ids": ids})
 	})
 	return count, err
 }
@@ -207,13 +202,7 @@ func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, befor
 	return all, nil
 }
 
-// in gives the text of a condition and its parameters.
-func in(values []string) (text string, args []any) {
-	text, args, _ = sqlx.In("?", values) // it fails only without values: the list is then empty
-	return "IN (" + sqlx.Rebind(sqlx.DOLLAR, text) + ")", args
-}
-
-// inPairs is the text of in for so many pairs of values.
+// inPairs is the text of a list of so many pairs.
 func inPairs(count int) string {
 	return sqlx.Rebind(sqlx.DOLLAR, "IN (VALUES (?, ?)"+strings.Repeat(", (?, ?)", count-1)+")")
 }

@@ -40,7 +40,14 @@ func (r runRow) run() storage.Run {
 	}
 }
 
-// Run implements storage.Runs.
+var (
+	selectRun         = parse(`SELECT ` + runColumns + fromRuns + ` AND r.id = :run`)
+	selectResultBytes = parse(`SELECT ` + resultBytes + fromRuns + ` AND r.id = :run`)
+	deleteRun         = parse(`DELETE FROM runs AS r WHERE r.id = :run AND ` + ownRun)
+)
+
+// Run is for the user who asked; all others get ErrNotFound. A restricted token sees the
+// runs in namespaces that it covers entirely, and its own.
 func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
 	if err != nil {
@@ -49,24 +56,23 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 	return row.run(), nil
 }
 
-// ResultBytes implements storage.Runs.
+// ResultBytes gives the size of a run's result.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
-	const query = `SELECT ` + resultBytes + fromRuns + ` AND r.id = $3`
 	var bytes int
-	if err := s.GetContext(ctx, &bytes, query, caller.Username, caller.Restriction, id); err != nil {
+	if err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id})); err != nil {
 		return 0, fmt.Errorf("measure result: %w", classify(err))
 	}
 	return bytes, nil
 }
 
 func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
-	const query = `SELECT ` + runColumns + fromRuns + ` AND r.id = $3`
 	var row runRow
-	err := q.GetContext(ctx, &row, query, caller.Username, caller.Restriction, id)
+	err := selectRun.get(ctx, q, &row, by(caller, args{"run": id}))
 	return row, err
 }
 
-// MayDeleteRun implements storage.Runs.
+// MayDeleteRun gives the error that DeleteRun would, before anything is changed.
+// ErrForbidden for a read-only token.
 func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {
 		return fmt.Errorf("find run to delete: %w", classify(err))
@@ -82,7 +88,7 @@ func deletableRun(ctx context.Context, q queryer, caller storage.Caller, id stri
 	return found, mayWrite(ctx, q, caller)
 }
 
-// DeleteRun implements storage.Runs.
+// DeleteRun deletes a run, and its conversation if it was the last run there.
 func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
 		found, err := deletableRun(ctx, tx, caller, id)
@@ -91,14 +97,10 @@ func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string)
 		}
 		// The conversation is held before its run, as everybody does: so nobody
 		// waits in a circle, and who deletes the last run sees that it is.
-		if err := execOne(ctx, tx, holdConversation, caller.Username, found.ConversationID); err != nil {
+		if err := lockConversation(ctx, tx, caller.Username, found.ConversationID); err != nil {
 			return err
 		}
-		err = execOne(ctx, tx, `
-DELETE FROM runs AS r
-WHERE r.id = $3
-	AND `+ownRun, caller.Username, caller.Restriction, id)
-		if err != nil {
+		if err := deleteRun.execOne(ctx, tx, by(caller, args{"run": id})); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation,

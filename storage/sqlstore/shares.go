@@ -58,44 +58,47 @@ func (s shared) findToChange(q queryer) (id string, err error) {
 
 func sharedNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) shared {
 	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := ownNamespace(ctx, q, caller, ref)
+		found, err := owned(findNamespace(ctx, q, caller, ref))
 		return found.ID, err
 	}}
 }
 
 func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) shared {
 	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := ownDataset(ctx, q, caller, ref)
+		found, err := owned(findDataset(ctx, q, caller, ref))
 		return found.ID, err
 	}}
 }
 
-// NamespaceShares implements storage.Shares.
+// NamespaceShares lists the grants on a namespace, by username. All that is about shares
+// is for the owner of what is shared: ErrForbidden to those who hold a grant there,
+// ErrNotFound to all others. A restricted token lists grants and changes none:
+// ErrForbidden.
 func (s *Store) NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error) {
 	return s.shares(ctx, sharedNamespace(ctx, caller, ref))
 }
 
-// ShareNamespace implements storage.Shares.
+// ShareNamespace grants a role, in place of an earlier one.
 func (s *Store) ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error {
 	return s.share(ctx, sharedNamespace(ctx, caller, ref), grant)
 }
 
-// RevokeNamespaceShare implements storage.Shares.
+// RevokeNamespaceShare is ErrNotFound for what was not granted.
 func (s *Store) RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error {
 	return s.revoke(ctx, sharedNamespace(ctx, caller, ref), username)
 }
 
-// DatasetShares implements storage.Shares.
+// DatasetShares is NamespaceShares for a dataset.
 func (s *Store) DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error) {
 	return s.shares(ctx, sharedDataset(ctx, caller, ref))
 }
 
-// ShareDataset implements storage.Shares.
+// ShareDataset is ShareNamespace for a dataset.
 func (s *Store) ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error {
 	return s.share(ctx, sharedDataset(ctx, caller, ref), grant)
 }
 
-// RevokeDatasetShare implements storage.Shares.
+// RevokeDatasetShare is RevokeNamespaceShare for a dataset.
 func (s *Store) RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error {
 	return s.revoke(ctx, sharedDataset(ctx, caller, ref), username)
 }

@@ -42,7 +42,7 @@ type Config struct {
 	Observer Observer
 }
 
-// Store is a storage.Store on a database.
+// Store has the records in a database.
 type Store struct {
 	dialect dialect
 	read    *sqlx.DB
@@ -76,7 +76,15 @@ type Store struct {
 	closing func() error
 }
 
-var _ storage.Store = (*Store)(nil)
+var (
+	_ storage.Tasks      = (*Store)(nil)
+	_ storage.Hosts      = (*Store)(nil)
+	_ storage.Ratings    = (*Store)(nil)
+	_ storage.Uploads    = (*Store)(nil)
+	_ storage.Ingestions = (*Store)(nil)
+	_ storage.Lake       = (*Store)(nil)
+	_ storage.Leases     = (*Store)(nil)
+)
 
 // Open connects to the database. The schema is not looked at: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
@@ -218,9 +226,13 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
-func (s *Store) eachRow(ctx context.Context, query string, scan func(rows *sqlx.Rows) error, args ...any) error {
-	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error {
-		rows, err := stmt.QueryxContext(ctx, args...)
+func (s *Store) eachRow(ctx context.Context, query *statement, a args, scan func(rows *sqlx.Rows) error) error {
+	values, err := query.values(a)
+	if err != nil {
+		return err
+	}
+	return s.reading(ctx, query.text, func(ctx context.Context, stmt *sqlx.Stmt) error {
+		rows, err := stmt.QueryxContext(ctx, values...)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func mayManageTokens(caller storage.Caller) error {
 	return nil
 }
 
-// CreateToken implements storage.Tokens.
+// CreateToken is ErrInvalid for a scope that the caller cannot see.
 func (s *Store) CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error {
 	if err := mayManageTokens(caller); err != nil {
 		return err
@@ -96,14 +96,14 @@ func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, scope
 
 func findTarget(ctx context.Context, q queryer, caller storage.Caller, scope storage.Scope) (tokenTarget, error) {
 	if scope.Dataset == "" {
-		found, err := namespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
+		found, err := findNamespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
 		return tokenTarget{namespaceID: found.ID}, err
 	}
-	found, err := dataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
+	found, err := findDataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
 	return tokenTarget{namespaceID: found.NamespaceID, datasetID: sql.NullString{String: found.ID, Valid: true}}, err
 }
 
-// Tokens implements storage.Tokens.
+// Tokens lists the caller's, newest first.
 func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error) {
 	if err := mayManageTokens(caller); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ ORDER BY created_at DESC, id DESC`
 	return tokens, nil
 }
 
-// TokenPermissions implements storage.Tokens.
+// TokenPermissions gives what a token covers.
 func (s *Store) TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error) {
 	var permissions storage.TokenPermissions
 	if err := mayManageTokens(caller); err != nil {
@@ -144,13 +144,13 @@ WHERE id = $1
 	if err != nil {
 		return permissions, fmt.Errorf("read token: %w", classify(err))
 	}
-	if err := s.SelectContext(ctx, &permissions.Scopes, tokenScopes, caller.Username, "", id); err != nil {
+	if err := tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id})); err != nil {
 		return permissions, fmt.Errorf("read what a token covers: %w", classify(err))
 	}
 	return permissions, nil
 }
 
-// DeleteToken implements storage.Tokens.
+// DeleteToken revokes a token: it is refused from then on.
 func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id string) error {
 	if err := mayManageTokens(caller); err != nil {
 		return err
@@ -160,7 +160,8 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 	})
 }
 
-// TokenCaller implements storage.Tokens.
+// TokenCaller gives the caller that a token is for. ErrNotFound when there is no such token
+// of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	var row struct {
 		Owner      string `db:"owner"`
@@ -180,16 +181,16 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 	return caller, nil
 }
 
-// RevokedTokens implements storage.Tokens.
+// RevokedTokens gives those of some tokens, by id, that do not exist any more.
 func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
 	revoked := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		revoked[id] = true
 	}
 	for some := range slices.Chunk(ids, tokensBatch) {
-		these, args := in(append(slices.Clone(some), make([]string, tokensBatch-len(some))...))
+		some = append(slices.Clone(some), make([]string, tokensBatch-len(some))...)
 		var present []string
-		if err := s.SelectContext(ctx, &present, `SELECT id FROM tokens WHERE id `+these, args...); err != nil {
+		if err := selectIn(ctx, s, &present, `SELECT id FROM tokens WHERE id IN (:ids)`, args{"ids": some}); err != nil {
 			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
 		}
 		for _, id := range present {
@@ -199,7 +200,8 @@ func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, erro
 	return slices.Collect(maps.Keys(revoked)), nil
 }
 
-// SigningKey implements storage.Tokens.
+// SigningKey gives the key that something is signed with, the same on every replica, made
+// on first use.
 func (s *Store) SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {

@@ -64,6 +64,13 @@ func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
 	return session, nil
 }
 
+var (
+	countOpenUploads = parse(`SELECT COUNT(*)` + openUploads)
+	selectUpload     = parse(`SELECT ` + uploadColumns + fromUploads + ` AND u.id = :session ORDER BY f.position`)
+	uploadByKey      = parse(`SELECT f.session_id, f.id, f.dataset` + fromUploads + ` AND f.object_key = :key`)
+	touchUpload      = parse(`UPDATE upload_sessions AS u SET updated_at = :now WHERE u.id = :session AND ` + ownUpload + ` RETURNING status`)
+)
+
 // MayUpload implements storage.Uploads.
 func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
 	if err := mayUpload(ctx, s, caller, files); err != nil {
@@ -77,7 +84,7 @@ func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int)
 		return err
 	}
 	var open int
-	if err := q.GetContext(ctx, &open, `SELECT COUNT(*)`+openUploads, caller.Username); err != nil {
+	if err := countOpenUploads.get(ctx, q, &open, by(caller, nil)); err != nil {
 		return err
 	}
 	if open+files > storage.MaxOpenUploads {
@@ -124,11 +131,8 @@ func (s *Store) UploadSession(ctx context.Context, caller storage.Caller, id str
 }
 
 func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id string) (storage.UploadSession, error) {
-	const query = `SELECT ` + uploadColumns + fromUploads + `
-	AND u.id = $3
-ORDER BY f.position`
 	var rows []uploadRow
-	if err := q.SelectContext(ctx, &rows, query, caller.Username, caller.Restriction, id); err != nil {
+	if err := selectUpload.list(ctx, q, &rows, by(caller, args{"session": id})); err != nil {
 		return storage.UploadSession{}, err
 	}
 	return sessionOf(rows)
@@ -136,13 +140,12 @@ ORDER BY f.position`
 
 // DatasetUpload implements storage.Uploads.
 func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
-	const query = `SELECT f.session_id, f.id, f.dataset` + fromUploads + ` AND f.object_key = $3`
 	var row struct {
 		SessionID string         `db:"session_id"`
 		ID        string         `db:"id"`
 		Dataset   sql.NullString `db:"dataset"`
 	}
-	if err := s.GetContext(ctx, &row, query, caller.Username, caller.Restriction, key); err != nil {
+	if err := uploadByKey.get(ctx, s, &row, by(caller, args{"key": key})); err != nil {
 		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
 	}
 	path := datasetPath(ref)
@@ -167,16 +170,11 @@ func datasetPath(ref storage.DatasetRef) string {
 	return storage.NormalizeUsername(ref.Owner) + "/" + strings.ToLower(ref.Namespace+"/"+ref.Name)
 }
 
-// holdUploadSession reads a session's status and keeps it as it is until the
+// lockUploadSession reads a session's status and keeps it as it is until the
 // transaction ends.
-func (s *Store) holdUploadSession(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (storage.UploadStatus, error) {
+func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (storage.UploadStatus, error) {
 	var status storage.UploadStatus
-	err := tx.GetContext(ctx, &status, `
-UPDATE upload_sessions AS u
-SET updated_at = $4
-WHERE u.id = $3
-	AND `+ownUpload+`
-RETURNING status`, caller.Username, caller.Restriction, id, s.millis())
+	err := touchUpload.get(ctx, tx, &status, by(caller, args{"session": id, "now": s.millis()}))
 	return status, err
 }
 
@@ -185,7 +183,7 @@ func (s *Store) CompleteUploadFile(ctx context.Context, caller storage.Caller, s
 	var session storage.UploadSession
 	var status storage.UploadStatus
 	err := s.inTx(ctx, "complete upload file", func(tx *sqlx.Tx) error {
-		if _, err := s.holdUploadSession(ctx, tx, caller, sessionID); err != nil {
+		if _, err := s.lockUploadSession(ctx, tx, caller, sessionID); err != nil {
 			return err
 		}
 		err := tx.GetContext(ctx, &status, `SELECT status FROM upload_files WHERE id = $1 AND session_id = $2`, fileID, sessionID)
@@ -221,7 +219,7 @@ func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, i
 	var session storage.UploadSession
 	var files int64
 	err := s.inTx(ctx, "abort upload session", func(tx *sqlx.Tx) error {
-		status, err := s.holdUploadSession(ctx, tx, caller, id)
+		status, err := s.lockUploadSession(ctx, tx, caller, id)
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (f *Feedback) Rate(ctx context.Context, caller storage.Caller, rating stora
 		if lease.Day != "" {
 			rating.ScoreID, rating.ScoreDay = scoreID(rating.RunID, lease.Day), lease.Day
 		}
-		err = f.cfg.Records.EndRating(work, caller, lease, rating)
+		err = f.cfg.Records.SaveRating(work, caller, lease, rating)
 	}
 	if err != nil {
 		f.release(ctx, lease)
@@ -75,7 +75,7 @@ func (f *Feedback) acquire(ctx context.Context, caller storage.Caller, runID str
 	policy := retry.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond, Timeout: leaseTimeout}
 	policy.Retryable = func(err error) bool { return errors.Is(err, storage.ErrConflict) }
 	err = retry.Do(ctx, policy, func() (err error) {
-		lease, err = f.cfg.Records.BeginRating(ctx, caller, runID, today, leaseTime)
+		lease, err = f.cfg.Records.AcquireRating(ctx, caller, runID, today, leaseTime)
 		return err
 	})
 	switch {

@@ -288,7 +288,7 @@ type leaving struct {
 	cancel context.CancelFunc
 }
 
-func (l leaving) BeginRating(ctx context.Context, caller storage.Caller, runID, today string, lasts time.Duration) (storage.RatingLease, error) {
+func (l leaving) AcquireRating(ctx context.Context, caller storage.Caller, runID, today string, ttl time.Duration) (storage.RatingLease, error) {
 	defer l.cancel()
-	return l.Ratings.BeginRating(ctx, caller, runID, today, lasts)
+	return l.Ratings.AcquireRating(ctx, caller, runID, today, ttl)
 }

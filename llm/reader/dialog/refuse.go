@@ -69,7 +69,7 @@ func NotUnderstood(unread []string, guess string, examples []string) error {
 	if len(examples) > 0 {
 		text += " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
 	}
-	return llm.Unanswerable("%s", text)
+	return &llm.UnanswerableError{Reason: text, Words: unread, Suggestions: examples}
 }
 
 // NothingFound refuses a question whose most likely reading has no rows.

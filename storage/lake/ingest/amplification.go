@@ -42,28 +42,19 @@ func (r *run) checkDecoded(name string, decoded float64) error {
 // checkFooter refuses a Parquet file whose footer says that it decodes to too
 // much, before any of it is read. It gives the rows.
 func (r *run) checkFooter(ctx context.Context, path, name string) (rows int64, err error) {
-	found, err := r.db.QueryContext(ctx, fmt.Sprintf(`
+	var counted, values, bytes float64
+	err = r.db.QueryRowContext(ctx, fmt.Sprintf(`
 SELECT CAST(coalesce(sum(rows), 0) AS DOUBLE), CAST(coalesce(sum("values"), 0) AS DOUBLE), CAST(coalesce(sum(bytes), 0) AS DOUBLE)
 FROM (
 	SELECT row_group_id, max(row_group_num_rows) AS rows, sum(greatest(num_values, row_group_num_rows, 0)) AS "values",
 		sum(greatest(total_uncompressed_size, 0)) AS bytes
 	FROM parquet_metadata(%s)
 	GROUP BY row_group_id
-)`, sqltext.Text(path)))
-	if err != nil {
-		return 0, r.badParquet(ctx, name, err)
+)`, sqltext.Text(path))).Scan(&counted, &values, &bytes)
+	if err == nil {
+		rows, err = fileRows(ctx, r.db, path)
 	}
-	defer found.Close()
-	var counted, values, bytes float64
-	for found.Next() {
-		if err := found.Scan(&counted, &values, &bytes); err != nil {
-			return 0, fmt.Errorf("read a footer: %w", err)
-		}
-	}
-	if err := found.Err(); err != nil {
-		return 0, r.badParquet(ctx, name, err)
-	}
-	if rows, err = fileRows(ctx, r.db, path); err != nil || float64(rows) != counted {
+	if err != nil || float64(rows) != counted {
 		return 0, r.badParquet(ctx, name, err)
 	}
 	return rows, r.checkDecoded(name, max(values*valueBytes, bytes))
@@ -89,18 +80,9 @@ func (r *run) measureValues(ctx context.Context, t *table, from string, casts []
 	if len(lengths) == 0 {
 		return decoded, nil
 	}
-	rows, err := r.db.QueryContext(ctx, fmt.Sprintf("SELECT CAST(%s AS DOUBLE) FROM %s", strings.Join(lengths, " + "), from))
-	if err != nil {
-		return 0, r.badParquet(ctx, t.name, err)
-	}
-	defer rows.Close()
 	var length float64
-	for rows.Next() {
-		if err := rows.Scan(&length); err != nil {
-			return 0, fmt.Errorf("measure values: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	query := fmt.Sprintf("SELECT CAST(%s AS DOUBLE) FROM %s", strings.Join(lengths, " + "), from)
+	if err := r.db.QueryRowContext(ctx, query).Scan(&length); err != nil {
 		return 0, r.badParquet(ctx, t.name, err)
 	}
 	return decoded + length, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -27,12 +28,19 @@ type csvFile struct {
 // checkCSV proves that a file is rows of equally many fields below a header, and
 // learns the types of its columns from all of them. Fields are separated by the
 // candidate that fits.
-func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, candidates string) (*table, error) {
-	mark := 0
-	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
-		mark = len(byteOrderMark)
+func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
+	return func(r *run, ctx context.Context, in input) (*table, error) {
+		separator, err := chooseSeparator(in.name, in.head, candidates)
+		if err != nil {
+			return nil, err
+		}
+		return r.checkCSV(ctx, in.path, in.name, in.head, separator)
 	}
-	separator, err := chooseSeparator(name, head[mark:], candidates)
+}
+
+func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, separator byte) (*table, error) {
+	const mark = 0
+	var err error
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +72,9 @@ func (r *run) checkCSV(ctx context.Context, path, name string, head []byte, cand
 	// DuckDB's reader is strict about line ends and has its own mind about
 	// blank lines and quotes out of place.
 	if whole.blank || whole.stray || lines > 1 || !endsAlike(head[mark:mark+size], whole) {
-		file.path, file.header = r.temp(".csv"), false
-		if err := scanner.rewrite(ctx, path, offset, file.path); err != nil {
+		file.header = false
+		file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, path, offset, out) })
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -261,7 +260,7 @@ func tooLong(record []byte) string {
 
 // rewrite copies the records of a file in a form that has no blank lines, one
 // kind of line end, and quotes wherever they are due.
-func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to string) error {
+func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to io.Writer) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return fmt.Errorf("open source: %w", err)
@@ -270,19 +269,8 @@ func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to 
 	if _, err := in.Seek(offset, io.SeekStart); err != nil {
 		return fmt.Errorf("read source: %w", err)
 	}
-	out, err := os.Create(to)
-	if err != nil {
-		return fmt.Errorf("rewrite source: %w", err)
-	}
-	defer out.Close()
-	buffered := bufio.NewWriterSize(out, 1<<20)
 	plain := *s
-	plain.copyTo = buffered
-	if _, err := plain.scanInSequence(ctx, in, func(int64, int64) {}); err != nil {
-		return err
-	}
-	if err := buffered.Flush(); err != nil {
-		return fmt.Errorf("rewrite source: %w", err)
-	}
-	return out.Close()
+	plain.copyTo = to
+	_, err = plain.scanInSequence(ctx, in, func(int64, int64) {})
+	return err
 }

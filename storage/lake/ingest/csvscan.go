@@ -24,6 +24,9 @@ type csvScanner struct {
 	stop      [256]bool
 	// copyTo, unless nil, gets the records in a form that leaves no questions.
 	copyTo io.Writer
+	// copied is the record that is being copied: one that the buffer cuts off
+	// is read again.
+	copied []byte
 }
 
 // csvBlock is what a scanner found in a run of records. Lines count from 0.
@@ -189,7 +192,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			return 0, false
 		}
 		if s.copyTo != nil {
-			s.copyTo.Write([]byte{'\n'})
+			s.copyTo.Write(append(s.copied, '\n'))
 		}
 		b.rows++
 		return pos + width, true
@@ -251,13 +254,15 @@ func closingQuote(buf []byte) (end int, lines int64, closed bool) {
 }
 
 func (s *csvScanner) copyField(column int, field []byte, stray bool) {
-	if column > 0 {
-		s.copyTo.Write([]byte{s.separator})
+	if column == 0 {
+		s.copied = s.copied[:0]
+	} else {
+		s.copied = append(s.copied, s.separator)
 	}
 	if stray {
 		field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
 	}
-	s.copyTo.Write(field)
+	s.copied = append(s.copied, field...)
 }
 
 func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem {

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,23 +11,34 @@ import (
 	"unicode/utf8"
 )
 
-// headSize is how much of a file its format and dialect are judged by. What
-// they say is then proved on the whole file.
+// headSize is how many bytes of a file decide its format and dialect. The check
+// then reads the whole file.
 const headSize = 1 << 20
 
-type format int
+// format is a kind of file, and how to check one.
+type format struct {
+	check func(r *run, ctx context.Context, in input) (*table, error)
+	// prose says that rows can be extracted from the text.
+	prose bool
+}
 
-const (
-	formatNone format = iota
-	formatCSV
-	formatTSV
-	formatJSON
-	formatParquet
-	formatText
-	formatMarkdown
+// input is the decoded content of a source.
+type input struct {
+	path, name string
+	// head is the first headSize bytes.
+	head []byte
+}
+
+var (
+	formatCSV      = &format{check: checkCSV(",;\t|")}
+	formatTSV      = &format{check: checkCSV("\t")}
+	formatJSON     = &format{check: (*run).checkJSON}
+	formatParquet  = &format{check: (*run).checkParquet}
+	formatText     = &format{check: checkText(false), prose: true}
+	formatMarkdown = &format{check: checkText(true), prose: true}
 )
 
-var extensions = map[string]format{
+var extensions = map[string]*format{
 	".csv": formatCSV,
 	".tsv": formatTSV, ".tab": formatTSV,
 	".json": formatJSON, ".ndjson": formatJSON, ".jsonl": formatJSON,
@@ -37,7 +49,7 @@ var extensions = map[string]format{
 
 const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
 
-// foreign tells files that people send by mistake by their first bytes.
+// foreign are formats that people send by mistake, by their first bytes.
 var foreign = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive or an Office document"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
@@ -56,34 +68,32 @@ var foreign = []struct{ magic, what string }{
 	{"ARROW1", "an Arrow file"},
 }
 
-const byteOrderMark = "\xef\xbb\xbf"
-
-// sniff decides what a file is, by its name and its first bytes, unpacked.
-// The name says what its owner means it to be; content that cannot be that is
-// refused, not guessed at. A name that says nothing leaves it to the content,
-// where that is plain: Parquet, or JSON.
-func sniff(name string, head []byte) (format, error) {
+// sniff decides the format of a file by its name and the first bytes of its
+// decoded content. The name says what its owner intends; content that cannot be
+// that is refused. Where the name says nothing the content decides, if it is
+// Parquet or JSON.
+func sniff(name string, head []byte) (*format, error) {
 	named := extensions[strings.ToLower(path.Ext(trimGzip(name)))]
-	if len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))) == 0 {
-		return formatNone, refuse("%s is empty", name)
+	if len(bytes.TrimSpace(head)) == 0 {
+		return nil, refuse("%s is empty", name)
 	}
-	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == formatNone) {
+	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == nil) {
 		return formatParquet, nil
 	}
 	if named == formatParquet {
-		return formatNone, refuse("%s is not a Parquet file", name)
+		return nil, refuse("%s is not a Parquet file", name)
 	}
 	if err := checkEncoding(name, head); err != nil {
-		return formatNone, err
+		return nil, err
 	}
 	holdsJSON := looksLikeJSON(head)
 	switch {
-	case named == formatNone && holdsJSON:
+	case named == nil && holdsJSON:
 		return formatJSON, nil
-	case named == formatNone:
-		return formatNone, refuse("%s: what it holds cannot be told by its name; %s", name, knownFormats)
+	case named == nil:
+		return nil, refuse("%s: what it holds cannot be told by its name; %s", name, knownFormats)
 	case (named == formatCSV || named == formatTSV) && holdsJSON:
-		return formatNone, refuse("%s holds JSON; name it .json", name)
+		return nil, refuse("%s holds JSON; name it .json", name)
 	}
 	return named, nil
 }
@@ -111,7 +121,7 @@ func checkEncoding(name string, head []byte) error {
 	return nil
 }
 
-// looksLikeUTF16 knows Latin letters in UTF-16: every other byte is zero.
+// looksLikeUTF16 detects Latin letters in UTF-16: every other byte is zero.
 func looksLikeUTF16(head []byte) bool {
 	var zeros [2]int
 	for i, c := range head {
@@ -126,8 +136,7 @@ func isBinary(head []byte) bool {
 	return bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimPartialRune(head))
 }
 
-// trimPartialRune cuts the beginning of a character that the end of a block
-// split.
+// trimPartialRune drops a character at the end that is cut off.
 func trimPartialRune(b []byte) []byte {
 	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -143,7 +152,7 @@ func trimPartialRune(b []byte) []byte {
 // looksLikeJSON reports whether text opens as a JSON object with a key, an array
 // of objects, or one of their empty forms.
 func looksLikeJSON(head []byte) bool {
-	rest := skipBlanks(bytes.TrimPrefix(head, []byte(byteOrderMark)))
+	rest := skipBlanks(head)
 	if len(rest) > 0 && rest[0] == '[' {
 		rest = skipBlanks(rest[1:])
 		if len(rest) > 0 && rest[0] == ']' {

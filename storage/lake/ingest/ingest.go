@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"parley/storage"
@@ -19,14 +18,6 @@ const DefaultMaxUnpacked = 10 << 30
 // DefaultMaxFileBytes is about how large a Parquet file gets unless the job says
 // otherwise.
 const DefaultMaxFileBytes = 512 << 20
-
-// DB is an open DuckDB: a *sql.DB, *sql.Conn or *sql.Tx. It must be able to read
-// the sources and to write the output folder, and preserve insertion order
-// (which DuckDB does by itself).
-type DB interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
 
 // Source is a file to ingest.
 type Source struct {
@@ -91,10 +82,12 @@ type Result struct {
 	Rows    int64
 }
 
-// Run ingests the sources of a job. A source that breaks a rule makes it fail
-// with a *storage.Error of kind ErrInvalid whose message is meant for the
-// source's owner; every other error is a fault of ours or of the machine.
-func Run(ctx context.Context, db DB, job Job) (Result, error) {
+// Run ingests the sources of a job with DuckDB, which must be able to read the
+// sources and to write the output folder, and preserve insertion order (its
+// default). A source that breaks a rule makes it fail with a *storage.Error of
+// kind ErrInvalid whose message is meant for the source's owner; every other
+// error is a fault of ours or of the machine.
+func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	if err := os.MkdirAll(job.OutDir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("make output folder: %w", err)
 	}
@@ -135,7 +128,7 @@ func Run(ctx context.Context, db DB, job Job) (Result, error) {
 
 // run is a job under way.
 type run struct {
-	db       DB
+	db       *sql.DB
 	job      Job
 	work     string
 	temps    int
@@ -212,73 +205,44 @@ func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
 }
 
 func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
+	in := input{path: source.Path, name: source.Name}
 	if r.job.Rows != "" {
-		return r.checkJSON(ctx, source.Path, "the data")
+		in.name = "the data"
 	}
-	path, name := source.Path, source.Name
-	if source.Extracted {
-		return r.checkJSON(ctx, path, name)
+	if r.job.Rows != "" || source.Extracted {
+		return r.checkJSON(ctx, in)
 	}
-	head, err := readHead(path)
+	head, err := readHead(in.path)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case isGzip(head):
-		if path, err = r.unpack(ctx, path, name); err != nil {
-			return nil, err
-		}
-		if head, err = readHead(path); err != nil {
-			return nil, err
-		}
-	case trimGzip(name) != name && len(head) > 0:
-		return nil, refuse("%s is not gzipped, as its name says", name)
+	if !isGzip(head) && trimGzip(in.name) != in.name && len(head) > 0 {
+		return nil, refuse("%s is not gzipped, as its name says", in.name)
 	}
-	format, err := sniff(name, head)
+	if in.path, err = r.decode(ctx, in.path, in.name, head); err != nil {
+		return nil, err
+	}
+	if in.head, err = readHead(in.path); err != nil {
+		return nil, err
+	}
+	format, err := sniff(in.name, in.head)
 	if err != nil {
 		return nil, err
 	}
-	switch format {
-	case formatParquet:
-		return r.checkParquet(ctx, path, name)
-	case formatJSON:
-		return r.checkJSON(ctx, path, name)
-	case formatText, formatMarkdown:
-		return r.checkText(ctx, path, name, format == formatMarkdown)
-	case formatTSV:
-		return r.checkCSV(ctx, path, name, head, "\t")
-	default:
-		return r.checkCSV(ctx, path, name, head, ",;\t|")
-	}
+	return format.check(r, ctx, in)
 }
 
 // checkOrder proves that DuckDB keeps rows in their order, without which nothing
 // would look wrong.
-func checkOrder(ctx context.Context, db DB) error {
-	rows, err := db.QueryContext(ctx, "SELECT current_setting('preserve_insertion_order')")
-	if err != nil {
-		return fmt.Errorf("ask for settings: %w", err)
+func checkOrder(ctx context.Context, db *sql.DB) error {
+	var preserved bool
+	if err := db.QueryRowContext(ctx, "SELECT current_setting('preserve_insertion_order')").Scan(&preserved); err != nil {
+		return fmt.Errorf("read DuckDB's settings: %w", err)
 	}
-	defer rows.Close()
-	kept := false
-	for rows.Next() {
-		if err := rows.Scan(&kept); err != nil {
-			return fmt.Errorf("ask for settings: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("ask for settings: %w", err)
-	}
-	if !kept {
+	if !preserved {
 		return errors.New("DuckDB must preserve insertion order")
 	}
 	return nil
-}
-
-// temp names a fresh file in the work folder.
-func (r *run) temp(extension string) string {
-	r.temps++
-	return filepath.Join(r.work, fmt.Sprintf("temp-%d%s", r.temps, extension))
 }
 
 // refuse makes the error that tells an owner what is wrong with a source.

@@ -1,83 +1,74 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
-// maxObject is the most bytes a row of JSON may have.
-const maxObject = 16 << 20
-
-// jsonFile is a file of JSON objects while it is checked: an array of them, or
+// jsonFile is a file of JSON objects that is being checked: an array of them, or
 // one after the other.
 type jsonFile struct {
+	jsonScanner
 	name string
-	in   io.Reader
-	buf  []byte
-	pos  int
-	eof  bool
-	// marked says that the file starts with a byte order mark.
-	marked bool
 	// array says that the objects are the elements of one array.
 	array bool
-	// anonymous files hold rows that were not in a file: messages count them.
+	// anonymous files hold rows that were not in a file: messages number them.
 	anonymous bool
 	// lines says that every object has a line of its own.
-	lines   bool
-	line    int64
-	rows    int64
+	lines bool
+	rows  int64
+	// rowLine is the line on which the row starts.
+	rowLine int64
 	columns []jsonColumn
-	index   map[string]int
-	folded  map[string]string
-	attempt int64
-	pending []jsonMember
+	// index finds columns by their keys as they stand in the text, folded by
+	// their names.
+	index, folded map[string]int
 }
 
 type jsonColumn struct {
+	columnKinds
 	name string
-	seen kindSet
-	// elements are the kinds of the values inside lists.
-	elements kindSet
-	// attempt is the last reading of a row that had the column.
-	attempt int64
-}
-
-type jsonMember struct {
-	column int
-	value  jsonValue
+	// row is the last row that had the column.
+	row int64
 }
 
 // checkJSON proves that a file is objects and learns its columns from all of
 // them: a column for each key that any of them has.
-func (r *run) checkJSON(ctx context.Context, path, name string) (*table, error) {
-	in, err := os.Open(path)
+func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
+	source, err := os.Open(in.path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
-	defer in.Close()
-	f := &jsonFile{
-		name: name, in: in, buf: make([]byte, 0, 1<<20), anonymous: r.job.Rows != "", lines: true,
-		index: map[string]int{}, folded: map[string]string{},
-	}
-	if err := f.check(ctx, r.progress.checked); err != nil {
+	defer source.Close()
+	f := &jsonFile{name: in.name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}}
+	var reported int64
+	f.in = readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := source.Read(p)
+		r.progress.checked(int64(n), f.rows-reported)
+		reported = f.rows
+		return n, err
+	})
+	if err := f.check(); err != nil {
 		return nil, err
 	}
-	t := &table{name: name, rows: f.rows}
-	for i := range f.columns {
-		c := &f.columns[i]
+	r.progress.checked(0, f.rows-reported)
+	t := &table{name: in.name, rows: f.rows}
+	for _, c := range f.columns {
 		t.columns = append(t.columns, storage.Column{Name: c.name, Type: c.typ()})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
-		return nil, refuse("%s: its objects have no keys", name)
+		return nil, refuse("%s: its objects have no keys", in.name)
 	}
 	form := "unstructured"
 	switch {
@@ -86,272 +77,183 @@ func (r *run) checkJSON(ctx context.Context, path, name string) (*table, error) 
 	case f.lines:
 		form = "newline_delimited"
 	}
-	if f.marked {
-		// DuckDB's JSON reader refuses a byte order mark.
-		if path, err = r.copyFrom(path, int64(len(byteOrderMark))); err != nil {
-			return nil, err
-		}
+	t.read = func(want []string, _ bool) (string, []string) { return readJSON(in.path, form, t.columns, want) }
+	return t, t.measure(in.path)
+}
+
+// readJSON gives the SQL that reads a JSON file with the types that are wanted.
+func readJSON(path, form string, columns []storage.Column, want []string) (from string, exprs []string) {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = sqltext.Text(c.Name) + ": " + sqltext.Text(physical(want[i]))
+		exprs = append(exprs, sqltext.Name(c.Name))
 	}
-	t.read = func(want []string, _ bool) (string, []string) { return readJSON(path, form, t.columns, want) }
-	return t, t.measure(path)
+	return fmt.Sprintf("read_json(%s, format = %s, records = true, maximum_object_size = %d, columns = {%s})",
+		sqltext.Text(path), sqltext.Text(form), maxObject+1024, strings.Join(list, ", ")), exprs
 }
 
 // check reads all rows.
-func (f *jsonFile) check(ctx context.Context, checked func(bytes, rows int64)) error {
-	if err := f.open(); err != nil {
-		return err
+func (f *jsonFile) check() error {
+	c, err := f.next()
+	if err == nil && c == '[' {
+		f.array = true
+		f.pos++
+		c, err = f.next()
 	}
-	var told, toldRows int64
-	var read int64
-	for {
-		if f.rows&1023 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			checked(read-told, f.rows-toldRows)
-			told, toldRows = read, f.rows
-		}
-		more, err := f.next()
-		if err != nil {
+	for err == nil && !(f.array && c == ']') {
+		if err := f.row(c); err != nil {
 			return err
 		}
-		if !more {
-			checked(read-told, f.rows-toldRows)
-			return nil
-		}
-		n, err := f.row()
-		if err != nil {
-			return err
-		}
-		read += int64(n)
+		c, err = f.nextRow()
 	}
-}
-
-// open skips a byte order mark and finds out whether the file is an array.
-func (f *jsonFile) open() error {
-	if err := f.fill(); err != nil {
-		return err
-	}
-	if bytes.HasPrefix(f.buf, []byte(byteOrderMark)) {
-		f.marked = true
-		f.pos = len(byteOrderMark)
-	}
-	if c, err := f.peek(); err != nil || c != '[' {
-		return err
-	}
-	f.array = true
-	f.pos++
-	return nil
-}
-
-// next goes to where the next row starts, if there is one.
-func (f *jsonFile) next() (bool, error) {
-	before := f.line
-	c, err := f.peek()
 	switch {
-	case err != nil:
-		return false, err
-	case !f.array:
-		f.lines = f.lines && (f.rows == 0 || f.line > before)
-		return c != 0, nil
-	case c == 0:
-		return false, f.wrong("the array is not closed")
-	case c == ']':
+	case err == errEnd && f.array:
+		return f.wrong("the array is not closed")
+	case err == nil:
 		f.pos++
-		if c, err = f.peek(); err == nil && c != 0 {
-			err = refuse("%s, line %d: there is more text after the array", f.name, f.line+1)
-		}
-		return false, err
-	case f.rows > 0 && c != ',':
-		return false, f.wrong("a comma is missing before it")
-	case f.rows > 0:
-		f.pos++
-		if c, err = f.peek(); err == nil && (c == ']' || c == 0) {
-			err = f.wrong("it is missing after a comma")
+		if _, err = f.next(); err == nil {
+			return refuse("%s, line %d: there is more text after the array", f.name, f.line+1)
 		}
 	}
-	return err == nil, err
-}
-
-// peek skips blanks and gives the byte that follows, 0 at the end.
-func (f *jsonFile) peek() (byte, error) {
-	for {
-		for ; f.pos < len(f.buf); f.pos++ {
-			switch c := f.buf[f.pos]; c {
-			case '\n':
-				f.line++
-			case ' ', '\t', '\r':
-			case 0:
-				return 0, f.wrong("it holds binary data")
-			default:
-				return c, nil
-			}
-		}
-		if f.eof {
-			return 0, nil
-		}
-		if err := f.fill(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// row reads the row that starts at pos.
-func (f *jsonFile) row() (size int, err error) {
-	if c := f.buf[f.pos]; c != '{' {
-		return 0, f.notObject(c)
-	}
-	for {
-		f.attempt++
-		f.pending = f.pending[:0]
-		s := &jsonScanner{buf: f.buf[f.pos:]}
-		err := s.object(func(key []byte) error { return f.member(s, key) })
-		var bad *jsonError
-		switch {
-		case err == nil:
-			return s.pos, f.commit(s.buf[:s.pos])
-		case errors.As(err, &bad):
-			f.line += int64(bytes.Count(s.buf[:s.pos], []byte{'\n'}))
-			return 0, f.wrong("it is not JSON: " + bad.reason)
-		case !errors.Is(err, errPartial):
-			return 0, err
-		case f.eof:
-			return 0, f.wrong("the file ends in the middle of it")
-		case len(f.buf)-f.pos >= maxObject:
-			return 0, f.wrong(fmt.Sprintf("it is longer than %d bytes", maxObject))
-		}
-		if err := f.fill(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// member reads a key's value and keeps it until the row is whole.
-func (f *jsonFile) member(s *jsonScanner, key []byte) error {
-	i, known := f.index[string(key)]
-	if !known {
-		var err error
-		if i, err = f.addColumn(key); err != nil {
-			return err
-		}
-	}
-	if f.columns[i].attempt == f.attempt {
-		return f.wrong("it has the key " + quote(f.columns[i].name) + " twice")
-	}
-	f.columns[i].attempt = f.attempt
-	value, err := s.value(2)
-	if err == nil && !value.null {
-		f.pending = append(f.pending, jsonMember{i, value})
+	if err == errEnd {
+		return nil
 	}
 	return err
 }
 
-// addColumn makes a column of a key, which is as it stands in the text.
-func (f *jsonFile) addColumn(key []byte) (int, error) {
-	name := string(key)
-	if bytes.IndexByte(key, '\\') >= 0 {
-		if err := json.Unmarshal([]byte(`"`+name+`"`), &name); err != nil {
+// next skips blanks between rows and gives the byte that follows.
+func (f *jsonFile) next() (byte, error) {
+	c, err := f.peek()
+	f.rowLine = f.line
+	if err == nil && c == 0 {
+		err = f.wrong("it holds binary data")
+	}
+	return c, err
+}
+
+// nextRow goes from the end of a row to the start of the next one, or to the end
+// of the array.
+func (f *jsonFile) nextRow() (byte, error) {
+	end := f.line
+	c, err := f.next()
+	switch {
+	case err != nil || f.array && c == ']':
+		return c, err
+	case !f.array:
+		f.lines = f.lines && f.line > end
+		return c, nil
+	case c != ',':
+		return 0, f.wrong("a comma is missing before it")
+	}
+	f.pos++
+	if c, err = f.next(); err == errEnd || c == ']' {
+		err = f.wrong("it is missing after a comma")
+	}
+	return c, err
+}
+
+// row reads the row that starts with c.
+func (f *jsonFile) row(c byte) error {
+	if c != '{' {
+		return f.notObject(c)
+	}
+	f.start, f.inRow = f.pos, true
+	err := f.object(f.member)
+	f.inRow = false
+	var bad *jsonError
+	switch {
+	case errors.As(err, &bad):
+		f.rowLine = f.line
+		return f.wrong("it is not JSON: " + bad.reason)
+	case err == errEnd:
+		return f.wrong("the file ends in the middle of it")
+	case err == errTooBig:
+		return f.wrong(fmt.Sprintf("it is longer than %d bytes", maxObject))
+	case err != nil:
+		return err
+	case !utf8.Valid(f.buf[f.start:f.pos]):
+		return f.wrong("it is not UTF-8 text; save the file as UTF-8")
+	}
+	f.lines = f.lines && f.line == f.rowLine
+	f.rows++
+	return nil
+}
+
+// member reads the value of a key.
+func (f *jsonFile) member(key []byte) error {
+	i, known := f.index[string(key)]
+	if !known {
+		var err error
+		if i, err = f.addColumn(string(key)); err != nil {
+			return err
+		}
+	}
+	if f.columns[i].row == f.rows+1 {
+		return f.wrong("it has the key " + quote(f.columns[i].name) + " twice")
+	}
+	f.columns[i].row = f.rows + 1
+	kinds, err := f.value(2)
+	f.columns[i].values |= kinds.values
+	f.columns[i].elements |= kinds.elements
+	return err
+}
+
+// addColumn adds the column of a key that was not seen in this spelling: a
+// column can be spelt with and without escapes.
+func (f *jsonFile) addColumn(key string) (int, error) {
+	name := key
+	if strings.Contains(key, `\`) {
+		if err := json.Unmarshal([]byte(`"`+key+`"`), &name); err != nil {
 			return 0, fmt.Errorf("decode key: %w", err)
 		}
 	}
 	if name == "" {
 		return 0, f.wrong("it has an empty key")
 	}
-	if !utf8.Valid(key) {
+	if !utf8.ValidString(key) {
 		return 0, f.wrong("it is not UTF-8 text; save the file as UTF-8")
 	}
 	if err := checkColumnName(f.where(), name); err != nil {
 		return 0, err
 	}
-	// The same key can be spelt with and without escapes.
-	for i := range f.columns {
-		if f.columns[i].name == name {
-			f.index[string(key)] = i
-			return i, nil
-		}
-	}
-	if other, taken := f.folded[fold(name)]; taken {
-		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(other), quote(name)))
-	}
-	if len(f.columns) == storage.MaxColumns {
+	i, taken := f.folded[fold(name)]
+	switch {
+	case taken && f.columns[i].name != name:
+		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(f.columns[i].name), quote(name)))
+	case !taken && len(f.columns) == storage.MaxColumns:
 		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
+	case !taken:
+		i = len(f.columns)
+		f.folded[fold(name)] = i
+		f.columns = append(f.columns, jsonColumn{name: name})
 	}
-	f.folded[fold(name)] = name
-	f.index[string(key)] = len(f.columns)
-	f.columns = append(f.columns, jsonColumn{name: name})
-	return len(f.columns) - 1, nil
-}
-
-// commit notes the values of a row that is whole.
-func (f *jsonFile) commit(row []byte) error {
-	if !utf8.Valid(row) {
-		return f.wrong("it is not UTF-8 text; save the file as UTF-8")
-	}
-	for _, m := range f.pending {
-		c := &f.columns[m.column]
-		c.seen.add(m.value.kind)
-		c.elements |= m.value.elements
-	}
-	ends := int64(bytes.Count(row, []byte{'\n'}))
-	f.lines = f.lines && ends == 0
-	f.line += ends
-	f.rows++
-	f.pos += len(row)
-	return nil
+	f.index[key] = i
+	return i, nil
 }
 
 // where names the row that is being read.
 func (f *jsonFile) where() string {
-	if f.array || f.anonymous {
-		return f.at(f.rows)
-	}
-	return f.at(f.line)
-}
-
-func (f *jsonFile) at(index int64) string {
 	switch {
 	case f.anonymous:
-		return fmt.Sprintf("row %d", index+1)
+		return fmt.Sprintf("row %d", f.rows+1)
 	case f.array:
-		return fmt.Sprintf("%s, row %d", f.name, index+1)
+		return fmt.Sprintf("%s, row %d", f.name, f.rows+1)
 	}
-	return fmt.Sprintf("%s, line %d", f.name, index+1)
+	return place(f.name, f.rowLine+1, "")
 }
 
 func (f *jsonFile) wrong(reason string) error { return refuse("%s: %s", f.where(), reason) }
 
 func (f *jsonFile) notObject(c byte) error {
-	what := ""
 	switch {
 	case c == '[':
-		what = "a list"
+		return f.wrong("it is a list, not an object")
 	case c == '"':
-		what = "a string"
+		return f.wrong("it is a string, not an object")
 	case c == '-' || isDigit(c):
-		what = "a number"
-	case strings.IndexByte("tfn", c) >= 0:
-		what = "true, false or null"
+		return f.wrong("it is a number, not an object")
+	case c == 't' || c == 'f' || c == 'n':
+		return f.wrong("it is true, false or null, not an object")
 	}
-	if what == "" {
-		return f.wrong("it is not JSON")
-	}
-	return f.wrong("it is " + what + ", not an object")
-}
-
-// fill reads more, keeping what is not used up.
-func (f *jsonFile) fill() error {
-	if f.pos > 0 {
-		f.buf = f.buf[:copy(f.buf, f.buf[f.pos:])]
-		f.pos = 0
-	}
-	if len(f.buf) == cap(f.buf) {
-		f.buf = append(make([]byte, 0, 2*cap(f.buf)), f.buf...)
-	}
-	n, err := io.ReadFull(f.in, f.buf[len(f.buf):cap(f.buf)])
-	f.buf = f.buf[:len(f.buf)+n]
-	f.eof = err == io.EOF || err == io.ErrUnexpectedEOF
-	if err != nil && !f.eof {
-		return fmt.Errorf("read source: %w", err)
-	}
-	return nil
+	return f.wrong("it is not JSON")
 }

@@ -3,83 +3,132 @@ package ingest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 )
 
-// maxDepth is how deep JSON values may be nested in a row.
-const maxDepth = 64
+const (
+	// maxObject is the most bytes a row of JSON may have.
+	maxObject = 16 << 20
+	// maxDepth is how deep JSON values may be nested in a row.
+	maxDepth = 64
+)
 
-// errPartial says that the bytes end before the value does.
-var errPartial = errors.New("the text ends in the middle of a value")
+var (
+	errEnd    = errors.New("the file ends")
+	errTooBig = errors.New("the row is longer than its limit")
+)
 
 // jsonError is a rule of JSON that the text breaks.
 type jsonError struct{ reason string }
 
 func (e *jsonError) Error() string { return e.reason }
 
-// jsonScanner reads one row of JSON, strictly by RFC 8259.
+// jsonScanner reads JSON, strictly by RFC 8259.
 type jsonScanner struct {
+	in  io.Reader
 	buf []byte
 	pos int
+	// start is where the row starts that inRow says is being read. It stays in
+	// buf as a whole; offsets from start are valid until its end.
+	start int
+	inRow bool
+	// line counts the line ends before pos.
+	line int64
+	// err is why nothing more can be read.
+	err error
 }
 
-// jsonValue is a value as far as a column needs to know it.
-type jsonValue struct {
-	kind kind
-	null bool
-	// elements are the kinds of a list's scalars.
-	elements kindSet
-}
-
-func (s *jsonScanner) skip() {
-	for s.pos < len(s.buf) {
-		switch s.buf[s.pos] {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
-			return
-		}
+// fill reads more, if there is more. It moves the row to the start of buf.
+func (s *jsonScanner) fill() bool {
+	if !s.inRow {
+		s.start = s.pos
 	}
+	if s.err == nil && len(s.buf)-s.start >= maxObject {
+		s.err = errTooBig
+	}
+	if s.err != nil {
+		return false
+	}
+	s.buf = s.buf[:copy(s.buf, s.buf[s.start:])]
+	s.pos -= s.start
+	s.start = 0
+	if len(s.buf) == cap(s.buf) {
+		s.buf = append(make([]byte, 0, max(1<<20, 2*cap(s.buf))), s.buf...)
+	}
+	n, err := io.ReadFull(s.in, s.buf[len(s.buf):cap(s.buf)])
+	s.buf = s.buf[:len(s.buf)+n]
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		s.err = errEnd
+	case err != nil:
+		s.err = fmt.Errorf("read source: %w", err)
+	}
+	return n > 0
 }
 
+// more reports whether there is a byte at pos.
+func (s *jsonScanner) more() bool { return s.pos < len(s.buf) || s.fill() }
+
+// ahead gives the next n bytes, fewer only at the end of the file.
+func (s *jsonScanner) ahead(n int) []byte {
+	for len(s.buf)-s.pos < n && s.fill() {
+	}
+	return s.buf[s.pos:min(len(s.buf), s.pos+n)]
+}
+
+// peek skips blanks and gives the byte that follows.
 func (s *jsonScanner) peek() (byte, error) {
-	s.skip()
-	if s.pos == len(s.buf) {
-		return 0, errPartial
+	for s.more() {
+		switch c := s.buf[s.pos]; c {
+		case '\n':
+			s.line++
+		case ' ', '\t', '\r':
+		default:
+			return c, nil
+		}
+		s.pos++
 	}
-	return s.buf[s.pos], nil
+	return 0, s.err
 }
 
 func (s *jsonScanner) unexpected(wanted string) error {
-	end := min(len(s.buf), s.pos+20)
-	return &jsonError{fmt.Sprintf("%s is expected before %s", wanted, quote(excerpt(trimPartialRune(s.buf[s.pos:end]))))}
+	return &jsonError{fmt.Sprintf("%s is expected before %s", wanted, quote(excerpt(trimPartialRune(s.ahead(20)))))}
 }
 
-// object reads an object, giving each of its members to member.
-func (s *jsonScanner) object(member func(key []byte) error) error {
+// members reads an object or a list up to the byte that closes it. Member reads
+// one of its members, which starts with c.
+func (s *jsonScanner) members(closing byte, member func(c byte) error) error {
 	s.pos++
 	for first := true; ; first = false {
 		c, err := s.peek()
 		if err != nil {
 			return err
 		}
-		if c == '}' && first {
+		if c == closing {
 			s.pos++
 			return nil
 		}
 		if !first {
-			if c == '}' {
-				s.pos++
-				return nil
-			}
 			if c != ',' {
-				return s.unexpected("a comma or }")
+				return s.unexpected("a comma or " + string(closing))
 			}
 			s.pos++
 			if c, err = s.peek(); err != nil {
 				return err
 			}
 		}
+		if err := member(c); err != nil {
+			return err
+		}
+	}
+}
+
+// object reads an object. Member reads the value of a key.
+func (s *jsonScanner) object(member func(key []byte) error) error {
+	return s.members('}', func(c byte) error {
 		if c != '"' {
 			return s.unexpected("a key in quotes")
 		}
@@ -87,6 +136,7 @@ func (s *jsonScanner) object(member func(key []byte) error) error {
 		if err != nil {
 			return err
 		}
+		offset := s.pos - s.start - 1 - len(key)
 		if c, err = s.peek(); err != nil {
 			return err
 		}
@@ -94,20 +144,18 @@ func (s *jsonScanner) object(member func(key []byte) error) error {
 			return s.unexpected("a colon")
 		}
 		s.pos++
-		if err := member(key); err != nil {
-			return err
-		}
-	}
+		return member(s.buf[s.start+offset:][:len(key)])
+	})
 }
 
 // value reads any value.
-func (s *jsonScanner) value(depth int) (jsonValue, error) {
+func (s *jsonScanner) value(depth int) (columnKinds, error) {
 	if depth > maxDepth {
-		return jsonValue{}, &jsonError{fmt.Sprintf("values are nested more than %d deep", maxDepth)}
+		return columnKinds{}, &jsonError{fmt.Sprintf("values are nested more than %d deep", maxDepth)}
 	}
 	c, err := s.peek()
 	if err != nil {
-		return jsonValue{}, err
+		return columnKinds{}, err
 	}
 	switch {
 	case c == '{':
@@ -115,169 +163,153 @@ func (s *jsonScanner) value(depth int) (jsonValue, error) {
 			_, err := s.value(depth + 1)
 			return err
 		})
-		return jsonValue{kind: kindNested}, err
+		return columnKinds{values: setOf(kindNested)}, err
 	case c == '[':
 		return s.list(depth)
 	case c == '"':
 		raw, err := s.text()
-		return jsonValue{kind: stringKind(raw)}, err
+		return columnKinds{values: setOf(stringKind(raw))}, err
 	case c == '-' || isDigit(c):
 		return s.number()
 	}
-	for _, word := range []string{"true", "false", "null"} {
-		if word[0] != c {
-			continue
-		}
-		got := s.buf[s.pos:min(len(s.buf), s.pos+len(word))]
-		if string(got) == word {
-			s.pos += len(word)
-			return jsonValue{kind: kindBool, null: c == 'n'}, nil
-		}
-		if len(got) < len(word) && string(got) == word[:len(got)] {
-			return jsonValue{}, errPartial
-		}
+	switch c {
+	case 't':
+		return s.word("true", setOf(kindBool))
+	case 'f':
+		return s.word("false", setOf(kindBool))
+	case 'n':
+		return s.word("null", 0)
 	}
-	return jsonValue{}, s.unexpected("a value")
+	return columnKinds{}, s.unexpected("a value")
 }
 
-func (s *jsonScanner) list(depth int) (jsonValue, error) {
-	v := jsonValue{kind: kindList}
-	s.pos++
-	for first := true; ; first = false {
-		c, err := s.peek()
-		if err != nil {
-			return v, err
-		}
-		if c == ']' {
-			s.pos++
-			return v, nil
-		}
-		if !first {
-			if c != ',' {
-				return v, s.unexpected("a comma or ]")
-			}
-			s.pos++
-			if c, err = s.peek(); err != nil {
-				return v, err
-			}
-			if c == ']' {
-				return v, s.unexpected("a value")
-			}
-		}
-		element, err := s.value(depth + 1)
-		if err != nil {
-			return v, err
-		}
-		switch {
-		case element.kind == kindList || element.kind == kindNested:
-			v.kind = kindNested
-		case !element.null:
-			v.elements.add(element.kind)
-		}
+func (s *jsonScanner) word(word string, values kindSet) (columnKinds, error) {
+	got := s.ahead(len(word))
+	switch {
+	case string(got) == word:
+		s.pos += len(word)
+		return columnKinds{values: values}, nil
+	case len(got) < len(word) && strings.HasPrefix(word, string(got)):
+		return columnKinds{}, s.err
 	}
+	return columnKinds{}, s.unexpected("a value")
+}
+
+func (s *jsonScanner) list(depth int) (columnKinds, error) {
+	list := columnKinds{values: setOf(kindList)}
+	err := s.members(']', func(byte) error {
+		element, err := s.value(depth + 1)
+		if element.values.meets(setOf(kindList, kindNested)) {
+			list.values = setOf(kindNested)
+		} else {
+			list.elements |= element.values
+		}
+		return err
+	})
+	return list, err
 }
 
 // number reads a number by JSON's grammar, which allows less than ours.
-func (s *jsonScanner) number() (jsonValue, error) {
-	start, i := s.pos, s.pos
-	if s.buf[i] == '-' {
-		i++
+func (s *jsonScanner) number() (columnKinds, error) {
+	start := s.pos - s.start
+	s.skip("-")
+	whole := s.pos - s.start
+	ok := s.digits() && (s.buf[s.start+whole] != '0' || s.pos-s.start == whole+1)
+	if ok && s.skip(".") {
+		ok = s.digits()
 	}
-	digits := func() (n int) {
-		for i < len(s.buf) && isDigit(s.buf[i]) {
-			i++
-			n++
-		}
-		return n
+	if ok && s.skip("eE") {
+		s.skip("+-")
+		ok = s.digits()
 	}
-	at := i
-	ok := digits() > 0 && (s.buf[at] != '0' || i == at+1)
-	if ok && i < len(s.buf) && s.buf[i] == '.' {
-		i++
-		ok = digits() > 0
-	}
-	if ok && i < len(s.buf) && s.buf[i]|0x20 == 'e' {
-		i++
-		if i < len(s.buf) && (s.buf[i] == '+' || s.buf[i] == '-') {
-			i++
-		}
-		ok = digits() > 0
-	}
-	if i == len(s.buf) {
-		return jsonValue{}, errPartial
+	if !s.more() {
+		return columnKinds{}, s.err
 	}
 	if !ok {
-		return jsonValue{}, s.unexpected("a number")
+		s.pos = s.start + start
+		return columnKinds{}, s.unexpected("a number")
 	}
-	s.pos = i
-	return jsonValue{kind: classifyNumber(s.buf[start:i])}, nil
+	return columnKinds{values: setOf(classifyNumber(s.buf[s.start+start : s.pos]))}, nil
 }
 
-// text reads a string and gives what stands between its quotes.
+// skip skips one of some bytes.
+func (s *jsonScanner) skip(any string) bool {
+	if !s.more() || strings.IndexByte(any, s.buf[s.pos]) < 0 {
+		return false
+	}
+	s.pos++
+	return true
+}
+
+// digits skips digits, of which there must be one.
+func (s *jsonScanner) digits() bool {
+	any := false
+	for s.more() && isDigit(s.buf[s.pos]) {
+		s.pos++
+		any = true
+	}
+	return any
+}
+
+// text reads a string and gives the bytes between its quotes.
 func (s *jsonScanner) text() ([]byte, error) {
-	start := s.pos + 1
-	for i := start; i < len(s.buf); i++ {
-		switch c := s.buf[i]; {
+	s.pos++
+	start := s.pos - s.start
+	for s.more() {
+		for s.pos < len(s.buf)-1 && s.buf[s.pos] != '"' && s.buf[s.pos] != '\\' && s.buf[s.pos] >= 0x20 {
+			s.pos++
+		}
+		switch c := s.buf[s.pos]; {
 		case c == '"':
-			s.pos = i + 1
-			return s.buf[start:i], nil
+			s.pos++
+			return s.buf[s.start+start : s.pos-1], nil
 		case c < 0x20:
-			s.pos = i
 			return nil, &jsonError{"a string holds a line end or another control character that is not escaped"}
 		case c == '\\':
-			n, err := escape(s.buf[i:])
-			if err != nil {
+			if err := s.escape(); err != nil {
 				return nil, err
 			}
-			i += n - 1
+		default:
+			s.pos++
 		}
 	}
-	return nil, errPartial
+	return nil, s.err
 }
 
-// escape gives the length of the escape that b begins with. Halves of characters
-// (surrogates) are only valid in pairs.
-func escape(b []byte) (int, error) {
-	bad := &jsonError{fmt.Sprintf("a string holds %s, which is no escape in JSON", quote(excerpt(trimPartialRune(b[:min(len(b), 6)]))))}
-	if len(b) < 2 {
-		return 0, errPartial
+// escape reads an escape. Surrogates are only valid in pairs.
+func (s *jsonScanner) escape() error {
+	b := s.ahead(12)
+	size := 2
+	ok := len(b) > 1 && strings.IndexByte(`"\/bfnrt`, b[1]) >= 0
+	if len(b) > 1 && b[1] == 'u' {
+		size = 6
+		var r rune
+		if r, ok = unicodeEscape(b); utf16.IsSurrogate(r) {
+			size = 12
+			low, _ := unicodeEscape(b[6:])
+			ok = utf16.DecodeRune(r, low) != '\uFFFD'
+		}
 	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2, nil
-	case 'u':
-	default:
-		return 0, bad
+	switch {
+	case !ok && len(b) < min(size, 6):
+		return s.err
+	case !ok:
+		return &jsonError{fmt.Sprintf("a string holds %s, which is no escape in JSON", quote(excerpt(trimPartialRune(b[:min(len(b), 6)]))))}
 	}
-	high, err := hex4(b, bad)
-	if err != nil || high < 0xd800 || high > 0xdfff {
-		return 6, err
-	}
-	if high > 0xdbff || len(b) > 6 && b[6] != '\\' || len(b) > 7 && b[7] != 'u' {
-		return 0, bad
-	}
-	if len(b) < 12 {
-		return 0, errPartial
-	}
-	low, err := hex4(b[6:], bad)
-	if err == nil && (low < 0xdc00 || low > 0xdfff) {
-		err = bad
-	}
-	return 12, err
+	s.pos += size
+	return nil
 }
 
-func hex4(b []byte, bad error) (uint64, error) {
-	if len(b) < 6 {
-		return 0, errPartial
+// unicodeEscape reads \uXXXX.
+func unicodeEscape(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
 	}
 	n, err := strconv.ParseUint(string(b[2:6]), 16, 32)
-	if err != nil || b[2] == '+' || b[2] == '-' {
-		return 0, bad
-	}
-	return n, nil
+	return rune(n), err == nil
 }
 
-// stringKind finds dates and times in strings. Numbers in strings are text: who
+// stringKind detects dates and times in strings. Numbers in strings are text: who
 // wrote JSON could have written numbers.
 func stringKind(raw []byte) kind {
 	if len(raw) < 5 || len(raw) > 40 || !isDigit(raw[0]) || !isDigit(raw[len(raw)-1]) && raw[len(raw)-1] != 'Z' {

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,8 @@ import (
 
 // checkParquet reads a Parquet file's columns and brings their types down to the
 // few that columns have. The file's pages are checked when they are read.
-func (r *run) checkParquet(ctx context.Context, path, name string) (*table, error) {
+func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
+	path, name := in.path, in.name
 	t := &table{name: name}
 	if err := t.measure(path); err != nil {
 		return nil, err
@@ -77,22 +79,12 @@ func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []s
 	for i, cast := range casts {
 		counts[i] = fmt.Sprintf("if(bit_xor(hash(%s)) IS NULL, 0, count(%s))", cast, cast)
 	}
-	rows, err := r.db.QueryContext(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+from)
-	if err != nil {
-		return r.badParquet(ctx, t.name, err)
-	}
-	defer rows.Close()
 	values := make([]int64, len(casts))
 	targets := make([]any, len(casts))
 	for i := range values {
 		targets[i] = &values[i]
 	}
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
-			return fmt.Errorf("count values: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	if err := r.db.QueryRowContext(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+from).Scan(targets...); err != nil {
 		return r.badParquet(ctx, t.name, err)
 	}
 	for i, n := range values {
@@ -145,7 +137,7 @@ func parquetType(typ, expr string) (to, cast string, ok bool) {
 }
 
 // describeColumns gives the columns of a FROM clause.
-func describeColumns(ctx context.Context, db DB, from string) ([]storage.Column, error) {
+func describeColumns(ctx context.Context, db *sql.DB, from string) ([]storage.Column, error) {
 	rows, err := db.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")")
 	if err != nil {
 		return nil, err

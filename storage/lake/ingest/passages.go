@@ -20,7 +20,7 @@ const (
 // text but for blanks between them.
 type splitter struct {
 	markdown bool
-	give     func(passage []byte) error
+	emit     func(passage []byte)
 
 	passage []byte
 	words   int
@@ -32,49 +32,38 @@ type splitter struct {
 }
 
 // line takes the next line, with its line end. The last one has none.
-func (s *splitter) line(line []byte) error {
+func (s *splitter) line(line []byte) {
 	trimmed := bytes.TrimSpace(line)
 	fenced := s.markdown && s.inFence(trimmed)
 	switch {
 	case len(trimmed) == 0 && !fenced:
-		if err := s.endParagraph(); err != nil {
-			return err
-		}
+		s.endParagraph()
 	case s.markdown && !fenced && isHeading(trimmed):
-		if err := s.endParagraph(); err != nil {
-			return err
-		}
+		s.endParagraph()
 		if s.body {
-			if err := s.endPassage(); err != nil {
-				return err
-			}
+			s.endPassage()
 		}
 		s.passage = append(s.passage, line...)
 		s.words += len(bytes.Fields(trimmed))
-		return nil
+		return
 	}
 	s.paragraph = append(s.paragraph, line...)
 	// A paragraph can be as long as the file; what is plainly too much is cut
 	// without waiting for its end.
 	for len(s.paragraph) > 4*mostBytes {
 		if s.body {
-			if err := s.endPassage(); err != nil {
-				return err
-			}
+			s.endPassage()
 		}
-		if err := s.cutOff(&s.paragraph); err != nil {
-			return err
-		}
+		s.cutOff(&s.paragraph)
 	}
-	return nil
 }
 
 // cutOff makes a passage of the beginning of text that is too long for one.
-func (s *splitter) cutOff(text *[]byte) error {
+func (s *splitter) cutOff(text *[]byte) {
 	cut := cutPoint(*text)
 	s.passage = append(s.passage, (*text)[:cut]...)
 	*text = (*text)[cut:]
-	return s.endPassage()
+	s.endPassage()
 }
 
 // inFence follows blocks of code, in which nothing is a heading.
@@ -101,32 +90,27 @@ func isHeading(trimmed []byte) bool {
 }
 
 // endParagraph adds the paragraph to the passage, or cuts it into passages.
-func (s *splitter) endParagraph() error {
+func (s *splitter) endParagraph() {
 	p := s.paragraph
 	s.paragraph = s.paragraph[:0]
 	if len(bytes.TrimSpace(p)) == 0 {
 		s.passage = append(s.passage, p...)
-		return nil
+		return
 	}
 	words := len(bytes.Fields(p))
 	if s.body && (s.words+words > mostWords || len(s.passage)+len(p) > mostBytes) {
-		if err := s.endPassage(); err != nil {
-			return err
-		}
+		s.endPassage()
 	}
 	for words > mostWords || len(p) > mostBytes {
-		if err := s.cutOff(&p); err != nil {
-			return err
-		}
+		s.cutOff(&p)
 		words = len(bytes.Fields(p))
 	}
 	s.passage = append(s.passage, p...)
 	s.words += words
 	s.body = s.body || words > 0
 	if s.words >= enoughWords {
-		return s.endPassage()
+		s.endPassage()
 	}
-	return nil
 }
 
 // cutPoint gives where to cut text that is too long for a passage.
@@ -174,20 +158,17 @@ func cutPoint(p []byte) int {
 	return end
 }
 
-func (s *splitter) endPassage() error {
+func (s *splitter) endPassage() {
 	passage := bytes.TrimSpace(s.passage)
 	s.passage = s.passage[:0]
 	s.words, s.body = 0, false
-	if len(passage) == 0 {
-		return nil
+	if len(passage) > 0 {
+		s.emit(passage)
 	}
-	return s.give(passage)
 }
 
 // finish gives what is left.
-func (s *splitter) finish() error {
-	if err := s.endParagraph(); err != nil {
-		return err
-	}
-	return s.endPassage()
+func (s *splitter) finish() {
+	s.endParagraph()
+	s.endPassage()
 }

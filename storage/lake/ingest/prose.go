@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -12,53 +10,40 @@ import (
 )
 
 // ReadProse gives the text of a source that is plain text or Markdown, checked
-// as it would be for passages, for rows to be extracted from it. Another source,
-// or one that cannot be told, is none: ok is false. A text of more than most
-// bytes, unpacked, is refused.
-func ReadProse(ctx context.Context, source Source, most int64) (text string, ok bool, err error) {
+// as for passages, so that rows can be extracted from it. For another source, or
+// one of an unknown format, ok is false. It refuses a text of more than limit
+// bytes, unpacked.
+func ReadProse(ctx context.Context, source Source, limit int64) (text string, ok bool, err error) {
 	file, err := os.Open(source.Path)
 	if err != nil {
 		return "", false, fmt.Errorf("open source: %w", err)
 	}
 	defer file.Close()
-	packed := bufio.NewReader(file)
-	in := io.Reader(packed)
-	if head, _ := packed.Peek(3); isGzip(head) {
-		unzip, err := gzip.NewReader(packed)
-		if err != nil {
-			return "", false, nil //nolint:nilerr // whoever ingests it says what is wrong with it
-		}
-		in = &contextReader{ctx, unzip}
-	} else if trimGzip(source.Name) != source.Name {
-		return "", false, nil
+	magic := make([]byte, 3)
+	file.ReadAt(magic, 0) //nolint:errcheck // a short file is not gzip, and the decoder meets other errors
+	content, err := decoder(ctx, file)
+	if err != nil || !isGzip(magic) && trimGzip(source.Name) != source.Name {
+		return "", false, nil //nolint:nilerr // the ingestion says what is wrong with it
 	}
-	content := bufio.NewReaderSize(in, headSize)
 	head, err := content.Peek(headSize)
 	if err != nil && err != io.EOF {
 		return "", false, nil //nolint:nilerr // the same
 	}
-	format, err := sniff(source.Name, head)
-	if err != nil || format != formatText && format != formatMarkdown {
+	if f, err := sniff(source.Name, head); err != nil || !f.prose {
 		return "", false, nil //nolint:nilerr // the same
 	}
 	var all strings.Builder
-	limited := &io.LimitedReader{R: content, N: most + 1}
-	var broken *gzipError
-	err = eachLine(ctx, limited, source.Name, func(line []byte, _ int) error {
-		all.Write(line)
-		return nil
-	})
+	limited := &io.LimitedReader{R: content, N: limit + 1}
+	err = eachLine(ctx, limited, source.Name, func(line []byte, _ int) { all.Write(line) })
 	switch {
 	case limited.N <= 0:
-		return "", true, refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, most)
+		return "", true, refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, limit)
 	case ctx.Err() != nil:
 		return "", true, ctx.Err()
-	case errors.As(err, &broken):
+	case errors.Is(err, errDamaged):
 		return "", true, refuse("%s is damaged: it does not unpack to its end", source.Name)
-	case err != nil:
-		return "", true, err
 	}
-	return all.String(), true, nil
+	return all.String(), true, err
 }
 
 // SplitProse cuts a text into pieces of at most size bytes: between paragraphs,

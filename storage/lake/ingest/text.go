@@ -29,65 +29,47 @@ type passageRow struct {
 }
 
 // checkText cuts a text into passages.
-func (r *run) checkText(ctx context.Context, path, name string, markdown bool) (*table, error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open source: %w", err)
+func checkText(markdown bool) func(*run, context.Context, input) (*table, error) {
+	return func(r *run, ctx context.Context, in input) (*table, error) {
+		file, err := os.Open(in.path)
+		if err != nil {
+			return nil, fmt.Errorf("open source: %w", err)
+		}
+		defer file.Close()
+		t := &table{name: in.name, columns: passageColumns}
+		passages, err := r.writeTemp(func(out io.Writer) error {
+			encoder := json.NewEncoder(out)
+			encoder.SetEscapeHTML(false)
+			return r.splitFile(ctx, file, in.name, &splitter{markdown: markdown, emit: func(passage []byte) {
+				t.rows++
+				_ = encoder.Encode(passageRow{in.name, t.rows, string(passage)}) // out keeps the error
+			}})
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.progress.checked(0, t.rows)
+		t.read = func(want []string, _ bool) (string, []string) {
+			return readJSON(passages, "newline_delimited", passageColumns, want)
+		}
+		return t, t.measure(passages)
 	}
-	defer in.Close()
-	target := r.temp(".ndjson")
-	file, err := os.Create(target)
-	if err != nil {
-		return nil, fmt.Errorf("write passages: %w", err)
-	}
-	defer file.Close()
-	out := bufio.NewWriterSize(file, 1<<20)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-
-	t := &table{name: name, columns: passageColumns}
-	s := &splitter{markdown: markdown, give: func(passage []byte) error {
-		t.rows++
-		return encoder.Encode(passageRow{name, t.rows, string(passage)})
-	}}
-	if err := r.splitFile(ctx, in, name, s); err != nil {
-		return nil, err
-	}
-	if err := out.Flush(); err != nil {
-		return nil, fmt.Errorf("write passages: %w", err)
-	}
-	if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("write passages: %w", err)
-	}
-	r.progress.checked(0, t.rows)
-	t.read = func(want []string, _ bool) (string, []string) {
-		return readJSON(target, "newline_delimited", passageColumns, want)
-	}
-	return t, t.measure(target)
 }
 
 // splitFile gives a splitter all lines of a text.
 func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *splitter) error {
-	err := eachLine(ctx, in, name, func(line []byte, read int) error {
+	err := eachLine(ctx, in, name, func(line []byte, read int) {
 		r.progress.checked(int64(read), 0)
-		if err := s.line(line); err != nil {
-			return fmt.Errorf("write passages: %w", err)
-		}
-		return nil
+		s.line(line)
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.finish(); err != nil {
-		return fmt.Errorf("write passages: %w", err)
-	}
-	return nil
+	s.finish()
+	return err
 }
 
-// eachLine gives all lines of a text, each with its end, and how much was read
-// for it. A line that is longer than the buffer comes in pieces, which are cut
-// between characters.
-func eachLine(ctx context.Context, in io.Reader, name string, give func(line []byte, read int) error) error {
+// eachLine gives all lines of a text, each with its end, and how many bytes were
+// read for it. A line that is longer than the buffer comes in pieces, which are
+// cut between characters.
+func eachLine(ctx context.Context, in io.Reader, name string, give func(line []byte, read int)) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var carry []byte
 	for number := int64(1); ; {
@@ -99,9 +81,6 @@ func eachLine(ctx context.Context, in io.Reader, name string, give func(line []b
 		if len(carry) > 0 {
 			line = append(carry, piece...)
 			carry = nil
-		}
-		if number == 1 {
-			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			whole := trimPartialRune(line)
@@ -116,9 +95,7 @@ func eachLine(ctx context.Context, in io.Reader, name string, give func(line []b
 		case !utf8.Valid(line):
 			return refuse("%s: the line is not UTF-8 text; save the file as UTF-8", place(name, number, ""))
 		}
-		if err := give(line, len(piece)); err != nil {
-			return err
-		}
+		give(line, len(piece))
 		if err == nil {
 			number++
 		}

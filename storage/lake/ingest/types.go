@@ -45,10 +45,36 @@ var families = []family{
 	{typ: typeTime, kinds: setOf(kindTime)},
 }
 
-// familyOf gives the family that holds all values of a column with these kinds,
-// nil when they are text; without values, it is any. A single value that fits no other makes them text,
-// however many there are and wherever it stands: what a column becomes depends
-// on which values it has and on nothing else.
+// columnKinds are the kinds of a column's values, and of the values inside its
+// lists.
+type columnKinds struct{ values, elements kindSet }
+
+// typ gives the column's type. A single value that fits no other type makes it
+// text, wherever it stands: the type depends on which values there are and on
+// nothing else.
+func (c columnKinds) typ() string {
+	lists := setOf(kindList)
+	switch {
+	case c.values == 0:
+		return typeNull
+	case c.values == lists && c.elements == 0:
+		return typeEmptyList
+	case c.values == lists:
+		if of := familyOf(c.elements); of != nil && !of.temporal() {
+			return of.typ + "[]"
+		}
+		return typeVarchar + "[]"
+	case c.values.within(setOf(kindList, kindNested)):
+		return typeJSON
+	}
+	if of := familyOf(c.values); of != nil {
+		return of.typ
+	}
+	return typeVarchar
+}
+
+// familyOf gives the family that holds all values of these kinds, nil when they
+// are text; without values, it is any.
 func familyOf(seen kindSet) *family {
 	for i := range families {
 		f := &families[i]

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func selectFiles(exprs, files []string) string {
 // Compact writes the rows of files, in their order, into one file in outDir,
 // named compact.parquet. Columns are the dataset's, as the files' last Run gave
 // them. When it fails it leaves nothing.
-func Compact(ctx context.Context, db DB, files []string, columns []storage.Column, outDir string) (File, error) {
+func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, outDir string) (File, error) {
 	work, err := os.MkdirTemp(outDir, ".ingest-*")
 	if err != nil {
 		return File{}, fmt.Errorf("make work folder: %w", err)
@@ -196,14 +197,14 @@ func hasValues(columns []storage.Column) bool {
 // copyTo has DuckDB write a query's rows. Level 1 of zstd with the encodings of
 // Parquet's version 2 is both faster and smaller than the default level with
 // those of version 1.
-func copyTo(ctx context.Context, db DB, query, path string, group int64) error {
+func copyTo(ctx context.Context, db *sql.DB, query, path string, group int64) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE %d)",
 		query, sqltext.Text(path), group))
 	return err
 }
 
 // seal puts a file on disk for good, and counts and hashes what is in it.
-func seal(ctx context.Context, db DB, path string) (File, error) {
+func seal(ctx context.Context, db *sql.DB, path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return File{}, fmt.Errorf("open Parquet file: %w", err)
@@ -227,18 +228,9 @@ func seal(ctx context.Context, db DB, path string) (File, error) {
 	return File{Path: path, Rows: rows, Bytes: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 
-func fileRows(ctx context.Context, db DB, path string) (rows int64, err error) {
-	found, err := db.QueryContext(ctx, "SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata("+sqltext.Text(path)+")")
-	if err != nil {
-		return 0, err
-	}
-	defer found.Close()
-	for found.Next() {
-		if err := found.Scan(&rows); err != nil {
-			return 0, err
-		}
-	}
-	return rows, found.Err()
+func fileRows(ctx context.Context, db *sql.DB, path string) (rows int64, err error) {
+	err = db.QueryRowContext(ctx, "SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata("+sqltext.Text(path)+")").Scan(&rows)
+	return rows, err
 }
 
 // publish moves finished files from the work folder to the output folder: all of

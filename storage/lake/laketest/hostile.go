@@ -7,7 +7,9 @@ import (
 
 // The hostile list: statements that nobody who asks a question of their data
 // would write. {dir} is a folder with files that are not for them, {secret} a
-// file in it, {file} a table's own file.
+// file in it, {file} a table's own file,
+// {link} the name by which a worker reads
+// another.
 
 // Trespasses are refused by the validator, whatever else is left out.
 var Trespasses = strings.Split(strings.TrimSpace(`
@@ -90,6 +92,10 @@ USE system
 COPY orders TO '{dir}/copied.csv'
 COPY orders TO '{file}'
 COPY (SELECT * FROM orders) TO '{file}' (FORMAT parquet)
+COPY orders TO '{link}'
+COPY (SELECT * FROM orders) TO '{link}' (FORMAT parquet)
+SELECT * FROM glob('/proc/self/fd/5/*')
+SELECT * FROM '/proc/self/fd/5/../secrets.parquet'
 COPY (SELECT 1) TO '/dev/stdout'
 COPY orders TO PROGRAM 'id'
 COPY orders FROM '{secret}'

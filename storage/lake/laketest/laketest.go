@@ -32,7 +32,7 @@ func Parquet(t testing.TB, dir, name, query string) worker.Table {
 	if err := json.Unmarshal(count.Rows[0], &row); err != nil {
 		t.Fatal(err)
 	}
-	return worker.Table{Name: name, Files: []string{file}, Version: "1", Columns: rows.Head.Columns, RowCount: row.N}
+	return worker.Table{Name: name, Files: []string{file}, ID: name, Version: "1", Columns: rows.Head.Columns, RowCount: row.N}
 }
 
 // Run runs a statement that must work.

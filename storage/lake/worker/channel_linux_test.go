@@ -18,8 +18,8 @@ import (
 func init() {
 	processes["descriptors"] = listDescriptors
 	processes["descriptor-server"] = descriptorServer
-	processes["jailed"] = jailed
-	processes["jailed-ingester"] = jailedIngester
+	processes["confined"] = confined
+	processes["confined-ingester"] = confinedIngester
 }
 
 // descriptors lists what this process has open, as it was when it started: what
@@ -63,7 +63,7 @@ func descriptorServer(dir string) {
 		fmt.Println(err)
 		return
 	}
-	query, err := Start(Spec{Path: Executable(), Args: []string{"descriptors", "query"}, Files: []*os.File{file}})
+	query, err := Start(Spec{Path: Executable(), Args: []string{"descriptors", "query"}, Tables: dir})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -110,7 +110,7 @@ func TestWorkersInheritNothingElse(t *testing.T) {
 		t.Fatalf("the server should have the files: %s", out)
 	}
 	const null = "0 /dev/null, 1 /dev/null, 2 /dev/null, 3 socket, 4 socket"
-	if want := null + ", 5 " + source; lines[1] != want {
+	if want := null + ", 5 " + dir; lines[1] != want {
 		t.Errorf("a worker has %s; want %s", lines[1], want)
 	}
 	if want := null + " <nil>"; lines[2] != want {

@@ -3,31 +3,25 @@ package worker
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 
 	"parley/storage"
 )
 
-// StartQuery starts a query worker and opens DuckDB in it, with the tables' files
-// and no others. Of the request, the limits are set here.
+// StartQuery starts a query worker and opens DuckDB in it. It sets the request's limits and
+// folder.
 func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, error) {
-	files, tables, err := openInherited(open.Tables)
-	defer func() {
-		for _, f := range files {
-			_ = f.Close()
-		}
-	}()
-	if err != nil {
-		return nil, err
-	}
-	spec.Files, open.Tables = files, tables
 	p, err := Start(spec)
 	if err != nil {
 		return nil, err
@@ -35,7 +29,7 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 	if err := p.open(ctx, spec, open); err != nil {
 		p.Kill()
 		if Gone(err) {
-			// Not the fault of a query, of which there is none yet.
+			// No query has caused this.
 			return nil, fmt.Errorf("%w: a worker ended at its start: %v: %s", storage.ErrUnavailable, err, p.CrashReport())
 		}
 		return nil, err
@@ -43,42 +37,78 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 	return p, nil
 }
 
-// openInherited opens the tables' files for a worker to inherit, and gives the tables
-// with the names under which it finds them. So it needs no way to their folders.
-func openInherited(tables []Table) (files []*os.File, renamed []Table, err error) {
-	for _, t := range tables {
-		paths := make([]string, len(t.Files))
-		for i, path := range t.Files {
-			f, err := os.Open(path)
-			if err != nil {
-				return files, nil, fmt.Errorf("open table %q: %w", t.Name, err)
-			}
-			paths[i] = inherited(path, firstFileFD+len(files))
-			files = append(files, f)
+// link links the files of tables into the worker's folder until unlink is called, and
+// gives the tables with the names that the worker reads them by.
+func (p *Process) link(tables []Table) (linked []Table, unlink func(), err error) {
+	var links []string
+	unlink = func() {
+		for _, name := range links {
+			_ = os.Remove(name)
 		}
-		t.Files = paths
-		renamed = append(renamed, t)
 	}
-	return files, renamed, nil
+	for _, t := range tables {
+		names := make([]string, len(t.Files))
+		for i, path := range t.Files {
+			link := filepath.Join(p.tables, linkName(path))
+			links = append(links, link)
+			if err := linkFile(path, link); err != nil {
+				unlink()
+				return nil, nil, fmt.Errorf("open table %q: %w", t.Name, err)
+			}
+			names[i] = folderInWorker(p.tables) + "/" + linkName(path)
+		}
+		t.Files = names
+		linked = append(linked, t)
+	}
+	return linked, unlink, nil
 }
 
-// open waits for the worker's handshake, and has it set its limits and open DuckDB.
+// linkName is a file's name in a worker's folder, the same each time.
+func linkName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:16]) + ".parquet"
+}
+
+// linkFile links a file, or copies it where links are not possible.
+func linkFile(path, name string) (err error) {
+	err = os.Link(path, name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist): // two tables may have a file
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// open waits for the handshake, sets limits and opens DuckDB.
 func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
-	var greeting handshake
+	open.Dir = folderInWorker(spec.Tables)
+	var shake handshake
 	err := p.wait(ctx, func() error {
 		payload, err := ReadFrame(p.out, 1<<10)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(payload, &greeting)
+		return json.Unmarshal(payload, &shake)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for a worker: %w", err)
 	}
 	if !spec.Unconfined {
 		setOOMScore(p.PID)
-		open.Limits = &Limits{Files: len(spec.Files)}
-		if !greeting.Race {
+		open.Limits = &Limits{}
+		if !shake.Race {
 			size, err := addressSpace(p.PID)
 			if err != nil {
 				return fmt.Errorf("limit a worker: %w", err)
@@ -96,17 +126,21 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	return nil
 }
 
-// addressBudget is the address space that a worker may add to what it starts
-// with, when DuckDB may use so much memory: DuckDB does not count all that it
-// takes, and stacks and arenas are reserved and hardly used.
+// addressBudget is the address space that a worker may add: more than DuckDB's memory,
+// since DuckDB does not count all of it, and stacks and arenas reserve more than they use.
 func addressBudget(memory int64, threads int) uint64 {
 	const reserve = 512 << 20
 	return uint64(memory + memory/4 + reserve + int64(threads)*(80<<20))
 }
 
-// Ask sends a query worker a request and waits for its reply. After an error, that
-// of ctx among them, the worker is of no more use.
+// Ask sends a query worker a request and waits for the reply. Until then the worker can read
+// the files of the request's tables. After an error, the worker must be killed.
 func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []json.RawMessage, err error) {
+	var unlink func()
+	if req.Tables, unlink, err = p.link(req.Tables); err != nil {
+		return head, nil, err
+	}
+	defer unlink()
 	payload, err := json.Marshal(req)
 	if err != nil {
 		return head, nil, fmt.Errorf("encode a request: %w", err)
@@ -127,23 +161,20 @@ func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []
 	return head, rows, err
 }
 
-// ServeQueries is what a query worker's process runs: it answers the server's
-// requests, one after the other and on one thread. The process ends with the server's
-// end of the channel, at once, whatever it is doing; when ServeQueries returns, it is
-// with the status to end with.
+// ServeQueries answers requests in a query worker's process, one after the other and on one
+// thread, and gives the exit status. The process exits at once when the server closes the
+// channel.
 func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
 	server := Connect()
-	// What queries hold lives in DuckDB's memory; Go's own is the rows on their
-	// way out.
+	// Go's memory holds only the rows of a reply.
 	debug.SetMemoryLimit(256 << 20)
-	greeting, err := json.Marshal(handshake{Race: RaceEnabled})
-	if err != nil || WriteFrame(server, greeting) != nil {
+	shake, err := json.Marshal(handshake{Race: RaceEnabled})
+	if err != nil || WriteFrame(server, shake) != nil {
 		return 1
 	}
 	requests := make(chan Request)
 	go func() {
-		// Reading goes on while a query runs, so that a worker whose server is
-		// gone ends at once and not with its query.
+		// Reading during a query finds out when the server has ended.
 		r := bufio.NewReader(server)
 		for {
 			payload, err := ReadFrame(r, MaxRequest)
@@ -160,7 +191,7 @@ func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
 			requests <- req
 		}
 	}()
-	// The thread that runs queries is restricted when DuckDB is open.
+	// This thread is restricted when DuckDB is open.
 	runtime.LockOSThread()
 	for req := range requests {
 		payload, err := EncodeReply(answer(req))

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"math"
+	"os"
 	"syscall"
 	"time"
 )
@@ -14,7 +15,7 @@ import (
 func confine(Spec) ([]string, error) { return []string{"landlock", "seccomp", "memory limit"}, nil }
 
 // ConfineThread does nothing here.
-func ConfineThread([]string) error { return nil }
+func ConfineThread(string) error { return nil }
 
 func processAttributes(Spec) []attributes { return []attributes{{sys: syscall.SysProcAttr{}}} }
 
@@ -35,7 +36,9 @@ func FreeDisk(string) (int64, error) { return math.MaxInt64, nil }
 
 func markInherited() error { return markDescriptors() }
 
-func inherited(path string, _ int) string { return path }
+func openFolder(path string) (*os.File, error) { return os.Open(path) }
+
+func folderInWorker(path string) string { return path }
 
 // LimitIngest does nothing here.
 func LimitIngest(int64, int) error { return nil }

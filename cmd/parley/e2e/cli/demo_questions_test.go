@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"parley/cmd/parley/internal/demo/sample"
 )
 
 // What of newcomers' questions must be answered right at least, and may be answered wrong
@@ -31,7 +29,7 @@ func TestDemoQuestions(t *testing.T) {
 		return ""
 	}
 	cities := func(name string) (n int) {
-		for _, c := range sample.Customers() {
+		for _, c := range sampleCustomers() {
 			if c.City == name {
 				n++
 			}
@@ -48,7 +46,7 @@ func TestDemoQuestions(t *testing.T) {
 		return nil
 	}
 	for question, want := range map[string][][]any{
-		"How many orders are there?":                    {{len(sample.Orders())}},
+		"How many orders are there?":                    {{len(sampleOrders())}},
 		"How many customers are there in Berlin?":       {{cities("Berlin")}},
 		"How many orders were returned?":                only(tally(func(o demoOrder) string { return o.Status }, one), "returned"),
 		"What is the total amount by category?":         amountByCategory(),
@@ -82,7 +80,7 @@ func TestDemoQuestions(t *testing.T) {
 		}
 	}
 	kilos := map[string]float64{}
-	for _, h := range sample.Harvests() {
+	for _, h := range sampleHarvests() {
 		kilos[h.Crop] += h.Weight
 	}
 	var harvested [][]any
@@ -165,7 +163,7 @@ func newcomersQuestions() map[string][][]any {
 	newer, older := years[0], years[1]
 	change := [][]any{append(older, nil), append(newer, math.Round(10000*(newer[1].(float64)/older[1].(float64)-1))/100)}
 	soldOut, pieces, lamps, businesses, desk := [][]any{}, 0, 0, 0, 0.0
-	for _, p := range sample.Products() {
+	for _, p := range sampleProducts() {
 		pieces += p.Stock
 		if p.Stock == 0 {
 			soldOut = append(soldOut, []any{p.Name})
@@ -177,7 +175,7 @@ func newcomersQuestions() map[string][][]any {
 			desk = p.Price
 		}
 	}
-	for _, c := range sample.Customers() {
+	for _, c := range sampleCustomers() {
 		if c.Segment == "business" {
 			businesses++
 		}
@@ -190,7 +188,7 @@ func newcomersQuestions() map[string][][]any {
 		"Which month had the most orders?":                     tally(firstOfMonth, one)[:1],
 		"How many orders did customers from Vienna place?":     figures(tally(when(all, viennese), one)),
 		"What is the total quantity ordered for each product?": tally(product, sold),
-		"Which products cost more than 100?":                   productsThat(func(p sample.Product) bool { return p.Price > 100 }),
+		"Which products cost more than 100?":                   productsThat(func(p sampleProduct) bool { return p.Price > 100 }),
 		"How many products are out of stock?":                  {{len(soldOut)}},
 		"How many items are in stock?":                         {{pieces}},
 		"How many lamps do we have in stock?":                  {{lamps}},
@@ -243,8 +241,8 @@ func newcomersQuestions() map[string][][]any {
 		"Which products have never been sold?":                 nil,
 		"What did Hotel Seeblick buy?":                         keys(tally(when(product, hotel), one)),
 		"How much is the Brass Desk Lamp?":                     {{desk}},
-		"What is the average order value?":                     {{tally(all, amount)[0][1].(float64) / float64(len(sample.Orders()))}},
-		"What is the average number of orders per customer?":   {{float64(len(sample.Orders())) / float64(len(tally(customer, one)))}},
+		"What is the average order value?":                     {{tally(all, amount)[0][1].(float64) / float64(len(sampleOrders()))}},
+		"What is the average number of orders per customer?":   {{float64(len(sampleOrders())) / float64(len(tally(customer, one)))}},
 		"How many customers bought toys in 2025?":              {{len(tally(when(customer, both(toy, in2025)), one))}},
 		"What is the revenue by country in 2024?":              tally(when(country, func(o demoOrder) bool { return year(o) == "2024" }), amount),
 		"How often was the Brass Desk Lamp ordered?":           figures(tally(when(all, func(o demoOrder) bool { return product(o) == "Brass Desk Lamp" }), one)),
@@ -255,8 +253,8 @@ func newcomersQuestions() map[string][][]any {
 		"Who ordered most recently?":                           {{customer(newest()), newest().OrderedAt}},
 		"When was the last order?":                             {{newest().OrderedAt}},
 		"Number of new customers per year":                     newCustomers(),
-		"Which products have less than 10 in stock?":           productsThat(func(p sample.Product) bool { return p.Stock < 10 }),
-		"Which products are in the kitchen category?":          productsThat(func(p sample.Product) bool { return p.Category == "Kitchen" }),
+		"Which products have less than 10 in stock?":           productsThat(func(p sampleProduct) bool { return p.Stock < 10 }),
+		"Which products are in the kitchen category?":          productsThat(func(p sampleProduct) bool { return p.Category == "Kitchen" }),
 	}
 }
 
@@ -268,7 +266,7 @@ func newest() demoOrder {
 // newCustomers counts those who signed up, by year.
 func newCustomers() (rows [][]any) {
 	counts := map[string]int{}
-	for _, c := range sample.Customers() {
+	for _, c := range sampleCustomers() {
 		counts[c.SignedUpOn[:len("2025")]]++
 	}
 	for year, n := range counts {
@@ -277,8 +275,8 @@ func newCustomers() (rows [][]any) {
 	return rows
 }
 
-func productsThat(fits func(sample.Product) bool) (names [][]any) {
-	for _, p := range sample.Products() {
+func productsThat(fits func(sampleProduct) bool) (names [][]any) {
+	for _, p := range sampleProducts() {
 		if fits(p) {
 			names = append(names, []any{p.Name})
 		}
@@ -351,6 +349,6 @@ func figures(rows [][]any) (values [][]any) {
 }
 
 func biggestOrder() [][]any {
-	biggest := slices.MaxFunc(sample.Orders(), func(a, b sample.Order) int { return cmp.Compare(a.Amount, b.Amount) })
+	biggest := slices.MaxFunc(sampleOrders(), func(a, b sampleOrder) int { return cmp.Compare(a.Amount, b.Amount) })
 	return [][]any{{biggest.ID, biggest.Amount}}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/cmd/parley/internal/demo/sample"
 )
 
 // A file in a demo's data folder tells it from others, and says how far the sample
@@ -100,11 +99,11 @@ func TestDemo(t *testing.T) {
 		t.Errorf("bob sees %s, %v", list, err)
 	}
 	counted := d.question(d.tokenIn(d.bob), "alice", "shop", "How many orders are there?")
-	sameRows(t, "bob's question", counted, [][]any{{len(sample.Orders())}})
+	sameRows(t, "bob's question", counted, [][]any{{len(sampleOrders())}})
 	if status, text := d.Call(d.tokenIn(d.bob), "POST", "/api/v1/data/alice/shop/orders/clear", ""); status != 403 {
 		t.Errorf("bob, who may look, clears alice's orders: %d %s", status, text)
 	}
-	sameRows(t, "alice's question", d.question(d.tokenIn(d.page), "self", "shop", "How many orders are there?"), [][]any{{len(sample.Orders())}})
+	sameRows(t, "alice's question", d.question(d.tokenIn(d.page), "self", "shop", "How many orders are there?"), [][]any{{len(sampleOrders())}})
 	d.ends(syscall.SIGHUP) // the terminal is closed
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -174,21 +173,21 @@ func sameRows(t *testing.T, what string, got []map[string]any, want [][]any) {
 
 // demoOrder is an order with who bought what.
 type demoOrder struct {
-	sample.Order
-	buyer   sample.Customer
-	product sample.Product
+	sampleOrder
+	buyer   sampleCustomer
+	product sampleProduct
 }
 
 func demoOrders() []demoOrder {
-	customers, products := map[int]sample.Customer{}, map[int]sample.Product{}
-	for _, c := range sample.Customers() {
+	customers, products := map[int]sampleCustomer{}, map[int]sampleProduct{}
+	for _, c := range sampleCustomers() {
 		customers[c.ID] = c
 	}
-	for _, p := range sample.Products() {
+	for _, p := range sampleProducts() {
 		products[p.ID] = p
 	}
 	var all []demoOrder
-	for _, o := range sample.Orders() {
+	for _, o := range sampleOrders() {
 		all = append(all, demoOrder{o, customers[o.CustomerID], products[o.ProductID]})
 	}
 	return all
@@ -243,7 +242,7 @@ func TestDemoAgain(t *testing.T) {
 	}
 
 	d = startDemo(t, dir, nil, "--listen", "127.0.0.1:0", "--data", "kept")
-	sameRows(t, "orders", d.question(alice, "self", "shop", "How many orders are there?"), [][]any{{len(sample.Orders()) + 1}})
+	sameRows(t, "orders", d.question(alice, "self", "shop", "How many orders are there?"), [][]any{{len(sampleOrders()) + 1}})
 	if status, text := d.Call(alice, "GET", "/api/v1/data/self/shop/products", ""); status != 404 {
 		t.Errorf("what was deleted is there again: %d %s", status, text)
 	}
@@ -268,7 +267,7 @@ func TestDemoInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := startDemo(t, dir, nil, "--listen", "127.0.0.1:0", "--data", "kept")
-	sameRows(t, "orders", d.question(d.tokenIn(d.page), "self", "shop", "How many orders are there?"), [][]any{{len(sample.Orders())}})
+	sameRows(t, "orders", d.question(d.tokenIn(d.page), "self", "shop", "How many orders are there?"), [][]any{{len(sampleOrders())}})
 	if status, text := d.Call(d.tokenIn(d.bob), "GET", "/api/v1/data/alice/shop/orders", ""); status != 200 {
 		t.Errorf("bob does not see the shop: %d %s", status, text)
 	}
@@ -327,7 +326,7 @@ func TestDemoPort(t *testing.T) {
 	if strings.HasSuffix(d.URL, ":8080") {
 		t.Errorf("it is at %s", d.URL)
 	}
-	sameRows(t, "there", d.question(d.tokenIn(d.page), "self", "shop", "How many products are there?"), [][]any{{len(sample.Products())}})
+	sameRows(t, "there", d.question(d.tokenIn(d.page), "self", "shop", "How many products are there?"), [][]any{{len(sampleProducts())}})
 	taken := strings.TrimPrefix(d.URL, "http://")
 	if got := e2etest.RunCommand(t, t.TempDir(), nil, "demo", "--listen", taken); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "listen:") {
 		t.Errorf("a port that was asked for is taken: %+v", got)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"parley/internal/benchtest"
 )
 
 // Client is a user of a running server.
@@ -18,7 +20,7 @@ type Client struct {
 	Token string
 }
 
-// Ask sends JSON and reads the JSON that comes back.
+// Ask sends JSON and decodes the JSON response.
 func (c Client) Ask(method, path string, body, into any) int {
 	c.T.Helper()
 	text := []byte("{}")
@@ -83,14 +85,13 @@ func (c Client) Upload(name string, size int64, content io.Reader) uploaded {
 	return uploaded{session.SessionID, file.FileID}
 }
 
-// Ingestion is one as it is listed.
+// Ingestion is an ingestion in a list.
 type Ingestion struct {
 	ID, Status, StatusMessage string
 	ProcessedRows             int64
 }
 
-// Ingest has an uploaded file ingested into a dataset, and gives the id of the
-// ingestion.
+// Ingest starts the ingestion of an uploaded file and returns its id.
 func (c Client) Ingest(dataset string, file uploaded) string {
 	c.T.Helper()
 	var started struct{ ID string }
@@ -106,7 +107,7 @@ func (c Client) Ingestions(dataset string) []Ingestion {
 	return list.Data
 }
 
-// Settled waits until no ingestion of a dataset is under way.
+// Settled waits until all ingestions of a dataset have ended.
 func (c Client) Settled(dataset string) []Ingestion {
 	c.T.Helper()
 	var list []Ingestion
@@ -117,7 +118,7 @@ func (c Client) Settled(dataset string) []Ingestion {
 	return list
 }
 
-// Count gives how many rows a dataset has when it is asked, not told.
+// Count returns the number of rows of a dataset by a query.
 func (c Client) Count(dataset string) int64 {
 	c.T.Helper()
 	namespace, name, _ := strings.Cut(dataset, "/")
@@ -128,7 +129,7 @@ func (c Client) Count(dataset string) int64 {
 	return answer.Data[0].N
 }
 
-// CSV is a table with so many rows.
+// CSV is a table with a number of rows.
 func CSV(rows int) string {
 	var text strings.Builder
 	text.WriteString("id,name,total\n")
@@ -146,33 +147,23 @@ func EnvNumber(name string, otherwise int) int {
 	return otherwise
 }
 
-// PeakMemory is the most memory that the server has had, in bytes.
+// PeakMemory is the peak memory of the server in bytes.
 func (p *Process) PeakMemory() int64 {
 	p.T.Helper()
 	return PeakMemory(p.T, p.Cmd.Process.Pid)
 }
 
-// PeakMemory is the most memory that a process has had, in bytes.
+// PeakMemory is the peak memory of a process in bytes.
 func PeakMemory(t testing.TB, pid int) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Skip("the kernel does not say")
+	peak := benchtest.Memory(pid, "VmHWM")
+	if peak == 0 {
+		t.Skip("the kernel does not report the memory of a process")
 	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kib << 10
-		}
-	}
-	t.Fatal("no VmHWM")
-	return 0
+	return peak
 }
 
-// Metrics reads the metrics of a server: their values by name and labels.
+// Metrics returns the metrics of a server by name and labels.
 func (c Client) Metrics() map[string]float64 {
 	c.T.Helper()
 	_, text := c.Call("", http.MethodGet, "/metrics", "")
@@ -191,7 +182,7 @@ func (c Client) Metrics() map[string]float64 {
 	return values
 }
 
-// Answered asks the assistant something and gives the id of the task.
+// Answered asks the assistant a question and returns the id of the task.
 func (c Client) Answered() string {
 	c.T.Helper()
 	var answer struct{ RunID string }
@@ -202,7 +193,7 @@ func (c Client) Answered() string {
 	return answer.RunID
 }
 
-// ReadFile gives the text of a file.
+// ReadFile returns the text of a file.
 func ReadFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -212,32 +203,23 @@ func ReadFile(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Attempt is a request about somebody's things. {agent}, {task} and {context}
-// stand for names and ids of theirs, {namespace} and {owner} for where they asked.
-type Attempt struct {
-	Name, Method, Path, Body, Last string
+// RPCBody is a JSON-RPC request.
+func RPCBody(method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 }
 
-// RPCAttempt is an attempt over A2A.
-func RPCAttempt(name, method, params string) Attempt {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
-	return Attempt{Name: name, Method: "POST", Path: "/a2a/{agent}", Body: body}
-}
-
-// Message is the parameters of a question over A2A, with other members of the
-// message.
+// Message has the parameters of a question over A2A, with more members of the message.
 func Message(members string) string {
 	return `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"How many orders are there?"}],` + members + `}}`
 }
 
-// Asked is a run of somebody's.
+// Asked is a run.
 type Asked struct{ Agent, Task, Context string }
 
-// SendMessage asks over A2A and waits for the answer, which it gives as it came.
+// SendMessage asks over A2A, waits for the answer and returns its body too.
 func (c Client) SendMessage(agent, params string) (Asked, string) {
 	c.T.Helper()
-	a := RPCAttempt("", "SendMessage", params)
-	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, a.Body)
+	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, RPCBody("SendMessage", params))
 	var read struct {
 		Result struct {
 			Task struct {

@@ -225,13 +225,54 @@ func named(words string) string {
 // press clicks on what has a name.
 func (b *tab) press(words string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.Search(named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+	b.pressIn("", words)
 }
 
 // pressIn clicks on what has a name within what an XPath finds.
 func (b *tab) pressIn(within, words string) {
 	b.t.Helper()
-	b.do(chromedp.Click(chromedp.Search(within+named(words)), chromedp.NodeVisible, chromedp.NodeEnabled))
+	b.click(within + named(words))
+}
+
+// clickable gives the center of the first element of an XPath that is visible, enabled,
+// in the same place for two frames and not covered by another element; null otherwise.
+const clickable = `(async (path) => {
+	const found = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
+	const all = Array.from({length: found.snapshotLength}, (_, i) => found.snapshotItem(i))
+	const element = all.find((e) => e.checkVisibility({visibilityProperty: true}))
+	if (!element || element.disabled) return null
+	element.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'})
+	const frame = () => new Promise(requestAnimationFrame)
+	const center = () => {
+		const box = element.getClientRects()[0]
+		return box ? [box.x + box.width / 2, box.y + box.height / 2] : []
+	}
+	const before = center()
+	await frame()
+	await frame()
+	const [x, y] = center()
+	const still = x !== undefined && x === before[0] && y === before[1]
+	return still && !element.disabled && element.contains(document.elementFromPoint(x, y)) ? [x, y] : null
+})(%s)`
+
+// click clicks on what an XPath finds, once it is clickable: a click on a page that
+// moves would meet something else.
+func (b *tab) click(path string) {
+	b.t.Helper()
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && b.ctx.Err() == nil; {
+		// A page that is just being loaded has nothing to evaluate in.
+		var at []float64
+		ctx, cancel := context.WithDeadline(b.ctx, deadline)
+		at, err = chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(clickable, e2etest.ToJSON(path)), chromedp.EvalAwaitPromise))
+		cancel()
+		if err == nil && at != nil {
+			b.do(chromedp.MouseClickXY(at[0], at[1]))
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.t.Fatalf("never clickable: %s (%v)", path, err)
 }
 
 // closes closes the dialog, and waits until it no longer lies over what is pressed

@@ -75,7 +75,7 @@ func TestPageUploads(t *testing.T) {
 	b.closes()
 	b.press("Data")
 	b.sees(".dataset", "4 rows")
-	b.do(chromedp.Click(chromedp.CSS(".data > header .primary")))
+	b.click(`//*[contains(concat(" ", @class, " "), " data ")]/header//*[contains(concat(" ", @class, " "), " primary ")]`)
 	b.choose(fileOf(t, "broken.json", `[{"a": 1}, {"a": `))
 	b.write("#dataset", "mended")
 	b.press("Upload")

@@ -93,7 +93,7 @@ func TestPageShots(t *testing.T) {
 	shoot("share-phone", 360, 740, true)
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.do(chromedp.EmulateViewport(1200, 850))
-	b.do(chromedp.Click(".data > header .primary"))
+	b.click(`//*[contains(concat(" ", @class, " "), " data ")]/header//*[contains(concat(" ", @class, " "), " primary ")]`)
 	shoot("upload", 1200, 850, false)
 	b.do(chromedp.KeyEvent("\x1b"))
 	shoot("phone-menu-closed", 360, 740, false)

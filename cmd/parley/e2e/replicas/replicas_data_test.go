@@ -200,7 +200,8 @@ func TestSmallCache(t *testing.T) {
 	first.Count("shop/d0")
 	one := int(metric(first, "parley_cache_bytes"))
 	dir := t.TempDir()
-	c := r.start(dir, fmt.Sprint("PARLEY_CACHE_SIZE=", 2*one+one/2))
+	size := fmt.Sprint("PARLEY_CACHE_SIZE=", 2*one+one/2)
+	c := r.start(dir, size)
 	var group sync.WaitGroup
 	for client := range 6 {
 		group.Go(func() {
@@ -221,6 +222,9 @@ func TestSmallCache(t *testing.T) {
 	if files := cachedFiles(t, dir); len(files) > 2 {
 		t.Errorf("cached are %q", files)
 	}
+	c.Signal(syscall.SIGTERM)
+	c.Wait()
+	c = r.start(dir, size) // its workers have no table in memory yet
 	var answer struct{ Message string }
 	if status := c.Ask("POST", "/query", e2etest.Object{"username": "self", "namespace": "shop", "query": "SELECT 1 FROM d0, d1, d2"}, &answer); status != http.StatusServiceUnavailable {
 		t.Errorf("more than fits: %d %s", status, answer.Message)

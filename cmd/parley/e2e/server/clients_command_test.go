@@ -99,13 +99,16 @@ func (a a2aCommand) checkAnswered(agent string) {
 		a.Errorf("listed: %s, %v", text, err)
 	}
 
+	// Without metadata, the only namespace there is.
+	if plain := a.task("send", a.url, "How many orders are there in Berlin?"); counted(&plain) != 2 {
+		a.Errorf("sent without a namespace: %+v", plain)
+	}
 	for _, refused := range []struct {
 		why   string
 		words []string
 	}{
 		{"the task has ended", []string{"cancel", a.url, string(sent.ID)}},
 		{"task not found", []string{"get", "task", a.url, string(a2a.NewTaskID())}},
-		{"message metadata.namespace is required", []string{"send", a.url, "How many orders are there?"}},
 		// See TestGoClientAndCards.
 		{"AgentCard.securityRequirements", []string{"discover", a.url, "--extended"}},
 	} {

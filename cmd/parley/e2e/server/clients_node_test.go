@@ -123,7 +123,7 @@ func (j javaScript) checkAnswered() {
 		"cancel":    "TaskNotCancelableError TASK_NOT_CANCELABLE: the task has ended",
 		"subscribe": "UnsupportedOperationError UNSUPPORTED_OPERATION: the task has ended; read it with GetTask",
 		"unknown":   "TaskNotFoundError TASK_NOT_FOUND: task not found",
-		"nowhere":   "RequestMalformedError INVALID_PARAMS: message metadata.namespace is required",
+		"nowhere":   "RequestMalformedError INVALID_PARAMS: there is no such namespace, or none that you may read",
 		"stranger":  "Error : HTTP error for SendMessage! Status: 401",
 	} {
 		for _, text := range steps[step] {

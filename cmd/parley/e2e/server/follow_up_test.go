@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestFollowUps(t *testing.T) {
 			for _, turn := range [][2]string{
 				{"How many orders are there?", `"count":4`},
 				{"and in Berlin?", `"count":2`},
-				{"What is the weather on Mars?", "-- no query"}, // leaves no trace
+				{"What is the weather on Mars?", `"answered":false`}, // leaves no trace
 				{"and in Paris?", `"count":1`},
 			} {
 				_, answer := s.Post(s.Alice, "/api/v1/a2a/"+agent, e2etest.A2ABody("SendMessage", turn[0], conversation))
@@ -28,5 +29,31 @@ func TestFollowUps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestQuestionIsNotUnderstood asks what the data does not hold, without a model: nl2ql fails
+// with the words that it does not know and with questions that it does, the assistant
+// completes and says so, and REST answers 422.
+func TestQuestionIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	const question = "What is the weather on Mars?"
+	s := e2etest.ServeShop(t, nil)
+	_, answer := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", question, ""))
+	for _, want := range []string{`"state":"TASK_STATE_FAILED"`, `"code":"NOT_UNDERSTOOD"`, `"suggestions":["`, `"words":["`, `"answered":false`} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("nl2ql: no %s in %s", want, answer)
+		}
+	}
+	if strings.Contains(answer, "generated-query") {
+		t.Errorf("nl2ql has a query: %s", answer)
+	}
+	_, answer = s.Post(s.Alice, "/api/v1/a2a/assistant", e2etest.A2ABody("SendMessage", question, ""))
+	if !strings.Contains(answer, `"state":"TASK_STATE_COMPLETED"`) || !strings.Contains(answer, `"metadata":{"answered":false,"confidence":0,"reading":""}`) {
+		t.Errorf("assistant: %s", answer)
+	}
+	status, answer := s.Post(s.Alice, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "shop", "naturalLanguageQuery": question}))
+	if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Not understood") {
+		t.Errorf("REST: %d %s", status, answer)
 	}
 }

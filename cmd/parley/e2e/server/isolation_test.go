@@ -14,29 +14,40 @@ import (
 	"parley/internal/golden"
 )
 
-func withLast(a e2etest.Attempt, last string) e2etest.Attempt {
+// attempt is a request about somebody's things. {agent}, {task} and {context} stand for
+// names and ids of theirs, {namespace} and {owner} for where they asked.
+type attempt struct {
+	Name, Method, Path, Body, Last string
+}
+
+// rpcAttempt is an attempt over A2A.
+func rpcAttempt(name, method, params string) attempt {
+	return attempt{Name: name, Method: "POST", Path: "/a2a/{agent}", Body: e2etest.RPCBody(method, params)}
+}
+
+func withLast(a attempt, last string) attempt {
 	a.Last = last
 	return a
 }
 
 // onTask are all the ways to reach a task over A2A.
-var onTask = []e2etest.Attempt{
-	e2etest.RPCAttempt("get", "GetTask", `{"id":"{task}"}`),
-	e2etest.RPCAttempt("get a part", "GetTask", `{"id":"{task}","historyLength":0}`),
-	e2etest.RPCAttempt("cancel", "CancelTask", `{"id":"{task}"}`),
-	e2etest.RPCAttempt("subscribe", "SubscribeToTask", `{"id":"{task}"}`),
-	withLast(e2etest.RPCAttempt("subscribe from the start", "SubscribeToTask", `{"id":"{task}"}`), "0"),
-	withLast(e2etest.RPCAttempt("subscribe from the middle", "SubscribeToTask", `{"id":"{task}"}`), "2"),
-	withLast(e2etest.RPCAttempt("subscribe beyond", "SubscribeToTask", `{"id":"{task}"}`), "99"),
-	e2etest.RPCAttempt("send", "SendMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
-	e2etest.RPCAttempt("send in the context", "SendMessage", e2etest.Message(`"taskId":"{task}","contextId":"{context}","metadata":{"namespace":"mine"}`)),
-	e2etest.RPCAttempt("stream", "SendStreamingMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
-	e2etest.RPCAttempt("push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
+var onTask = []attempt{
+	rpcAttempt("get", "GetTask", `{"id":"{task}"}`),
+	rpcAttempt("get a part", "GetTask", `{"id":"{task}","historyLength":0}`),
+	rpcAttempt("cancel", "CancelTask", `{"id":"{task}"}`),
+	rpcAttempt("subscribe", "SubscribeToTask", `{"id":"{task}"}`),
+	withLast(rpcAttempt("subscribe from the start", "SubscribeToTask", `{"id":"{task}"}`), "0"),
+	withLast(rpcAttempt("subscribe from the middle", "SubscribeToTask", `{"id":"{task}"}`), "2"),
+	withLast(rpcAttempt("subscribe beyond", "SubscribeToTask", `{"id":"{task}"}`), "99"),
+	rpcAttempt("send", "SendMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
+	rpcAttempt("send in the context", "SendMessage", e2etest.Message(`"taskId":"{task}","contextId":"{context}","metadata":{"namespace":"mine"}`)),
+	rpcAttempt("stream", "SendStreamingMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
+	rpcAttempt("push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
 }
 
 // onRun are all the ways to reach a run or its conversation by REST, and a
 // context by A2A.
-var onRun = []e2etest.Attempt{
+var onRun = []attempt{
 	{Name: "read run", Method: "GET", Path: "/query/runs/{task}"},
 	{Name: "resume", Method: "POST", Path: "/query/runs/{task}/resume"},
 	{Name: "rate", Method: "POST", Path: "/query/runs/{task}/feedback", Body: `{"thumbsUp":false,"comment":"mine"}`},
@@ -45,25 +56,25 @@ var onRun = []e2etest.Attempt{
 	{Name: "delete conversation", Method: "DELETE", Path: "/query/conversations/{context}"},
 	{Name: "ask in conversation", Method: "POST", Path: "/query/ask", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
 	{Name: "ask and wait in conversation", Method: "POST", Path: "/query/autorag", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
-	e2etest.RPCAttempt("list context", "ListTasks", `{"contextId":"{context}","includeArtifacts":true}`),
+	rpcAttempt("list context", "ListTasks", `{"contextId":"{context}","includeArtifacts":true}`),
 }
 
 // onNamespace are the ways to ask about a namespace.
-var onNamespace = []e2etest.Attempt{
+var onNamespace = []attempt{
 	{Name: "ask", Method: "POST", Path: "/query/ask", Body: `{"username":"alice","namespace":"{namespace}","query":"How many?"}`},
 	{Name: "ask and wait", Method: "POST", Path: "/query/autorag", Body: `{"username":"alice","namespace":"{namespace}","query":"How many?"}`},
 	{Name: "query in words", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","naturalLanguageQuery":"How many?"}`},
 	{Name: "query", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","query":"SELECT count(*) FROM orders"}`},
 	{Name: "list conversations", Method: "GET", Path: "/query/conversations?username=alice&namespace={namespace}"},
-	e2etest.RPCAttempt("send", "SendMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
-	e2etest.RPCAttempt("send by name", "SendMessage", e2etest.Message(`"metadata":{"namespace":"{namespace}","username":"alice"}`)),
-	e2etest.RPCAttempt("stream", "SendStreamingMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
-	e2etest.RPCAttempt("stream in a context", "SendStreamingMessage", e2etest.Message(`"contextId":"{context}","metadata":{"namespace":"alice/{namespace}"}`)),
+	rpcAttempt("send", "SendMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
+	rpcAttempt("send by name", "SendMessage", e2etest.Message(`"metadata":{"namespace":"{namespace}","username":"alice"}`)),
+	rpcAttempt("stream", "SendStreamingMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
+	rpcAttempt("stream in a context", "SendStreamingMessage", e2etest.Message(`"contextId":"{context}","metadata":{"namespace":"alice/{namespace}"}`)),
 }
 
 // try sends an attempt and gives all of the answer that does not differ from one
 // request to the next.
-func try(a e2etest.Attempt, c e2etest.Client, names map[string]string) string {
+func try(a attempt, c e2etest.Client, names map[string]string) string {
 	c.T.Helper()
 	fill := func(text string) string {
 		for name, value := range names {
@@ -112,10 +123,10 @@ func unknown(agent string) e2etest.Asked {
 func belongings(c e2etest.Client, runs []e2etest.Asked) string {
 	var all strings.Builder
 	for _, run := range runs {
-		for _, a := range []e2etest.Attempt{
-			e2etest.RPCAttempt("", "GetTask", `{"id":"{task}"}`),
-			withLast(e2etest.RPCAttempt("", "SubscribeToTask", `{"id":"{task}"}`), "0"),
-			e2etest.RPCAttempt("", "ListTasks", `{"includeArtifacts":true}`),
+		for _, a := range []attempt{
+			rpcAttempt("", "GetTask", `{"id":"{task}"}`),
+			withLast(rpcAttempt("", "SubscribeToTask", `{"id":"{task}"}`), "0"),
+			rpcAttempt("", "ListTasks", `{"includeArtifacts":true}`),
 			{Method: "GET", Path: "/query/runs/{task}"},
 			{Method: "GET", Path: "/query/conversations/{context}"},
 			{Method: "GET", Path: "/query/conversations"},
@@ -150,7 +161,7 @@ func TestIsolation(t *testing.T) {
 		}
 		before := belongings(alice, runs)
 
-		compare := func(who string, c e2etest.Client, attempts []e2etest.Attempt, real, never map[string]string) {
+		compare := func(who string, c e2etest.Client, attempts []attempt, real, never map[string]string) {
 			t.Helper()
 			for _, a := range attempts {
 				want := try(a, c, never)
@@ -176,7 +187,7 @@ func TestIsolation(t *testing.T) {
 		compare("its owner", alice, onTask, namesOf(crossed, "shop"), namesOf(unknown("assistant"), "shop"))
 
 		for _, agent := range []string{"nl2ql", "assistant"} {
-			card := e2etest.RPCAttempt("", "GetExtendedAgentCard", `{}`)
+			card := rpcAttempt("", "GetExtendedAgentCard", `{}`)
 			if got := try(card, bob, map[string]string{"agent": agent}); strings.Contains(got, "alice") || !strings.Contains(got, "bob/mine") {
 				t.Errorf("bob's card of %s: %s", agent, got)
 			}

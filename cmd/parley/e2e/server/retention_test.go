@@ -55,10 +55,10 @@ func TestRetention(t *testing.T) {
 		c.Settled("shop/more")
 		run, _ := c.SendMessage("nl2ql", e2etest.Message(`"metadata":{"namespace":"shop"}`))
 		names := namesOf(run, "shop")
-		getTask := e2etest.RPCAttempt("", "GetTask", `{"id":"{task}"}`)
-		subscribe := e2etest.RPCAttempt("", "SubscribeToTask", `{"id":"{task}"}`)
+		getTask := rpcAttempt("", "GetTask", `{"id":"{task}"}`)
+		subscribe := rpcAttempt("", "SubscribeToTask", `{"id":"{task}"}`)
 		before, all := try(getTask, c, names), events(t, try(withLast(subscribe, "0"), c, names))
-		told := try(e2etest.Attempt{Method: "GET", Path: "/query/runs/{task}"}, c, names)
+		told := try(attempt{Method: "GET", Path: "/query/runs/{task}"}, c, names)
 		if len(all) < 4 {
 			t.Fatalf("events: %q", all)
 		}
@@ -74,7 +74,7 @@ func TestRetention(t *testing.T) {
 		if got := try(getTask, c, names); got != before {
 			t.Errorf("the task was\n%s\nand is\n%s", before, got)
 		}
-		if got := try((e2etest.Attempt{Method: "GET", Path: "/query/runs/{task}"}), c, names); got != told {
+		if got := try((attempt{Method: "GET", Path: "/query/runs/{task}"}), c, names); got != told {
 			t.Errorf("the run was\n%s\nand is\n%s", told, got)
 		}
 		if got := events(t, try(withLast(subscribe, "0"), c, names)); len(got) != 1 || !endsInTask(got, before) {

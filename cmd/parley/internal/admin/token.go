@@ -15,8 +15,8 @@ import (
 
 // Token is `parley token USER`.
 type Token struct {
-	User string `arg:"" help:"The user that the token speaks for."`
-	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token holds (${default})."`
+	User string `arg:"" help:"The user of the token."`
+	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token is valid (${default})."`
 	serve.DataSettings
 	serve.AuthSettings
 }

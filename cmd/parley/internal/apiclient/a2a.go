@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The codes of an RPCError that callers tell apart.
+// Codes of an RPCError.
 const (
 	TaskNotFound  = -32001
 	TaskHasEnded  = -32002
@@ -18,7 +18,7 @@ const (
 	InternalError = -32603
 )
 
-// RPCError is an agent's answer that says no.
+// RPCError is an error of an agent.
 type RPCError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -26,28 +26,28 @@ type RPCError struct {
 
 func (e *RPCError) Error() string { return e.Message }
 
-// Agent calls an agent of a server, over A2A.
+// Agent calls an agent over A2A.
 type Agent struct {
 	Name   string
 	client *Client
 }
 
-// Agent gives the agent of a name, which need not exist.
+// Agent returns the agent of a name, without checking that it exists.
 func (c *Client) Agent(name string) Agent { return Agent{name, c} }
 
-// Question is what an agent is asked.
+// Question is a question to an agent.
 type Question struct {
-	// ID is the message's, by which the question can be found again.
+	// ID is that of the message, by which Find finds the task.
 	ID string
-	// Text is asked of the data in Namespace: one's own, or owner/namespace.
+	// Namespace is a namespace of the user, or owner/namespace.
 	Text, Namespace string
-	// ContextID goes on in a conversation, "" for a new one.
+	// ContextID continues a conversation, "" for a new one.
 	ContextID string
 	// Provider and Model choose a language model, "" for the server's choice.
 	Provider, Model string
 }
 
-// NewQuestion makes a question with an id of its own.
+// NewQuestion returns a question with a new id.
 func NewQuestion(text, namespace string) Question {
 	return Question{ID: uuid.NewString(), Text: text, Namespace: namespace}
 }
@@ -69,7 +69,7 @@ func (q Question) params() map[string]any {
 	return map[string]any{"message": message}
 }
 
-// Send asks a question and waits for the task to end, however long that takes.
+// Send sends a question and waits for the end of the task, without a time limit.
 func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
 	var result struct{ Task *Task }
 	if err := a.call(ctx, a.client.callUnlimited, "SendMessage", q.params(), &result); err != nil {
@@ -81,23 +81,22 @@ func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
 	return result.Task, nil
 }
 
-// Task reads a task.
+// Task gets a task.
 func (a Agent) Task(ctx context.Context, id string) (*Task, error) {
 	task := new(Task)
 	return task, a.call(ctx, a.client.Call, "GetTask", map[string]any{"id": id}, task)
 }
 
-// Cancel ends a task that is being worked on.
+// Cancel cancels a task.
 func (a Agent) Cancel(ctx context.Context, id string) (*Task, error) {
 	task := new(Task)
 	return task, a.call(ctx, a.client.Call, "CancelTask", map[string]any{"id": id}, task)
 }
 
-// maxPage is how many tasks a page of a list has at most.
+// maxPage is the largest page of a list.
 const maxPage = 100
 
-// Tasks lists up to so many of the caller's tasks, the last changed first,
-// without their artifacts.
+// Tasks lists the user's tasks, the last changed first, without their artifacts.
 func (a Agent) Tasks(ctx context.Context, limit int) ([]Task, error) {
 	var tasks []Task
 	for next := ""; len(tasks) < limit; {
@@ -117,19 +116,18 @@ func (a Agent) Tasks(ctx context.Context, limit int) ([]Task, error) {
 	return tasks[:min(len(tasks), limit)], nil
 }
 
-// Find gives the task that a question has become, nil when there is none among
-// the last ones.
+// Find returns the task of a question; nil if it is not among the latest.
 func (a Agent) Find(ctx context.Context, q Question) (*Task, error) {
 	tasks, err := a.Tasks(ctx, maxPage)
 	for i, task := range tasks {
-		if len(task.History) > 0 && task.History[0].MessageID == q.ID {
+		if task.Question().MessageID == q.ID {
 			return &tasks[i], nil
 		}
 	}
 	return nil, err
 }
 
-// rpcAnswer is an answer by JSON-RPC.
+// rpcAnswer is a JSON-RPC response.
 type rpcAnswer struct {
 	Result json.RawMessage
 	Error  *RPCError
@@ -143,7 +141,7 @@ func (a Agent) path() string { return "/a2a/" + url.PathEscape(a.Name) }
 
 type caller func(ctx context.Context, method, path string, body, into any) error
 
-// call asks by one of the client's ways.
+// call sends a JSON-RPC request with a method of the client.
 func (a Agent) call(ctx context.Context, call caller, method string, params, into any) error {
 	var answer rpcAnswer
 	if err := call(ctx, http.MethodPost, a.path(), rpcRequest(method, params), &answer); err != nil {

@@ -20,12 +20,11 @@ import (
 )
 
 const (
-	// silence is how long a stream may say nothing, though it is kept alive every
-	// 15 seconds, until it is taken for broken.
+	// silence is how long a stream may be idle. Servers send a comment every 15 seconds.
 	silence = 45 * time.Second
-	// reconnectTimeout is how long reconnecting a broken stream is tried.
+	// reconnectTimeout is how long reconnecting may take.
 	reconnectTimeout = time.Minute
-	// The pauses between tries grow from the first to the last.
+	// The pauses between attempts grow from the first to the last.
 	firstPause, lastPause = 200 * time.Millisecond, 5 * time.Second
 )
 
@@ -35,10 +34,9 @@ var (
 	errTooMuch  = fmt.Errorf("the agent's answer is larger than %d bytes", maxAnswer)
 )
 
-// Ask asks a question and gives the events of its task, up to the end. A stream
-// that breaks is taken up again where it broke, for up to a minute: nothing is
-// lost and nothing comes twice. broken is told of each break. What ends in an
-// error may still be worked on.
+// Ask sends a question and yields the events of its task to the end. It resumes a broken
+// stream, for up to a minute: no event is lost or repeated. broken is called for each
+// break. After an error the task may still run.
 func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := follower{agent: a, question: q}
@@ -58,7 +56,7 @@ func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq
 	}
 }
 
-// follower is a question on its way to its answer.
+// follower follows the task of a question.
 type follower struct {
 	agent    Agent
 	question Question
@@ -67,24 +65,22 @@ type follower struct {
 	task string
 	last int64
 	size int
-	// since is when the stream broke, zero while it does not.
+	// since is when the stream broke; zero while it is connected.
 	since time.Time
 }
 
-// listen gives the events of one connection. There may be more when that fails
-// before the task has ended.
-func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (more bool, failed error) {
+// listen yields the events of one connection, to the end of the task.
+func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) error {
 	method, params := "SendStreamingMessage", f.question.params()
 	if f.task != "" {
 		method, params = "SubscribeToTask", map[string]any{"id": f.task}
 	}
 	for e, err := range f.agent.stream(ctx, method, params, f.task != "", f.last) {
 		if err != nil {
-			return true, err
+			return err
 		}
-		f.size += e.size
-		if f.size > maxAnswer {
-			return true, errTooMuch
+		if f.size += e.size; f.size > maxAnswer {
+			return errTooMuch
 		}
 		if e.number > 0 && e.number <= f.last {
 			continue
@@ -95,39 +91,35 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) (m
 		task.Apply(e.Event)
 		f.task = task.ID
 		if !yield(e.Event, nil) || task.Status.State.Ended() {
-			return false, nil
+			break
 		}
 	}
-	return false, nil
+	return nil
 }
 
-// attempt finds the task of a question that may have become one, and listens.
+// attempt finds the task if the question may have started one, and listens.
 func (f *follower) attempt(ctx context.Context, yield func(Event, error) bool) error {
 	if f.task == "" && !f.since.IsZero() {
 		task, err := f.find(ctx)
 		if err != nil {
 			return err
 		}
-		if task != nil {
+		if task != nil { // otherwise the question is sent again
 			f.task = task.ID
-		} // and if it has not become a task, it is asked again
+		}
 	}
-	more, err := f.listen(ctx, yield)
-	if !more {
-		return nil
-	}
-	return err
+	return f.listen(ctx, yield)
 }
 
-// find looks for the task of the question, until the time for that is over.
+// find looks for the task of the question until reconnectTimeout.
 func (f *follower) find(ctx context.Context) (*Task, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, f.since.Add(reconnectTimeout), errSilent)
 	defer cancel()
 	return f.agent.Find(ctx, f.question)
 }
 
-// transient reports whether an error may pass. A server that cannot be reached to
-// begin with, or that has too much to do, is told at once.
+// transient reports whether to retry. A server that is unreachable or overloaded at the
+// first attempt is reported at once.
 func (f *follower) transient(err error) bool {
 	begun := f.task != "" || !f.since.IsZero()
 	var refused *RPCError
@@ -148,8 +140,8 @@ type numberedEvent struct {
 	size   int
 }
 
-// stream gives the events of one connection. It ends with an error: one for which
-// Unavailable holds when it breaks, also where nothing more should have come.
+// stream yields the events of one connection. It always ends with an error, for which
+// Unavailable holds if the connection broke.
 func (a Agent) stream(ctx context.Context, method string, params any, resume bool, after int64) iter.Seq2[numberedEvent, error] {
 	return func(yield func(numberedEvent, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -173,8 +165,8 @@ func (a Agent) stream(ctx context.Context, method string, params any, resume boo
 	}
 }
 
-// open asks for a stream, from its beginning or after an event, whose body gives
-// no more than an answer may have.
+// open requests a stream, from its beginning or after an event. Its body is limited to
+// maxAnswer.
 func (a Agent) open(ctx context.Context, method string, params any, resume bool, after int64) (*http.Response, error) {
 	body, err := json.Marshal(rpcRequest(method, params))
 	if err != nil {
@@ -201,7 +193,7 @@ func (a Agent) open(ctx context.Context, method string, params any, resume bool,
 	return nil, noStream(request, response.StatusCode, response.Body)
 }
 
-// broken says why a stream could not be read progressed.
+// broken returns why a stream ended.
 func broken(request *http.Request, err error) error {
 	var large *http.MaxBytesError
 	var unreadable *json.SyntaxError
@@ -215,7 +207,7 @@ func broken(request *http.Request, err error) error {
 	return unreachable(request, err)
 }
 
-// noStream reads an answer that is no stream: it says no, or should have.
+// noStream returns the error of an answer that is no stream.
 func noStream(request *http.Request, status int, body io.Reader) error {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -233,7 +225,7 @@ func noStream(request *http.Request, status int, body io.Reader) error {
 
 var errNoEvent = errors.New("the server does not answer as an agent does")
 
-// readEvents reads server-sent events until they end or are not wanted. heard is
+// readEvents reads server-sent events until they end or yield returns false. onLine is
 // called for every line, comments too.
 func readEvents(r io.Reader, onLine func(), yield func(numberedEvent) bool) error {
 	lines := bufio.NewScanner(r)
@@ -251,7 +243,7 @@ func readEvents(r io.Reader, onLine func(), yield func(numberedEvent) bool) erro
 			data = append(append(data, value...), '\n')
 		case "":
 			if len(lines.Bytes()) > 0 || len(data) == 0 {
-				continue // a comment, or nothing
+				continue // a comment, or no data
 			}
 			e.size = len(data)
 			if err := e.read(data); err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Task is what is read of a task. Rows stay as they came, for the order of their
-// fields and the digits of their numbers count.
+// Task is an A2A task. Rows stay JSON, to keep the order of fields and the digits of
+// numbers.
 type Task struct {
 	ID        string
 	ContextID string
@@ -17,22 +17,30 @@ type Task struct {
 	History   []Message
 }
 
-// TaskStatus is how far a task is.
+// Question is the message that started the task; empty if the task has no history.
+func (t *Task) Question() (first Message) {
+	if len(t.History) > 0 {
+		first = t.History[0]
+	}
+	return first
+}
+
+// TaskStatus is the state of a task.
 type TaskStatus struct {
 	State     State
 	Timestamp time.Time
 	Message   Message
 }
 
-// Message is what one side said.
+// Message is a message of the user or the agent.
 type Message struct {
 	MessageID string
 	Parts     Parts
-	// Metadata is what the asker said, whichever client that was.
+	// Metadata may come from any client.
 	Metadata struct{ Namespace, Username lenientText }
 }
 
-// lenientText is a text; something else in its place is "".
+// lenientText is a text; "" for another JSON type.
 type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -43,8 +51,8 @@ func (t *lenientText) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// Namespace gives the namespace that a message is about, with its owner where
-// that is said; "" when none is.
+// Namespace returns the namespace of a message, with its owner if that is given; "" for
+// none.
 func (m Message) Namespace() string {
 	namespace := string(m.Metadata.Namespace)
 	if owner := string(m.Metadata.Username); owner != "" && owner != "self" && !strings.Contains(namespace, "/") {
@@ -53,7 +61,7 @@ func (m Message) Namespace() string {
 	return namespace
 }
 
-// Artifact is something that a task has made.
+// Artifact is an output of a task.
 type Artifact struct {
 	ArtifactID string
 	Parts      Parts
@@ -64,10 +72,10 @@ type Artifact struct {
 	}
 }
 
-// Unanswered reports whether an artifact says that there is no answer.
+// Unanswered reports whether the artifact is a refusal.
 func (a Artifact) Unanswered() bool { return a.Metadata.Answered != nil && !*a.Metadata.Answered }
 
-// Parts are the pieces of a message or an artifact.
+// Parts are those of a message or an artifact.
 type Parts []Part
 
 // Part is a text or data.
@@ -76,8 +84,7 @@ type Part struct {
 	Data Data
 }
 
-// Data is what agents say besides words: rows, the steps of a plan, or the query
-// that failed.
+// Data has rows, the steps of a plan, or the query that failed.
 type Data struct {
 	Rows      []json.RawMessage
 	RowCount  int
@@ -87,7 +94,7 @@ type Data struct {
 	Query     string
 }
 
-// Text gives the first text among the parts.
+// Text returns the first text.
 func (p Parts) Text() string {
 	for _, part := range p {
 		if part.Text != "" {
@@ -97,7 +104,7 @@ func (p Parts) Text() string {
 	return ""
 }
 
-// Data gives the first data among the parts.
+// Data returns the first data.
 func (p Parts) Data() Data {
 	for _, part := range p {
 		if d := part.Data; d.Rows != nil || d.Steps != nil || d.Code != "" || d.Query != "" {
@@ -110,7 +117,7 @@ func (p Parts) Data() Data {
 // State is that of a task, as A2A spells it.
 type State string
 
-// The states that callers tell apart.
+// The final states.
 const (
 	Completed State = "TASK_STATE_COMPLETED"
 	Failed    State = "TASK_STATE_FAILED"
@@ -118,12 +125,12 @@ const (
 	Rejected  State = "TASK_STATE_REJECTED"
 )
 
-// Ended reports whether nothing follows a state.
+// Ended reports whether the state is final.
 func (s State) Ended() bool {
 	return slices.Contains([]State{Completed, Failed, Canceled, Rejected}, s)
 }
 
-// String gives the state as one word: completed, failed, working.
+// String returns the state as one word: completed, failed, working.
 func (s State) String() string { return strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")) }
 
 // Event is one of a task's stream: exactly one of the three.
@@ -133,19 +140,19 @@ type Event struct {
 	ArtifactUpdate *ArtifactUpdate
 }
 
-// StatusUpdate says that a task is progressed.
+// StatusUpdate is a new status of a task.
 type StatusUpdate struct {
 	TaskID, ContextID string
 	Status            TaskStatus
 }
 
-// ArtifactUpdate brings an artifact.
+// ArtifactUpdate is a new artifact of a task.
 type ArtifactUpdate struct {
 	TaskID, ContextID string
 	Artifact          Artifact
 }
 
-// Apply puts what an event says into the task.
+// Apply updates the task by an event.
 func (t *Task) Apply(e Event) {
 	switch {
 	case e.Task != nil:
@@ -155,8 +162,8 @@ func (t *Task) Apply(e Event) {
 		t.Status = e.StatusUpdate.Status
 	case e.ArtifactUpdate != nil:
 		t.ID, t.ContextID = e.ArtifactUpdate.TaskID, e.ArtifactUpdate.ContextID
-		made := e.ArtifactUpdate.Artifact
-		t.Artifacts = slices.DeleteFunc(t.Artifacts, func(a Artifact) bool { return a.ArtifactID == made.ArtifactID })
-		t.Artifacts = append(t.Artifacts, made)
+		artifact := e.ArtifactUpdate.Artifact
+		t.Artifacts = slices.DeleteFunc(t.Artifacts, func(a Artifact) bool { return a.ArtifactID == artifact.ArtifactID })
+		t.Artifacts = append(t.Artifacts, artifact)
 	}
 }

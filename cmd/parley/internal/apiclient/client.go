@@ -1,5 +1,5 @@
-// Package apiclient speaks to a running server as its users do, over its public
-// interface. It is what the command line is made of.
+// Package apiclient is the client of a server's public interface: REST, A2A and uploads.
+// The commands in client, demo and eval use it.
 package apiclient
 
 import (
@@ -16,12 +16,10 @@ import (
 	"parley/internal/baseurl"
 )
 
-// maxAnswer is the largest answer of a server that is read: results are smaller
-// unless a server is set otherwise.
+// maxAnswer limits the answer of a server: results are smaller by default.
 const maxAnswer = 64 << 20
 
-// callLimit is how long a call may take, finishLimit one that makes a file of its
-// parts.
+// callLimit is how long a call may take, finishLimit one that joins the parts of a file.
 const (
 	callLimit   = time.Minute
 	finishLimit = 15 * time.Minute
@@ -34,8 +32,8 @@ type Client struct {
 	token string
 }
 
-// New makes a client for a server's address, with or without the path of the
-// interface, that keeps up to so many connections.
+// New returns a client of a server, whose address may have the path of the interface,
+// with a number of idle connections.
 func New(address, token string, connections int) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = connections
@@ -43,9 +41,9 @@ func New(address, token string, connections int) *Client {
 	return &Client{http: http.Client{Transport: transport}, base: base, token: token}
 }
 
-// Call sends JSON, or nothing, to a path below the interface's root, and reads
-// the JSON that comes back, if it is wanted. An answer that says no is a
-// *StatusError, none within a minute an *UnreachableError.
+// Call sends JSON, or nothing, to a path below the interface's root, and decodes the
+// response unless into is nil. An error response is a *StatusError, none within a minute
+// an *UnreachableError.
 func (c *Client) Call(ctx context.Context, method, path string, body, into any) error {
 	return c.callWithin(ctx, callLimit, method, path, body, into)
 }
@@ -57,7 +55,7 @@ func (c *Client) callWithin(ctx context.Context, limit time.Duration, method, pa
 	return c.callUnlimited(ctx, method, path, body, into)
 }
 
-// callUnlimited is Call for what may take any time.
+// callUnlimited is Call without a time limit.
 func (c *Client) callUnlimited(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -80,7 +78,7 @@ func (c *Client) callUnlimited(ctx context.Context, method, path string, body, i
 	return nil
 }
 
-// request makes a request with the user's token and a body of JSON.
+// request returns a request with the user's token and a JSON body.
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
@@ -91,8 +89,8 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return request, nil
 }
 
-// Do sends a request as it is, without a token, and reads the answer. One that
-// says no is a *StatusError.
+// Do sends a request without adding a token, and reads the response. An error response
+// is a *StatusError.
 func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -111,8 +109,7 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 	return nil, nil, refusal(response.StatusCode, response.Header, answer)
 }
 
-// Status gives the HTTP status with which a server said no, 0 when an error is
-// something else.
+// Status returns the HTTP status of a *StatusError; 0 for another error.
 func Status(err error) int {
 	var refused *StatusError
 	if errors.As(err, &refused) {

@@ -15,7 +15,7 @@ import (
 	"parley/internal/retry"
 )
 
-// UnreachableError is a server that gives no answer.
+// UnreachableError is a server that does not respond.
 type UnreachableError struct {
 	// Server is its address, without a path.
 	Server string
@@ -28,8 +28,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// unreachable says that a request got no answer. Neither the path nor what may
-// stand behind it, a signature perhaps, is repeated.
+// unreachable returns the error of a request without a response. It has neither the path
+// nor the query, which may be a signature.
 func unreachable(request *http.Request, err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -43,8 +43,7 @@ func unreachable(request *http.Request, err error) error {
 	return &UnreachableError{Server: request.URL.Scheme + "://" + request.URL.Host, Err: err}
 }
 
-// Unavailable reports whether an error is a server that cannot be asked now, and
-// perhaps can later.
+// Unavailable reports whether a later attempt may succeed.
 func Unavailable(err error) bool {
 	var silent *UnreachableError
 	return errors.As(err, &silent) || slices.Contains([]int{
@@ -52,14 +51,14 @@ func Unavailable(err error) bool {
 	}, Status(err))
 }
 
-// StatusError is an answer that says no.
+// StatusError is an error response.
 type StatusError struct {
-	// Status is HTTP's, Code the interface's own, "" when the answer has none.
+	// Status is that of HTTP, Code that of the interface, "" for none.
 	Status int
 	Code   string
-	// Message says why, in the server's words.
+	// Message is the server's.
 	Message string
-	// After is how long the server asks to be left alone, 0 when it does not say.
+	// After is Retry-After; 0 for none.
 	After time.Duration
 }
 
@@ -67,13 +66,13 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server says %d: %s", e.Status, e.Message)
 }
 
-// maxAfter is the longest that a server's word is taken for.
+// maxAfter limits Retry-After.
 const maxAfter = time.Minute
 
-// refusal reads an answer that says no: the interface's own, or anything else,
-// for something in between may have said it.
+// refusal parses an error response: the interface's own, or any other, perhaps of a
+// proxy.
 func refusal(status int, header http.Header, answer []byte) *StatusError {
-	var said struct {
+	var body struct {
 		ErrorCode    string `json:"error_code"`
 		Message      string `json:"message"`
 		ErrorMessage string `json:"error_message"`
@@ -83,13 +82,13 @@ func refusal(status int, header http.Header, answer []byte) *StatusError {
 		} `json:"sub_errors"`
 	}
 	refused := &StatusError{Status: status, Message: http.StatusText(status), After: retry.After(header, maxAfter)}
-	if json.Unmarshal(answer, &said) != nil {
+	if json.Unmarshal(answer, &body) != nil {
 		return refused
 	}
-	refused.Code = said.ErrorCode
-	refused.Message = cmp.Or(said.ErrorMessage, said.Message, refused.Message)
+	refused.Code = body.ErrorCode
+	refused.Message = cmp.Or(body.ErrorMessage, body.Message, refused.Message)
 	var wrong []string
-	for _, field := range said.SubErrors {
+	for _, field := range body.SubErrors {
 		text := field.Message
 		if !strings.HasPrefix(text, field.Code) {
 			text = field.Code + " " + text

@@ -14,18 +14,18 @@ import (
 const (
 	// ingestionsPage is how many ingestions a page of a list has.
 	ingestionsPage = 100
-	// An ingestion is looked at after these pauses, the first and the longest.
+	// The pauses between polls grow from the first to the longest.
 	firstPoll, maxPoll = 10 * time.Millisecond, time.Second
 )
 
 var (
-	// ErrNotIngested is for files that are no rows of a dataset now, and why.
+	// ErrNotIngested is a failed ingestion.
 	ErrNotIngested = errors.New("was not ingested")
-	// ErrNoIngestion is for an ingestion that a server does not know.
+	// ErrNoIngestion is an unknown ingestion.
 	ErrNoIngestion = errors.New("the server does not know the ingestion: perhaps the dataset was deleted")
 )
 
-// Ingestion is files becoming rows of a dataset.
+// Ingestion adds files to a dataset as rows.
 type Ingestion struct {
 	ID                 string `json:"id"`
 	Status             string `json:"status"`
@@ -40,19 +40,19 @@ type Ingestion struct {
 	} `json:"attributes"`
 }
 
-// Completed reports whether the rows are there.
+// Completed reports whether the rows were added.
 func (i Ingestion) Completed() bool { return i.Status == "completed" }
 
-// IngestOptions says how files are to be ingested.
+// IngestOptions are those of an ingestion.
 type IngestOptions struct {
 	// Mode is append or replace, "" for append.
 	Mode string
-	// Name is what the ingestion is shown as, "" for the files' names.
+	// Name is shown in lists, "" for the names of the files.
 	Name string
 }
 
-// StartIngestion has the files of an upload ingested into a dataset, given by its
-// path: /owner/namespace/name. Done again, it changes nothing.
+// StartIngestion starts the ingestion of an upload into a dataset, given by its path:
+// /owner/namespace/name. A second call changes nothing.
 func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Upload, options IngestOptions) error {
 	files := make([]map[string]string, len(upload.FileIDs))
 	for i, id := range upload.FileIDs {
@@ -71,8 +71,8 @@ func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Uplo
 	return nil
 }
 
-// Ingestions lists those of a dataset, the newest first. Of two that began at the
-// same time, one may come twice.
+// Ingestions lists those of a dataset, the newest first. Of two that started at the same
+// time, one may be repeated.
 func (c *Client) Ingestions(ctx context.Context, dataset string) iter.Seq2[Ingestion, error] {
 	return func(yield func(Ingestion, error) bool) {
 		query := url.Values{"pageSize": {strconv.Itoa(ingestionsPage)}}
@@ -90,14 +90,14 @@ func (c *Client) Ingestions(ctx context.Context, dataset string) iter.Seq2[Inges
 			if len(page.Data) < ingestionsPage {
 				return
 			}
-			// The next page has the last one's millisecond again, if that is progressed.
+			// The next page repeats the last millisecond, if that makes progress.
 			last := page.Data[len(page.Data)-1].Attributes.CreatedAt
 			next := last.Add(time.Millisecond)
 			if !before.IsZero() && !next.Before(before) {
 				next = last
 			}
 			if !before.IsZero() && !next.Before(before) {
-				return // the server leads nowhere
+				return // no progress
 			}
 			before = next
 			query.Set("beforeCreatedAt", before.Format(time.RFC3339Nano))
@@ -105,7 +105,7 @@ func (c *Client) Ingestions(ctx context.Context, dataset string) iter.Seq2[Inges
 	}
 }
 
-// Ingestion gives one of a dataset, or ErrNoIngestion.
+// Ingestion returns one of a dataset, or ErrNoIngestion.
 func (c *Client) Ingestion(ctx context.Context, dataset, id string) (Ingestion, error) {
 	for i, err := range c.Ingestions(ctx, dataset) {
 		if err != nil || i.ID == id {
@@ -115,8 +115,8 @@ func (c *Client) Ingestion(ctx context.Context, dataset, id string) (Ingestion, 
 	return Ingestion{}, ErrNoIngestion
 }
 
-// WaitForIngestion waits until an ingestion has ended; onProgress is told how far it
-// is, now and then. One that failed is ErrNotIngested.
+// WaitForIngestion waits for the end of an ingestion and calls onProgress meanwhile. A
+// failed one is ErrNotIngested.
 func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, onProgress func(Ingestion)) (Ingestion, error) {
 	for pause := firstPoll; ; pause = min(2*pause, maxPoll) {
 		now, err := c.Ingestion(ctx, dataset, id)
@@ -135,7 +135,7 @@ func (c *Client) WaitForIngestion(ctx context.Context, dataset, id string, onPro
 	}
 }
 
-// Ingested waits until an ingestion has added its rows.
+// Ingested is WaitForIngestion without progress, with the dataset in the error.
 func (c *Client) Ingested(ctx context.Context, ref Ref, id string) error {
 	_, err := c.WaitForIngestion(ctx, ref.Path(""), id, func(Ingestion) {})
 	if errors.Is(err, ErrNotIngested) {

@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// LocalFile is an open file that is to be ingested.
+// LocalFile is an open file to upload.
 type LocalFile struct {
 	Path     string // absolute
 	Size     int64
@@ -22,12 +22,12 @@ type LocalFile struct {
 	file     *os.File
 }
 
-// File is the file as it is sent.
+// File returns the file for an upload.
 func (f *LocalFile) File() File {
 	return File{Name: filepath.Base(f.Path), SectionReader: io.NewSectionReader(f.file, 0, f.Size)}
 }
 
-// OpenFiles opens all files, or says what is wrong with each.
+// OpenFiles opens all files, or returns the problems of all.
 func OpenFiles(names []string) (files []*LocalFile, err error) {
 	var problems []string
 	for _, name := range names {
@@ -45,14 +45,14 @@ func OpenFiles(names []string) (files []*LocalFile, err error) {
 	return files, nil
 }
 
-// CloseFiles closes what OpenFiles opened.
+// CloseFiles closes files.
 func CloseFiles(files []*LocalFile) {
 	for _, file := range files {
 		_ = file.file.Close() // it was only read
 	}
 }
 
-// OpenFile opens a file that can be uploaded: a regular one that is not empty.
+// OpenFile opens a regular file that is not empty.
 func OpenFile(name string) (*LocalFile, error) {
 	info, err := os.Stat(name) // before opening: a pipe would wait for a writer
 	switch {
@@ -81,7 +81,7 @@ func OpenFile(name string) (*LocalFile, error) {
 	return &LocalFile{file: file, Path: path, Size: info.Size(), Modified: info.ModTime()}, nil
 }
 
-// reason is why something could not be done with a file, without its name.
+// reason is the error of a file operation without the file name.
 func reason(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
@@ -90,7 +90,7 @@ func reason(err error) error {
 	return err
 }
 
-// Unchanged checks that a file is still what it was when it was opened.
+// Unchanged checks that a file has not changed since it was opened.
 func (f *LocalFile) Unchanged() error {
 	info, err := f.file.Stat()
 	if err != nil {

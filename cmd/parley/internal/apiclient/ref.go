@@ -11,10 +11,10 @@ import (
 // Ref names a dataset, or a namespace where Name is empty.
 type Ref struct{ Owner, Namespace, Name string }
 
-// errRef says how a dataset is named.
+// errRef describes the syntax.
 var errRef = errors.New("must be NAMESPACE/NAME, or OWNER/NAMESPACE/NAME for somebody else's")
 
-// ParseDataset reads NAMESPACE/NAME, with an owner in front for somebody else's.
+// ParseDataset parses NAMESPACE/NAME or OWNER/NAMESPACE/NAME.
 func ParseDataset(text string) (Ref, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 2 {
@@ -41,10 +41,10 @@ func (r Ref) Check() error {
 	return nil
 }
 
-// Own reports whether it is the acting user's.
+// Own reports whether it belongs to the user.
 func (r Ref) Own() bool { return storage.NormalizeUsername(r.Owner) == storage.Self }
 
-// Path is its path in the interface, after that of an operation.
+// Path returns its path in the interface, below that of an operation.
 func (r Ref) Path(operation string) string {
 	path := operation + "/" + url.PathEscape(r.Owner) + "/" + url.PathEscape(r.Namespace)
 	if r.Name != "" {
@@ -53,7 +53,7 @@ func (r Ref) Path(operation string) string {
 	return path
 }
 
-// String is how a user would write it.
+// String returns it as a user writes it.
 func (r Ref) String() string {
 	text := r.Namespace
 	if r.Name != "" {

@@ -11,21 +11,20 @@ import (
 )
 
 const (
-	// maxAttempts is how often in a row something may get nowhere.
+	// maxAttempts is how many attempts in a row may fail.
 	maxAttempts = 9
-	// initialBackoff and maxBackoff are how long is waited between two tries.
+	// The pauses between attempts grow from initialBackoff to maxBackoff.
 	initialBackoff = 250 * time.Millisecond
 	maxBackoff     = 10 * time.Second
 )
 
-// CallWithRetry is Call for what may be asked for twice: where the server gives no
-// answer, or cannot work now, it asks again for a while.
+// CallWithRetry is Call for idempotent requests: it retries transient errors.
 func (c *Client) CallWithRetry(ctx context.Context, method, path string, body, into any) error {
 	return retry.Do(ctx, retryPolicy, func() error { return c.Call(ctx, method, path, body, into) })
 }
 
-// pauseAskedFor gives the pause of Retry-After, and not as long a one as others wait.
-func pauseAskedFor(err error) time.Duration {
+// retryAfter returns Retry-After with jitter; 0 for none.
+func retryAfter(err error) time.Duration {
 	var refused *StatusError
 	if errors.As(err, &refused) && refused.After > 0 {
 		return refused.After + rand.N(refused.After/4)
@@ -33,12 +32,12 @@ func pauseAskedFor(err error) time.Duration {
 	return 0
 }
 
-// retryPolicy gives up when it has got nowhere several times in a row.
+// retryPolicy gives up after several failures in a row.
 var retryPolicy = retry.Policy{
-	Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: maxAttempts, Retryable: transient, After: pauseAskedFor,
+	Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: maxAttempts, Retryable: transient, After: retryAfter,
 }
 
-// transient reports whether what went wrong may go right a little later.
+// transient reports whether a later attempt may succeed.
 func transient(err error) bool {
 	var stale *staleError
 	status := Status(err)

@@ -20,7 +20,7 @@ func TestPauseAskedFor(t *testing.T) {
 		{&StatusError{After: 4 * time.Second}, 4 * time.Second, 5 * time.Second},
 		{&StatusError{}, 0, 0},
 	} {
-		if got := pauseAskedFor(test.err); got < test.least || got > test.most {
+		if got := retryAfter(test.err); got < test.least || got > test.most {
 			t.Errorf("after %v: %v", test.err, got)
 		}
 	}

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// partsAtOnce is how many parts of a file are on their way at a time.
+	// partsAtOnce is how many parts of a file are sent in parallel.
 	partsAtOnce = 4
-	// partStall is how long a part may stand still.
+	// partStall is how long sending a part may stall.
 	partStall = 2 * time.Minute
-	// maxParts is more than any server cuts a file into.
+	// maxParts is more than any server asks for.
 	maxParts = 10_000
 )
 
@@ -31,24 +31,23 @@ type File struct {
 	*io.SectionReader
 }
 
-// Upload is some files on their way to a server, and on into a dataset. Kept as
-// JSON, it can be gone on with.
+// Upload is an upload session and the ingestion that follows. Saved as JSON, it can be
+// resumed.
 type Upload struct {
 	SessionID string   `json:"sessionId"`
 	FileIDs   []string `json:"fileIds"`
-	// IngestionID is the one that their ingestion gets.
+	// IngestionID is the id of the ingestion that follows.
 	IngestionID string `json:"ingestionId"`
 }
 
-// Progress is how far a file is on its way. It may be looked at all the time.
+// Progress is that of a file. It may be read at any time.
 type Progress struct {
-	// There is how many bytes the server had when the sending began, Sent how many
-	// have gone out since.
+	// There is how many bytes the server had at the start, Sent how many were sent since.
 	There, Sent atomic.Int64
 	known       bool
 }
 
-// stored says how many bytes the server has, while none are on their way.
+// stored sets how many bytes the server has, while none are being sent.
 func (p *Progress) stored(bytes int64) {
 	if !p.known {
 		p.known = true
@@ -71,7 +70,7 @@ func (c *Client) Upload(ctx context.Context, files []File) (Upload, error) {
 	return upload, nil
 }
 
-// PrepareUpload begins to upload files, whose order it keeps.
+// PrepareUpload starts an upload of files, in their order.
 func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error) {
 	wanted := make([]map[string]any, len(files))
 	for i, file := range files {
@@ -81,7 +80,7 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 		SessionID string
 		Files     []struct{ FileID string }
 	}
-	// What is prepared twice, because an answer was lost, goes after a while.
+	// A session that is prepared twice, because a response was lost, expires.
 	err := c.CallWithRetry(ctx, http.MethodPost, "/file-upload/prepare", map[string]any{"filesToUpload": wanted}, &prepared)
 	if err == nil && len(prepared.Files) != len(files) {
 		err = fmt.Errorf("the server prepared %d files for %d", len(prepared.Files), len(files))
@@ -96,10 +95,9 @@ func (c *Client) PrepareUpload(ctx context.Context, files []File) (Upload, error
 	return upload, nil
 }
 
-// SendFile sends what a server lacks of a file of an upload, the one in that place,
-// several parts at a time, and has it made whole. What fails is tried again, at new
-// addresses, until nothing has gone right for a while. An upload that has ended, or
-// never was, is ErrUploadGone.
+// SendFile sends the missing parts of the file at an index of an upload and finishes it.
+// It retries with new URLs as long as there is progress. An upload that has ended or is
+// unknown is ErrUploadGone.
 func (c *Client) SendFile(ctx context.Context, upload Upload, place int, file File, progress *Progress) error {
 	path := "/file-upload/" + url.PathEscape(upload.SessionID) + "/files/" + url.PathEscape(upload.FileIDs[place])
 	s := sending{client: c, file: file, progress: progress, path: path}
@@ -116,7 +114,7 @@ func (c *Client) SendFile(ctx context.Context, upload Upload, place int, file Fi
 	return nil
 }
 
-// sending is a file on its way.
+// sending is a file being sent.
 type sending struct {
 	client   *Client
 	path     string
@@ -124,22 +122,20 @@ type sending struct {
 	progress *Progress
 }
 
-// fileParts is how far the upload of a file is.
+// fileParts is the state of an uploaded file.
 type fileParts struct {
 	UploadID, Key, FileStatus string
 	Parts                     []filePart
 }
 
-// filePart is a part that the server has, with its ETag, or one that it lacks, with
-// the address for it.
+// filePart has the ETag of a part that the server has, or the URL of a missing one.
 type filePart struct {
 	PartNumber int
 	PartSize   int64
 	ETag, URL  string
 }
 
-// round sends all parts that are missing, and finishes. It gets progressed when a part
-// came in.
+// round sends the missing parts and finishes. It reports whether a part was stored.
 func (s *sending) round(ctx context.Context) (progressed bool, err error) {
 	var now fileParts
 	err = s.client.Call(ctx, http.MethodGet, s.path+"/parts", nil, &now)
@@ -163,7 +159,7 @@ func (s *sending) round(ctx context.Context) (progressed bool, err error) {
 	return progressed, err
 }
 
-// fit checks that the parts make up a file.
+// fit checks that the parts add up to the file.
 func (p fileParts) fit(size int64) error {
 	if len(p.Parts) > maxParts {
 		return fmt.Errorf("the server wants %d parts of a file", len(p.Parts))
@@ -190,8 +186,8 @@ func (p fileParts) stored() (bytes int64) {
 	return bytes
 }
 
-// sendMissing sends the parts that have no ETag, which they get. After a failure no
-// more are begun.
+// sendMissing sends the parts without an ETag and sets it. After a failure it starts no
+// more.
 func (s *sending) sendMissing(ctx context.Context, parts []filePart) (progressed bool, err error) {
 	var group errgroup.Group
 	group.SetLimit(partsAtOnce)
@@ -236,8 +232,8 @@ func (s *sending) finish(ctx context.Context, now fileParts) error {
 	return nil
 }
 
-// sendPart sends a part to its address, once, and gives its ETag. sent grows as it
-// goes out, and shrinks again when that fails.
+// sendPart sends a part to its URL, once, and returns its ETag. sent counts the bytes,
+// and is set back after a failure.
 func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionReader, sent *atomic.Int64) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -249,14 +245,14 @@ func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionR
 		return "", errors.New("the server gave an address for a part that is none")
 	}
 	request.ContentLength = part.Size()
-	// A refusal is to be read, rather than run into while the part goes out.
+	// Without it, an error response would be lost while the part is sent.
 	request.Header.Set("Expect", "100-continue")
 	header, _, err := c.Do(request)
 	switch {
 	case err == nil:
 		return header.Get("ETag"), nil
 	case body.err.Load() != nil:
-		err = *body.err.Load() // the network is not to blame
+		err = *body.err.Load() // the file failed, not the network
 	case Status(err) == http.StatusForbidden, Status(err) == http.StatusNotFound:
 		err = &staleError{err}
 	}
@@ -264,16 +260,16 @@ func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionR
 	return "", err
 }
 
-// ErrUploadGone is an upload that cannot go on: it was ended, or is not known.
+// ErrUploadGone is an upload that has ended or is unknown.
 var ErrUploadGone = errors.New("the server does not know the upload any more")
 
-// staleError is an address that is good no more: it has expired, or the upload has
-// ended. Asking for the parts again tells.
+// staleError is a URL that has expired, or whose upload has ended: the next request for
+// the parts tells.
 type staleError struct{ error }
 
 func (e *staleError) Unwrap() error { return e.error }
 
-// partBody reads a part and says how it moves.
+// partBody reads a part and counts it.
 type partBody struct {
 	part  *io.SectionReader
 	stall *time.Timer

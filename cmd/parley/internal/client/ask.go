@@ -19,45 +19,44 @@ import (
 
 // Ask is `parley ask QUESTION`.
 type Ask struct {
-	Question  []string       `arg:"" optional:"" help:"What to ask. Without any, or with -, it is read from standard input."`
-	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which gives rows (${default})."`
-	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed when there is only one."`
-	Context   string         `env:"-" placeholder:"ID" help:"Go on in this conversation."`
+	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, it is read from standard input."`
+	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which returns rows (${default})."`
+	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed if there is only one."`
+	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
 	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
 	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
-	Follow    command.Toggle `env:"-" help:"Go on asking, at a prompt or line by line, in one conversation."`
+	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
 
-// askConfig is what Ask says, read.
-type askConfig struct{ follow, json bool }
-
-func (a *Ask) read(c *command.Checker) askConfig {
-	a.connectionSettings.read(c)
-	cfg := askConfig{follow: c.Bool("follow", a.Follow), json: c.Bool("json", a.JSON)}
+// Run asks one question, or a sequence. The answer goes to standard output, the steps to
+// standard error.
+func (a *Ask) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	follow, asJSON := c.Bool("follow", a.Follow), c.Bool("json", a.JSON)
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
 		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
-	if len(a.Question) == 0 && !cfg.follow && term.IsTerminal(int(os.Stdin.Fd())) {
+	if len(a.Question) == 0 && !follow && term.IsTerminal(int(os.Stdin.Fd())) {
 		c.Add("QUESTION is missing: say what to ask, or --follow")
 	}
-	return cfg
-}
-
-// Run asks one question, or one after the other. The answer goes to standard
-// output, what leads to it to standard error.
-func (a *Ask) Run(ctx context.Context, env command.Env) error {
-	c := env.NewChecker()
-	cfg := a.read(c)
-	if err := c.Err(); err != nil {
-		return err
+	client, err := a.connect(c)
+	if usage := c.Err(); usage != nil {
+		return usage
 	}
-	s := &askSession{env: env, json: cfg.json}
-	if err := a.prepare(ctx, s); err != nil {
+	s := &askSession{
+		client: client, env: env, json: asJSON,
+		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model},
+	}
+	if err == nil {
+		s.agent = client.Agent(a.Agent)
+		err = s.chooseNamespace(ctx)
+	}
+	if err != nil {
 		return s.report(&apiclient.Task{}, err)
 	}
-	if cfg.follow {
+	if follow {
 		return s.follow(ctx, strings.Join(a.Question, " "))
 	}
 	text, err := a.text()
@@ -67,10 +66,10 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	return s.ask(ctx, text)
 }
 
-// maxQuestion is more than any server takes.
+// maxQuestion is more than any server accepts.
 const maxQuestion = 1 << 20
 
-// text gives the question.
+// text returns the question, from the arguments or standard input.
 func (a *Ask) text() (string, error) {
 	text := strings.Join(a.Question, " ")
 	if text == "" || text == "-" {
@@ -89,18 +88,12 @@ func (a *Ask) text() (string, error) {
 	return text, nil
 }
 
-// prepare connects a session and finds its namespace.
-func (a *Ask) prepare(ctx context.Context, s *askSession) error {
-	client, err := a.client()
-	if err != nil {
-		return err
-	}
-	s.client, s.agent = client, client.Agent(a.Agent)
-	s.question = apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model}
-	if a.Namespace != "" {
+// chooseNamespace chooses the only namespace if none is given.
+func (s *askSession) chooseNamespace(ctx context.Context) error {
+	if s.question.Namespace != "" {
 		return nil
 	}
-	all, err := namespaces(ctx, client)
+	all, err := namespaces(ctx, s.client)
 	switch {
 	case err != nil:
 		return err
@@ -116,7 +109,7 @@ func (a *Ask) prepare(ctx context.Context, s *askSession) error {
 	return nil
 }
 
-// namespaces lists what the caller may ask about, as owner/namespace.
+// namespaces lists the namespaces that the user can read, as owner/namespace.
 func namespaces(ctx context.Context, client *apiclient.Client) ([]string, error) {
 	var found []struct{ Name, Owner string }
 	if err := client.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &found); err != nil {
@@ -130,8 +123,7 @@ func namespaces(ctx context.Context, client *apiclient.Client) ([]string, error)
 	return names, nil
 }
 
-// explain says more of a refusal: the namespaces there are, where it was for one
-// that there is not.
+// explain adds the existing namespaces to the error for an unknown one.
 func (s *askSession) explain(ctx context.Context, err error) error {
 	var refused *apiclient.RPCError
 	if !errors.As(err, &refused) || refused.Code != apiclient.InvalidParams {

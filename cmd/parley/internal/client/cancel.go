@@ -16,14 +16,9 @@ type Cancel struct {
 	connectionSettings
 }
 
-// Run cancels tasks, each for itself.
+// Run cancels the tasks, also when one of them fails.
 func (c *Cancel) Run(ctx context.Context, env command.Env) error {
-	check := env.NewChecker()
-	c.connectionSettings.read(check)
-	if err := check.Err(); err != nil {
-		return err
-	}
-	client, err := c.client()
+	client, err := c.connect(env.NewChecker())
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type signatureReport struct {
 // Run verifies the signatures of a card. It fails when none does.
 func (c *Card) Run(ctx context.Context, env command.Env) error {
 	check := env.NewChecker()
-	c.connectionSettings.read(check)
+	c.connectionSettings.check(check)
 	asJSON := check.Bool("json", c.JSON)
 	address := cardAddress(c.URL)
 	if address == nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"parley/cards"
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
@@ -29,8 +28,7 @@ type Completion struct {
 //go:embed shells
 var shells embed.FS
 
-// Run prints the script that has a shell complete parley's commands. The script
-// asks parley itself, as CompleteWord says.
+// Run prints the completion script of a shell. The script calls parley with CompleteWord.
 func (c *Completion) Run(env command.Env) error {
 	script, err := shells.ReadFile("shells/parley." + c.Shell)
 	if err != nil {
@@ -40,15 +38,15 @@ func (c *Completion) Run(env command.Env) error {
 	return err
 }
 
-// CompleteWord is the first argument when a shell asks how words go on. The
-// others are the words behind parley up to the cursor, the last one unfinished.
+// CompleteWord is the first argument of a call for completions. The others are the words
+// of the command line up to the cursor, the last one unfinished.
 const CompleteWord = "__complete"
 
-// choice is a word that fits, and what it is.
+// choice is a possible word and its description.
 type choice struct{ word, help string }
 
-// Complete prints the words that the last one could become, each with a tab and
-// what it is. Nothing means that the shell may propose files.
+// Complete prints the completions of the last word, each with a tab and its description.
+// If there are none, the shell may propose files.
 func Complete(ctx context.Context, model *kong.Application, words []string, w io.Writer) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -61,8 +59,8 @@ func Complete(ctx context.Context, model *kong.Application, words []string, w io
 	}
 }
 
-// splitLast takes off the word that is to be completed. bash makes three words of
-// --flag=value: here they are two, as without the =.
+// splitLast splits off the word to complete. bash makes three words of --flag=value;
+// the = is removed.
 func splitLast(words []string) (before []string, last string) {
 	words = slices.Clone(words)
 	last = words[len(words)-1]
@@ -73,7 +71,7 @@ func splitLast(words []string) (before []string, last string) {
 	return slices.DeleteFunc(before, func(word string) bool { return word == "=" }), last
 }
 
-// choices gives all that could stand in the place of the last word.
+// choices returns the possible words in the place of the last one.
 func choices(ctx context.Context, model *kong.Application, before []string, last string) []choice {
 	at := slices.IndexFunc(before, func(word string) bool { return !strings.HasPrefix(word, "-") })
 	if at < 0 {
@@ -103,8 +101,7 @@ func choices(ctx context.Context, model *kong.Application, before []string, last
 	return nil
 }
 
-func commandChoices(model *kong.Application) []choice {
-	var found []choice
+func commandChoices(model *kong.Application) (found []choice) {
 	for _, node := range model.Children {
 		if !node.Hidden {
 			found = append(found, choice{node.Name, node.Help})
@@ -113,8 +110,7 @@ func commandChoices(model *kong.Application) []choice {
 	return found
 }
 
-func flagChoices(flags []*kong.Flag) []choice {
-	var found []choice
+func flagChoices(flags []*kong.Flag) (found []choice) {
 	for _, flag := range flags {
 		if !flag.Hidden {
 			found = append(found, choice{"--" + flag.Name, flag.Help})
@@ -123,25 +119,20 @@ func flagChoices(flags []*kong.Flag) []choice {
 	return found
 }
 
-// flagOf gives the flag that a word is, nil when it is none.
+// flagOf returns the flag that a word is, or nil.
 func flagOf(node *kong.Node, word string) *kong.Flag {
-	for _, flag := range node.Flags {
-		if word == "--"+flag.Name {
-			return flag
-		}
+	at := slices.IndexFunc(node.Flags, func(flag *kong.Flag) bool { return word == "--"+flag.Name })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return node.Flags[at]
 }
 
-// valueChoices gives what a flag or an argument may be: its values, or what there
-// is on the server.
+// valueChoices returns the values of a flag or an argument: fixed ones, or those that
+// the server has.
 func valueChoices(ctx context.Context, server connectionSettings, value *kong.Value) []choice {
 	if words := valuesOf(value); words != nil {
-		var found []choice
-		for _, word := range words {
-			found = append(found, choice{word, ""})
-		}
-		return found
+		return wordChoices(words)
 	}
 	ask, ok := onServer[value.Name]
 	if !ok {
@@ -156,7 +147,14 @@ func valueChoices(ctx context.Context, server connectionSettings, value *kong.Va
 	return slices.DeleteFunc(ask(ctx, client), func(c choice) bool { return !plainWord.MatchString(c.word) })
 }
 
-// valuesOf gives the values that a flag has, nil when it can be anything.
+func wordChoices(words []string) (found []choice) {
+	for _, word := range words {
+		found = append(found, choice{word, ""})
+	}
+	return found
+}
+
+// valuesOf returns the values that a flag can have; nil for any.
 func valuesOf(value *kong.Value) []string {
 	switch {
 	case value.Enum != "":
@@ -167,21 +165,18 @@ func valuesOf(value *kong.Value) []string {
 	return nil
 }
 
-// completionTimeout is how long somebody who has typed a tab is kept waiting.
+// completionTimeout is how long a completion waits for the server.
 const completionTimeout = time.Second
 
-// plainWord is a word that a shell takes as it is. The server's words are put
-// into a command line, where others could do harm.
+// plainWord is a word without meaning to a shell. Other words of the server could
+// execute something on the command line.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
 
-// onServer has how the values of flags and arguments are found on the server.
+// onServer gets the values of flags and arguments from the server, by name.
 var onServer = map[string]func(context.Context, *apiclient.Client) []choice{
-	"namespace": func(ctx context.Context, client *apiclient.Client) (found []choice) {
+	"namespace": func(ctx context.Context, client *apiclient.Client) []choice {
 		names, _ := namespaces(ctx, client)
-		for _, name := range names {
-			found = append(found, choice{name, ""})
-		}
-		return found
+		return wordChoices(names)
 	},
 	"dataset": datasetChoices,
 	"which":   datasetChoices,
@@ -193,17 +188,17 @@ var onServer = map[string]func(context.Context, *apiclient.Client) []choice{
 	},
 }
 
-// taskChoices are the last tasks that are in certain states.
+// taskChoices are the latest tasks in the wanted states.
 func taskChoices(ctx context.Context, client *apiclient.Client, wanted func(apiclient.State) bool) (found []choice) {
-	for _, agent := range []string{cards.AssistantName, cards.NL2QLName} {
+	for _, agent := range agentNames {
 		tasks, _ := client.Agent(agent).Tasks(ctx, 20)
 		for _, task := range tasks {
 			if !wanted(task.Status.State) {
 				continue
 			}
 			help := task.Status.State.String()
-			for _, asked := range task.History[:min(len(task.History), 1)] {
-				help += ": " + console.Cut(console.Line(asked.Parts.Text()), maxListed)
+			if question := task.Question().Parts.Text(); question != "" {
+				help += ": " + console.Cut(console.Line(question), maxListed)
 			}
 			found = append(found, choice{task.ID, help})
 		}
@@ -211,7 +206,7 @@ func taskChoices(ctx context.Context, client *apiclient.Client, wanted func(apic
 	return found
 }
 
-// serverIn gives the server that words name, or the environment.
+// serverIn returns the server that the words or the environment name.
 func serverIn(words []string) connectionSettings {
 	settings := connectionSettings{Server: cmp.Or(os.Getenv("PARLEY_SERVER"), "http://127.0.0.1:8080"), Token: os.Getenv("PARLEY_TOKEN")}
 	for i, word := range words {
@@ -229,7 +224,7 @@ func serverIn(words []string) connectionSettings {
 	return settings
 }
 
-// datasetChoices are namespaces and what is in them.
+// datasetChoices are the namespaces and their datasets.
 func datasetChoices(ctx context.Context, client *apiclient.Client) (found []choice) {
 	var all []struct{ Name, Namespace, Owner string }
 	_ = client.Call(ctx, http.MethodGet, "/schema/datasets/all", nil, &all)

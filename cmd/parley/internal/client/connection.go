@@ -1,6 +1,6 @@
-// Package client has the commands that talk to a server: they ask, list, ingest and
-// share. What goes over the wire is in apiclient, how a terminal looks in
-// console.
+// Package client has the commands that call a server: ask, tasks, cancel, ingest,
+// datasets, share, healthcheck and completion. The protocol is in apiclient, terminal
+// output in console.
 package client
 
 import (
@@ -14,23 +14,32 @@ import (
 	"parley/storage"
 )
 
-// connectionSettings say which server a command talks to, and for whom.
+// connectionSettings name the server that a command calls, and the user.
 type connectionSettings struct {
-	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to talk to (${default})."`
-	Token  string `placeholder:"TEXT" help:"A token that says who you are. Better set by its variable."`
+	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to call (${default})."`
+	Token  string `placeholder:"TEXT" help:"Your token. Better set by its variable."`
 }
 
-func (s connectionSettings) read(c *command.Checker) {
+// connect checks the settings and returns a client, or all problems that c has.
+func (s connectionSettings) connect(c *command.Checker) (*apiclient.Client, error) {
+	s.check(c)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return s.client()
+}
+
+func (s connectionSettings) check(c *command.Checker) {
 	if s.Server == "" {
 		c.Refuse("server", "must be the address of a server")
 	}
 	c.PublicURL("server", s.Server)
 }
 
-// connections is how many connections to a server a command keeps.
+// connections is how many idle connections a client has.
 const connections = 8
 
-// client makes a client of the server. Without a token there is no use in one.
+// client returns a client of the server. It needs a token.
 func (s connectionSettings) client() (*apiclient.Client, error) {
 	token := strings.TrimSpace(s.Token)
 	if token == "" {
@@ -39,7 +48,7 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 	return apiclient.New(s.Server, token, connections), nil
 }
 
-// tokenUser is whom a token says that it is for. The server has the last word.
+// tokenUser is the user that a token names. Only the server verifies it.
 type tokenUser struct {
 	Subject   string `json:"sub"`
 	Preferred string `json:"preferred_username"`
@@ -48,7 +57,7 @@ type tokenUser struct {
 func (s connectionSettings) user() (u tokenUser) {
 	if parts := strings.Split(strings.TrimSpace(s.Token), "."); len(parts) == 3 {
 		claims, _ := base64.RawURLEncoding.DecodeString(parts[1])
-		_ = json.Unmarshal(claims, &u) // what is no token says nothing
+		_ = json.Unmarshal(claims, &u) // empty for what is not a token
 	}
 	return u
 }

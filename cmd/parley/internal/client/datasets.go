@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // Datasets is `parley datasets [WHICH]`.
 type Datasets struct {
-	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all that you may read is listed."`
+	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all datasets that you can read are listed."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
@@ -25,12 +26,8 @@ type Datasets struct {
 // Run lists datasets, or describes one.
 func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	d.connectionSettings.read(c)
 	asJSON := c.Bool("json", d.JSON)
-	if err := c.Err(); err != nil {
-		return err
-	}
-	client, err := d.client()
+	client, err := d.connect(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +41,7 @@ func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	return printData(env, answer)
 }
 
-// findData asks for what is named: for the first that there is of what it may be.
+// findData gets what a text names: the first of its possible meanings that exists.
 func findData(ctx context.Context, client *apiclient.Client, which string) (answer json.RawMessage, err error) {
 	paths := []string{"/schema/datasets/all"}
 	if which != "" {
@@ -59,13 +56,13 @@ func findData(ctx context.Context, client *apiclient.Client, which string) (answ
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for %s: %w", orAll(which), err)
+		return nil, fmt.Errorf("look for %s: %w", cmp.Or(which, "datasets"), err)
 	}
 	return answer, nil
 }
 
-// dataPaths gives the paths of what a text may name. Two names are a namespace with
-// its owner or, if there is none, a dataset of the user's own.
+// dataPaths returns the paths of what a text may name. Two names are an owner and a
+// namespace or, if that does not exist, a dataset of the user.
 func dataPaths(which string) (paths []string, err error) {
 	parts := strings.Split(which, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") {
@@ -92,13 +89,6 @@ func dataPaths(which string) (paths []string, err error) {
 		return nil, command.UsageError{"WHICH " + problem.Error()}
 	}
 	return paths, nil
-}
-
-func orAll(which string) string {
-	if which == "" {
-		return "datasets"
-	}
-	return which
 }
 
 // datasetEntry is a dataset in a list.

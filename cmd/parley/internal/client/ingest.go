@@ -17,19 +17,18 @@ import (
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
 type Ingest struct {
 	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"Where the rows go, with OWNER/ in front for a dataset that somebody else has shared with you. One of your own is made when there is none."`
-	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the rows that are there, or replace them (${default})."`
-	Description string         `env:"-" placeholder:"TEXT" help:"What the data is, for agents to know."`
-	NoWait      command.Toggle `env:"-" help:"Do not wait until the rows are there."`
+	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
+	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
+	Description string         `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
+	NoWait      command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
 	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
 
-// Run uploads the files and has them ingested. What was begun by the same command
-// before, it goes on with.
+// Run uploads the files and starts the ingestion. It resumes an interrupted run of the
+// same command.
 func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	i.connectionSettings.read(c)
 	noWait, asJSON := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON)
 	ref, err := apiclient.ParseDataset(i.Dataset)
 	if err != nil {
@@ -38,10 +37,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
-	if err := c.Err(); err != nil {
-		return err
-	}
-	client, err := i.client()
+	client, err := i.connect(c)
 	if err != nil {
 		return err
 	}
@@ -97,8 +93,8 @@ func (j *ingestJob) run(ctx context.Context, description string, noWait, asJSON 
 	return j.printEnded(ctx, ended, asJSON)
 }
 
-// ensureDataset sees to it that there is a dataset that the user may change, before
-// anything is sent. Setting its definition, or nothing of it, tells.
+// ensureDataset creates the dataset, or checks that the user can change it, before any
+// upload. Setting its definition, or nothing of it, tells.
 func (j *ingestJob) ensureDataset(ctx context.Context, description string) error {
 	definition := map[string]any{}
 	if description != "" {
@@ -114,7 +110,7 @@ func (j *ingestJob) ensureDataset(ctx context.Context, description string) error
 	return nil
 }
 
-// createDataset makes a dataset, unless it is there and the user may only read it.
+// createDataset creates a dataset, unless it exists and the user can only read it.
 func (j *ingestJob) createDataset(ctx context.Context, definition map[string]any) error {
 	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, nil)
 	switch {
@@ -127,14 +123,14 @@ func (j *ingestJob) createDataset(ctx context.Context, definition map[string]any
 	}
 	err = j.Call(ctx, http.MethodPost, "/ingest/new/"+j.ref.Namespace+"/"+j.ref.Name, definition, nil)
 	if apiclient.Status(err) == http.StatusConflict {
-		return nil // made just now
+		return nil // created meanwhile
 	}
 	j.created = err == nil
 	return err
 }
 
-// removeCreated deletes the dataset that this run has made, when the only ingestion of it
-// has failed, and says so.
+// removeCreated deletes the dataset that this run created if its only ingestion failed,
+// and returns a note.
 func (j *ingestJob) removeCreated(ctx context.Context, id string) string {
 	if !j.created {
 		return ""
@@ -152,8 +148,7 @@ func (j *ingestJob) removeCreated(ctx context.Context, id string) string {
 	return fmt.Sprintf("\n  %s, which was made for it, is removed again", j.ref)
 }
 
-// send uploads what is missing of the files and starts the ingestion, whose id it
-// gives.
+// send uploads the missing parts of the files, starts the ingestion and returns its id.
 func (j *ingestJob) send(ctx context.Context) (string, error) {
 	upload, known := j.state.load(len(j.files))
 	if known {
@@ -176,7 +171,7 @@ func (j *ingestJob) send(ctx context.Context) (string, error) {
 	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode})
 }
 
-// prepare begins an upload and notes it down for later runs.
+// prepare starts an upload and saves it for a later run.
 func (j *ingestJob) prepare(ctx context.Context, upload *apiclient.Upload) (err error) {
 	files := make([]apiclient.File, len(j.files))
 	for i, file := range j.files {
@@ -191,7 +186,7 @@ func (j *ingestJob) prepare(ctx context.Context, upload *apiclient.Upload) (err 
 	return nil
 }
 
-// upload sends the files, one after the other, each in several parts at once.
+// upload sends the files, one after the other.
 func (j *ingestJob) upload(ctx context.Context, upload apiclient.Upload) error {
 	var total int64
 	for _, file := range j.files {
@@ -225,7 +220,7 @@ func (j *ingestJob) sendFiles(ctx context.Context, upload apiclient.Upload) erro
 	return nil
 }
 
-// sent is how many bytes the server has, and how many of them by this run.
+// sent is how many bytes the server has, and how many of them this run sent.
 func (j *ingestJob) sent() (done, fresh int64) {
 	for _, file := range j.files {
 		fresh += file.Progress.Sent.Load()
@@ -234,7 +229,7 @@ func (j *ingestJob) sent() (done, fresh int64) {
 	return done, fresh
 }
 
-// names says which files it is about.
+// names describes the files.
 func (j *ingestJob) names() string {
 	name := console.Line(filepath.Base(j.files[0].Path))
 	if more := len(j.files) - 1; more > 0 {

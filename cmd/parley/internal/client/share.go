@@ -15,10 +15,10 @@ import (
 
 // Share is `parley share WHAT [USER]`.
 type Share struct {
-	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"A namespace of yours, with all datasets that it has or will have, or one dataset."`
-	User   string         `arg:"" optional:"" help:"Whom it is shared with. Without it, the shares are listed."`
-	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who reads and asks, or editor, who adds and changes data too (${default})."`
-	Revoke command.Toggle `env:"-" help:"Take the share back."`
+	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with its present and future datasets, or one dataset."`
+	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, the shares are listed."`
+	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who can read and ask, or editor, who can also change data (${default})."`
+	Revoke command.Toggle `env:"-" help:"Revoke the share."`
 	JSON   command.Toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
 	connectionSettings
 }
@@ -32,13 +32,9 @@ type shareEntry struct {
 // Run shares, takes back or lists.
 func (s *Share) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	s.connectionSettings.read(c)
 	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
 	what := s.read(c, revoke)
-	if err := c.Err(); err != nil {
-		return err
-	}
-	client, err := s.client()
+	client, err := s.connect(c)
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
 }
 
-// done says what has changed.
+// done describes the change.
 func (s *Share) done(what apiclient.Ref, revoke bool) string {
 	user := storage.NormalizeUsername(s.User)
 	switch {

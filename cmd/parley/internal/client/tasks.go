@@ -17,12 +17,15 @@ import (
 
 // Tasks is `parley tasks [ID]`.
 type Tasks struct {
-	ID    string         `arg:"" optional:"" help:"A task to show whole."`
+	ID    string         `arg:"" optional:"" help:"A task to show."`
 	Agent string         `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
 	Limit string         `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
+
+// agentNames are the agents of a server.
+var agentNames = []string{cards.AssistantName, cards.NL2QLName}
 
 // maxTasks is how many tasks can be listed at once.
 const maxTasks = 1000
@@ -30,27 +33,23 @@ const maxTasks = 1000
 // Run lists the caller's tasks, or shows one.
 func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	t.connectionSettings.read(c)
 	asJSON := c.Bool("json", t.JSON)
 	limit := c.CountOrZero("limit", t.Limit)
 	if limit < 1 || limit > maxTasks {
 		c.Refuse("limit", "must be 1 to %d", maxTasks)
 	}
-	if err := c.Err(); err != nil {
-		return err
-	}
-	client, err := t.client()
+	client, err := t.connect(c)
 	if err != nil {
 		return err
 	}
 	if t.ID != "" {
 		return showTask(ctx, env, client, t.ID, asJSON)
 	}
-	agents := []string{cards.AssistantName, cards.NL2QLName}
+	from := agentNames
 	if t.Agent != "all" {
-		agents = []string{t.Agent}
+		from = []string{t.Agent}
 	}
-	return listTasks(ctx, env, client, agents, limit, asJSON)
+	return listTasks(ctx, env, client, from, limit, asJSON)
 }
 
 // taskReport is a task in a list.
@@ -72,11 +71,11 @@ func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, a
 			return err
 		}
 		for _, task := range tasks {
-			r := taskReport{TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp}
-			if len(task.History) > 0 {
-				r.Namespace, r.Question = task.History[0].Namespace(), task.History[0].Parts.Text()
-			}
-			list = append(list, r)
+			question := task.Question()
+			list = append(list, taskReport{
+				TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp,
+				Namespace: question.Namespace(), Question: question.Parts.Text(),
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b taskReport) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
@@ -137,8 +136,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/day)
 }
 
-// showTask shows a task as it is shown when it is asked. What it has come to is
-// said, and is no error of this command.
+// showTask shows a task as ask does. Its failure is not one of this command.
 func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id string, asJSON bool) error {
 	var task *apiclient.Task
 	err := eachAgent(client, func(agent apiclient.Agent) (err error) {
@@ -148,32 +146,31 @@ func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id
 	if err != nil {
 		return err
 	}
-	failed := error(nil)
+	var failed error
 	if task.Status.State.Ended() {
 		failed = outcome(task)
 	}
 	if asJSON {
 		return writeJSON(env.Stdout, reportOf(task, failed))
 	}
-	for _, asked := range task.History[:min(len(task.History), 1)] {
-		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(asked.Parts.Text())))
+	if len(task.History) > 0 {
+		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(task.Question().Parts.Text())))
 	}
 	if err := newAskView(env.Stdout, env.Stdout).task(task); err != nil {
 		return err
 	}
-	said := task.Status.State.String()
+	status := task.Status.State.String()
 	if failed != nil {
-		said = failed.Error()
+		status = failed.Error()
 	}
-	_, err = fmt.Fprintf(env.Stdout, "\n%s\n", console.StyleOf(env.Stdout).Dim(console.Line(said)))
+	_, err = fmt.Fprintf(env.Stdout, "\n%s\n", console.StyleOf(env.Stdout).Dim(console.Line(status)))
 	return err
 }
 
-// eachAgent does something with a task of an agent that is not known: it goes on
-// to the next one while there is no such task.
+// eachAgent tries the agents until one has the task.
 func eachAgent(client *apiclient.Client, do func(apiclient.Agent) error) error {
 	var err error
-	for _, name := range []string{cards.AssistantName, cards.NL2QLName} {
+	for _, name := range agentNames {
 		var refused *apiclient.RPCError
 		err = do(client.Agent(name))
 		if !errors.As(err, &refused) || refused.Code != apiclient.TaskNotFound {

@@ -2,30 +2,29 @@ package connlimit
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 )
 
 const (
-	// freeHeaderBytes is what each connection may send of a request's headers before
-	// they count against the budget.
+	// freeHeaderBytes is how much of a request's headers each connection may send
+	// before they count against the budget.
 	freeHeaderBytes = 2 << 10
-	// headerBudget is how many bytes of unfinished headers all connections together
-	// may send beyond that. Parsed, they take several times as much.
+	// headerBudget limits the bytes of unfinished headers of all connections beyond
+	// that. Parsed, they take several times as much. Most headers are complete at once
+	// and short.
 	headerBudget = 1 << 20
 )
 
-// errHeaderBudget ends a connection whose unfinished headers find no room.
+// errHeaderBudget ends a connection whose unfinished headers exceed the budget.
 var errHeaderBudget = errors.New("too many unfinished request headers")
 
-// headerLimiter bounds the memory that requests take before it is known whose they
-// are: most headers are complete at once and short; the rest share a budget.
-type headerLimiter struct{ used atomic.Int64 }
-
-// meteredConn counts what is read of a request's headers.
-type meteredConn struct {
-	*limitedConn
-	limiter *headerLimiter
+// limitedConn releases its slot when it is closed, and counts the bytes of headers.
+type limitedConn struct {
+	*net.TCPConn
+	release func()
+	budget  *atomic.Int64 // shared by all connections
 
 	mu sync.Mutex
 	// reading says that headers are being read, and read how much of them; taken is
@@ -34,13 +33,9 @@ type meteredConn struct {
 	read, taken int64
 }
 
-func (l *headerLimiter) wrap(conn *limitedConn) *meteredConn {
-	return &meteredConn{limitedConn: conn, limiter: l, reading: true}
-}
-
 // Read implements net.Conn.
-func (c *meteredConn) Read(p []byte) (int, error) {
-	n, err := c.limitedConn.Read(p)
+func (c *limitedConn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
 	if !c.count(int64(n)) {
 		return 0, errHeaderBudget
 	}
@@ -48,7 +43,7 @@ func (c *meteredConn) Read(p []byte) (int, error) {
 }
 
 // count reports whether what was read fits into the budget.
-func (c *meteredConn) count(n int64) bool {
+func (c *limitedConn) count(n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.reading {
@@ -57,20 +52,21 @@ func (c *meteredConn) count(n int64) bool {
 	c.read += n
 	more := max(c.read-freeHeaderBytes, 0) - c.taken
 	c.taken += more
-	return more == 0 || c.limiter.used.Add(more) <= headerBudget
+	return more == 0 || c.budget.Add(more) <= headerBudget
 }
 
-// headers says whether the next bytes are those of headers. What was taken of the
-// budget is given back.
-func (c *meteredConn) headers(reading bool) {
+// headers says whether the next bytes are those of headers, and releases what was taken
+// of the budget.
+func (c *limitedConn) headers(reading bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.limiter.used.Add(-c.taken)
+	c.budget.Add(-c.taken)
 	c.reading, c.read, c.taken = reading, 0, 0
 }
 
 // Close implements net.Conn.
-func (c *meteredConn) Close() error {
+func (c *limitedConn) Close() error {
 	c.headers(false)
-	return c.limitedConn.Close()
+	defer c.release()
+	return c.TCPConn.Close()
 }

@@ -11,12 +11,12 @@ import (
 type idleConns struct {
 	mu sync.Mutex
 	// since numbers them in the order in which they became idle.
-	since map[*meteredConn]uint64
+	since map[*limitedConn]uint64
 	next  uint64
 }
 
-// set says whether a connection is idle.
-func (c *idleConns) set(conn *meteredConn, idle bool) {
+// set records whether a connection is idle.
+func (c *idleConns) set(conn *limitedConn, idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !idle {
@@ -24,18 +24,17 @@ func (c *idleConns) set(conn *meteredConn, idle bool) {
 		return
 	}
 	if c.since == nil {
-		c.since = map[*meteredConn]uint64{}
+		c.since = map[*limitedConn]uint64{}
 	}
 	c.next++
 	c.since[conn] = c.next
 }
 
-// takeOldest gives the connection that has been idle longest and forgets it; nil
-// where none is.
-func (c *idleConns) takeOldest() *meteredConn {
+// takeOldest removes and returns the connection that has been idle longest; nil for none.
+func (c *idleConns) takeOldest() *limitedConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var oldest *meteredConn
+	var oldest *limitedConn
 	for conn, since := range c.since {
 		if oldest == nil || since < c.since[oldest] {
 			oldest = conn
@@ -47,14 +46,14 @@ func (c *idleConns) takeOldest() *meteredConn {
 
 type connKey struct{}
 
-// Install has a server say what its connections are doing: when the headers of a
+// Install makes a server report the state of its connections: when the headers of a
 // request have been read, when those of the next one begin, and which are idle.
 func (l *Listener) Install(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
-		c, ok := conn.(*meteredConn)
+		c, ok := conn.(*limitedConn)
 		if !ok {
 			return
 		}
@@ -65,7 +64,7 @@ func (l *Listener) Install(server *http.Server) {
 	}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*meteredConn); ok {
+		if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 			c.headers(false)
 		}
 		next.ServeHTTP(w, r)

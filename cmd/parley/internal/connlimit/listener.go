@@ -1,5 +1,5 @@
-// Package connlimit is a listener that bounds what connections cost before it is known
-// whose they are: how many there are, and the memory of their unfinished headers.
+// Package connlimit is a listener that limits the cost of connections before their users
+// are known: their number, and the memory of unfinished headers.
 package connlimit
 
 import (
@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -48,20 +49,21 @@ func connectionLimit(descriptors uint64) int {
 	return max(int(descriptors)-reservedDescriptors, int(descriptors)/2)
 }
 
-// Listener accepts up to limit connections at a time, for which it closes idle
-// ones. Others are answered 503 at once, so that balancers and clients can go elsewhere; in the kernel's
-// backlog they would wait for as long as an attacker likes. Running out of
-// descriptors is answered in the same way, and passes.
+// Listener accepts a limited number of connections, and closes idle ones for new ones.
+// Others are answered 503 at once, so that balancers and clients can try another server;
+// in the kernel's backlog they would wait for as long as an attacker likes. So are
+// connections for which there is no descriptor.
 type Listener struct {
 	*net.TCPListener
-	log     *slog.Logger
-	headers headerLimiter
-	idle    idleConns
+	log *slog.Logger
+	// headerBytes is what unfinished headers take of headerBudget.
+	headerBytes atomic.Int64
+	idle        idleConns
 	// open and lingering have a slot for each connection.
 	open, lingering chan struct{}
-	// spare is a descriptor to accept a connection with when there is no other; nil
-	// when there was none to be had. It, and lastLogged, are used by Accept alone,
-	// which one goroutine calls.
+	// spare is a descriptor to accept a connection with when there is no other; nil if
+	// none could be opened. Accept alone, which one goroutine calls, uses it and
+	// lastLogged.
 	spare      io.Closer
 	lastLogged time.Time
 }
@@ -79,7 +81,7 @@ func newListener(listener *net.TCPListener, limit int, log *slog.Logger) *Listen
 	}
 }
 
-// openSpare gives a file that takes a descriptor; nil when there is none left.
+// openSpare opens a file that takes a descriptor; nil if there is none left.
 func openSpare() io.Closer {
 	file, err := os.Open(os.DevNull)
 	if err != nil {
@@ -105,13 +107,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 			l.refuse(conn)
 			continue
 		}
-		return l.headers.wrap(&limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open })}), nil
+		return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open }), budget: &l.headerBytes, reading: true}, nil
 	}
 }
 
-// takeSlot takes a slot for a connection. When there is none, the connection that
-// has been idle longest is closed for it: clients expect that of idle ones, and
-// nobody can keep others out by holding connections open.
+// takeSlot takes a slot for a connection. If there is none, it closes the connection that
+// has been idle longest: clients expect that, and open connections keep nobody out.
 func (l *Listener) takeSlot() bool {
 	for {
 		select {
@@ -127,15 +128,15 @@ func (l *Listener) takeSlot() bool {
 	}
 }
 
-// acceptWithSpare refuses one connection by means of the spare descriptor where it
-// was descriptors that Accept lacked, and waits a moment after any other failure.
-func (l *Listener) acceptWithSpare(lacked error) {
-	if l.spare == nil || !errors.Is(lacked, syscall.EMFILE) && !errors.Is(lacked, syscall.ENFILE) {
+// acceptWithSpare refuses one connection with the spare descriptor if Accept failed for
+// lack of descriptors, and waits a moment after any other failure.
+func (l *Listener) acceptWithSpare(failure error) {
+	if l.spare == nil || !errors.Is(failure, syscall.EMFILE) && !errors.Is(failure, syscall.ENFILE) {
 		time.Sleep(acceptRetry)
 	} else {
 		_ = l.spare.Close()
 		l.spare = nil
-		// The connection may be gone by now: whoever comes next is not to be refused.
+		// The connection may be gone by now: the next one must not be refused.
 		_ = l.SetDeadline(time.Now().Add(acceptRetry))
 		if conn, err := l.AcceptTCP(); err == nil {
 			l.refuse(conn)
@@ -163,31 +164,18 @@ func (l *Listener) refuse(conn *net.TCPConn) {
 	}
 }
 
-// linger closes a connection when the client has read the answer, or its time is
-// over. Closed with a request unread, the connection would be reset, and the
-// answer lost.
+// linger closes a connection when the client has read the answer, or after the deadline.
+// Closed with an unread request, the connection would be reset and the answer lost.
 func linger(conn *net.TCPConn) {
 	_ = conn.CloseWrite()
 	_, _ = io.Copy(io.Discard, conn)
 	_ = conn.Close()
 }
 
-// warn logs a refusal, unless one was logged just now.
+// warn logs at most one message per refusalLogInterval.
 func (l *Listener) warn(message string, args ...any) {
 	if now := time.Now(); now.Sub(l.lastLogged) >= refusalLogInterval {
 		l.lastLogged = now
 		l.log.Warn(message, args...)
 	}
-}
-
-// limitedConn gives its slot back when it is closed.
-type limitedConn struct {
-	*net.TCPConn
-	release func()
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.TCPConn.Close()
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Markdown prints a text in Markdown, made harmless: modestly rendered where
-// somebody looks on, as it is where not.
+// Markdown prints an escaped text in Markdown: rendered on a terminal, unchanged
+// elsewhere. It renders line by line, and keeps the lines and every entity but three of
+// the text, which a parser of all of Markdown would not.
 func Markdown(w io.Writer, text string, style Style) error {
 	text = strings.TrimRight(Text(text), "\n")
 	if !style.Terminal() {
@@ -45,8 +46,8 @@ var (
 	heading = regexp.MustCompile(`^#{1,6} +(.*?)#*$`)
 	bullet  = regexp.MustCompile(`^( *)[-*+] +`)
 	rule    = regexp.MustCompile(`^\|?[ :|-]*-[ :|-]*\|?$`)
-	// inline finds code, links, bold and italic texts and escaped characters; no
-	// underscores, for names of columns have them.
+	// inline matches code, links, bold and italic texts and escaped characters; no
+	// underscores, which names of columns have.
 	inline = regexp.MustCompile("`([^`]+)`" + `|\[([^\[\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\\([!-/:-@\[-` + "`" + `{-~])`)
 )
 
@@ -58,11 +59,10 @@ func (s Style) block(line string) string {
 	return s.spans(bullet.ReplaceAllString(line, "$1• "))
 }
 
-// entities are those that keep an answer from being HTML. Others, by number, could
-// be anything.
+// entities are those that escape HTML. Numeric ones could be control characters.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// spans renders what is marked within a line.
+// spans renders the marks within a line.
 func (s Style) spans(line string) string {
 	line = entities.Replace(line)
 	return inline.ReplaceAllStringFunc(line, func(span string) string {
@@ -81,8 +81,8 @@ func (s Style) spans(line string) string {
 	})
 }
 
-// markdownTable reads the table that lines begin with, and gives the lines after
-// it. It has no rows when there is none.
+// markdownTable parses the table at the beginning of lines, and returns the lines after
+// it. Without a table there are no rows.
 func markdownTable(lines []string) (Table, []string) {
 	var t Table
 	if len(lines) < 3 || !isRow(lines[0]) || !rule.MatchString(strings.TrimSpace(lines[1])) {

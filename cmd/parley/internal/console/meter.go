@@ -8,26 +8,24 @@ import (
 )
 
 const (
-	// barTick is how often a bar is drawn, lineTick how often is looked whether
-	// there is a line to print.
+	// barTick is how often a bar is drawn, lineTick how often a line may be printed.
 	barTick  = 100 * time.Millisecond
 	lineTick = time.Second
-	// lineStep is after how many percent there is, lineSilence after how long.
+	// A line is printed after lineStep percent, or lineSilence.
 	lineStep    = 10
 	lineSilence = 30 * time.Second
-	// barWidth is how many columns a bar has, narrowBar how many at least.
+	// barWidth is the width of a bar, narrowBar its least width.
 	barWidth, narrowBar = 24, 4
-	// rateWindow is how long the past is that the rate is taken from.
+	// rateWindow is the time over which the rate is measured.
 	rateWindow = 5 * time.Second
 )
 
-// Meter shows how many bytes of how many are done: a bar on a terminal, a line now
-// and then elsewhere.
+// Meter shows the progress in bytes: a bar on a terminal, lines elsewhere.
 type Meter struct {
 	live  Live
 	what  string
 	total int64
-	// measure gives how many bytes are done, and how many of them since the start.
+	// measure returns how many bytes are done, and how many of them since the start.
 	measure func() (done, fresh int64)
 
 	started time.Time
@@ -98,7 +96,7 @@ func (m *Meter) show(now time.Time) {
 	}
 }
 
-// rate is how many bytes a second there were of late.
+// rate is the recent rate in bytes per second.
 func (m *Meter) rate(now time.Time, fresh int64) float64 {
 	m.samples = append(m.samples, sample{now, fresh})
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
@@ -120,7 +118,7 @@ func (m *Meter) figures(done int64, rate float64) string {
 	return fmt.Sprintf("%s, %s/s, %s left", text, Bytes(int64(rate)), Duration(left))
 }
 
-// line has a bar as wide as the figures leave room for.
+// line has a bar as wide as the figures allow.
 func (m *Meter) line(percent int64, figures string) string {
 	figures = fmt.Sprintf("%3d %%  %s", percent, figures)
 	room := m.live.Style.Width - Width(Line(m.what+figures)) - len(" [] ") - 1
@@ -132,7 +130,7 @@ func (m *Meter) line(percent int64, figures string) string {
 	return fmt.Sprintf("%s [%s%s] %s", m.what, strings.Repeat("=", full), strings.Repeat(" ", width-full), figures)
 }
 
-// Bytes is a number of bytes as people say it.
+// Bytes formats a number of bytes.
 func Bytes(bytes int64) string {
 	if bytes < 1<<10 {
 		return fmt.Sprintf("%d B", bytes)
@@ -147,7 +145,7 @@ func Bytes(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", value, unit)
 }
 
-// Duration formats a duration for people.
+// Duration formats a duration.
 func Duration(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < time.Minute:

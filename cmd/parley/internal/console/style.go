@@ -7,17 +7,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Style is how what is printed may look.
+// Style is what the output supports.
 type Style struct {
-	// Width is that of the terminal in columns, 0 for what is no terminal, where
-	// nothing is cut.
+	// Width is that of the terminal in columns; 0 if it is no terminal, where nothing is
+	// cut.
 	Width int
 	// Color says that bold and dim may be used.
 	Color bool
 }
 
-// StyleOf gives the style for what is written to w. NO_COLOR and a dumb terminal
-// are respected.
+// StyleOf returns the style of w. It respects NO_COLOR and a dumb terminal.
 func StyleOf(w io.Writer) Style {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -30,10 +29,10 @@ func StyleOf(w io.Writer) Style {
 	return Style{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// Terminal reports whether somebody looks on.
+// Terminal reports whether the output is a terminal.
 func (s Style) Terminal() bool { return s.Width > 0 }
 
-// Bold makes a harmless text bold, where colour may be used.
+// Bold makes an escaped text bold, if colors are supported.
 func (s Style) Bold(text string) string { return s.mark("1", "22", text) }
 
 // Dim is Bold for faint text.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table is a table to be printed.
+// Table is a table to print.
 type Table struct {
 	Columns []Column
 	// Rows have a cell for each column; those that they lack are empty.
@@ -18,20 +18,20 @@ type Column struct {
 	Name string
 	// Right aligns it to the right, as numbers are.
 	Right bool
-	// Whole is for what is of no use when it is cut, such as an id.
+	// Whole is for what must not be cut, such as an id.
 	Whole bool
 }
 
 const (
 	gap = "  "
-	// narrowest is what no column is cut below, unless it is narrower.
+	// narrowest is the least width that a column is cut to.
 	narrowest = 6
-	// None stands for a value that there is not.
+	// None stands for a missing value.
 	None = "—"
 )
 
-// Write prints the table, aligned. Cells are made harmless; where somebody looks
-// on, the widest are cut until a row fits the terminal.
+// Write prints the table, aligned and escaped. On a terminal the widest columns are cut
+// until a row fits.
 func (t Table) Write(w io.Writer, style Style) error {
 	out := bufio.NewWriter(w)
 	widths := t.widths()
@@ -68,7 +68,7 @@ func (t Table) widths() []int {
 	return widths
 }
 
-// fit takes from the widest columns until all fit, or none can be made narrower.
+// fit narrows the widest columns until all fit, or none can be narrower.
 func (t Table) fit(widths []int, all int) {
 	for i, width := range widths {
 		if !t.Columns[i].Whole {
@@ -90,7 +90,7 @@ func (t Table) fit(widths []int, all int) {
 	}
 }
 
-// line prints one line, without blanks at its end.
+// line prints one line without trailing blanks.
 func (t Table) line(out *bufio.Writer, row []string, widths []int, mark func(string) string) {
 	blanks := 0
 	for i, width := range widths {
@@ -103,7 +103,7 @@ func (t Table) line(out *bufio.Writer, row []string, widths []int, mark func(str
 			blanks, padding = blanks+padding, 0
 		}
 		if cell != "" {
-			_, _ = out.WriteString(strings.Repeat(" ", blanks)) // Flush tells
+			_, _ = out.WriteString(strings.Repeat(" ", blanks)) // Flush returns the error
 			blanks = 0
 		}
 		_, _ = out.WriteString(mark(cell))

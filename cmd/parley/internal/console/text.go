@@ -1,6 +1,5 @@
-// Package console prints for people: texts that cannot drive their terminal,
-// aligned tables, modest Markdown. What is printed, and where, is left to its
-// users.
+// Package console formats output for a terminal: texts without control characters,
+// aligned tables, Markdown, progress. What is printed, and where, is left to its users.
 package console
 
 import (
@@ -12,13 +11,12 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Line makes a text harmless and one line long: what would move the cursor,
-// change the terminal or turn the order of letters is shown as Go writes it, \x1b
-// for an escape. Everything that others have written passes through here, or
-// through Text, before it is printed.
+// Line escapes a text to one line: characters that move the cursor, control the terminal
+// or change the order of letters are shown as in Go, \x1b for an escape. All text of
+// others passes through Line or Text before it is printed.
 func Line(text string) string { return clean(text, "") }
 
-// Text is Line for texts of several lines, which it keeps.
+// Text is Line for several lines, which stay.
 func Text(text string) string {
 	return clean(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
@@ -45,8 +43,8 @@ func clean(text, keep string) string {
 	return b.String()
 }
 
-// harmful reports whether a character does something else than being seen.
-// Joiners stay, for some scripts and emoji are made with them.
+// harmful reports whether a character controls the output. Joiners are not: some scripts
+// and emoji need them.
 func harmful(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	if r == joiner || r == nonJoiner {
@@ -71,8 +69,7 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// JSON makes a JSON text harmless and leaves what it says: what Line would show
-// is escaped in its strings.
+// JSON escapes a JSON text without changing its meaning: by \u escapes in strings.
 func JSON(text []byte) []byte {
 	var b strings.Builder
 	for _, r := range string(text) {
@@ -90,13 +87,13 @@ func JSON(text []byte) []byte {
 	return []byte(b.String())
 }
 
-// cells measures in the columns of a terminal, the same in every locale.
+// cells measures columns of a terminal, the same in every locale.
 var cells = &runewidth.Condition{}
 
-// Width gives how many columns of a terminal a harmless line takes.
+// Width returns how many columns of a terminal an escaped line takes.
 func Width(line string) int { return cells.StringWidth(line) }
 
-// Cut shortens a harmless line to so many columns, with … for what is left out.
+// Cut truncates an escaped line to a width, with … at the end.
 func Cut(line string, width int) string {
 	if Width(line) <= width {
 		return line

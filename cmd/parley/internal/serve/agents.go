@@ -24,39 +24,42 @@ import (
 )
 
 const (
-	// maxRuns is how many questions one process has at a time, of which maxWorking
-	// are being answered.
+	// maxRuns is how many runs one process holds, of which maxWorking execute.
 	maxRuns, maxWorking = 16_384, 2048
-	// streamWrite is how long a reader of a stream may take to read an event.
+	// streamWrite is how long a client may take to read an event.
 	streamWrite = 15 * time.Second
-	// keepAlive is how often a stream without events shows that it lives.
+	// keepAlive is the interval of comments on a stream without events.
 	keepAlive = 15 * time.Second
-	// retryTimeout is how long the data may be unavailable before a run fails for it: a
-	// restart of the database takes less.
+	// retryTimeout is how long the data may be unavailable before a run fails: longer
+	// than a restart of the database.
 	retryTimeout = 30 * time.Second
-	// stopTimeout is how long agents may take to stop their work when the process
-	// stops.
+	// stopTimeout is how long agents may take to stop.
 	stopTimeout = 10 * time.Second
 )
 
-// hostLease is how long the runs of a process that has died wait to be taken
-// over. Tests shorten it.
+// hostLease is how long the runs of a dead process wait for another one. Tests
+// shorten it.
 var hostLease = 15 * time.Second
 
-// agentSettings bound what agents do.
+// agentSettings limit the agents.
 type agentSettings struct {
-	RunTimeout string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
-	UserRuns   string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+	RunTimeout   string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+	InputTimeout string `default:"24h" placeholder:"DURATION" help:"How long a question waits for the answer to a question asked back (${default})."`
+	UserRuns     string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
 }
 
-// agentConfig is what agentSettings say, read.
+// agentConfig is agentSettings, parsed.
 type agentConfig struct {
-	runTimeout time.Duration
-	userRuns   int
+	runTimeout, inputTimeout time.Duration
+	userRuns                 int
 }
 
 func (s agentSettings) read(c *command.Checker) agentConfig {
-	return agentConfig{runTimeout: c.Duration("run-timeout", s.RunTimeout), userRuns: c.Count("user-runs", s.UserRuns)}
+	return agentConfig{
+		runTimeout:   c.Duration("run-timeout", s.RunTimeout),
+		inputTimeout: c.Duration("input-timeout", s.InputTimeout),
+		userRuns:     c.Count("user-runs", s.UserRuns),
+	}
 }
 
 // hostParts are the parts that agents work with.
@@ -64,11 +67,11 @@ type hostParts struct {
 	datasets *lake.Datasets
 	models   *llm.Models
 	tracer   *trace.Tracer
-	// reads is where large answers are counted.
+	// reads limits the memory of large answers.
 	reads *fair.Queue
 }
 
-// openHost opens the agents and takes up what is left to do.
+// openHost starts the agents, which resume the runs that have not ended.
 func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
@@ -85,22 +88,24 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
-		CardJSON:       cards.JSON,
-		Sign:           signer.Sign,
-		Keys:           func() any { return signer.Keys() },
-		Catalog:        func(baseURL string) any { return cards.Catalog(baseURL) },
-		AICatalog:      func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
-		Logger:         b.log,
-		Reads:          p.reads,
-		Trace:          traced(p.tracer),
-		RunTimeout:     cfg.agents.runTimeout,
-		RequestTimeout: cfg.http.requestTimeout,
-		MaxRuns:        maxRuns,
-		MaxWorking:     maxWorking,
-		UserRuns:       cfg.agents.userRuns,
-		WriteTimeout:   streamWrite,
-		KeepAlive:      keepAlive,
-		Lease:          hostLease,
+		CardJSON:           cards.JSON,
+		Sign:               signer.Sign,
+		Keys:               func() any { return signer.Keys() },
+		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
+		Logger:             b.log,
+		Reads:              p.reads,
+		Trace:              traced(p.tracer),
+		RunTimeout:         cfg.agents.runTimeout,
+		InputTimeout:       cfg.agents.inputTimeout,
+		RequestTimeout:     cfg.http.requestTimeout,
+		NamespaceExtension: cards.NamespaceExtension,
+		MaxRuns:            maxRuns,
+		MaxWorking:         maxWorking,
+		UserRuns:           cfg.agents.userRuns,
+		WriteTimeout:       streamWrite,
+		KeepAlive:          keepAlive,
+		Lease:              hostLease,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
@@ -108,7 +113,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 	return host, nil
 }
 
-// hostedAgent makes the host's view of an agent.
+// hostedAgent has what all agents of the host share.
 type hostedAgent struct {
 	version string
 	store   *sqlstore.Store
@@ -119,7 +124,9 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
-		Card:     func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		// The streams of nl2ql have four events, the first of them a status.
+		OmitSubmitted: name == cards.NL2QLName,
+		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 			examples, err := agents.Examples(ctx, h.store, caller)
 			if err != nil {
@@ -139,10 +146,10 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	}
 }
 
-// traced follows runs with a tracer.
+// traced starts a trace for each run.
 func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
-	return func(ctx context.Context, asking storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
-		ctx, end := tracer.Run(ctx, asking)
+	return func(ctx context.Context, request storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
+		ctx, end := tracer.Run(ctx, request)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))
 			end(string(statusOf(task)), err)
@@ -150,7 +157,7 @@ func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (con
 	}
 }
 
-// statusOf says what has become of a run, by its task.
+// statusOf is the status of a run, by its task.
 func statusOf(task *a2a.Task) storage.RunStatus {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:
@@ -161,7 +168,7 @@ func statusOf(task *a2a.Task) storage.RunStatus {
 	return storage.RunRunning
 }
 
-// closeHost leaves what is not done to other processes, or to the next one.
+// closeHost leaves the runs that have not ended to another process.
 func closeHost(ctx context.Context, host *a2aserver.Host) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

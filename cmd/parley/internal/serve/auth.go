@@ -2,7 +2,7 @@ package serve
 
 import "parley/internal/auth"
 
-// openAuthenticator opens what tokens are checked with.
+// openAuthenticator returns what verifies tokens.
 func openAuthenticator(cfg config, b base) (*auth.Authenticator, error) {
 	identity := cfg.auth
 	if cfg.localKey {

@@ -17,7 +17,7 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// config is the settings of a server, read.
+// config is the settings of a server, parsed.
 type config struct {
 	data      string
 	version   string
@@ -56,19 +56,15 @@ func (s *Command) read(c *command.Checker, version string) config {
 	}
 }
 
-// answerTimeout is how long an answer may take to be found, of which a query is a
-// part.
-func (c config) answerTimeout() time.Duration { return c.http.requestTimeout + c.lake.datasets.Timeout }
-
-// Each group of settings is a struct that several commands can embed, with a method
-// that reads it.
+// answerTimeout is how long handling a request may take, the query included.
+func (c config) answerTimeout() time.Duration { return c.http.requestTimeout + c.lake.queryTimeout }
 
 // list splits a text at its commas.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// DataSettings say where the records are.
+// DataSettings say where the records are stored.
 type DataSettings struct {
 	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder: the embedded database, uploads, datasets, the local signing key (${default})."`
 	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
@@ -89,7 +85,7 @@ func (s DataSettings) Read(c *command.Checker) sqlstore.Config {
 	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, datadir.DatabaseFile)}
 }
 
-// AuthSettings say whose tokens are believed.
+// AuthSettings say which tokens are valid.
 type AuthSettings struct {
 	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Its keys are found by discovery."`
 	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"Where the identity provider's keys are, instead of by discovery."`
@@ -122,21 +118,21 @@ func (s AuthSettings) Read(c *command.Checker) auth.Config {
 	return cfg
 }
 
-// httpSettings say how the server is reached.
+// httpSettings configure the HTTP server.
 type httpSettings struct {
 	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
-	BaseURL        string `placeholder:"URL" help:"The public address of the interface, ending in /api/v1, when it is not the one that requests come in on."`
-	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for people who sign in."`
-	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"What the page is called at the identity provider (${default})."`
-	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks of proxies whose Forwarded and X-Forwarded headers are believed, separated by commas."`
+	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
+	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
+	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
+	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose Forwarded and X-Forwarded headers are trusted, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
-	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long finding an answer may take (${default})."`
-	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a server that is stopped goes on taking requests while it says that it is not ready, for balancers to notice (${default})."`
-	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server is stopped (${default})."`
+	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long handling a request may take, without its query (${default})."`
+	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a stopping server still accepts requests while it reports that it is not ready, for load balancers (${default})."`
+	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server stops (${default})."`
 }
 
-// httpConfig is httpSettings, read.
+// httpConfig is httpSettings, parsed.
 type httpConfig struct {
 	listen                                   string
 	baseURL                                  string
@@ -188,10 +184,10 @@ func isPort(text string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == text
 }
 
-// logSettings say what the log looks like.
+// logSettings configure the log.
 type logSettings struct {
-	LogFormat string `default:"text" placeholder:"text|json" help:"How log lines are written (${default})."`
-	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The least important lines that are logged (${default})."`
+	LogFormat string `default:"text" placeholder:"text|json" help:"The format of log lines (${default})."`
+	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level that is logged (${default})."`
 }
 
 func (s logSettings) read(c *command.Checker) slog.Level {

@@ -16,54 +16,49 @@ import (
 	"parley/storage/uploads"
 )
 
-// pruneInterval is how often cached files are removed that no dataset has any more.
-const pruneInterval = 10 * time.Minute
+const (
+	// pruneInterval is how often cached files that no dataset has any more are removed.
+	pruneInterval = 10 * time.Minute
+	// rowJobs is how many ingest workers, besides those of ingestions, are for rows in
+	// requests.
+	rowJobs = 2
+	// ingestionLease is how long an ingestion of a dead process waits for another one.
+	ingestionLease = time.Minute
+	// maxQueryTimeout is well below the time for which unused files stay.
+	maxQueryTimeout = 5 * time.Minute
+)
 
-// rowJobs is how many places there are, besides those of ingestions, for rows that
-// somebody waits for.
-const rowJobs = 2
-
-// lakeSettings bound queries and ingestions.
+// lakeSettings limit queries and ingestions.
 type lakeSettings struct {
 	MaxRows        string `default:"1000" placeholder:"N" help:"The most rows of a result (${default})."`
 	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
 	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
 	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
-	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}), of one user all but one of them where they are more than two."`
+	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). One user has at most all but one of them, if they are more than two."`
 }
 
-// lakeConfig is lakeSettings, read.
+// lakeConfig is lakeSettings, parsed.
 type lakeConfig struct {
-	datasets    lake.DatasetsConfig
-	maxRowsBody int64
+	maxRows, ingestions         int
+	maxResultBytes, maxRowsBody int64
+	queryTimeout                time.Duration
 }
 
 func (s lakeSettings) read(c *command.Checker) lakeConfig {
-	return lakeConfig{
-		maxRowsBody: c.Bytes("max-rows-body", s.MaxRowsBody),
-		datasets: lake.DatasetsConfig{
-			MaxRows:    c.Count("max-rows", s.MaxRows),
-			MaxBytes:   c.Bytes("max-result-bytes", s.MaxResultBytes),
-			Timeout:    readQueryTimeout(c, s.QueryTimeout),
-			Ingestions: c.Count("ingestions", s.Ingestions),
-			Lease:      time.Minute,
-		},
+	cfg := lakeConfig{
+		maxRows:        c.Count("max-rows", s.MaxRows),
+		maxResultBytes: c.Bytes("max-result-bytes", s.MaxResultBytes),
+		queryTimeout:   c.Duration("query-timeout", s.QueryTimeout),
+		maxRowsBody:    c.Bytes("max-rows-body", s.MaxRowsBody),
+		ingestions:     c.Count("ingestions", s.Ingestions),
 	}
+	if cfg.queryTimeout > maxQueryTimeout {
+		c.Refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, s.QueryTimeout)
+	}
+	return cfg
 }
 
-// maxQueryTimeout is well below the time for which files that are no longer
-// needed stay.
-const maxQueryTimeout = 5 * time.Minute
-
-func readQueryTimeout(c *command.Checker, text string) time.Duration {
-	d := c.Duration("query-timeout", text)
-	if d > maxQueryTimeout {
-		c.Refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, text)
-	}
-	return d
-}
-
-// dataPlane is what uploads, ingests and queries.
+// dataPlane has the uploads, ingestions and queries.
 type dataPlane struct {
 	objects  *objectStore
 	uploads  *uploads.Sessions
@@ -75,14 +70,13 @@ type dataPlane struct {
 	work     sync.WaitGroup
 }
 
-// openDataPlane opens the objects and datasets, and starts what works in the
-// background.
+// openDataPlane opens the objects and datasets, and starts their background work.
 func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) (*dataPlane, error) {
-	pool, err := lake.NewPool(lake.Config{Log: b.log})
+	pool, err := lake.NewPool(lake.Config{Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, cfg, b, pool.ReleaseFiles)
+	files, err := openObjects(ctx, cfg, b)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +86,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &dataPlane{
-		objects: files, uploads: newUploads(cfg.objects.uploads, b, files), datasets: datasets,
+		objects: files, uploads: newUploads(cfg.objects, b, files), datasets: datasets,
 		pool: pool, log: b.log, store: b.store, stop: stop,
 	}
 	cleanup := newRetention(cfg.retention, b, p)
@@ -106,25 +100,27 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 }
 
 func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, models *llm.Models) (*lake.Datasets, error) {
-	rows := cfg.lake.datasets
-	rows.Records, rows.Objects, rows.Pool, rows.Log = b.store, files, pool, b.log
-	rows.Ingester = lake.NewIngester(lake.IngesterConfig{Jobs: rows.Ingestions + rowJobs, Log: b.log})
-	rows.Dir = filepath.Join(cfg.data, datadir.WorkDir)
-	rows.Extract = extractor(models)
-	datasets, err := lake.NewDatasets(rows)
+	datasets, err := lake.NewDatasets(lake.DatasetsConfig{
+		Records:    b.store,
+		Objects:    files,
+		Pool:       pool,
+		Ingester:   lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Log: b.log}),
+		Dir:        filepath.Join(cfg.data, datadir.WorkDir),
+		Extract:    extractor(models),
+		Log:        b.log,
+		MaxRows:    cfg.lake.maxRows,
+		MaxBytes:   cfg.lake.maxResultBytes,
+		Timeout:    cfg.lake.queryTimeout,
+		Ingestions: cfg.lake.ingestions,
+		Lease:      ingestionLease,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return datasets, datasets.RemoveWork()
 }
 
-func newUploads(cfg uploads.Config, b base, files *objectStore) *uploads.Sessions {
-	cfg.Records, cfg.Objects, cfg.Log, cfg.Now = b.store, files, b.log, b.store.Now
-	return uploads.New(cfg)
-}
-
-// pruneCache removes cached files of datasets that were deleted or changed, now and
-// then: another process may have done that.
+// pruneCache removes cached files of datasets that another process deleted or changed.
 func (p *dataPlane) pruneCache(ctx context.Context) {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
@@ -144,8 +140,7 @@ func (p *dataPlane) pruneCache(ctx context.Context) {
 	}
 }
 
-// Close stops the work in the background, ingestions among it, which are taken
-// up again by whoever comes next.
+// Close stops the background work. Another process resumes the ingestions.
 func (p *dataPlane) Close() error {
 	p.stop()
 	p.work.Wait()

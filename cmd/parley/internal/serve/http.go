@@ -20,7 +20,7 @@ import (
 	"parley/storage/trace"
 )
 
-// handlerParts are the parts that requests reach.
+// handlerParts are the parts that the handler calls.
 type handlerParts struct {
 	auth     *auth.Authenticator
 	feedback *trace.Feedback
@@ -30,7 +30,7 @@ type handlerParts struct {
 	reads    *fair.Queue
 }
 
-// newHandler makes what answers requests.
+// newHandler returns the handler of all requests.
 func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 	return rest.New(rest.Config{
 		Store:          b.store,
@@ -60,8 +60,7 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 	})
 }
 
-// listen listens on an address or, where that is taken and anyPort, on a free
-// port beside it.
+// listen listens on an address or, with anyPort, on a free port if that is in use.
 func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -74,12 +73,12 @@ func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener
 	return listener.(*net.TCPListener), nil
 }
 
-// maxHeaderBytes is the most that the headers of a request may be in memory while
-// they come in, before it is known whose they are. net/http adds 4 KiB.
+// maxHeaderBytes limits the headers of a request, which take memory before the user is
+// known. net/http adds 4 KiB.
 const maxHeaderBytes = 64 << 10
 
-// serveHTTP serves until ctx ends, then stops taking requests and waits for
-// those that are running.
+// serveHTTP serves until ctx ends, then stops accepting requests and waits for the
+// running ones.
 func serveHTTP(ctx context.Context, cfg config, listener *net.TCPListener, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
@@ -119,8 +118,7 @@ func serveHTTP(ctx context.Context, cfg config, listener *net.TCPListener, handl
 	return notReady
 }
 
-// reachable gives the host and port at which a listener can be reached from
-// this machine.
+// reachable returns the host and port of a listener as seen from this machine.
 func reachable(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {

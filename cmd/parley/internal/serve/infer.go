@@ -14,7 +14,7 @@ import (
 	"parley/storage/lake"
 )
 
-// describer has rows described by the models that are set.
+// describer describes rows with the configured models.
 type describer struct{ models *llm.Models }
 
 var _ rest.Describer = describer{}
@@ -61,8 +61,7 @@ func (d describer) CheckModel(provider, model string) (wrong []storage.FieldErro
 	return wrong
 }
 
-// extractor gives who makes rows of texts: the default model, where that can;
-// nil for nobody.
+// extractor extracts rows from texts with the default model; nil if that cannot.
 func extractor(models *llm.Models) lake.Extract {
 	jobs, err := models.Jobs("", "")
 	if err != nil {
@@ -85,8 +84,7 @@ func extractor(models *llm.Models) lake.Extract {
 	}
 }
 
-// modelError gives what went wrong with a model in its own words, which are fit
-// for whoever asked, and for the log what it was.
+// modelError has the model's message for the caller, and the details for the log.
 func modelError(err error) error {
 	if !errors.Is(err, llm.ErrUnavailable) && !errors.Is(err, llm.ErrNoAnswer) {
 		return err

@@ -9,8 +9,8 @@ import (
 	"parley/internal/auth"
 )
 
-// Local returns a server with these settings alone: the variables are meant for a
-// real one, perhaps with a database. It does not wait for long when it is stopped.
+// Local returns a server with these settings alone, without those of the environment,
+// which are meant for a real server. It drains for a second only.
 func Local(models ModelSettings, args ...string) (*Command, error) {
 	var server Command
 	parser, err := kong.New(&server)

@@ -7,7 +7,7 @@ import (
 	"parley/internal/slogctx"
 )
 
-// newLogger makes the program's logger. Its lines carry what the context knows.
+// newLogger returns a logger that adds the attributes of the context.
 func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler = slog.NewTextHandler(w, options)

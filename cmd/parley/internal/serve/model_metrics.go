@@ -10,8 +10,7 @@ import (
 	"parley/llm"
 )
 
-// modelMetrics counts what language models do. Their names are those that are
-// set, and jobs and outcomes are few.
+// modelMetrics counts the jobs of language models. All labels have few values.
 type modelMetrics struct {
 	calls    *prometheus.CounterVec
 	tokens   *prometheus.CounterVec

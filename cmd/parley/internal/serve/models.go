@@ -13,21 +13,22 @@ import (
 	"parley/llm/reader"
 )
 
-// ModelSettings say which language models do the agents' jobs.
+// ModelSettings name the language models.
 type ModelSettings struct {
 	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' own variables. Without any, questions are answered by the built-in reader."`
 	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
 	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
 }
 
-// modelConfig is ModelSettings, read.
+// modelConfig is ModelSettings, parsed.
 type modelConfig struct {
-	models []*llm.Model
-	chat   llm.ChatConfig
+	models      []*llm.Model
+	timeout     time.Duration
+	concurrency int
 }
 
-// modelVariables are the providers' own: where keys and addresses are. Where
-// there are several, the first that is set counts.
+// modelVariables are the providers' own variables for keys and URLs. The first that is
+// set counts.
 var modelVariables = map[string]struct{ keys, base []string }{
 	"openai":    {keys: []string{"OPENAI_API_KEY"}, base: []string{"OPENAI_BASE_URL"}},
 	"anthropic": {keys: []string{"ANTHROPIC_API_KEY"}, base: []string{"ANTHROPIC_BASE_URL"}},
@@ -35,19 +36,17 @@ var modelVariables = map[string]struct{ keys, base []string }{
 	"googleai":  {keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
 }
 
-// maxIdle is how long a model may be silent in the middle of its answer.
+// maxIdle is how long a model may pause within an answer.
 const maxIdle = time.Minute
 
 // Check checks the settings.
 func (s ModelSettings) Check(c *command.Checker) { s.read(c) }
 
 func (s ModelSettings) read(c *command.Checker) modelConfig {
-	timeout := c.Duration("llm-timeout", s.LLMTimeout)
-	cfg := modelConfig{chat: llm.ChatConfig{
-		Timeout:     timeout,
-		Idle:        min(timeout, maxIdle),
-		Concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
-	}}
+	cfg := modelConfig{
+		timeout:     c.Duration("llm-timeout", s.LLMTimeout),
+		concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
+	}
 	seen := map[llm.Spec]bool{}
 	for _, text := range list(s.LLM) {
 		spec, err := llm.ParseSpec(text)
@@ -66,14 +65,12 @@ func (s ModelSettings) read(c *command.Checker) modelConfig {
 	return cfg
 }
 
-// openModel opens a model, which asks nobody, to find out what is wrong with its
-// variables.
+// openModel opens a model, which sends no request, to check its variables.
 func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
 	variables := modelVariables[spec.Provider]
 	key, base := firstSet(variables.keys), firstSet(variables.base)
 	if spec.Provider == "openai" && base != "" {
-		// Whoever serves OpenAI's interface at home wants no key, but the client
-		// sends one.
+		// Other servers of OpenAI's interface need no key, but the client sends one.
 		key = cmp.Or(key, "none")
 	}
 	model, err := llm.Open(context.Background(), llm.Config{Spec: spec.String(), APIKey: key, BaseURL: base})
@@ -88,7 +85,7 @@ func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
 	return model
 }
 
-// firstSet gives the value of the first variable that has one.
+// firstSet returns the value of the first variable that is set.
 func firstSet(variables []string) string {
 	for _, name := range variables {
 		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
@@ -98,17 +95,19 @@ func firstSet(variables []string) string {
 	return ""
 }
 
-// openModels returns the models that are set, the first of them the default, and
-// the built-in reader, which needs none. What datasets hold is read once for all.
-// observe is told of each job that a model did.
+// openModels returns the configured models, the first of them the default, and the
+// built-in reader. They share one catalog of datasets. observe is called for each job.
 func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone)) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	models, builtIn := &llm.Models{}, reader.New()
-	cfg.chat.Catalog, cfg.chat.Observe = builtIn.Catalog(), observe
+	chat := llm.ChatConfig{
+		Timeout: cfg.timeout, Idle: min(cfg.timeout, maxIdle), Concurrency: cfg.concurrency,
+		Catalog: builtIn.Catalog(), Observe: observe,
+	}
 	for _, model := range cfg.models {
-		if err := models.Add(model.Spec(), llm.NewChat(model, cfg.chat)); err != nil {
+		if err := models.Add(model.Spec(), llm.NewChat(model, chat)); err != nil {
 			return nil, err
 		}
 	}

@@ -20,29 +20,27 @@ import (
 	"parley/storage/uploads"
 )
 
-// objectSettings say where uploaded bytes and datasets' files are.
+// objectSettings say where uploads and the files of datasets are stored.
 type objectSettings struct {
 	Objects      string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
-	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the parts of an upload can be sent (${default})."`
+	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the URLs of upload parts are valid (${default})."`
 	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded (${default})."`
-	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"How much of the datasets in a bucket is kept in the data folder, where queries read it (${default})."`
+	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"The size of the cache, in the data folder, of datasets in a bucket (${default})."`
 }
 
-// objectConfig is objectSettings, read.
+// objectConfig is objectSettings, parsed.
 type objectConfig struct {
-	bucket    *objects.S3Config
-	cacheSize int64
-	uploads   uploads.Config
+	bucket               *objects.S3Config
+	cacheSize, maxUpload int64
+	uploadURLTTL         time.Duration
 }
 
 func (s objectSettings) read(c *command.Checker) objectConfig {
-	cfg := objectConfig{cacheSize: c.Bytes("cache-size", s.CacheSize), uploads: uploads.Config{
-		PartSize: 8 << 20,
-		MaxFiles: 100,
-		MaxSize:  c.Bytes("max-upload", s.MaxUpload),
-		URLLife:  c.Duration("upload-url-ttl", s.UploadURLTTL),
-		Stale:    24 * time.Hour,
-	}}
+	cfg := objectConfig{
+		cacheSize:    c.Bytes("cache-size", s.CacheSize),
+		maxUpload:    c.Bytes("max-upload", s.MaxUpload),
+		uploadURLTTL: c.Duration("upload-url-ttl", s.UploadURLTTL),
+	}
 	if s.Objects == "" {
 		return cfg
 	}
@@ -59,28 +57,33 @@ func (s objectSettings) read(c *command.Checker) objectConfig {
 	return cfg
 }
 
-// objectStore is the objects with what only one of their homes has.
+// newUploads returns the upload sessions.
+func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions {
+	return uploads.New(uploads.Config{
+		Records: b.store, Objects: files, Log: b.log, Now: b.store.Now,
+		PartSize: 8 << 20, MaxFiles: 100, MaxSize: cfg.maxUpload, URLLife: cfg.uploadURLTTL, Stale: 24 * time.Hour,
+	})
+}
+
+// objectStore is a bucket or a folder of objects.
 type objectStore struct {
 	objects.Store
-	// parts takes the parts of uploads; nil where they go to the bucket.
-	parts func(w http.ResponseWriter, r *http.Request) error
-	// turns says how many of them come in, or wait for that; nil with parts.
-	turns func() fair.Stats
-	// path gives the file that an object is; nil where there is a bucket, whose
-	// datasets cache keeps.
-	path  func(ctx context.Context, key string) (string, error)
-	cache *objects.Cache
-	// origin gives the bucket's, which clients send parts to; nil where they come
-	// here.
+	// Of a folder; nil for a bucket: parts receives upload parts, partQueue counts them,
+	// and path gives the file of an object.
+	parts     func(w http.ResponseWriter, r *http.Request) error
+	partQueue func() fair.Stats
+	path      func(ctx context.Context, key string) (string, error)
+	// Of a bucket; nil for a folder: cache has the files of datasets, and origin is
+	// where clients send upload parts.
+	cache  *objects.Cache
 	origin func(ctx context.Context) (string, error)
 	close  func() error
 }
 
 // openObjects opens the bucket, or the folder of objects in the data folder.
-// reclaim has those who hold files of datasets release them.
-func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*objectStore, error) {
+func openObjects(ctx context.Context, cfg config, b base) (*objectStore, error) {
 	if cfg.objects.bucket != nil {
-		return openBucket(cfg, b, reclaim)
+		return openBucket(cfg, b)
 	}
 	secret, err := b.store.SigningKey(ctx, storage.KeyForUploads)
 	if err != nil {
@@ -90,16 +93,16 @@ func openObjects(ctx context.Context, cfg config, b base, reclaim func()) (*obje
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: folder.ServePart, turns: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
-func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {
+func openBucket(cfg config, b base) (*objectStore, error) {
 	bucket, err := objects.OpenS3(*cfg.objects.bucket)
 	if err != nil {
 		return nil, err
 	}
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Reclaim: reclaim, Log: b.log,
+		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Log: b.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, bucket.Close())
@@ -110,8 +113,7 @@ func openBucket(cfg config, b base, reclaim func()) (*objectStore, error) {
 	}, nil
 }
 
-// originOf finds where a bucket takes parts by the address of one that is never
-// sent.
+// originOf derives a bucket's origin from the URL of a part that is never sent.
 func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		address, err := bucket.PartURL(ctx, "", objects.Upload{Key: "origin", ID: "origin"}, 1, 1, time.Minute)
@@ -126,20 +128,12 @@ func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 	}
 }
 
-var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}} // they are one address
+// This does not compile unless both have the same path.
+var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}}
 
 // Put implements lake.Objects.
 func (o *objectStore) Put(ctx context.Context, key, path string) error {
 	return o.PutFile(ctx, key, path)
-}
-
-// Path implements lake.Objects.
-func (o *objectStore) Path(ctx context.Context, key string) (string, bool, error) {
-	if o.path == nil {
-		return "", false, nil
-	}
-	path, err := o.path(ctx, key)
-	return path, true, err
 }
 
 // Hold implements lake.Objects.
@@ -157,9 +151,13 @@ func (o *objectStore) Hold(ctx context.Context, files []storage.DataFile) ([]str
 	return paths, func() {}, nil
 }
 
-// Ready implements lake.Objects. It is for objects that are in a bucket.
+// Ready implements lake.Objects.
 func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
-	return o.cache.Ready(files)
+	if o.cache != nil {
+		return o.cache.Ready(files)
+	}
+	paths, release, err := o.Hold(context.Background(), files)
+	return paths, release, err == nil
 }
 
 // Source implements lake.Objects.

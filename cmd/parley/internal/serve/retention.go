@@ -15,12 +15,12 @@ import (
 
 // retentionSettings say how long things are kept.
 type retentionSettings struct {
-	KeepEvents  string `default:"forever" placeholder:"DURATION" help:"How long all events of a run are kept once it has ended, such as 30d; then a stream that is taken up again has the task instead (${default})."`
+	KeepEvents  string `default:"forever" placeholder:"DURATION" help:"How long all events of a run are kept after its end, such as 30d; a stream that is resumed later has the task instead (${default})."`
 	KeepRuns    string `default:"forever" placeholder:"DURATION" help:"How long runs, and the records of ingestions, are kept (${default})."`
-	KeepUploads string `default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept once no ingestion is to read them (${default})."`
+	KeepUploads string `default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept when no ingestion needs them (${default})."`
 }
 
-// retentionConfig is retentionSettings, read: 0 is forever.
+// retentionConfig is retentionSettings, parsed: 0 is forever.
 type retentionConfig struct {
 	events, runs, uploads time.Duration
 }
@@ -33,8 +33,7 @@ func (s retentionSettings) read(c *command.Checker) retentionConfig {
 	}
 }
 
-// minAge is the least for which anything is kept: what is at work on it is done
-// by then.
+// minAge is the shortest retention: nothing uses a record for that long.
 const minAge = time.Hour
 
 // readAge reads a duration, also in days; 0 is forever.
@@ -82,7 +81,7 @@ func (m retentionMetrics) observe(kind retention.Kind, count int) {
 	m.removed.WithLabelValues(string(kind)).Add(float64(count))
 }
 
-// newRetention makes what removes old records, stale uploads and orphaned files.
+// newRetention returns what removes old records, stale uploads and orphaned files.
 func newRetention(keep retentionConfig, b base, data *dataPlane) *retention.Retention {
 	metrics := newRetentionMetrics(b.registry)
 	return retention.New(retention.Config{

@@ -1,5 +1,5 @@
-// Package serve is the server: its settings, the parts that it is made of and how they
-// are joined, and their metrics. What the parts do is theirs.
+// Package serve is `parley serve`: its settings, the wiring of the server's parts, and
+// their metrics. Each group of settings is in the file of the part that it configures.
 package serve
 
 import (
@@ -15,7 +15,6 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/fair"
-	"parley/rest"
 	"parley/storage/sqlstore"
 )
 
@@ -26,7 +25,7 @@ type Command struct {
 	objectSettings
 	lakeSettings
 	retentionSettings
-	Migrate command.Toggle `help:"Bring a PostgreSQL database's schema up to date first. The embedded one, and one that is new to parley, always are."`
+	Migrate command.Toggle `help:"Migrate the schema of a PostgreSQL database first. The embedded database and an empty one are always migrated."`
 	AuthSettings
 	agentSettings
 	cardSettings
@@ -35,7 +34,7 @@ type Command struct {
 	logSettings
 }
 
-// Run prints where the server is, once it can be asked.
+// Run serves and prints the address once the server is ready.
 func (s *Command) Run(ctx context.Context, env command.Env) error {
 	return s.Serve(ctx, env, Options{
 		UnknownVariables: command.UnknownVariables(env.Model, os.Environ()),
@@ -46,17 +45,17 @@ func (s *Command) Run(ctx context.Context, env command.Env) error {
 	})
 }
 
-// Options is what the commands that serve do differently.
+// Options are the differences between the commands that start a server.
 type Options struct {
-	// UnknownVariables are warned of: they are no settings.
+	// UnknownVariables are logged as warnings.
 	UnknownVariables []string
-	// AnyPort takes a free port where the one to listen on is taken.
+	// AnyPort listens on a free port if the configured one is in use.
 	AnyPort bool
-	// Ready is called when the server can be asked. An error of it stops the server.
+	// Ready is called when the server accepts requests. Its error stops the server.
 	Ready func(ctx context.Context, url string) error
 }
 
-// Serve serves until the context ends, and then until what is running is done.
+// Serve serves until the context ends, and then drains.
 func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (err error) {
 	c := env.NewChecker()
 	cfg := s.read(c, env.Version)
@@ -82,7 +81,7 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 	return serveStore(ctx, cfg, base{store, registry, log}, options)
 }
 
-// base is what most parts need.
+// base has what most parts need.
 type base struct {
 	store    *sqlstore.Store
 	registry *prometheus.Registry
@@ -133,9 +132,9 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 	return serveHTTP(ctx, cfg, listener, handler, options.Ready, host.Drain, b.log)
 }
 
-// largeAnswers bounds the bytes of answers that are read from the database whole, or
-// turn by turn, and are in memory until they are sent. Slow readers keep no other
-// user waiting: besides Places, each user may have one answer in memory.
+// largeAnswers limits the memory of answers that are read from the database and held
+// until they are sent. A slow client delays no other user: each user may always have
+// one answer in memory.
 func largeAnswers() fair.Config {
 	return fair.Config{
 		What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 4096, MaxQueuedPerUser: 256,
@@ -143,13 +142,16 @@ func largeAnswers() fair.Config {
 	}
 }
 
-// tuneMemory lets garbage gather while there is little of anything, unless Go's
-// own variables say otherwise.
+// gcPercent is high because the live heap is small and most memory of a request is
+// short-lived; memoryLimit bounds the heap that it allows.
+const gcPercent, memoryLimit = 400, 512 << 20
+
+// tuneMemory sets the garbage collector, unless Go's own variables do.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(rest.GCPercent)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(512 << 20)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 }

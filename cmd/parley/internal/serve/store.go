@@ -11,19 +11,19 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// now is the machine's clock, which may be wrong and may be set at any time. What
-// goes by it: tokens, the addresses of uploads, and the embedded database.
+// now is the machine's clock, which tests replace. Tokens, upload URLs and the embedded
+// database use it.
 var now = time.Now
 
-// openObservedStore opens the records of a server, with metrics.
+// openObservedStore opens the store of a server, with metrics.
 func openObservedStore(ctx context.Context, cfg config, registry *prometheus.Registry) (*sqlstore.Store, error) {
 	cfg.store.Observer = newStoreMetrics(registry)
 	return OpenStore(ctx, cfg.store, cfg.migrate)
 }
 
-// OpenStore opens the records, with a schema that this program works with. An
-// empty database and the embedded one are brought up to it; another is changed
-// only when migrate says so, because other processes may be at work on it.
+// OpenStore opens a store with a schema that this program supports. It migrates an empty
+// database and the embedded one, and another only with migrate: other processes may use
+// it.
 func OpenStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstore.Store, error) {
 	cfg.Now = now
 	store, err := sqlstore.Open(ctx, cfg)
@@ -33,7 +33,7 @@ func OpenStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	embedded := cfg.DatabaseURL == ""
 	err = prepareSchema(ctx, store, migrate || embedded)
 	if err == nil && embedded {
-		err = store.EndLeases(ctx)
+		err = store.ExpireLeases(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -41,8 +41,7 @@ func OpenStore(ctx context.Context, cfg sqlstore.Config, migrate bool) (*sqlstor
 	return store, nil
 }
 
-// CheckSchema reports whether this program works with the schema there is, or
-// can bring it up to date.
+// CheckSchema reports whether this program supports the schema or can migrate it.
 func CheckSchema(ctx context.Context, store *sqlstore.Store) error {
 	schema, err := store.Schema(ctx)
 	switch {

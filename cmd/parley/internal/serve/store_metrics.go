@@ -1,11 +1,8 @@
 package serve
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -14,8 +11,8 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// storeMetrics counts what becomes of runs, ingestions and uploads, and how the
-// database does. All labels have few values, which are there from the start.
+// storeMetrics counts runs, ingestions, uploads and database operations. All labels have
+// few values, which are there from the start.
 type storeMetrics struct {
 	duration      *prometheus.HistogramVec
 	failures      *prometheus.CounterVec
@@ -110,55 +107,4 @@ func (m *storeMetrics) IngestionEnded(status storage.IngestionStatus, rows, byte
 func (m *storeMetrics) UploadsEnded(status storage.UploadStatus, files int, bytes int64) {
 	m.uploads.WithLabelValues(string(status)).Add(float64(files))
 	m.uploadedBytes.Add(float64(bytes))
-}
-
-// loadTimeout is how long the database may take to say what is to be done. The
-// rest of the metrics must not wait for one that is away.
-const loadTimeout = time.Second
-
-// loadMetrics shows, whenever it is asked, what is to be done.
-type loadMetrics struct {
-	store *sqlstore.Store
-	log   *slog.Logger
-}
-
-var (
-	openRuns       = prometheus.NewDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, or working.", []string{"state"}, nil)
-	openIngestions = prometheus.NewDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", []string{"state"}, nil)
-	logQueue       = prometheus.NewDesc("parley_log_queue", "Changes of runs that wait for this process's log to write them.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (loadMetrics) Describe(descs chan<- *prometheus.Desc) {
-	descs <- openRuns
-	descs <- openIngestions
-	descs <- logQueue
-}
-
-// Collect implements prometheus.Collector. What the database does not tell is
-// left out.
-func (m loadMetrics) Collect(metrics chan<- prometheus.Metric) {
-	gauge := func(desc *prometheus.Desc, value int, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
-	}
-	gauge(logQueue, m.store.LogQueue())
-	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
-	defer cancel()
-	load, err := m.store.Load(ctx)
-	if err != nil {
-		m.log.Warn("load metrics unavailable", "error", err)
-		return
-	}
-	waiting, working := 0, 0
-	for state, count := range load.Runs {
-		if state == string(a2a.TaskStateSubmitted) {
-			waiting += count
-		} else {
-			working += count
-		}
-	}
-	gauge(openRuns, waiting, "waiting")
-	gauge(openRuns, working, "working")
-	gauge(openIngestions, load.Ingestions[storage.IngestionPending], "queued")
-	gauge(openIngestions, load.Ingestions[storage.IngestionProcessing], "running")
 }

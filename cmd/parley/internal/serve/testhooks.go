@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// The end-to-end tests build the program with this file. Variables of the
-// environment, which no other build reads, then change what cannot be changed from
-// outside: the clock, how large the files are that the program may write, how many
-// descriptors it may have, its umask, and how long its runs wait for another process when it has died.
+// The end-to-end tests build the program with this file. Environment variables, which
+// no other build reads, then set the clock, the limits of file size and of descriptors,
+// the umask, and the lease of runs.
 func init() {
 	if path := os.Getenv("RUN_WITH_CLOCK"); path != "" {
 		now = func() time.Time { return time.Now().Round(0).Add(clockOffset(path)) }
 	}
 	if size := os.Getenv("RUN_WITH_FILE_LIMIT"); size != "" {
-		limitFileSize(size)
+		limit(syscall.RLIMIT_FSIZE, size, false)
 	}
 	if text := os.Getenv("RUN_WITH_DESCRIPTORS"); text != "" {
-		limitDescriptors(text)
+		limit(syscall.RLIMIT_NOFILE, text, true)
 	}
 	if mask, err := strconv.ParseInt(os.Getenv("RUN_WITH_UMASK"), 8, 0); err == nil {
 		syscall.Umask(int(mask))
@@ -32,7 +31,7 @@ func init() {
 	}
 }
 
-// clockOffset reads by how much the clock is off, at this moment.
+// clockOffset reads the offset of the clock.
 func clockOffset(path string) time.Duration {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -49,29 +48,20 @@ func duration(text string) time.Duration {
 	return d
 }
 
-// limitFileSize sets the soft limit, in bytes.
-func limitFileSize(text string) {
-	var limit syscall.Rlimit
-	size, err := strconv.ParseUint(text, 10, 64)
+// limit sets the soft limit of a resource or, with hard, both limits for good.
+func limit(resource int, text string, hard bool) {
+	var limits syscall.Rlimit
+	value, err := strconv.ParseUint(text, 10, 64)
 	if err == nil {
-		err = syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit)
+		err = syscall.Getrlimit(resource, &limits)
+	}
+	if limits.Cur = value; hard {
+		limits.Max = value
 	}
 	if err == nil {
-		limit.Cur = size
-		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+		err = syscall.Setrlimit(resource, &limits)
 	}
 	if err != nil {
-		panic(fmt.Errorf("limit the size of files: %w", err))
-	}
-}
-
-// limitDescriptors sets the limit for good.
-func limitDescriptors(text string) {
-	limit, err := strconv.ParseUint(text, 10, 64)
-	if err == nil {
-		err = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit, Max: limit})
-	}
-	if err != nil {
-		panic(fmt.Errorf("limit descriptors: %w", err))
+		panic(fmt.Errorf("set resource limit %d: %w", resource, err))
 	}
 }

@@ -13,27 +13,27 @@ import (
 	"parley/storage/trace"
 )
 
-// traceFlush is how long the last traces may take when the server has stopped.
+// traceFlush is how long sending the last traces may take.
 const traceFlush = 5 * time.Second
 
-// traceSettings say where ratings and traces go, by the names that Langfuse and
-// OpenTelemetry have for that.
+// traceSettings say where ratings and traces are sent, by the variables of Langfuse and
+// OpenTelemetry.
 type traceSettings struct {
-	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse that keeps ratings and traces of runs, such as https://cloud.langfuse.com."`
+	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse server for ratings and traces of runs, such as https://cloud.langfuse.com."`
 	LangfusePublicKey string `env:"LANGFUSE_PUBLIC_KEY" placeholder:"TEXT" help:"Langfuse's public key."`
 	LangfuseSecretKey string `env:"LANGFUSE_SECRET_KEY" placeholder:"TEXT" help:"Langfuse's secret key. Better set by its variable."`
 
-	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector that takes traces by OTLP over HTTP, instead of Langfuse; /v1/traces is added."`
-	OTLPTracesEndpoint string `name:"otel-exporter-otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same, as a whole address."`
+	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector of traces by OTLP over HTTP, instead of Langfuse; /v1/traces is added."`
+	OTLPTracesEndpoint string `name:"otel-exporter-otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same, as the full URL."`
 	OTLPHeaders        string `name:"otel-exporter-otlp-headers" env:"OTEL_EXPORTER_OTLP_HEADERS" placeholder:"LIST" help:"Headers for the collector: name=value, separated by commas. Better set by its variable."`
-	OTelServiceName    string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" default:"parley" placeholder:"TEXT" help:"What this service is called in traces (${default})."`
-	OTelResource       string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"LIST" help:"What else describes it: name=value, separated by commas."`
+	OTelServiceName    string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" default:"parley" placeholder:"TEXT" help:"The name of this service in traces (${default})."`
+	OTelResource       string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"LIST" help:"More attributes of this service: name=value, separated by commas."`
 	OTelSampler        string `name:"otel-traces-sampler" env:"OTEL_TRACES_SAMPLER" default:"always_on" placeholder:"NAME" help:"Which runs are traced: always_on, always_off, traceidratio (${default})."`
 	OTelSamplerArg     string `name:"otel-traces-sampler-arg" env:"OTEL_TRACES_SAMPLER_ARG" default:"1" placeholder:"RATIO" help:"The share of runs that traceidratio traces, from 0 to 1 (${default})."`
-	CaptureContent     string `name:"otel-instrumentation-genai-capture-message-content" env:"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" placeholder:"BOOL" help:"Have questions and answers in traces."`
+	CaptureContent     string `name:"otel-instrumentation-genai-capture-message-content" env:"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" placeholder:"BOOL" help:"Include questions and answers in traces."`
 }
 
-// traceConfig is traceSettings, read. What is not set is nil.
+// traceConfig is traceSettings, parsed. What is not set is nil.
 type traceConfig struct {
 	langfuse *trace.LangfuseConfig
 	tracer   *trace.TracerConfig
@@ -89,7 +89,7 @@ func (s traceSettings) readLangfuse(c *command.Checker) *trace.LangfuseConfig {
 	return &trace.LangfuseConfig{Host: s.LangfuseHost, PublicKey: s.LangfusePublicKey, SecretKey: s.LangfuseSecretKey}
 }
 
-// readPairs reads name=value, separated by commas, as OpenTelemetry writes them.
+// readPairs parses name=value pairs, separated by commas, as OpenTelemetry defines them.
 func readPairs(c *command.Checker, flag, text string) map[string]string {
 	values := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -107,8 +107,8 @@ func readPairs(c *command.Checker, flag, text string) map[string]string {
 	return values
 }
 
-// readCapture reads whether content is wanted in spans: a boolean, or one of the
-// words that newer conventions have.
+// readCapture parses whether spans have content: a boolean, or a value of the newer
+// conventions.
 func readCapture(c *command.Checker, flag, text string) bool {
 	switch strings.ToUpper(text) {
 	case "", "NO_CONTENT", "EVENT_ONLY":
@@ -119,14 +119,14 @@ func readCapture(c *command.Checker, flag, text string) bool {
 	return c.Bool(flag, command.Toggle(text))
 }
 
-// tracing is where ratings and traces go.
+// tracing sends ratings and traces.
 type tracing struct {
 	feedback *trace.Feedback
 	tracer   *trace.Tracer
 	log      *slog.Logger
 }
 
-// openTracing opens what is set. Whether it can be reached shows later.
+// openTracing opens what is configured. It sends no request.
 func openTracing(ctx context.Context, cfg traceConfig, b base) (*tracing, error) {
 	feedback := trace.FeedbackConfig{Records: b.store, Log: b.log}
 	if cfg.langfuse != nil {
@@ -134,16 +134,17 @@ func openTracing(ctx context.Context, cfg traceConfig, b base) (*tracing, error)
 	}
 	var tracer *trace.Tracer
 	if cfg.tracer != nil {
-		cfg.tracer.Log = b.log
+		config := *cfg.tracer
+		config.Log = b.log
 		var err error
-		if tracer, err = trace.NewTracer(ctx, *cfg.tracer); err != nil {
+		if tracer, err = trace.NewTracer(ctx, config); err != nil {
 			return nil, err
 		}
 	}
 	return &tracing{feedback: trace.NewFeedback(feedback), tracer: tracer, log: b.log}, nil
 }
 
-// close sends the last traces, when there is nobody left to make any.
+// close sends the last traces.
 func (t *tracing) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), traceFlush)
 	defer cancel()
@@ -152,15 +153,10 @@ func (t *tracing) close() {
 	}
 }
 
-// agentTracer is the tracer as agents know it.
+// agentTracer implements agents.Tracer.
 type agentTracer struct{ *trace.Tracer }
 
-var _ interface {
-	Model(ctx context.Context, job string) (context.Context, func(usage llm.Usage, err error))
-	Tool(ctx context.Context, name string) (context.Context, func(err error))
-} = agentTracer{}
-
-// Model starts the span of a job that a language model does.
+// Model starts the span of a model's job.
 func (t agentTracer) Model(ctx context.Context, job string) (context.Context, func(usage llm.Usage, err error)) {
 	ctx, end := t.Tracer.Model(ctx, job)
 	return ctx, func(usage llm.Usage, err error) { end(usage.Model, usage.InputTokens, usage.OutputTokens, err) }

@@ -1,13 +1,20 @@
-// Package sample makes the data of `parley demo`: a shop over two years, the
-// texts that the shop gives its customers, and a vegetable garden. All of it is
-// made up, and is the same each time. How it gets into a server is left to
-// others.
+// Package sample has the data of `parley demo`: a shop over two years, the texts that
+// the shop gives its customers, and a vegetable garden. All of it is fictional. Namespaces
+// and datasets are in sample.json, the rows of a dataset in data/NAME.ndjson, and the files
+// of one that has texts in NAME/.
 package sample
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"path"
+)
 
 // The users of the sample.
 const (
 	Alice = "alice" // has the shop
-	Bob   = "bob"   // has the garden, and may look into the shop
+	Bob   = "bob"   // has the garden, and may read the shop
 )
 
 // Space is a namespace of the sample.
@@ -21,10 +28,10 @@ type Space struct {
 // Dataset has rows, or files that become passages.
 type Dataset struct {
 	Name, Description string
-	// Fields say what is in each column. Texts have none: with them a language
-	// model would be asked for rows.
+	// Fields describe the columns. Texts have none: with them a language model would be
+	// asked for rows.
 	Fields map[string]string
-	Rows   []any
+	Rows   []json.RawMessage
 	Files  []File
 }
 
@@ -34,21 +41,46 @@ type File struct {
 	Text []byte
 }
 
-// Spaces gives the whole sample.
+//go:embed sample.json data documents
+var content embed.FS
+
+// Spaces returns the whole sample.
 func Spaces() []Space {
-	return []Space{
-		{Owner: Alice, Name: "shop", Viewers: []string{Bob}, Datasets: []Dataset{
-			customersDataset(), productsDataset(), ordersDataset(), documentsDataset(),
-		}},
-		{Owner: Bob, Name: "garden", Datasets: []Dataset{bedsDataset(), harvestsDataset()}},
+	var spaces []Space
+	if err := json.Unmarshal(read("sample.json"), &spaces); err != nil {
+		panic(err)
 	}
+	for _, space := range spaces {
+		for i := range space.Datasets {
+			dataset := &space.Datasets[i]
+			if dataset.Fields == nil {
+				dataset.Files = files(dataset.Name)
+				continue
+			}
+			for line := range bytes.Lines(read("data/" + dataset.Name + ".ndjson")) {
+				dataset.Rows = append(dataset.Rows, bytes.TrimSpace(line))
+			}
+		}
+	}
+	return spaces
 }
 
-// rowsOf makes rows of things that are written as JSON objects.
-func rowsOf[T any](things []T) []any {
-	rows := make([]any, len(things))
-	for i, thing := range things {
-		rows[i] = thing
+func files(dir string) (found []File) {
+	entries, err := content.ReadDir(dir)
+	if err != nil {
+		panic(err)
 	}
-	return rows
+	for _, entry := range entries {
+		found = append(found, File{Name: entry.Name(), Text: read(path.Join(dir, entry.Name()))})
+	}
+	return found
+}
+
+// read returns a file that is part of the program.
+func read(name string) []byte {
+	text, err := content.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

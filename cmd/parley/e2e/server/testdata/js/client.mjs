@@ -75,8 +75,8 @@ async function answered(client) {
   await refused('cancel', () => client.cancelTask({ id: task.id }));
   await refused('subscribe', () => all(client.resubscribeTask({ id: task.id })));
   await refused('unknown', () => client.getTask({ id: crypto.randomUUID() }));
-  await refused('nowhere', () => client.sendMessage(question('How many orders are there?')));
-  await refused('nowhere', () => all(client.sendMessageStream(question('How many orders are there?'))));
+  await refused('nowhere', () => client.sendMessage(question('How many orders are there?', 'nowhere')));
+  await refused('nowhere', () => all(client.sendMessageStream(question('How many orders are there?', 'nowhere'))));
 }
 
 async function held(client) {

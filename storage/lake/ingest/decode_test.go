@@ -35,10 +35,10 @@ func TestUnpackedTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &run{job: Job{MaxUnpacked: DefaultMaxUnpacked}, work: dir, unpacked: minDecoded - 30_000}
-	if _, err := r.unpack(t.Context(), path, "x.csv.gz"); err != nil || r.unpacked != minDecoded-30_000+20_002 {
+	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); err != nil || r.unpacked != minDecoded-30_000+20_002 {
 		t.Errorf("the first: %d, %v", r.unpacked, err)
 	}
-	if _, err := r.unpack(t.Context(), path, "x.csv.gz"); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "more than 9998 bytes") {
+	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "more than 9998 bytes") {
 		t.Errorf("the second: %v", err)
 	}
 }

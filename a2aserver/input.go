@@ -1,0 +1,137 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+)
+
+// inputData is the data part of a message that asks for input.
+type inputData struct {
+	// Name says what is asked for.
+	Name    string        `json:"name,omitempty"`
+	Options []inputOption `json:"options"`
+}
+
+// inputOption is a possible answer.
+type inputOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// inputMessage makes a message that asks for input.
+func inputMessage(info a2a.TaskInfo, question string, data inputData) *a2a.Message {
+	text, _ := json.Marshal(data) // of texts alone
+	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(question), a2a.NewDataPart(json.RawMessage(text)))
+}
+
+// readInput reads the data of a message that asks for input.
+func readInput(message *a2a.Message) (data inputData) {
+	if message == nil {
+		return data
+	}
+	for _, part := range message.Parts {
+		if value, ok := part.Content.(a2a.Data); ok {
+			if text, err := json.Marshal(value.Value); err == nil {
+				_ = json.Unmarshal(text, &data) // not of that form: no options
+			}
+		}
+	}
+	return data
+}
+
+// isWaiting reports whether a task in this state waits for its client.
+func isWaiting(state a2a.TaskState) bool {
+	return state == a2a.TaskStateInputRequired || state == a2a.TaskStateAuthRequired
+}
+
+// waitingTask gives the task that a message without a task id answers: the only one in its
+// conversation that waits, if any.
+func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conversation string) (a2a.TaskID, error) {
+	if conversation == "" {
+		return "", nil
+	}
+	waiting, err := s.host.cfg.Log.WaitingRuns(ctx, who, s.agent.Name, conversation)
+	if err != nil || len(waiting) != 1 {
+		return "", err
+	}
+	return a2a.TaskID(waiting[0]), nil
+}
+
+// answer resumes a waiting task with the message that answers its question.
+func (s *agentService) answer(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.SendMessageRequest) (*run, error) {
+	task, err := toTask(stored)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readText(request.Message); err != nil {
+		return nil, err
+	}
+	answered := storage.AnsweredRun{RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted)}
+	if readInput(task.Status.Message).Name == namespaceInput {
+		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, request); err != nil {
+			return nil, err
+		}
+	}
+	message := *request.Message
+	message.TaskID, message.ContextID = task.ID, task.ContextID
+	if task.Status.Message != nil {
+		task.History = append(slices.Clip(task.History), task.Status.Message)
+	}
+	task.History = append(slices.Clip(task.History), &message)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	task.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: &now}
+	if answered.Snapshot, err = snapshot(task); err != nil {
+		return nil, err
+	}
+	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
+}
+
+// answeredNamespaceID gives the id of the namespace that an answer names.
+func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.SendMessageRequest) (string, error) {
+	ref, err := s.answeredNamespace(ctx, who, request)
+	if err != nil {
+		return "", err
+	}
+	target, err := s.host.cfg.Log.ResolveRun(ctx, who, ref, stored.ConversationID)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = errNoNamespace
+	}
+	return target.NamespaceID, err
+}
+
+// resumeAnswered continues a run that has been answered.
+func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who storage.Caller, answered storage.AnsweredRun, task *a2a.Task) (*run, error) {
+	slot, err := h.queue.Acquire(who.Username)
+	if err != nil {
+		return nil, err
+	}
+	if !h.addRun() {
+		slot.Release()
+		return nil, errShuttingDown
+	}
+	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)
+	if err != nil {
+		slot.Release()
+		h.runs.Done()
+		if errors.Is(err, storage.ErrConflict) {
+			err = a2a.NewError(a2a.ErrUnsupportedOperation, "the task no longer waits for an answer")
+		}
+		return nil, err
+	}
+	r := h.newRun(agent, claim.Request, questionMessage(task), slot)
+	r.task, r.storedTask, r.number, r.after = task, task, claim.Task.LastEvent, claim.Task.LastEvent
+	close(r.committed)
+	r.feed.attach(r, r.number)
+	go func() {
+		defer h.runs.Done()
+		r.work()
+	}()
+	return r, nil
+}

@@ -1,0 +1,225 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// asking asks which colour is meant, and completes with the answer.
+var asking script = func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+	if request.StoredTask == nil {
+		colours := inputData{Options: []inputOption{{ID: "1", Label: "red"}, {ID: "2", Label: "blue"}}}
+		info := a2a.TaskInfo{TaskID: request.TaskID, ContextID: request.ContextID}
+		_ = yield(working(request), nil) &&
+			yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateInputRequired, inputMessage(info, "Which colour?", colours)), nil)
+		return
+	}
+	history := request.StoredTask.History
+	_ = yield(working(request), nil) &&
+		yield(artifact(request, "answer", a2a.NewTextPart(history[len(history)-1].Parts[0].Text())), nil) &&
+		yield(completed(request), nil)
+}
+
+func reply(to *a2a.Task, text string) *a2a.SendMessageRequest {
+	request := question(text)
+	request.Message.TaskID = to.ID
+	return request
+}
+
+func isUnsupported(err error) bool { return errors.Is(err, a2a.ErrUnsupportedOperation) }
+
+func TestAskingBack(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		s, _ := newHost(t, store, asking).service("echo")
+		task := sendTask(t, s, alice, toShop("Paint it"))
+		if task.Status.State != a2a.TaskStateInputRequired || task.Status.Message.Parts[0].Text() != "Which colour?" {
+			t.Fatalf("asked: %s", toText(t, task))
+		}
+		if read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID}); err != nil || toText(t, read) != toText(t, task) {
+			t.Errorf("GetTask: %s, %v", toText(t, read), err)
+		}
+		if _, err := s.SendMessage(as(t, bob), reply(task, "red")); !errors.Is(err, a2a.ErrTaskNotFound) {
+			t.Errorf("somebody else's answer: %v", err)
+		}
+		done := sendTask(t, s, alice, reply(task, "red"))
+		if done.ID != task.ID || done.Status.State != a2a.TaskStateCompleted || done.Artifacts[0].Parts[0].Text() != "red" {
+			t.Errorf("answered: %s", toText(t, done))
+		}
+		if got := []string{done.History[0].Parts[0].Text(), done.History[1].Parts[0].Text(), done.History[2].Parts[0].Text()}; got[0] != "Paint it" || got[1] != "Which colour?" || got[2] != "red" {
+			t.Errorf("history: %q", got)
+		}
+		if _, err := s.SendMessage(as(t, alice), reply(task, "blue")); !isUnsupported(err) {
+			t.Errorf("answered twice: %v", err)
+		}
+	})
+}
+
+// With a context alone, the answer belongs to the one question that is open there.
+func TestAnswerByContext(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		s, _ := newHost(t, store, asking).service("echo")
+		task := sendTask(t, s, alice, toShop("Paint it"))
+		answer := question("blue")
+		answer.Message.ContextID = task.ContextID
+		if done := sendTask(t, s, alice, answer); done.ID != task.ID || done.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("answered: %s", toText(t, done))
+		}
+		if next := sendTask(t, s, alice, answer); next.ID == task.ID || next.Status.State != a2a.TaskStateInputRequired {
+			t.Errorf("a new question: %s", toText(t, next))
+		}
+	})
+}
+
+// Streams end at the question, and the answer's stream has what follows.
+func TestStreamsOfWaitingTasks(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		s, _ := newHost(t, store, asking).service("echo")
+		first, err := s.stream(as(t, alice), toShop("Paint it"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, id := drain(t, first)
+		if len(states) != 2 || states[1] != a2a.TaskStateInputRequired {
+			t.Fatalf("first stream: %v", states)
+		}
+		// Who subscribes while the task waits sees how it goes on.
+		subscribed, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: id}, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: id}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states, _ := drain(t, missed); len(states) != 1 || states[0] != a2a.TaskStateInputRequired {
+			t.Errorf("missed: %v", states)
+		}
+		second, err := s.stream(as(t, alice), reply(&a2a.Task{ID: id}, "red"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states, _ := drain(t, second); len(states) != 3 || states[2] != a2a.TaskStateCompleted {
+			t.Errorf("second stream: %v", states)
+		}
+		if states, _ := drain(t, subscribed); len(states) != 4 || states[0] != a2a.TaskStateInputRequired || states[3] != a2a.TaskStateCompleted {
+			t.Errorf("subscribed: %v", states)
+		}
+		all, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: id}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states, _ := drain(t, all); len(states) != 5 {
+			t.Errorf("replayed: %v", states)
+		}
+	})
+}
+
+// drain reads a tail to its end: the states of its events, "" for artifacts.
+func drain(t *testing.T, from tail) (states []a2a.TaskState, id a2a.TaskID) {
+	t.Helper()
+	defer from.close()
+	for {
+		stored, err := from.next(t.Context(), nil)
+		if errors.Is(err, io.EOF) {
+			return states, id
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := decode(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = event.TaskInfo().TaskID
+		switch event := event.(type) {
+		case *a2a.TaskStatusUpdateEvent:
+			states = append(states, event.Status.State)
+		case *a2a.Task:
+			states = append(states, event.Status.State)
+		default:
+			states = append(states, "")
+		}
+	}
+}
+
+// Another host takes the answer, and a waiting run is not taken for a dead one.
+func TestAnswerOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		first := newHost(t, store, asking)
+		s, _ := first.service("echo")
+		task := sendTask(t, s, alice, toShop("Paint it"))
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second := newHost(t, store, asking)
+		second.claimRuns()
+		s, _ = second.service("echo")
+		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
+		if err != nil || read.Status.State != a2a.TaskStateInputRequired {
+			t.Fatalf("after the first host: %s, %v", toText(t, read), err)
+		}
+		if done := sendTask(t, s, alice, reply(task, "red")); done.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("answered: %s", toText(t, done))
+		}
+	})
+}
+
+func TestWaitingTaskIsCanceled(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	s, _ := newHost(t, store, asking).service("echo")
+	task := sendTask(t, s, alice, toShop("Paint it"))
+	canceled, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: task.ID})
+	if err != nil || canceled.Status.State != a2a.TaskStateCanceled {
+		t.Errorf("canceled: %s, %v", toText(t, canceled), err)
+	}
+	if _, err := s.SendMessage(as(t, alice), reply(task, "red")); !isUnsupported(err) {
+		t.Errorf("answered: %v", err)
+	}
+}
+
+func TestWaitingTaskExpires(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		first, _ := newHost(t, store, asking).service("echo")
+		task := sendTask(t, first, alice, toShop("Paint it"))
+		h := newHost(t, store, asking, func(cfg *Config) { cfg.InputTimeout = -time.Second })
+		h.claimRuns()
+		s, _ := h.service("echo")
+		tail, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, 2)
+		if err == nil {
+			drain(t, tail)
+		} else if !isUnsupported(err) {
+			t.Fatal(err)
+		}
+		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
+		if err != nil || read.Status.State != a2a.TaskStateFailed {
+			t.Fatalf("%s, %v", toText(t, read), err)
+		}
+		data, _ := json.Marshal(read.Status.Message.Parts[1].Content)
+		if run, err := store.Run(t.Context(), alice, string(task.ID)); err != nil || run.Status != storage.RunExpired || !json.Valid(data) {
+			t.Errorf("%+v, %v", run, err)
+		}
+	})
+}

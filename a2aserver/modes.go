@@ -1,0 +1,165 @@
+package a2aserver
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+const (
+	mediaPlain    = "text/plain"
+	mediaMarkdown = "text/markdown"
+	mediaJSON     = "application/json"
+)
+
+// outputModes are the kinds of parts that a client accepts; nil for all.
+type outputModes struct{ text, markdown, data bool }
+
+// readModes reads media types that a client accepts. Clients of older versions send
+// "text" and "data".
+func readModes(accepted []string) (*outputModes, error) {
+	if len(accepted) == 0 {
+		return nil, nil
+	}
+	var modes outputModes
+	for _, mode := range accepted {
+		mode, _, _ = strings.Cut(mode, ";")
+		switch strings.ToLower(strings.TrimSpace(mode)) {
+		case "*/*", "*":
+			return nil, nil
+		case "text", mediaPlain:
+			modes.text = true
+		case "text/*", mediaMarkdown:
+			modes.text, modes.markdown = true, true
+		case "data", mediaJSON, "application/*":
+			modes.data = true
+		}
+	}
+	switch modes {
+	case outputModes{}:
+		return nil, a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
+	case outputModes{text: true, markdown: true, data: true}:
+		return nil, nil
+	}
+	return &modes, nil
+}
+
+// modesOf gives the modes of a request that was checked.
+func modesOf(request *a2a.SendMessageRequest) *outputModes {
+	if request.Config == nil {
+		return nil
+	}
+	modes, _ := readModes(request.Config.AcceptedOutputModes)
+	return modes
+}
+
+// event gives an event with the parts that a client accepts.
+func (m *outputModes) event(event a2a.Event) a2a.Event {
+	if m == nil {
+		return event
+	}
+	switch event := event.(type) {
+	case *a2a.Task:
+		return m.task(event)
+	case *a2a.Message:
+		return m.message(event)
+	case *a2a.TaskStatusUpdateEvent:
+		fitted := *event
+		fitted.Status.Message = m.message(event.Status.Message)
+		return &fitted
+	case *a2a.TaskArtifactUpdateEvent:
+		fitted := *event
+		fitted.Artifact = m.artifact(event.Artifact)
+		return &fitted
+	}
+	return event
+}
+
+// task is event for a task.
+func (m *outputModes) task(task *a2a.Task) *a2a.Task {
+	if m == nil {
+		return task
+	}
+	fitted := *task
+	fitted.Status.Message = m.message(task.Status.Message)
+	fitted.History = slices.Clone(task.History)
+	for i, message := range fitted.History {
+		fitted.History[i] = m.message(message)
+	}
+	fitted.Artifacts = slices.Clone(task.Artifacts)
+	for i, artifact := range fitted.Artifacts {
+		fitted.Artifacts[i] = m.artifact(artifact)
+	}
+	return &fitted
+}
+
+// message leaves the client's own messages unchanged.
+func (m *outputModes) message(message *a2a.Message) *a2a.Message {
+	if message == nil || message.Role == a2a.MessageRoleUser {
+		return message
+	}
+	fitted := *message
+	fitted.Parts = m.parts(message.Parts)
+	return &fitted
+}
+
+func (m *outputModes) artifact(artifact *a2a.Artifact) *a2a.Artifact {
+	fitted := *artifact
+	fitted.Parts = m.parts(artifact.Parts)
+	return &fitted
+}
+
+// parts gives the parts that the client accepts. There is at least one: where none fits,
+// they are converted.
+func (m *outputModes) parts(parts a2a.ContentParts) a2a.ContentParts {
+	var fitting a2a.ContentParts
+	for _, part := range parts {
+		if m.accepts(part) {
+			fitting = append(fitting, m.relabel(part))
+		}
+	}
+	if len(fitting) > 0 {
+		return fitting
+	}
+	for _, part := range parts {
+		fitting = append(fitting, m.convert(part))
+	}
+	return fitting
+}
+
+func (m *outputModes) accepts(part *a2a.Part) bool {
+	switch part.Content.(type) {
+	case a2a.Text:
+		return m.text
+	case a2a.Data:
+		return m.data
+	}
+	return false
+}
+
+// relabel gives Markdown as plain text to a client that does not know it.
+func (m *outputModes) relabel(part *a2a.Part) *a2a.Part {
+	if part.MediaType != mediaMarkdown || m.markdown {
+		return part
+	}
+	plain := *part
+	plain.MediaType = mediaPlain
+	return &plain
+}
+
+// convert gives text as data and data as text. Agents emit no other parts.
+func (m *outputModes) convert(part *a2a.Part) *a2a.Part {
+	converted := *part
+	switch content := part.Content.(type) {
+	case a2a.Text:
+		converted.Content, converted.MediaType = a2a.Data{Value: map[string]string{"text": string(content)}}, mediaJSON
+	case a2a.Data:
+		text, err := encodeJSON(content.Value)
+		if err != nil {
+			return part // which cannot be sent either
+		}
+		converted.Content, converted.MediaType = a2a.Text(text), mediaPlain
+	}
+	return &converted
+}

@@ -1,0 +1,147 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"parley/storage"
+)
+
+// namedNamespace gives the namespace that a request names: in the metadata of the message,
+// in the payload of the namespace extension, in the metadata of the request, or as the
+// tenant, which transports also take from the path. It is zero when none does.
+func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+	extension := s.host.cfg.NamespaceExtension
+	payload, ok := request.Message.Metadata[extension].(map[string]any)
+	if !ok && request.Message.Metadata[extension] != nil {
+		return storage.NamespaceRef{}, invalidField(fmt.Sprintf("message.metadata[%q]", extension), "must be an object")
+	}
+	for _, source := range []struct {
+		where    string
+		settings map[string]any
+	}{
+		{"message.metadata", request.Message.Metadata},
+		{fmt.Sprintf("message.metadata[%q]", extension), payload},
+		{"metadata", request.Metadata},
+	} {
+		ref, err := storage.ReadNamespace(who, source.where, source.settings)
+		if err != nil || ref != (storage.NamespaceRef{}) {
+			return ref, err
+		}
+	}
+	if request.Tenant == "" {
+		return storage.NamespaceRef{}, nil
+	}
+	ref, ok := storage.ParseNamespace(who, request.Tenant)
+	if !ok {
+		return ref, invalidField("tenant", "must be a namespace, or owner/namespace")
+	}
+	return ref, nil
+}
+
+// resolve finds where to create a run. A question that names no namespace is asked of the
+// namespace of its conversation, or of the only one that the caller can read; when there are
+// several, it gives them as options and a target without a namespace.
+func (s *agentService) resolve(ctx context.Context, who storage.Caller, question *storage.Question) (storage.RunTarget, []storage.Namespace, error) {
+	log, none := s.host.cfg.Log, storage.NamespaceRef{}
+	if question.Namespace == none && question.ConversationID != "" {
+		ref, err := log.ConversationNamespace(ctx, who, question.ConversationID)
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return storage.RunTarget{}, nil, err
+		}
+		question.Namespace = ref
+	}
+	if question.Namespace != none {
+		target, err := log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
+		return target, nil, err
+	}
+	options, err := log.Namespaces(ctx, who, "")
+	switch {
+	case err != nil:
+		return storage.RunTarget{}, nil, err
+	case len(options) == 0:
+		return storage.RunTarget{}, nil, invalidParams("there is no namespace that you can read; upload data first")
+	case len(options) > 1 && question.NeverAsk:
+		return storage.RunTarget{}, nil, invalidParams("message.metadata.namespace is required: you can read several namespaces, and metadata.neverAsk is set")
+	}
+	first := storage.NamespaceRef(options[0])
+	target, err := log.ResolveRun(ctx, who, first, question.ConversationID)
+	if len(options) == 1 {
+		question.Namespace = first
+		return target, nil, err
+	}
+	target.NamespaceID = ""
+	return target, options, err
+}
+
+// maxNamespaceOptions is how many namespaces are offered as an answer. Others can be named.
+const maxNamespaceOptions = 50
+
+// namespaceInput is the name of the input that chooses a namespace.
+const namespaceInput = "namespace"
+
+// askNamespace makes the message that asks which namespace a question is about.
+func askNamespace(info a2a.TaskInfo, options []storage.Namespace) *a2a.Message {
+	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
+	for _, option := range options[:cap(names)] {
+		name := storage.NamespaceRef(option).String()
+		names = append(names, inputOption{ID: name, Label: name})
+	}
+	return inputMessage(info, "Which namespace is this question about?", inputData{Name: namespaceInput, Options: names})
+}
+
+// answeredNamespace gives the namespace that an answer to askNamespace names.
+func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+	ref, err := s.namedNamespace(who, request)
+	if err != nil || ref != (storage.NamespaceRef{}) {
+		return ref, err
+	}
+	text := strings.TrimSpace(messageText(request.Message))
+	options, err := s.host.cfg.Log.Namespaces(ctx, who, "")
+	if err != nil {
+		return ref, err
+	}
+	var named []storage.NamespaceRef
+	for _, option := range options {
+		option := storage.NamespaceRef(option)
+		switch {
+		case strings.EqualFold(option.String(), text):
+			return option, nil
+		case strings.EqualFold(option.Name, text):
+			named = append(named, option)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	return ref, invalidParams("the answer must be one of the namespaces that the task offers, as owner/namespace")
+}
+
+// conversationID gives the conversation of a context. A context id that is not a UUID names
+// a conversation of this user with this agent, whose id is derived from it.
+func conversationID(who storage.Caller, agent, contextID string) (string, error) {
+	if contextID == "" {
+		return "", nil
+	}
+	if len(contextID) > maxContextID {
+		return "", invalidField("message.contextId", "must be at most %d bytes", maxContextID)
+	}
+	if problem := storage.CheckText(contextID, maxContextID); problem != "" {
+		return "", invalidField("message.contextId", "%s", problem)
+	}
+	if id, err := readID(contextID); err == nil {
+		return id, nil
+	}
+	return uuid.NewSHA1(contextSpace, []byte(who.Username+"\x00"+agent+"\x00"+contextID)).String(), nil
+}
+
+// maxContextID is the longest context id, in bytes.
+const maxContextID = 256
+
+// contextSpace is the UUID namespace of the conversations that conversationID derives.
+var contextSpace = uuid.MustParse("6f0d7a2e-3d0b-4a38-9a53-5b6f6c1f0f7e")

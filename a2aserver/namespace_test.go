@@ -1,0 +1,249 @@
+package a2aserver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+const testExtension = "urn:test:namespace"
+
+// namespaces makes datasets, each in a namespace "owner/name".
+func namespaces(t testing.TB, store *sqlstore.Store, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		owner, space, _ := strings.Cut(name, "/")
+		if err := store.CreateDataset(t.Context(), storage.Caller{Username: owner}, space, "orders", storage.Definition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// namespaceHost hosts an agent that answers with the namespace that it was asked about.
+func namespaceHost(t testing.TB, store *sqlstore.Store) service {
+	t.Helper()
+	s, _ := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.NamespaceExtension = testExtension
+	}).service("echo")
+	return s
+}
+
+func question(text string) *a2a.SendMessageRequest {
+	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))}
+}
+
+// sendTask sends a message that must give a task.
+func sendTask(t *testing.T, s service, who storage.Caller, request *a2a.SendMessageRequest) *a2a.Task {
+	t.Helper()
+	sent, err := s.SendMessage(as(t, who), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent.(*a2a.Task)
+}
+
+// namespaceOf gives the namespace that a run asked.
+func namespaceOf(t *testing.T, store *sqlstore.Store, who storage.Caller, conversation string) string {
+	t.Helper()
+	ref, err := store.ConversationNamespace(t.Context(), who, conversation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref.String()
+}
+
+// The first way to name a namespace counts.
+func TestNamingANamespace(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	namespaces(t, store, "alice/a", "alice/b", "alice/c", "alice/d")
+	s := namespaceHost(t, store)
+	message := map[string]any{"namespace": "a"}
+	extension := map[string]any{testExtension: map[string]any{"namespace": "alice/b"}}
+	both := map[string]any{"namespace": "a", testExtension: map[string]any{"namespace": "alice/b"}}
+	for name, test := range map[string]struct {
+		message, params map[string]any
+		tenant, want    string
+	}{
+		"message":               {message: message, want: "alice/a"},
+		"message and all":       {message: both, params: map[string]any{"namespace": "c"}, tenant: "d", want: "alice/a"},
+		"extension":             {message: extension, params: map[string]any{"namespace": "c"}, tenant: "d", want: "alice/b"},
+		"request":               {params: map[string]any{"namespace": "C"}, tenant: "d", want: "alice/c"},
+		"tenant":                {tenant: "alice/d", want: "alice/d"},
+		"own tenant":            {tenant: "d", want: "alice/d"},
+		"username in request":   {params: map[string]any{"namespace": "c", "username": "self"}, want: "alice/c"},
+		"unknown":               {message: map[string]any{"namespace": "nowhere"}},
+		"unreadable":            {tenant: "bob/b"},
+		"bad tenant":            {tenant: "a/b/c"},
+		"bad extension":         {message: map[string]any{testExtension: "b"}},
+		"bad in request":        {params: map[string]any{"namespace": 7.}},
+		"first of two is wrong": {message: map[string]any{"namespace": "nowhere"}, tenant: "d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := question("How many?")
+			request.Message.Metadata, request.Metadata, request.Tenant = test.message, test.params, test.tenant
+			if test.want == "" {
+				if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) && !errors.Is(err, storage.ErrInvalid) {
+					t.Errorf("%v, %v, want an error in the parameters", sent, err)
+				}
+				return
+			}
+			task := sendTask(t, s, alice, request)
+			if got := namespaceOf(t, store, alice, task.ContextID); got != test.want || task.Status.State != a2a.TaskStateCompleted {
+				t.Errorf("asked %s (%s), want %s", got, task.Status.State, test.want)
+			}
+		})
+	}
+}
+
+func TestNamespaceOfConversation(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		namespaces(t, store, "alice/a", "alice/b")
+		s := namespaceHost(t, store)
+		first := question("How many?")
+		first.Message.Metadata = map[string]any{"namespace": "b"}
+		next := question("And now?")
+		next.Message.ContextID = sendTask(t, s, alice, first).ContextID
+		task := sendTask(t, s, alice, next)
+		if got := namespaceOf(t, store, alice, task.ContextID); task.Status.State != a2a.TaskStateCompleted || got != "alice/b" {
+			t.Errorf("%s of %s", task.Status.State, got)
+		}
+		// Another user has no such conversation, and only one namespace.
+		namespaces(t, store, "bob/own")
+		task = sendTask(t, s, bob, next)
+		if got := namespaceOf(t, store, bob, task.ContextID); got != "bob/own" {
+			t.Errorf("bob asked %s", got)
+		}
+	})
+}
+
+func TestOnlyReadableNamespace(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	namespaces(t, store, "alice/shop")
+	s := namespaceHost(t, store)
+	if task := sendTask(t, s, alice, question("How many?")); task.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("%s", toText(t, task))
+	}
+	if _, err := s.SendMessage(as(t, bob), question("How many?")); !errors.Is(err, a2a.ErrInvalidParams) {
+		t.Errorf("without data: %v", err)
+	}
+}
+
+func TestAskedWhichNamespace(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		namespaces(t, store, "alice/shop", "alice/staff", "bob/shop")
+		share(t, store, "bob/shop", "alice")
+		s := namespaceHost(t, store)
+		for answer, want := range map[string]string{
+			"alice/shop": "alice/shop", " Staff\n": "alice/staff", "BOB/shop": "bob/shop",
+		} {
+			task := sendTask(t, s, alice, question("How many?"))
+			if task.Status.State != a2a.TaskStateInputRequired || len(task.History) != 1 {
+				t.Fatalf("asked without a namespace: %s", toText(t, task))
+			}
+			if text := toText(t, task); !strings.Contains(text, `{"id":"alice/shop","label":"alice/shop"},{"id":"alice/staff"`) {
+				t.Errorf("no options: %s", text)
+			}
+			reply := question(answer)
+			reply.Message.TaskID = task.ID
+			done := sendTask(t, s, alice, reply)
+			if got := namespaceOf(t, store, alice, done.ContextID); done.ID != task.ID || done.Status.State != a2a.TaskStateCompleted || got != want {
+				t.Errorf("%q: %s in %s", answer, toText(t, done), got)
+			}
+			if text := done.Artifacts[0].Parts[0].Text(); text != "How many?" {
+				t.Errorf("the agent was asked %q", text)
+			}
+			if len(done.History) != 3 || done.History[2].Parts[0].Text() != answer {
+				t.Errorf("history: %s", toText(t, done))
+			}
+		}
+		never := question("How many?")
+		never.Message.Metadata = map[string]any{"neverAsk": true}
+		if _, err := s.SendMessage(as(t, alice), never); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("neverAsk: %v", err)
+		}
+	})
+}
+
+// An answer that names no namespace leaves the question open.
+func TestWrongNamespaceAnswers(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	namespaces(t, store, "alice/shop", "bob/shop", "bob/secret")
+	share(t, store, "bob/shop", "alice")
+	s := namespaceHost(t, store)
+	task := sendTask(t, s, alice, question("How many?"))
+	for _, answer := range []string{"shop", "bob/secret", "nowhere", "1"} {
+		reply := question(answer)
+		reply.Message.TaskID = task.ID
+		if _, err := s.SendMessage(as(t, alice), reply); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+	named := question("that one")
+	named.Message.TaskID = task.ID
+	named.Message.Metadata = map[string]any{"namespace": "bob/shop"}
+	if done := sendTask(t, s, alice, named); done.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("%s", toText(t, done))
+	}
+}
+
+func share(t testing.TB, store *sqlstore.Store, namespace, with string) {
+	t.Helper()
+	owner, name, _ := strings.Cut(namespace, "/")
+	err := store.ShareNamespace(t.Context(), storage.Caller{Username: owner}, storage.NamespaceRef{Owner: owner, Name: name}, storage.Grant{Username: with, Role: storage.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A context id can be any text. It names a conversation of one user with one agent.
+func TestContextIDs(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		namespaces(t, store, "alice/shop", "bob/shop")
+		s := namespaceHost(t, store)
+		const id = "chat #1 – ünïcode"
+		request := question("How many?")
+		request.Message.ContextID = id
+		first := sendTask(t, s, alice, request)
+		second := sendTask(t, s, alice, request)
+		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: second.ID})
+		if err != nil || first.ContextID != id || second.ContextID != id || read.ContextID != id || read.History[0].ContextID != id {
+			t.Errorf("contexts: %q, %q, %s, %v", first.ContextID, second.ContextID, toText(t, read), err)
+		}
+		run, err := store.Run(t.Context(), alice, string(first.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readID(run.ConversationID); err != nil {
+			t.Errorf("the conversation is %q", run.ConversationID)
+		}
+		listed, err := s.ListTasks(as(t, alice), &a2a.ListTasksRequest{ContextID: id})
+		if err != nil || len(listed.Tasks) != 2 || listed.Tasks[0].ContextID != id {
+			t.Errorf("listed: %s, %v", toText(t, listed), err)
+		}
+		sendTask(t, s, bob, request)
+		listed, err = s.ListTasks(as(t, bob), &a2a.ListTasksRequest{ContextID: id})
+		if err != nil || len(listed.Tasks) != 1 {
+			t.Errorf("bob's: %s, %v", toText(t, listed), err)
+		}
+		for _, bad := range []string{strings.Repeat("x", 257), "a\x00b"} {
+			request := question("How many?")
+			request.Message.ContextID = bad
+			if _, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) {
+				t.Errorf("context %.10q: %v", bad, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package a2aserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// A part that no agent reads is refused by name, and nothing is stored.
+func TestPartsThatAreNotText(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	server := serveHost(t, newHost(t, store, fourEvents))
+	for part, want := range map[string]string{
+		`{"data":null}`: "application/json",
+		`{"data":{"a":1},"mediaType":"application/vnd.x+json"}`: "application/vnd.x+json",
+		`{"url":""}`: "application/octet-stream",
+		`{"url":"https://example.com/a.png","mediaType":"image/png"}`: "image/png",
+		`{"raw":""}`: "application/octet-stream",
+		`{"raw":"aGk=","filename":"a.csv","media_type":"text/csv"}`: "text/csv",
+	} {
+		for _, method := range []string{"SendMessage", "SendStreamingMessage"} {
+			response := postAs(t, server, alice, rpc("1", method, `{"message":{"messageId":"m","role":"ROLE_USER","metadata":{"namespace":"shop"},`+
+				`"parts":[{"text":"How many?"},`+part+`]}}`))
+			body, _ := io.ReadAll(response.Body)
+			if !strings.Contains(string(body), `"code":-32005,"message":"message.parts[1] is `+want+`;`) ||
+				!strings.Contains(string(body), `"metadata":{"mediaType":"`+want+`"}`) {
+				t.Errorf("%s of %s: %s", method, part, body)
+			}
+		}
+	}
+	response := postAs(t, server, alice, rpc("1", "ListTasks", "{}"))
+	if body, _ := io.ReadAll(response.Body); !strings.Contains(string(body), `"tasks":[]`) {
+		t.Errorf("something was stored: %s", body)
+	}
+}
+
+// What an earlier version stored, and what cannot be read at all, hides nothing else.
+func TestUnreadableRows(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		s, _ := newHost(t, store, fourEvents).service("echo")
+		const message = `{"messageId":"m","role":"ROLE_USER","parts":[{"text":"first","metadata":{"big":9007199254740993}},{"data":null},{"url":""}]}`
+		const status = `"status":{"state":"TASK_STATE_WORKING","timestamp":"2026-01-02T03:04:05Z"}`
+		repaired := storedTask(t, store, `{`+status+`,"history":[`+message+`]}`, `{"task":{"id":"x","contextId":"y",`+status+`,"history":[`+message+`]}}`)
+		broken := storedTask(t, store, `{"history":7}`, `{"task":7}`)
+		if _, err := s.SendMessage(as(t, alice), toShop("second")); err != nil {
+			t.Fatal(err)
+		}
+
+		list, err := s.ListTasks(as(t, alice), &a2a.ListTasksRequest{IncludeArtifacts: true})
+		if err != nil || len(list.Tasks) != 3 {
+			t.Fatalf("%d tasks, %v", len(list.Tasks), err)
+		}
+		task, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: repaired})
+		if err != nil || len(task.History) != 1 || len(task.History[0].Parts) != 1 || task.History[0].Parts[0].Text() != "first" {
+			t.Errorf("%s, %v", toText(t, task), err)
+		}
+		task, err = s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: broken})
+		if err != nil || task.ID != broken || task.Status.State != a2a.TaskStateCompleted || task.Status.Timestamp == nil {
+			t.Errorf("%s, %v", toText(t, task), err)
+		}
+		for id, want := range map[a2a.TaskID]string{repaired: "TASK_STATE_WORKING0 TASK_STATE_COMPLETED", broken: "unreadable TASK_STATE_COMPLETED"} {
+			if states := statesOf(t, s, id); states != want {
+				t.Errorf("the stream has %q, want %q", states, want)
+			}
+		}
+	})
+}
+
+// storedTask stores a completed task, whose first event is given.
+func storedTask(t *testing.T, store *sqlstore.Store, snapshot, event string) a2a.TaskID {
+	t.Helper()
+	question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: storage.NewID(), Text: "?"}
+	target, err := store.ResolveRun(t.Context(), alice, question.Namespace, question.ConversationID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := sqlstoretest.Start(alice, question, target)
+	change.State, change.Snapshot = string(a2a.TaskStateCompleted), json.RawMessage(snapshot)
+	last, err := encode(2, a2a.NewStatusUpdateEvent(a2a.TaskInfo{}, a2a.TaskStateCompleted, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.Events = []storage.Event{{Number: 1, Kind: storage.EventTask, Body: json.RawMessage(event)}, last}
+	change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}
+	if err := sqlstoretest.Append(store, change); err != nil {
+		t.Fatal(err)
+	}
+	return a2a.TaskID(change.RunID)
+}
+
+// statesOf gives the states in the stream of a task that is read without history.
+func statesOf(t *testing.T, s service, id a2a.TaskID) string {
+	t.Helper()
+	events, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: id}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.close()
+	events.(*feedTail).history = new(int)
+	var states []string
+	for {
+		event, err := events.next(t.Context(), nil)
+		if errors.Is(err, io.EOF) {
+			return strings.Join(states, " ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := decode(event)
+		if err != nil {
+			states = append(states, "unreadable")
+			continue
+		}
+		switch event := decoded.(type) {
+		case *a2a.Task:
+			states = append(states, fmt.Sprint(event.Status.State, len(event.History)))
+		case *a2a.TaskStatusUpdateEvent:
+			states = append(states, string(event.Status.State))
+		}
+	}
+}
+
+// A task is found, or not, before anything else of the message counts.
+func TestTaskIDComesFirst(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	s, _ := newHost(t, store, fourEvents).service("echo")
+	sent, err := s.SendMessage(as(t, alice), toShop("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[a2a.TaskID]error{
+		sent.(*a2a.Task).ID: a2a.ErrUnsupportedOperation, a2a.TaskID(storage.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
+	} {
+		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"option": "1"}))
+		message.TaskID = id
+		if _, err := s.SendMessage(as(t, alice), &a2a.SendMessageRequest{Message: message}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", id, err, want)
+		}
+	}
+}
+
+// Timestamps have three decimals, also where they are zero.
+func TestTimestamps(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"2026-01-02T03:04:05Z": "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.1Z": "2026-01-02T03:04:05.100Z",
+		"2026-01-02T04:04:05.1239+01:00": "2026-01-02T03:04:05.123Z",
+	} {
+		task, err := toTask(storage.Task{Snapshot: json.RawMessage(`{"status":{"state":"TASK_STATE_WORKING","timestamp":"` + given + `"}}`)})
+		text, encodeErr := appendTask(nil, task)
+		if err := errors.Join(err, encodeErr); err != nil || !strings.Contains(string(text), `"timestamp":"`+want+`"`) {
+			t.Errorf("%s: %s, %v", given, text, err)
+		}
+	}
+}
+
+// A message may refer to tasks of its sender, of any agent, and to no others.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.Agents = append(cfg.Agents, Agent{Name: "other", Executor: fourEvents, Projection: plain})
+	})
+	s, _ := h.service("echo")
+	other, _ := h.service("other")
+	sent, err := other.SendMessage(as(t, alice), toShop("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := storage.Grant{Username: "bob", Role: storage.Viewer}
+	if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
+		t.Fatal(err)
+	}
+	own := sent.(*a2a.Task).ID
+	for name, test := range map[string]struct {
+		who  storage.Caller
+		ids  []a2a.TaskID
+		want error
+	}{
+		"own":       {alice, []a2a.TaskID{own}, nil},
+		"unknown":   {alice, []a2a.TaskID{own, a2a.TaskID(storage.NewID())}, a2a.ErrTaskNotFound},
+		"no id":     {alice, []a2a.TaskID{"x"}, a2a.ErrTaskNotFound},
+		"another's": {bob, []a2a.TaskID{own}, a2a.ErrTaskNotFound},
+		"too many":  {alice, slices.Repeat([]a2a.TaskID{own}, maxReferences+1), a2a.ErrInvalidParams},
+	} {
+		request := toShop("and now?")
+		request.Message.ReferenceTasks = test.ids
+		if _, err := s.SendMessage(as(t, test.who), request); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}

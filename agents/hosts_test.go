@@ -1,0 +1,145 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/a2aserver"
+	"parley/agents"
+	"parley/agents/agentstest"
+	"parley/agents/assistant"
+	"parley/agents/nl2ql"
+	"parley/internal/auth"
+	"parley/internal/fair"
+	"parley/internal/golden"
+	"parley/llm"
+	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// The executors need nothing of our host: on the SDK's own they give the same events,
+// after the task, which our host leaves out of the streams of nl2ql.
+func TestExecutorsOnOtherHosts(t *testing.T) {
+	t.Parallel()
+	const sql = "SELECT customer, total FROM orders"
+	answered := func() *agentstest.Script {
+		return &agentstest.Script{
+			Question: "Who bought how much?", Data: agentstest.Shop(), Steps: []string{"Look it up"}, Markdown: "Ann bought most.",
+			Results: map[string]storage.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
+			Write: func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{SQL: sql, Reasoning: "Totals are in orders.", Confidence: 0.75}, nil
+			},
+		}
+	}
+	failing := func() *agentstest.Script {
+		s := answered()
+		s.Errors = map[string]error{sql: errors.New("no luck")}
+		return s
+	}
+	newNL2QL := func(c agents.Config) a2asrv.AgentExecutor { return nl2ql.New(c) }
+	newAssistant := func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) }
+	for name, test := range map[string]struct {
+		script        func() *agentstest.Script
+		executor      func(agents.Config) a2asrv.AgentExecutor
+		omitSubmitted bool
+	}{
+		"nl2ql":             {answered, newNL2QL, true},
+		"nl2ql fails":       {failing, newNL2QL, true},
+		"assistant":         {answered, newAssistant, false},
+		"assistant, failed": {failing, newAssistant, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := test.script()
+			theirs := streamOf(t, t.Context(), a2asrv.NewHandler(test.executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
+			if test.omitSubmitted {
+				if _, ok := theirs[0].(*a2a.Task); !ok {
+					t.Fatalf("the SDK's host begins with %s", agentstest.Line(t, theirs[0]))
+				}
+				theirs = theirs[1:]
+			}
+			s = test.script()
+			caller := storage.Caller{Username: "ann"}
+			ours := streamOf(t, auth.WithCaller(t.Context(), caller), hostOf(t, caller, test.executor(s.Config()), test.omitSubmitted), s)
+			if got, want := normal(t, ours), normal(t, theirs); got != want {
+				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
+			}
+		})
+	}
+}
+
+// annCalls says who calls, as an authenticating proxy would.
+type annCalls struct {
+	a2asrv.PassthroughCallInterceptor
+}
+
+func (annCalls) Before(ctx context.Context, call *a2asrv.CallContext, _ *a2asrv.Request) (context.Context, any, error) {
+	call.User = a2asrv.NewAuthenticatedUser("ann", nil)
+	return ctx, nil, nil
+}
+
+// hostOf hosts an executor over a store with the caller's namespace.
+func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, omitSubmitted bool) a2asrv.RequestHandler {
+	t.Helper()
+	store := sqlstoretest.SQLite(t)
+	if err := store.CreateDataset(t.Context(), caller, "shop", "orders", storage.Definition{}); err != nil {
+		t.Fatal(err)
+	}
+	host := a2aserver.New(a2aserver.Config{
+		Log: store,
+		Agents: []a2aserver.Agent{{
+			Name: "agent", Executor: executor, OmitSubmitted: omitSubmitted,
+			Projection: a2aserver.Projection{Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress},
+		}},
+		Logger:     slog.New(slog.DiscardHandler),
+		Reads:      fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 64 << 20}),
+		RunTimeout: time.Minute, MaxRuns: 2, MaxWorking: 1, UserRuns: 1, Lease: time.Minute,
+	})
+	t.Cleanup(func() {
+		if err := host.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	handler, _ := host.Handler("agent")
+	return handler
+}
+
+// streamOf sends the script's question and gives the events of its stream.
+func streamOf(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *agentstest.Script) []a2a.Event {
+	t.Helper()
+	message := s.Message()
+	message.TaskID, message.Metadata = "", map[string]any{"namespace": "shop"}
+	var events []a2a.Event
+	for event, err := range host.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: message}) {
+		if err != nil {
+			t.Fatalf("after %d events: %v", len(events), err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// normal writes events, with their keys in order, without what differs between runs.
+func normal(t *testing.T, events []a2a.Event) string {
+	t.Helper()
+	var lines []byte
+	for _, event := range events {
+		var value any
+		if err := json.Unmarshal(agentstest.Line(t, event), &value); err != nil {
+			t.Fatal(err)
+		}
+		line, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return string(golden.Scrub(lines))
+}

@@ -1,0 +1,150 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/pgtest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		ctx := t.Context()
+		lease, err := store.AcquireLease(ctx, "sweep", "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // not by whoever has it either
+			if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, storage.ErrConflict) {
+				t.Errorf("acquired twice: %v", err)
+			}
+		}
+		if _, err := store.AcquireLease(ctx, "wash", "another", time.Hour); err != nil {
+			t.Errorf("another lease: %v", err)
+		}
+		if err := store.RenewLease(ctx, lease, -time.Hour); err != nil { // as if its time were over
+			t.Error(err)
+		}
+		next, err := store.AcquireLease(ctx, "sweep", "another", time.Hour)
+		if err != nil || next.Fence == lease.Fence {
+			t.Errorf("taken over: %+v, %v", next, err)
+		}
+		for what, err := range map[string]error{
+			"renew": store.RenewLease(ctx, lease, time.Hour), "release": store.ReleaseLease(ctx, lease),
+		} {
+			if !errors.Is(err, storage.ErrConflict) {
+				t.Errorf("%s what another has: %v", what, err)
+			}
+		}
+		if err := store.ReleaseLease(ctx, next); err != nil {
+			t.Error(err)
+		}
+		if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); err != nil {
+			t.Errorf("after the release: %v", err)
+		}
+	})
+}
+
+// TestLeasedTaskOfMany has several processes on one database do a task at once.
+func TestLeasedTaskOfMany(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	var stores []*sqlstore.Store
+	for range 3 {
+		store, err := sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stores = append(stores, store)
+	}
+	var done, at, most atomic.Int32
+	each := func(interval time.Duration, f func(context.Context) error) {
+		t.Helper()
+		var group sync.WaitGroup
+		for _, store := range stores {
+			for range 4 {
+				group.Go(func() {
+					if err := storage.RunLeased(t.Context(), store, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: time.Hour, Interval: interval, Run: f}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		group.Wait()
+	}
+	work := func(context.Context) error {
+		if n := at.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer at.Add(-1)
+		done.Add(1)
+		return nil
+	}
+	each(0, work)
+	if done.Load() < 1 || most.Load() != 1 {
+		t.Errorf("done %d times, by %d at once", done.Load(), most.Load())
+	}
+	done.Store(0)
+	each(time.Hour, work)
+	each(time.Hour, work)
+	if done.Load() != 1 {
+		t.Errorf("done %d times though it was not due again", done.Load())
+	}
+}
+
+// noted remembers the lease that was acquired.
+type noted struct {
+	*sqlstore.Store
+	lease storage.Lease
+}
+
+func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (storage.Lease, error) {
+	var err error
+	n.lease, err = n.Store.AcquireLease(ctx, name, holder, ttl)
+	return n.lease, err
+}
+
+// A task whose lease another has acquired stops; one that failed is not put off.
+func TestLeaseIsLost(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		ctx := t.Context()
+		mine := &noted{Store: store}
+		err := storage.RunLeased(ctx, mine, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(ctx context.Context) error {
+			if err := store.ReleaseLease(ctx, mine.lease); err != nil {
+				t.Error(err)
+			}
+			if _, err := store.AcquireLease(ctx, "sweep", "another", time.Hour); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			return nil
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("it is no longer another's: %v", err)
+		}
+		broken := errors.New("broken")
+		for range 2 {
+			err = storage.RunLeased(ctx, store, storage.LeasedTask{
+				Name: "wash", Holder: "me", TTL: time.Hour, Interval: time.Hour, Run: func(context.Context) error { return broken }})
+			if !errors.Is(err, broken) {
+				t.Errorf("a task that fails: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// statement is SQL whose parameters have names, such as :run. What is built from
+// fragments is one, so that no fragment knows the parameters of another. They are
+// package variables: the text is parsed once.
+type statement struct {
+	// text has the parameters $1, $2, … that both databases read, and names says which
+	// name each one has.
+	text  string
+	names []string
+}
+
+// parameter matches a name, and a cast so that it is not taken for one.
+var parameter = regexp.MustCompile(`::?[a-z_]+`)
+
+func parse(text string) *statement {
+	st := &statement{}
+	st.text = parameter.ReplaceAllStringFunc(text, func(match string) string {
+		if strings.HasPrefix(match, "::") {
+			return match
+		}
+		name := match[1:]
+		if !slices.Contains(st.names, name) {
+			st.names = append(st.names, name)
+		}
+		return "$" + strconv.Itoa(slices.Index(st.names, name)+1)
+	})
+	return st
+}
+
+// args are the values of a statement's parameters, by name.
+type args map[string]any
+
+// by adds the caller, as the fragments in access.go name it.
+func by(caller storage.Caller, a args) args {
+	if a == nil {
+		a = args{}
+	}
+	a["caller"], a["restriction"] = caller.Username, caller.Restriction
+	return a
+}
+
+func (st *statement) values(a args) ([]any, error) {
+	values := make([]any, len(st.names))
+	for i, name := range st.names {
+		value, ok := a[name]
+		if !ok {
+			return nil, fmt.Errorf("no value for the parameter :%s", name)
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+// get reads one row; sql.ErrNoRows when there is none.
+func (st *statement) get(ctx context.Context, q queryer, dest any, a args) error {
+	values, err := st.values(a)
+	if err != nil {
+		return err
+	}
+	return q.GetContext(ctx, dest, st.text, values...)
+}
+
+// list reads all rows.
+func (st *statement) list(ctx context.Context, q queryer, dest any, a args) error {
+	values, err := st.values(a)
+	if err != nil {
+		return err
+	}
+	return q.SelectContext(ctx, dest, st.text, values...)
+}
+
+// execOne changes a row; ErrNotFound when there is none.
+func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
+	values, err := st.values(a)
+	if err != nil {
+		return err
+	}
+	return execOne(ctx, tx, st.text, values...)
+}
+
+// selectIn reads all rows of a query with lists, such as IN (:runs). Its text depends on
+// how long they are, and none is empty.
+func selectIn(ctx context.Context, q queryer, dest any, query string, a args) error {
+	text, values, err := expand(query, a)
+	if err != nil {
+		return err
+	}
+	return q.SelectContext(ctx, dest, text, values...)
+}
+
+// execIn is selectIn for a change.
+func execIn(ctx context.Context, tx *sqlx.Tx, query string, a args) error {
+	text, values, err := expand(query, a)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, text, values...)
+	}
+	return err
+}
+
+func expand(query string, a args) (text string, values []any, err error) {
+	text, values, err = sqlx.Named(query, map[string]any(a))
+	if err == nil {
+		text, values, err = sqlx.In(text, values...)
+	}
+	return sqlx.Rebind(sqlx.DOLLAR, text), values, err
+}
