@@ -413,5 +413,9 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExten
 	if err != nil {
 		return nil, err
 	}
-	return s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	card, err := s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return s.host.sign(ctx, card)
 }

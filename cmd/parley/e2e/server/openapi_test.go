@@ -303,7 +303,9 @@ func (d *described) begin() (run string) {
 }
 
 func (d *described) agents() {
-	d.call("- getCatalog 200")
+	for _, id := range []string{"getCatalog", "getDefaultCard", "getHostCard", "getAICatalog", "getCardKeys"} {
+		d.call("- " + id + " 200")
+	}
 	for _, name := range []string{"nl2ql", "assistant"} {
 		agent := param("agent", name)
 		d.call("- getCard 200", agent)

@@ -81,6 +81,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 	if err != nil {
 		return nil, err
 	}
+	signer, err := openSigner(ctx, cfg.cards, b.store)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -90,7 +94,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		},
 		CardJSON:           cards.JSON,
 		LegacyCardJSON:     cards.LegacyJSON,
+		Sign:               signer.Sign,
+		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
