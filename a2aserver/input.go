@@ -99,8 +99,8 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Call
 	if err != nil {
 		return "", err
 	}
-	target, err := s.host.cfg.Log.ResolveRun(ctx, who, ref, stored.ConversationID)
-	if errors.Is(err, storage.ErrNotFound) {
+	target := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref, ConversationID: stored.ConversationID}}
+	if err = s.host.cfg.Log.ResolveRun(ctx, &target); errors.Is(err, storage.ErrNotFound) {
 		err = errNoNamespace
 	}
 	return target.NamespaceID, err

@@ -61,7 +61,7 @@ func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Mes
 
 // start starts a new run: it is written to the log while the agent executes.
 // With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.RunTarget, options []storage.Namespace, message *a2a.Message) (*run, error) {
+func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.Namespace, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,6 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, target storage.Ru
 	h.cfg.Log.Append(storage.TaskChange{
 		RunID:    request.RunID,
 		Start:    &request,
-		Target:   target,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
 		Snapshot: stored,

@@ -98,22 +98,21 @@ func (s *agentService) ask(ctx context.Context, who storage.Caller, question sto
 			return nil, err
 		}
 	}
-	begins := question.ConversationID == ""
-	target, options, err := s.resolve(ctx, who, &question)
-	if begins {
-		question.ConversationID = storage.NewID()
+	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
+	options, err := s.resolve(ctx, &request)
+	if err != nil {
+		return nil, err
 	}
 	switch {
-	case err != nil:
-		return nil, err
-	case mustExist && !begins && !target.ConversationExists:
+	case request.ConversationID == "":
+		request.ConversationID = storage.NewID()
+	case mustExist && !request.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, question.ConversationID)
-	return s.host.start(s.agent, request, target, options, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	return s.host.start(s.agent, request, options, &asked)
 }
 
 // continueTask answers a task that waits for input. Others take no messages.

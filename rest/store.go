@@ -64,7 +64,7 @@ type Ingestions interface {
 // Conversations has the records of conversations.
 type Conversations interface {
 	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
-	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error)
+	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error)
 	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
 }
 

@@ -54,6 +54,10 @@ type RunRequest struct {
 	RunID  string
 	Caller Caller
 	Question
+	// NamespaceID and ConversationExists say where the run is created: see
+	// Tasks.ResolveRun.
+	NamespaceID        string
+	ConversationExists bool
 }
 
 // The settings of a question in the metadata of a message.

@@ -50,9 +50,8 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run, at Target.
-	Start  *RunRequest
-	Target RunTarget
+	// Start, if set, creates the run.
+	Start *RunRequest
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string
@@ -74,13 +73,6 @@ const (
 	StateAuthRequired  = "TASK_STATE_AUTH_REQUIRED"
 )
 
-// RunTarget is where a run is created; see ResolveRun. A run without a namespace waits
-// until its asker names one.
-type RunTarget struct {
-	NamespaceID        string
-	ConversationExists bool
-}
-
 // TaskFilter selects tasks.
 type TaskFilter struct {
 	Agent          string
@@ -88,25 +80,21 @@ type TaskFilter struct {
 	State          string
 	// UpdatedSince excludes tasks that were last changed before.
 	UpdatedSince time.Time
-	// After is the last task of the previous page; nil for the first page.
-	After *TaskCursor
+	// After has the RunID and UpdatedAt of the last task of the previous page; zero for the
+	// first page.
+	After Task
 	// Limit is from 1 to 101.
 	Limit int
-}
-
-// TaskCursor is a position in the list of tasks.
-type TaskCursor struct {
-	UpdatedAt time.Time
-	RunID     string
 }
 
 // Tasks is the event log of runs. Reads have a caller: a task of another user is
 // ErrNotFound.
 type Tasks interface {
-	// ResolveRun finds where to create a run: in a namespace that the caller may read, and
-	// in a conversation, or a new one if its id is "". A conversation that the caller's
-	// token does not cover is ErrNotFound; one that does not exist is no error.
-	ResolveRun(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (RunTarget, error)
+	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
+	// the caller may read, and in a conversation, or a new one if its id is "". A
+	// conversation that the caller's token does not cover is ErrNotFound; one that does not
+	// exist is no error.
+	ResolveRun(ctx context.Context, request *RunRequest) error
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
 	// ErrNotFound when there is none that the caller may read.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
@@ -136,7 +124,7 @@ type Tasks interface {
 	// RecentTurns gives the last completed turns of a conversation, at most limit, latest
 	// first, without large results, as Conversation does. None when there is no such
 	// conversation.
-	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
+	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Run, error)
 }
 
 // ClaimedRun is a run that a host claimed.

@@ -259,9 +259,9 @@ WHERE i.started_by = :caller
 
 // resource is a namespace or dataset as a caller may see it.
 type resource struct {
-	ID string `db:"id"`
+	ID string
 	// NamespaceID is that of a dataset.
-	NamespaceID string `db:"namespace_id"`
+	NamespaceID string
 	storage.Access
 
 	// kind is what it is called in errors, and restricted says that the caller's token is.

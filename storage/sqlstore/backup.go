@@ -19,7 +19,7 @@ type KeptObject struct {
 	Key   string `db:"object_key"`
 	Bytes int64  `db:"byte_count"`
 	// SHA256 is "" where it was not recorded.
-	SHA256 string `db:"sha256"`
+	SHA256 string
 }
 
 // Snapshot copies the embedded database, as it is at one moment, to a file that
@@ -89,14 +89,11 @@ func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error)
 
 // KeepOrphans has no process list orphaned objects, to remove them, for that long
 // from now.
-func (s *Store) KeepOrphans(ctx context.Context, lasts time.Duration) error {
-	return s.inTx(ctx, "keep orphaned objects", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `
+func (s *Store) KeepOrphans(ctx context.Context, ttl time.Duration) error {
+	return s.execTx(ctx, "keep orphaned objects", `
 INSERT INTO leases (name, holder, fence, expires_at)
 VALUES ('`+keepOrphansLease+`', '', 1, $1)
 ON CONFLICT (name) DO UPDATE
 SET expires_at = excluded.expires_at
-WHERE leases.expires_at < excluded.expires_at`, s.now().Add(lasts).UnixMilli())
-		return err
-	})
+WHERE leases.expires_at < excluded.expires_at`, s.now().Add(ttl).UnixMilli())
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -45,16 +44,17 @@ func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration)
 // claimedRow is a run as the host that works on it needs it.
 type claimedRow struct {
 	taskRow
-	Owner          string         `db:"owner"`
-	Restriction    string         `db:"restriction"`
-	Question       string         `db:"question"`
-	Provider       sql.NullString `db:"provider"`
-	Model          sql.NullString `db:"model"`
-	HelperPrompt   sql.NullString `db:"helper_prompt"`
-	NamespaceOwner sql.NullString `db:"namespace_owner"`
-	Namespace      sql.NullString `db:"namespace"`
-	Takeovers      int            `db:"takeovers"`
-	CreatedAt      int64          `db:"created_at"`
+	Owner          string
+	Restriction    string
+	Question       string
+	Provider       sql.NullString
+	Model          sql.NullString
+	HelperPrompt   sql.NullString
+	NamespaceID    sql.NullString
+	NamespaceOwner sql.NullString
+	Namespace      sql.NullString
+	Takeovers      int
+	CreatedAt      int64
 }
 
 // ClaimRuns implements storage.Hosts.
@@ -78,8 +78,8 @@ LIMIT :limit`
 	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
 		claimed, died = nil, 0
 		var orphans []struct {
-			RunID  string `db:"run_id"`
-			Holder string `db:"holder"`
+			RunID  string
+			Holder string
 		}
 		now := s.millis()
 		err := selectIn(ctx, tx, &orphans, query, args{
@@ -131,7 +131,7 @@ WHERE run_id = $1
 func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -159,6 +159,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				Provider:       r.Provider.String,
 				Model:          r.Model.String,
 			},
+			NamespaceID: r.NamespaceID.String,
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,
@@ -177,17 +178,12 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	return ids, nil
 }
 
-// lastEventsBatch is how many runs are looked at with one statement, which is
-// always the same.
-const lastEventsBatch = 100
-
 // LastEvents implements storage.Hosts.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
-	for some := range slices.Chunk(runIDs, lastEventsBatch) {
-		some = append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...)
+	for list := range lists(runIDs) {
 		var rows []taskRow
-		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": some}); err != nil {
+		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": list}); err != nil {
 			return nil, fmt.Errorf("look at runs: %w", classify(err))
 		}
 		for _, row := range rows {

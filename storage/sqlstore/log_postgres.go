@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,24 +102,11 @@ WITH begun AS (
 SELECT ids, pg_notify('` + runsChannel + `', $1::text || ' ' || ids)
 FROM told`
 
-// columns are the values of some rows, column by column, as Postgres unnests
-// them.
-type columns struct{ values []any }
+// texts and numbers give one column of some rows, as Postgres unnests it.
+func texts[Row any](rows []Row, text func(Row) string) any { return pq.StringArray(each(rows, text)) }
 
-func (c *columns) texts(n int, text func(i int) string) {
-	column := make(pq.StringArray, n)
-	for i := range column {
-		column[i] = text(i)
-	}
-	c.values = append(c.values, column)
-}
-
-func (c *columns) numbers(n int, number func(i int) int64) {
-	column := make(pq.Int64Array, n)
-	for i := range column {
-		column[i] = number(i)
-	}
-	c.values = append(c.values, column)
+func numbers[Row any](rows []Row, number func(Row) int64) any {
+	return pq.Int64Array(each(rows, number))
 }
 
 func writePostgres(s *Store, runs []*runChange) error {
@@ -135,12 +123,9 @@ func writePostgres(s *Store, runs []*runChange) error {
 			changes = append(changes, run)
 		}
 	}
-	c := columns{values: []any{s.instance, s.millis()}}
-	c.conversations(starts)
-	c.starts(starts)
-	c.changes(changes)
-	c.events(runs)
-	rows, err := s.logStatements[writeRunsQuery].QueryContext(ctx, c.values...)
+	values := slices.Concat([]any{s.instance, s.millis()},
+		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
+	rows, err := s.logStatements[writeRunsQuery].QueryContext(ctx, values...)
 	if err != nil {
 		return err
 	}
@@ -161,25 +146,18 @@ func writePostgres(s *Store, runs []*runChange) error {
 	if len(written) == len(runs) {
 		return nil
 	}
-	return s.refuse(ctx, runs, written)
-}
-
-// refuse says of runs that were not written why not. The others are, whatever
-// becomes of this.
-func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
-		if written[run.RunID] {
-			continue
+		if !written[run.RunID] {
+			var exists bool
+			err := s.GetContext(ctx, &exists, hasTask, run.RunID)
+			run.refused(exists || err != nil)
 		}
-		var exists bool
-		err := s.GetContext(ctx, &exists, hasTask, run.RunID)
-		run.refused(exists || err != nil)
 	}
 	return nil
 }
 
-// conversations are those that begin, and those that go on.
-func (c *columns) conversations(starts []*runChange) {
+// conversationColumns are of the conversations that begin, and of those that go on.
+func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
@@ -187,7 +165,7 @@ func (c *columns) conversations(starts []*runChange) {
 	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
-			if run.Target.ConversationExists == begun && !seen[k] {
+			if run.Start.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -195,50 +173,50 @@ func (c *columns) conversations(starts []*runChange) {
 		return some
 	}
 	begun, touched := some(false), some(true)
-	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].ConversationID })
-	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Text) })
-	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].ConversationID })
+	owner := func(r *storage.RunRequest) string { return r.Caller.Username }
+	id := func(r *storage.RunRequest) string { return r.ConversationID }
+	title := func(r *storage.RunRequest) string { return storage.Title(r.Text) }
+	return []any{texts(begun, owner), texts(begun, id), texts(begun, title), texts(touched, owner), texts(touched, id)}
 }
 
-func (c *columns) starts(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
-	c.texts(n, func(i int) string { return runs[i].Start.Agent })
-	c.texts(n, func(i int) string { return runs[i].Start.Text })
-	c.texts(n, func(i int) string { return runs[i].Start.Provider })
-	c.texts(n, func(i int) string { return runs[i].Start.Model })
-	c.texts(n, func(i int) string { return runs[i].Start.HelperPrompt })
-	c.outcomes(runs)
-	c.texts(n, func(i int) string { return runs[i].Holder })
+func startColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Username }),
+		texts(runs, func(r *runChange) string { return r.Start.ConversationID }),
+		texts(runs, func(r *runChange) string { return r.Start.NamespaceID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Restriction }),
+		texts(runs, func(r *runChange) string { return r.Start.Agent }),
+		texts(runs, func(r *runChange) string { return r.Start.Text }),
+		texts(runs, func(r *runChange) string { return r.Start.Provider }),
+		texts(runs, func(r *runChange) string { return r.Start.Model }),
+		texts(runs, func(r *runChange) string { return r.Start.HelperPrompt }),
+	}, stateColumns(runs), []any{
+		texts(runs, func(r *runChange) string { return r.Holder }),
+	})
 }
 
-func (c *columns) changes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.numbers(n, func(i int) int64 { return runs[i].After })
-	c.texts(n, func(i int) string { return runs[i].Holder })
-	c.outcomes(runs)
+func changeColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		numbers(runs, func(r *runChange) int64 { return r.After }),
+		texts(runs, func(r *runChange) string { return r.Holder }),
+	}, stateColumns(runs))
 }
 
-// outcomes are what runs have come to.
-func (c *columns) outcomes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Status) })
-	c.texts(n, func(i int) string { return runs[i].outcome().ErrorMessage })
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Result) })
-	c.texts(n, func(i int) string { return runs[i].State })
-	c.texts(n, func(i int) string { return string(runs[i].Snapshot) })
-	c.numbers(n, func(i int) int64 { return runs[i].last() })
-	c.texts(n, func(i int) string { return runs[i].LastNodeID })
+func stateColumns(runs []*runChange) []any {
+	return []any{
+		texts(runs, func(r *runChange) string { return string(r.outcome().Status) }),
+		texts(runs, func(r *runChange) string { return r.outcome().ErrorMessage }),
+		texts(runs, func(r *runChange) string { return string(r.outcome().Result) }),
+		texts(runs, func(r *runChange) string { return r.State }),
+		texts(runs, func(r *runChange) string { return string(r.Snapshot) }),
+		numbers(runs, (*runChange).last),
+		texts(runs, func(r *runChange) string { return r.LastNodeID }),
+	}
 }
 
-func (c *columns) events(runs []*runChange) {
+func eventColumns(runs []*runChange) []any {
 	var ids, kinds, bodies pq.StringArray
 	var numbers pq.Int64Array
 	for _, run := range runs {
@@ -250,5 +228,5 @@ func (c *columns) events(runs []*runChange) {
 			bodies = append(bodies, string(event.Body))
 		}
 	}
-	c.values = append(c.values, ids, numbers, kinds, bodies)
+	return []any{ids, numbers, kinds, bodies}
 }

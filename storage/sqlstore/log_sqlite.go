@@ -112,7 +112,7 @@ func (l *sqliteLog) start(run *runChange) error {
 		outcome = run.outcome()
 		err     error
 	)
-	if run.Target.ConversationExists {
+	if start.ConversationExists {
 		// Where it has gone, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
@@ -121,7 +121,7 @@ func (l *sqliteLog) start(run *runChange) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, run.Target.NamespaceID, start.Caller.Restriction,
+	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now)
 	if err == nil {
 		err = l.result(run.RunID, outcome.Result)

@@ -110,9 +110,9 @@ type Load struct {
 // Load counts what is to be done.
 func (s *Store) Load(ctx context.Context) (Load, error) {
 	var counts []struct {
-		Kind  string `db:"kind"`
-		State string `db:"state"`
-		Count int    `db:"n"`
+		Kind  string
+		State string
+		Count int `db:"n"`
 	}
 	if err := s.SelectContext(ctx, &counts, workToDo); err != nil {
 		return Load{}, fmt.Errorf("count what is to be done: %w", classify(err))

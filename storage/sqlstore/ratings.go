@@ -18,14 +18,6 @@ import (
 // the tracing store may have a rating that is not recorded: it outlives an expired lease.
 func ratingLease(runID string) string { return "rating/" + runID }
 
-type ratingRow struct {
-	RunID    string `db:"run_id"`
-	ThumbsUp bool   `db:"thumbs_up"`
-	Comment  string `db:"comment"`
-	ScoreID  string `db:"score_id"`
-	ScoreDay string `db:"score_day"`
-}
-
 var (
 	selectRating = parse(`SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = :run`)
 	upsertRating = parse(`
@@ -110,15 +102,14 @@ func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) er
 
 // Rating implements storage.Ratings.
 func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string) (storage.Rating, error) {
-	row, err := readRating(ctx, s, caller, runID)
+	rating, err := readRating(ctx, s, caller, runID)
 	if err != nil {
 		return storage.Rating{}, fmt.Errorf("read rating: %w", classify(err))
 	}
-	return storage.Rating(row), nil
+	return rating, nil
 }
 
-func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (ratingRow, error) {
-	var row ratingRow
-	err := selectRating.get(ctx, q, &row, by(caller, args{"run": runID}))
-	return row, err
+func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (rating storage.Rating, err error) {
+	err = selectRating.get(ctx, q, &rating, by(caller, args{"run": runID}))
+	return rating, err
 }

@@ -17,27 +17,14 @@ const (
 )
 
 type runRow struct {
-	ID             string            `db:"id"`
-	ConversationID string            `db:"conversation_id"`
-	Agent          string            `db:"agent"`
-	Question       string            `db:"question"`
-	Status         storage.RunStatus `db:"status"`
-	ErrorMessage   string            `db:"error_message"`
-	LastNodeID     string            `db:"last_node_id"`
-	Result         []byte            `db:"result"`
-	CreatedAt      int64             `db:"created_at"`
+	storage.Run
+	Result    []byte
+	CreatedAt int64
 }
 
 func (r runRow) run() storage.Run {
-	return storage.Run{
-		ID:             r.ID,
-		ConversationID: r.ConversationID,
-		Agent:          r.Agent,
-		Question:       r.Question,
-		RunOutcome:     storage.RunOutcome{Status: r.Status, ErrorMessage: r.ErrorMessage, Result: r.Result},
-		LastNodeID:     r.LastNodeID,
-		CreatedAt:      fromMillis(r.CreatedAt),
-	}
+	r.Run.Result, r.Run.CreatedAt = r.Result, fromMillis(r.CreatedAt)
+	return r.Run
 }
 
 var (

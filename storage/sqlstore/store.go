@@ -112,6 +112,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
+	for _, db := range []*sqlx.DB{s.read, s.write, s.batches, s.control} {
+		db.Mapper = mapper
+	}
 	s.log = startLog(s.writeObserved)
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)
@@ -314,6 +317,14 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 			}
 		}
 		return fn(tx)
+	})
+}
+
+// execTx is a transaction of one statement.
+func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
+	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
 	})
 }
 

@@ -9,24 +9,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
 )
 
-// tokensBatch is how many tokens are looked for with one statement, which is
-// always the same.
-const tokensBatch = 100
-
 type tokenRow struct {
-	ID        string              `db:"id"`
-	Name      string              `db:"name"`
-	Access    storage.TokenAccess `db:"access"`
-	CreatedAt int64               `db:"created_at"`
-	ExpiresAt int64               `db:"expires_at"`
+	storage.Token
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+func (r tokenRow) token() storage.Token {
+	r.Token.CreatedAt, r.Token.ExpiresAt = fromMillis(r.CreatedAt), fromMillis(r.ExpiresAt)
+	return r.Token
 }
 
 // mayManageTokens keeps a restricted token from making itself a wider one.
@@ -117,17 +114,7 @@ ORDER BY created_at DESC, id DESC`
 	if err := s.SelectContext(ctx, &rows, query, caller.Username); err != nil {
 		return nil, fmt.Errorf("list tokens: %w", classify(err))
 	}
-	tokens := make([]storage.Token, len(rows))
-	for i, row := range rows {
-		tokens[i] = storage.Token{
-			ID:        row.ID,
-			Name:      row.Name,
-			Access:    row.Access,
-			CreatedAt: fromMillis(row.CreatedAt),
-			ExpiresAt: fromMillis(row.ExpiresAt),
-		}
-	}
-	return tokens, nil
+	return each(rows, tokenRow.token), nil
 }
 
 // TokenPermissions gives what a token covers.
@@ -164,9 +151,9 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 // of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	var row struct {
-		Owner      string `db:"owner"`
-		Hash       string `db:"hash"`
-		Restricted bool   `db:"restricted"`
+		Owner      string
+		Hash       string
+		Restricted bool
 	}
 	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
 		return storage.Caller{}, fmt.Errorf("read token: %w", classify(err))
@@ -183,21 +170,7 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 
 // RevokedTokens gives those of some tokens, by id, that do not exist any more.
 func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
-	revoked := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		revoked[id] = true
-	}
-	for some := range slices.Chunk(ids, tokensBatch) {
-		some = append(slices.Clone(some), make([]string, tokensBatch-len(some))...)
-		var present []string
-		if err := selectIn(ctx, s, &present, `SELECT id FROM tokens WHERE id IN (:ids)`, args{"ids": some}); err != nil {
-			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
-		}
-		for _, id := range present {
-			delete(revoked, id)
-		}
-	}
-	return slices.Collect(maps.Keys(revoked)), nil
+	return s.missing(ctx, `SELECT id FROM tokens WHERE id IN (:values)`, ids)
 }
 
 // SigningKey gives the key that something is signed with, the same on every replica, made

@@ -25,32 +25,15 @@ const staleUploads = `
 
 // uploadRow is a file with its session.
 type uploadRow struct {
-	SessionID     string               `db:"session_id"`
-	SessionStatus storage.UploadStatus `db:"session_status"`
-	ID            string               `db:"id"`
-	Filename      string               `db:"filename"`
-	Size          int64                `db:"byte_count"`
-	PartSize      int64                `db:"part_size"`
-	Key           string               `db:"object_key"`
-	UploadID      string               `db:"upload_id"`
-	Status        storage.UploadStatus `db:"status"`
+	SessionID     string
+	SessionStatus storage.UploadStatus
+	storage.UploadFile
 }
 
-const uploadColumns = `
-	u.id AS session_id, u.status AS session_status,
-	f.id, f.filename, f.byte_count, f.part_size, f.object_key, f.upload_id, f.status`
-
-func (r uploadRow) file() storage.UploadFile {
-	return storage.UploadFile{
-		ID:       r.ID,
-		Filename: r.Filename,
-		Size:     r.Size,
-		PartSize: r.PartSize,
-		Key:      r.Key,
-		UploadID: r.UploadID,
-		Status:   r.Status,
-	}
-}
+const (
+	fileColumns   = `f.id, f.filename, f.byte_count AS size, f.part_size, f.object_key AS key, f.upload_id, f.status`
+	uploadColumns = `u.id AS session_id, u.status AS session_status, ` + fileColumns
+)
 
 // sessionOf gathers the rows of one session.
 func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
@@ -59,7 +42,7 @@ func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
 	}
 	session := storage.UploadSession{ID: rows[0].SessionID, Status: rows[0].SessionStatus}
 	for _, row := range rows {
-		session.Files = append(session.Files, row.file())
+		session.Files = append(session.Files, row.UploadFile)
 	}
 	return session, nil
 }
@@ -141,9 +124,9 @@ func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id
 // DatasetUpload implements storage.Uploads.
 func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
 	var row struct {
-		SessionID string         `db:"session_id"`
-		ID        string         `db:"id"`
-		Dataset   sql.NullString `db:"dataset"`
+		SessionID string
+		ID        string
+		Dataset   sql.NullString
 	}
 	if err := uploadByKey.get(ctx, s, &row, by(caller, args{"key": key})); err != nil {
 		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
