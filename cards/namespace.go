@@ -12,7 +12,6 @@ func namespaceExtension() a2a.AgentExtension {
 		URI:         NamespaceExtension,
 		Description: "Names the namespace that a message asks about. Without it, the agent takes the conversation's, or asks.",
 		Params: map[string]any{"schema": map[string]any{
-			"$schema":              "https://json-schema.org/draft/2020-12/schema",
 			"type":                 "object",
 			"required":             []string{"namespace"},
 			"additionalProperties": false,

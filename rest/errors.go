@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/auth"
 	"parley/storage"
 )
 
@@ -113,7 +114,7 @@ func writeError(c *gin.Context, err error) {
 	status, body := toErrorResponse(err)
 	switch status {
 	case http.StatusUnauthorized:
-		c.Header("WWW-Authenticate", "Bearer")
+		c.Header("WWW-Authenticate", challenge(c.Request.Header))
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		c.Header("Retry-After", "2")
 	}
@@ -124,6 +125,16 @@ func writeError(c *gin.Context, err error) {
 	// drainBody.
 	c.Header("Content-Length", strconv.Itoa(len(text)))
 	c.Data(status, "application/json; charset=utf-8", text)
+}
+
+// challenge is the WWW-Authenticate of a refused request. It names an error only where a
+// token was sent, as RFC 6750 asks: clients then get a new one instead of asking for a
+// first one.
+func challenge(h http.Header) string {
+	if auth.TokenSent(h) {
+		return `Bearer error="invalid_token"`
+	}
+	return "Bearer"
 }
 
 func toErrorResponse(err error) (int, errorResponse) {

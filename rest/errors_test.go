@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/auth"
 	"parley/rest"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -41,8 +42,41 @@ func (s *service) checkError(name string, got answer, status int, code string) {
 	if got.header.Get("X-Request-Id") == "" {
 		s.t.Errorf("%s: no request id", name)
 	}
-	if (got.header.Get("WWW-Authenticate") == "Bearer") != (status == http.StatusUnauthorized) {
+	if strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") != (status == http.StatusUnauthorized) {
 		s.t.Errorf("%s: WWW-Authenticate: %q", name, got.header.Get("WWW-Authenticate"))
+	}
+}
+
+// RFC 6750, section 3: an error is named where a token was sent, and only there.
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	expired, err := auth.Sign(auth.Config{LocalKey: s.auth.LocalKey, Now: func() time.Time { return time.Now().Add(-time.Hour) }}, "alice", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for authorization, want := range map[string]string{
+		"":                             "Bearer",
+		"Basic YWxpY2U6c2VjcmV0":       "Bearer",
+		"Bearer":                       "Bearer",
+		"Bearer nonsense":              `Bearer error="invalid_token"`,
+		"Bearer " + expired:            `Bearer error="invalid_token"`,
+		"Bearer " + s.token("-") + "x": `Bearer error="invalid_token"`,
+		"Bearer two tokens":            `Bearer error="invalid_token"`,
+	} {
+		for _, path := range []string{"/schema/datasets/all", "/query/conversations"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+rest.Root+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if authorization != "" {
+				request.Header.Set("Authorization", authorization)
+			}
+			got := s.do(request)
+			if got.status != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") != want {
+				t.Errorf("%s with %.30q: %d %q, want %q", path, authorization, got.status, got.header.Get("WWW-Authenticate"), want)
+			}
+		}
 	}
 }
 

@@ -151,6 +151,61 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// What a proxy says of the address reaches the agents, from a trusted one alone.
+func TestPublicAddress(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		proxies []string
+		base    string
+		want    string
+	}{
+		"trusted":           {proxies: []string{"127.0.0.0/8", "::1"}, want: "https://parley.example:8443/tools/api/v1/a2a/nl2ql"},
+		"not trusted":       {proxies: []string{"192.0.2.1"}},
+		"no proxies":        {},
+		"a configured base": {proxies: []string{"127.0.0.1"}, base: "https://set.example/api/v1/", want: "https://set.example/api/v1/a2a/nl2ql"},
+	} {
+		s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.TrustedProxies, cfg.BaseURL = test.proxies, test.base })
+		if test.want == "" {
+			test.want = s.server.URL + rest.Root + "/a2a/nl2ql"
+		}
+		for _, header := range []http.Header{
+			{"X-Forwarded-Proto": {"https"}, "X-Forwarded-Host": {"parley.example"}, "X-Forwarded-Port": {"8443"}, "X-Forwarded-Prefix": {"/tools"}},
+			{"Forwarded": {`proto=https;host="parley.example:8443"`}, "X-Forwarded-Prefix": {"/tools"}},
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+rest.Root+"/a2a", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header = header
+			if got := s.do(request); !strings.Contains(got.body, `"`+test.want+`"`) {
+				t.Errorf("%s: %s, want %s", name, got.body, test.want)
+			}
+		}
+	}
+}
+
+// A browser sends a request only with headers that the preflight allowed: those of the
+// A2A bindings are among them.
+func TestPreflightAllowsProtocolHeaders(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.CORSOrigins = []string{"https://app.example"} })
+	for _, header := range []string{"a2a-extensions", "a2a-version", "last-event-id", "authorization", "content-type", "a2a-extensions,a2a-version,authorization,last-event-id"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, s.server.URL+rest.Root+"/a2a/nl2ql", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Origin", "https://app.example")
+			request.Header.Set("Access-Control-Request-Method", method)
+			request.Header.Set("Access-Control-Request-Headers", header)
+			got := s.do(request)
+			if got.header.Get("Access-Control-Allow-Headers") != header || got.header.Get("Access-Control-Allow-Methods") != method {
+				t.Errorf("%s with %s: %d %v", method, header, got.status, got.header)
+			}
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	ask := func(s *service, method, origin string) answer {

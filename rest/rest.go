@@ -10,7 +10,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/rs/cors"
 
 	"parley/internal/auth"
+	"parley/internal/baseurl"
 	"parley/internal/fair"
 	"parley/rest/page"
 	"parley/storage"
@@ -69,7 +69,8 @@ type Config struct {
 	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
 	// response.
 	WriteTimeout time.Duration
-	// TrustedProxies are the addresses and networks whose X-Forwarded headers are used.
+	// TrustedProxies are the addresses and networks whose Forwarded and X-Forwarded headers are
+	// used.
 	TrustedProxies []string
 	// Page configures the web page.
 	Page page.Config
@@ -82,7 +83,7 @@ type Server struct {
 	cfg      Config
 	handler  http.Handler
 	engine   *gin.Engine
-	proxies  []netip.Prefix
+	proxies  baseurl.Proxies
 	draining atomic.Bool
 	large    *fair.Queue
 	infer    *fair.Queue
@@ -96,7 +97,7 @@ func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
 	var err error
-	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
+	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
@@ -119,8 +120,8 @@ func New(cfg Config) (*Server, error) {
 		s.handler = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "Last-Event-ID"},
-			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate"},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
+			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
 		}).Handler(s.engine)
 	}

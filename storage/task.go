@@ -52,6 +52,8 @@ type TaskChange struct {
 	RunID string
 	// Start, if set, creates the run.
 	Start *RunRequest
+	// Push, if set, is made with the run, from its first event on.
+	Push *PushConfig
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string

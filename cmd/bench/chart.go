@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The measures of a plot, in pixels: the whole, and where the lines are.
+// The size of a plot and of its grid, in pixels.
 const (
 	plotWidth, plotHeight      = 720, 400
 	left, right, upper, bottom = 76.0, 696.0, 84.0, 348.0
 )
 
-// style has colours that can be told apart, by those too who see few, on paper
-// and on a dark screen.
+// style has colors for light and dark screens that people with color blindness can tell
+// apart.
 const style = `text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-size:16px;font-weight:600}.soft{fill:#59636e}
 .page{fill:#fff}.grid{stroke:#d1d9e0;stroke-width:1}path{fill:none;stroke-width:2.5;stroke-linejoin:round}
 .s0{stroke:#0969da}.s1{stroke:#bc4c00}.s2{stroke:#1a7f37}.s3{stroke:#8250df}
@@ -24,7 +24,7 @@ const style = `text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-size
 .s0{stroke:#4493f8}.s1{stroke:#f0883e}.s2{stroke:#3fb950}.s3{stroke:#ab7df8}
 .d0{fill:#4493f8}.d1{fill:#f0883e}.d2{fill:#3fb950}.d3{fill:#ab7df8}}`
 
-// scale places values of a logarithmic axis.
+// scale maps values to a logarithmic axis.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
@@ -34,7 +34,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + (s.to-s.from)*math.Log(v/s.low)/math.Log(s.high/s.low)
 }
 
-// sizesOf gives the sizes at which anything was measured.
+// sizesOf returns the measured sizes.
 func sizesOf(g growth, all figures) (sizes []float64) {
 	for _, s := range g.series {
 		for _, p := range all.points(s.pick, g.axis) {
@@ -45,7 +45,7 @@ func sizesOf(g growth, all figures) (sizes []float64) {
 	return slices.Compact(sizes)
 }
 
-// svg draws the plot, with logarithmic axes. What was not measured is not drawn.
+// svg draws the plot of what was measured, with logarithmic axes.
 func (g growth) svg(all figures) string {
 	var out strings.Builder
 	draw := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
@@ -88,7 +88,7 @@ func drawLine(draw func(format string, args ...any), i int, name, unit string, l
 	var path strings.Builder
 	for n, p := range line {
 		if p.value <= 0 {
-			continue // has no place on such an axis; the table has it
+			continue // a logarithmic axis has no 0; the table has it
 		}
 		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(path.Len(), 1)], x.at(p.size), y.at(p.value))
 		draw(`<circle class="d%d" cx="%.1f" cy="%.1f" r="4"><title>%s</title></circle>`, i, x.at(p.size), y.at(p.value),
@@ -99,8 +99,8 @@ func drawLine(draw func(format string, args ...any), i int, name, unit string, l
 	}
 }
 
-// ticks gives the values at the lines of the grid: powers of ten, and twice and
-// five times those where they are few. All values lie between the outer ones.
+// ticks returns the values of the grid lines: powers of ten, and twice and five times those
+// if they are few. All values are between the first and the last.
 func (g growth) ticks(all figures) (ticks []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, s := range g.series {
@@ -130,7 +130,7 @@ func (g growth) ticks(all figures) (ticks []float64) {
 	}
 }
 
-// tick writes a value of the grid: 0.5, 20, 5,000, 1M.
+// tick formats a value of the grid: 0.5, 20, 5,000, 1M.
 func tick(v float64) string {
 	if v >= 1 {
 		return short(v)
@@ -138,7 +138,7 @@ func tick(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// escape makes a text safe within XML.
+// escape escapes a text for XML.
 func escape(text string) string {
 	var out strings.Builder
 	_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything

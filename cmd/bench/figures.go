@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// figure is what a benchmark printed for one of its sizes.
+// figure is the result of a benchmark at one size.
 type figure struct {
 	Folder    string `json:"folder"`
 	Benchmark string `json:"benchmark"`
-	// Sizes are the parts of the name that say what was measured, as clients=32.
+	// Sizes are the parts of the name such as clients=32.
 	Sizes map[string]string `json:"sizes,omitempty"`
 	Times int               `json:"times"`
 	// Values are the values by their unit.
@@ -23,10 +23,10 @@ type figure struct {
 
 type figures []figure
 
-// processors is what Go adds to the name of a benchmark.
+// processors is the suffix that Go adds to the name of a benchmark.
 var processors = regexp.MustCompile(`-\d+$`)
 
-// parse reads a line of a benchmark's output, if it is one with figures:
+// parse parses a line of a benchmark's output, if it has figures:
 // "BenchmarkRead/store=sqlite/clients=8-2  100  12.5 reads/s …".
 func parse(folder, line string) (figure, bool) {
 	fields := strings.Fields(line)
@@ -54,7 +54,7 @@ func parse(folder, line string) (figure, bool) {
 	return f, true
 }
 
-// String is how a figure is shown while measuring.
+// String formats a figure for the progress.
 func (f figure) String() string {
 	var text []string
 	for _, key := range slices.Sorted(maps.Keys(f.Sizes)) {
@@ -71,7 +71,7 @@ func (f figure) String() string {
 // in a unit.
 type pick struct{ benchmark, sizes, unit string }
 
-// fits says whether a figure has the value, and the sizes that are asked for.
+// fits reports whether a figure has the value and the sizes.
 func (p pick) fits(f figure) bool {
 	for _, size := range strings.Fields(p.sizes) {
 		key, value, _ := strings.Cut(size, "=")
@@ -83,7 +83,7 @@ func (p pick) fits(f figure) bool {
 	return ok && f.Benchmark == p.benchmark
 }
 
-// value finds a value, if it was measured.
+// value returns a value, if it was measured.
 func (all figures) value(p pick) (float64, bool) {
 	at := slices.IndexFunc(all, p.fits)
 	if at < 0 {
@@ -95,7 +95,7 @@ func (all figures) value(p pick) (float64, bool) {
 // point is a value at a size.
 type point struct{ size, value float64 }
 
-// points gives how a value grows with a size.
+// points returns a value by size.
 func (all figures) points(p pick, axis string) (line []point) {
 	for _, f := range all {
 		size, err := strconv.ParseFloat(f.Sizes[axis], 64)
@@ -107,7 +107,7 @@ func (all figures) points(p pick, axis string) (line []point) {
 	return line
 }
 
-// number writes a value with three digits that count.
+// number formats a value with three significant digits.
 func number(v float64) string {
 	switch a := max(v, -v); {
 	case a >= 1000:
@@ -122,7 +122,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// whole writes a whole number with its thousands apart.
+// whole formats a whole number with thousands separators.
 func whole(v float64) string {
 	digits := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -131,7 +131,7 @@ func whole(v float64) string {
 	return digits
 }
 
-// short writes a size: 32, 10k, 5M.
+// short formats a size: 32, 10k, 5M.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:

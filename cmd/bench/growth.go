@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// growth is how something grows with a size, as a plot and a table.
+// growth is a plot and a table of values by size.
 type growth struct {
 	file, title, unit, axis string
 	series                  []series
@@ -14,7 +14,7 @@ type series struct {
 	pick
 }
 
-// chapter is what grows with one size.
+// chapter has the plots of one size.
 type chapter struct {
 	title   string
 	growths []growth
@@ -84,7 +84,7 @@ func contenders(unit string) []series {
 	}
 }
 
-// asked is how long answers of nl2ql take.
+// asked is the duration of answers of nl2ql.
 func asked(sizes string) []series {
 	return []series{
 		{"Parley, p50", pick{"Ask", sizes, "p50-ms"}},
@@ -93,7 +93,7 @@ func asked(sizes string) []series {
 	}
 }
 
-// sentence says how the lines grow from the least size to the largest.
+// sentence describes the growth from the smallest size to the largest.
 func (g growth) sentence(all figures) string {
 	text := ""
 	for _, s := range g.series {

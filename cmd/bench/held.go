@@ -1,6 +1,6 @@
 package main
 
-// held is a number that we hold ourselves to.
+// held is a limit that Parley must keep.
 type held struct {
 	work, against string
 	pick
@@ -11,7 +11,7 @@ type held struct {
 	shown, in string
 }
 
-// numbers are those of the table, in its order.
+// numbers are the rows of the table.
 var numbers = []held{
 	{
 		work: "Streams of four events a second, kept in SQLite, 32 clients", against: "the SDK's handler, in memory",
@@ -48,7 +48,7 @@ var numbers = []held{
 
 const streaming = "method=SendStreamingMessage clients=32"
 
-// bound says what is allowed.
+// bound is the limit in words.
 func (h held) bound() string {
 	if h.atLeast {
 		return "at least " + h.shown + " " + h.in
@@ -56,7 +56,7 @@ func (h held) bound() string {
 	return "at most " + h.shown + " " + h.in
 }
 
-// verdict gives a value as it is shown, and whether it holds.
+// verdict formats a value, and whether it keeps the limit.
 func (h held) verdict(all figures) (measured, holds string) {
 	value, ok := all.value(h.pick)
 	if !ok {

@@ -12,14 +12,13 @@ import (
 	"strings"
 )
 
-// machine is where the figures come from. What is not known is empty.
+// machine describes where the figures were measured. Unknown fields are empty.
 type machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	Memory string `json:"memory"`
 	Kernel string `json:"kernel"`
-	// Load is the load average when the run began: figures of a machine that does
-	// other work are worth less.
+	// Load is the load average at the start: figures of a busy machine are worth less.
 	Load string `json:"load"`
 }
 
@@ -35,13 +34,13 @@ func thisMachine() machine {
 	return m
 }
 
-// text is a file, "" where there is none.
+// text returns a file, "" if there is none.
 func text(path string) string {
 	content, _ := os.ReadFile(path)
 	return strings.TrimSpace(string(content))
 }
 
-// after gives what follows a name and a colon in a file.
+// after returns what follows a name and a colon in a file.
 func after(path, name string) string {
 	for line := range strings.Lines(text(path)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
@@ -51,13 +50,13 @@ func after(path, name string) string {
 	return ""
 }
 
-// version is that of a program or a library.
+// version is the version of a program or a library.
 type version struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// versions are those of what was measured, empty where it is not there.
+// versions are those of what was measured, empty for what is missing.
 func versions(ctx context.Context) []version {
 	return []version{
 		{"Parley", commit(ctx)},
@@ -66,14 +65,14 @@ func versions(ctx context.Context) []version {
 		{"PostgreSQL", postgres(ctx)},
 		{"a2a-go", module(ctx, "github.com/a2aproject/a2a-go/v2")},
 		{"gin", module(ctx, "github.com/gin-gonic/gin")},
-		{"Node.js", said(ctx, "node", "--version")},
+		{"Node.js", output(ctx, "node", "--version")},
 		{"@a2a-js/sdk", dependency("@a2a-js/sdk")},
 		{"express", dependency("express")},
 	}
 }
 
-// said is what a program prints, "" where it fails.
-func said(ctx context.Context, name string, args ...string) string {
+// output is what a program prints, "" if it fails.
+func output(ctx context.Context, name string, args ...string) string {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	if err != nil {
 		return ""
@@ -82,19 +81,19 @@ func said(ctx context.Context, name string, args ...string) string {
 }
 
 func commit(ctx context.Context) string {
-	hash := said(ctx, "git", "rev-parse", "--short", "HEAD")
-	// The report itself is no change.
-	if hash != "" && said(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/bench") != "" {
+	hash := output(ctx, "git", "rev-parse", "--short", "HEAD")
+	// Changes of the report do not count.
+	if hash != "" && output(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/bench") != "" {
 		hash += ", changed"
 	}
 	return hash
 }
 
 func module(ctx context.Context, path string) string {
-	return said(ctx, "go", "list", "-m", "-f", "{{.Version}}", path)
+	return output(ctx, "go", "list", "-m", "-f", "{{.Version}}", path)
 }
 
-// duckdb reads the version of DuckDB off that of its library: v2.10505.0 has 1.5.5.
+// duckdb derives the version of DuckDB from that of its library: v2.10505.0 has 1.5.5.
 func duckdb(library string) string {
 	var n, rest int
 	if _, err := fmt.Sscanf(library, "v2.%d.%d", &n, &rest); err != nil {
@@ -103,8 +102,8 @@ func duckdb(library string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10000, n/100%100, n%100)
 }
 
-// postgres asks the server that the tests start: the one on the path, or Debian's
-// newest.
+// postgres is the version of the server that the tests start: the one in PATH, or
+// Debian's newest.
 func postgres(ctx context.Context) string {
 	program := "postgres"
 	if _, err := exec.LookPath(program); err != nil {
@@ -112,7 +111,7 @@ func postgres(ctx context.Context) string {
 			program = slices.Max(found)
 		}
 	}
-	return strings.TrimPrefix(said(ctx, program, "--version"), "postgres (PostgreSQL) ")
+	return strings.TrimPrefix(output(ctx, program, "--version"), "postgres (PostgreSQL) ")
 }
 
 // dependency is the version of a package of the Express server.

@@ -1,7 +1,6 @@
-// Command bench measures Parley and its peers, and writes a report of it: the
-// numbers that we hold ourselves to, how they grow, and how the peers do in the
-// same run. What is measured is in the benchmarks of the packages; this program
-// runs them, one after the other, and draws what they print.
+// Command bench measures Parley and its peers in the same run, and writes a report: the
+// limits that Parley must keep, and how the figures grow. The measurements are benchmarks
+// of the packages; this program runs them and draws what they print.
 package main
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// arguments are those of the command line.
+// arguments is the command line.
 type arguments struct {
 	Out   string `help:"Folder of the report." default:"docs/bench" type:"path"`
 	Quick bool   `help:"Measure only the sizes that every change is tried with."`

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// benchmark is one that is run, for so long.
+// benchmark is a benchmark and its -benchtime.
 type benchmark struct{ folder, name, time string }
 
-// benchmarks are all that the report is made of, in the order of their run.
+// benchmarks are those of the report, in their order.
 var benchmarks = []benchmark{
 	{"a2aserver", "AgainstSDK", "4x"},
 	{"a2aserver", "IdleStreams", "1x"},
@@ -28,7 +28,7 @@ var benchmarks = []benchmark{
 	{"cmd/parley/e2e/server", "Flood", "3x"},
 }
 
-// choose gives the benchmarks whose names match.
+// choose returns the benchmarks whose names match.
 func choose(only string) (chosen []benchmark, err error) {
 	matches, err := regexp.Compile(only)
 	if err != nil {
@@ -45,8 +45,7 @@ func choose(only string) (chosen []benchmark, err error) {
 	return chosen, err
 }
 
-// measure runs benchmarks, shows how far it is, and gives the figures and what
-// failed.
+// measure runs benchmarks, prints the progress, and returns the figures and the failures.
 func measure(ctx context.Context, chosen []benchmark, quick bool) (all figures, failures []string) {
 	for i, b := range chosen {
 		fmt.Printf("\n[%d/%d] %s in %s\n", i+1, len(chosen), b.name, b.folder)
@@ -65,8 +64,7 @@ func measure(ctx context.Context, chosen []benchmark, quick bool) (all figures, 
 	return all, failures
 }
 
-// run runs a benchmark and gives its figures, those too that came before a
-// failure.
+// run runs a benchmark and returns its figures, also those before a failure.
 func (b benchmark) run(ctx context.Context, quick bool) (all figures, err error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark"+b.name+"$", "-benchtime", b.time, "-timeout", "1h", "./"+b.folder)
 	if !quick {
@@ -80,18 +78,18 @@ func (b benchmark) run(ctx context.Context, quick bool) (all figures, err error)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	var said []string
+	var other []string
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		f, ok := parse(b.folder, lines.Text())
 		if !ok {
-			said = append(said, lines.Text())
+			other = append(other, lines.Text())
 			continue
 		}
 		fmt.Printf("        %s\n", f)
 		all = append(all, f)
 	}
 	if err := cmd.Wait(); err != nil {
-		fmt.Println(strings.Join(said, "\n"))
+		fmt.Println(strings.Join(other, "\n"))
 		return all, err
 	}
 	if len(all) == 0 {

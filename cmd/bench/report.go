@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// report is everything that was measured, and where.
+// report has the figures and the machine.
 type report struct {
 	Date     time.Time `json:"date"`
 	Seconds  int       `json:"seconds"`
@@ -30,7 +31,7 @@ func readReport(dir string) (r report, err error) {
 	return r, err
 }
 
-// write writes the report: the figures as JSON, the text, the plots.
+// write writes the report: figures as JSON, text, plots.
 func (r report) write(dir string) error {
 	files, err := r.files()
 	if err == nil {
@@ -44,7 +45,7 @@ func (r report) write(dir string) error {
 	return err
 }
 
-// files gives the files of the report by name.
+// files returns the files of the report by name.
 func (r report) files() (map[string]string, error) {
 	content, err := json.MarshalIndent(r, "", " ")
 	files := map[string]string{reportFile: string(content) + "\n", "README.md": r.markdown()}
@@ -81,14 +82,9 @@ func (r report) markdown() string {
 	return text.String()
 }
 
-// where says when, where and with what the figures were measured.
+// where has the date, the machine and the versions.
 func (r report) where(line func(format string, args ...any)) {
-	known := func(text string) string {
-		if text == "" {
-			return "unknown"
-		}
-		return text
-	}
+	known := func(text string) string { return cmp.Or(text, "unknown") }
 	line("| | |\n|---|---|")
 	line("| date | %s, for %v |", r.Date.Format("2006-01-02 15:04 MST"), time.Duration(r.Seconds)*time.Second)
 	line("| machine | %s, %d cores, %s |", known(r.Machine.CPU), r.Machine.Cores, known(r.Machine.Memory))
@@ -133,7 +129,7 @@ func (g growth) table(all figures, line func(format string, args ...any)) {
 	}
 }
 
-// peers compares with others at one size.
+// peers compares the servers at one size.
 func (r report) peers(line func(format string, args ...any)) {
 	at := func(unit string) func(name string) string {
 		return func(name string) string {

@@ -53,3 +53,22 @@ func TestBearer(t *testing.T) {
 		}
 	}
 }
+
+// Another scheme is no token: RFC 6750 wants no error named then.
+func TestTokenSent(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{
+		"Bearer a.b.c": true, "bearer x": true, " BEARER  x ": true, "Bearer a.b.c, Bearer d.e.f": true, "Bearer a b": true,
+		"": false, "Bearer": false, "Bearer  ": false, "Basic YTpi": false, "Bearers x": false, "a.b.c": false,
+	} {
+		if got := auth.TokenSent(http.Header{"Authorization": {value}}); got != want {
+			t.Errorf("TokenSent(%q) = %v", value, got)
+		}
+	}
+	if auth.TokenSent(http.Header{}) {
+		t.Error("a token in no header")
+	}
+	if !auth.TokenSent(http.Header{"Authorization": {"", "Bearer x"}}) {
+		t.Error("the second header was not looked at")
+	}
+}

@@ -34,6 +34,17 @@ func Bearer(h http.Header) (string, error) {
 	return token, nil
 }
 
+// TokenSent reports whether a request has a bearer token, valid or not.
+func TokenSent(h http.Header) bool {
+	for _, value := range h.Values("Authorization") {
+		scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")
+		if strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(token) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // unverified is a token whose signature is not checked yet. Its values only choose the
 // verifier.
 type unverified struct {

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -35,22 +36,10 @@ func findBinaries() (string, error) {
 // newestFirst sorts folders like /usr/lib/postgresql/15/bin by version.
 func newestFirst(dirs []string) []string {
 	version := func(dir string) float64 {
-		v, err := strconv.ParseFloat(filepath.Base(filepath.Dir(dir)), 64)
-		if err != nil {
-			return 0
-		}
+		v, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(dir)), 64) // 0 for another name
 		return v
 	}
-	return slices.SortedStableFunc(slices.Values(dirs), func(a, b string) int {
-		switch va, vb := version(a), version(b); {
-		case va > vb:
-			return -1
-		case va < vb:
-			return 1
-		default:
-			return 0
-		}
-	})
+	return slices.SortedStableFunc(slices.Values(dirs), func(a, b string) int { return cmp.Compare(version(b), version(a)) })
 }
 
 func isFile(path string) bool {

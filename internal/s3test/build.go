@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const (
@@ -61,11 +63,11 @@ func programIn(dir string) (string, error) {
 	if isProgram(path) {
 		return path, nil
 	}
-	unlock, err := lock(filepath.Join(dir, "lock"))
-	if err != nil {
+	lock := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer func() { _ = lock.Unlock() }()
 	if isProgram(path) {
 		return path, nil
 	}

@@ -13,12 +13,10 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// commitTries is how often a change is made anew because the dataset's columns
-// had changed meanwhile.
+// commitTries limits the attempts after concurrent changes of the columns.
 const commitTries = 5
 
-// AppendRows adds rows, JSON objects, to a dataset, all or none. It is for the
-// dataset's owner and editors.
+// AppendRows adds JSON objects to a dataset, all or none, for its owner and editors.
 func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error {
 	dir, done, err := d.workDir()
 	if err != nil {
@@ -66,17 +64,15 @@ type addition struct {
 	rows      string
 	sources   []ingest.Source
 	replace   bool
-	// dir is for files on their way.
+	// dir is for temporary files.
 	dir       string
 	progress  func(ingest.Progress)
 	ingestion *storage.IngestionEnd
-	// extracted is told which share of a source, by its index, has been
-	// extracted, and how many rows all have given.
+	// extracted gets the share of a source that is done, and the rows of all so far.
 	extracted func(source int, share float64, rows int64)
 }
 
-// add makes files of what is to be added, as the dataset's columns are now, and
-// commits them; again, when the columns have changed meanwhile.
+// add ingests and commits files, again when the dataset's columns have changed meanwhile.
 func (d *Datasets) add(ctx context.Context, a addition) error {
 	for try := 1; ; try++ {
 		data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)

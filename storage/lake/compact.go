@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// compactFrom is how many small files in a row are made one.
+	// compactFrom is how many small files in a row are merged.
 	compactFrom = 32
-	// smallFile is what counts as one.
+	// smallFile is the size, in bytes, below which a file is small.
 	smallFile = 16 << 20
 )
 
-// compactSoon makes one file of many small ones, when a dataset that was just
-// added to has them, and no process is at it. It changes no rows, so that it
-// does not matter when it fails: the next addition tries again.
+// compactSoon merges the small files of a dataset when there are many and no process does
+// so. When it fails, the next addition tries again.
 func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, files int) {
 	if files < compactFrom {
 		return
@@ -47,9 +46,8 @@ func smallFiles(data storage.DatasetData) []storage.DataFile {
 	return data.Files[from:]
 }
 
-// compact makes the small files at the end of a dataset one, unless somebody has
-// done so meanwhile. Rows keep their order, for the new file takes the first
-// one's place.
+// compact merges the small files at the end of a dataset, if they are still there. The new
+// file takes the place of the first, so that rows keep their order.
 func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID string) error {
 	data, err := d.config.Records.DatasetDataByID(ctx, owner, datasetID)
 	if err != nil {
@@ -77,7 +75,7 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 	return d.commit(ctx, change, []ingest.File{file})
 }
 
-// newHolder names this process among those that hold leases.
+// newHolder gives a unique name for the holder of leases.
 func newHolder() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -18,24 +18,22 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// Records is what the lake keeps of datasets elsewhere.
+// Records stores which files a dataset has.
 type Records interface {
 	storage.Lake
 	storage.Ingestions
 	storage.Leases
 }
 
-// Objects is where the files of datasets are.
+// Objects stores the files of datasets.
 type Objects interface {
-	// Put keeps a copy of a local file.
+	// Put stores a copy of a local file.
 	Put(ctx context.Context, key, path string) error
-	// Hold gives paths under which files can be read from this machine until
-	// release is called. It fetches those that must be, once for all who ask.
+	// Hold gives local paths of files, which stay until release. It fetches missing ones.
 	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
-	// Ready is Hold when nothing needs to be waited for. It reports whether.
+	// Ready is Hold for files that are all here. It reports whether they are.
 	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
-	// Source gives a path for an object that is read once: where it must be
-	// fetched, it goes into dir.
+	// Source gives a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
 }
@@ -46,29 +44,29 @@ type DatasetsConfig struct {
 	Objects  Objects
 	Pool     *Pool
 	Ingester *Ingester
-	// Dir is for files that are being made.
+	// Dir is for temporary files.
 	Dir string
 	Log *slog.Logger
 	// MaxRows, MaxBytes and Timeout bound a query.
 	MaxRows  int
 	MaxBytes int64
 	Timeout  time.Duration
-	// Ingestions is how many run at once, of one user all but one where they are more
-	// than two; Lease how long one is this process's without a sign of life.
+	// Ingestions limits those at once, one user's to all but one of more than two; Lease is
+	// how long this process holds one without a renewal.
 	Ingestions int
 	Lease      time.Duration
-	// Extract makes rows of texts, for datasets whose definition says what the
-	// rows are; nil where nobody can, and texts become passages.
+	// Extract makes rows of texts for datasets whose definition has fields; without it,
+	// texts become passages.
 	Extract Extract
 }
 
-// Datasets queries datasets and adds to them. Rows are in immutable files; which
-// files make up a dataset is in the records, and changes there at once.
+// Datasets queries datasets and adds to them. Rows are in immutable files; the records
+// name the files of a dataset, and change in one transaction.
 type Datasets struct {
 	config DatasetsConfig
 	wake   chan struct{}
 	claims claims
-	// holder names this process to others.
+	// holder names this process in leases.
 	holder string
 }
 
@@ -80,8 +78,7 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	return &Datasets{config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
 }
 
-// Query runs a statement over the datasets of a namespace that the caller may
-// read.
+// Query runs a statement over the datasets of a namespace that the caller may read.
 func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
 	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
@@ -105,9 +102,8 @@ func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in stora
 	return d.config.Records.NamespaceData(ctx, caller, in)
 }
 
-// Search gives the passages of a dataset, of those in a namespace that the
-// caller may read, that match some words best. What is wrong with the request, a
-// dataset that is not there among it, is ErrInvalid.
+// Search ranks the passages of a dataset of a namespace by how well they match some words.
+// A wrong request, also an unknown dataset, is ErrInvalid.
 func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error) {
 	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
@@ -128,7 +124,7 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
 }
 
-// IngestStats says how many jobs of the Ingester are done, and how many wait.
+// IngestStats gives the state of the Ingester's queue.
 func (d *Datasets) IngestStats() fair.Stats { return d.config.Ingester.Stats() }
 
 // tables gives datasets as the engine reads them, and a source of their files.
@@ -146,18 +142,18 @@ func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 	return tables, newSource(d.config.Objects, all)
 }
 
-// lost turns ErrNotFound of a file that a dataset names into ErrUnavailable: it has
+// asUnavailable turns ErrNotFound of a file that a dataset names into ErrUnavailable: it has
 // vanished, and nothing that the caller named is missing.
-func lost(err error) error {
+func asUnavailable(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %s", storage.ErrUnavailable, err)
 	}
 	return err
 }
 
-// commit makes files that were just written part of a dataset, after those that
-// it has, or in place of the first that it drops. Each is listed as orphaned before
-// it is kept, so that one whose commit never comes goes.
+// commit adds new files to a dataset, after those that it has, or in place of the first
+// that it drops. They are listed as orphaned before, so that they are removed if the commit
+// fails.
 func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
 	change.Add = make([]storage.DataFile, len(files))
 	keys := make([]string, len(files))
@@ -180,11 +176,10 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 	return d.config.Records.CommitVersion(ctx, change)
 }
 
-// commitTime is how long keeping files and committing them may take.
+// commitTime limits the time to store files and commit them.
 const commitTime = time.Hour
 
-// RemoveOrphans removes the files that belong to no dataset any more. One that
-// cannot be removed keeps none of the others.
+// RemoveOrphans removes the files that belong to no dataset. It goes on after a failure.
 func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	const batch = 1000
 	for {
@@ -209,7 +204,6 @@ func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	}
 }
 
-// workDir makes a folder for one piece of work; done removes it.
 func (d *Datasets) workDir() (dir string, done func(), err error) {
 	return makeWorkDir(d.config.Dir, d.config.Log)
 }
@@ -235,8 +229,7 @@ func makeWorkDir(parent string, log *slog.Logger) (dir string, remove func(), er
 	}, nil
 }
 
-// RemoveWork removes the work folders that an earlier process left behind. It
-// is for the start, when nothing is at work.
+// RemoveWork removes the work folders of an earlier process, at the start.
 func (d *Datasets) RemoveWork() error {
 	left, err := filepath.Glob(filepath.Join(d.config.Dir, "work-*"))
 	for _, dir := range left {

@@ -14,10 +14,9 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// Extract makes rows of a piece of text: JSON objects with the fields of the
-// piece, those alone, whose values are texts, numbers, booleans and null. What
-// is wrong with the piece is ErrInvalid, nobody there to do it ErrUnavailable,
-// both in words for whoever brought the text.
+// Extract makes rows of a piece of text: JSON objects with the fields of its definition,
+// whose values are texts, numbers, booleans and null. Its errors have messages for the
+// user: ErrInvalid for the piece, ErrUnavailable for the model.
 type Extract func(ctx context.Context, piece Piece) ([]json.RawMessage, error)
 
 // Piece is a piece of a text.
@@ -26,21 +25,19 @@ type Piece struct {
 	Document string
 	// Text has at most pieceBytes bytes.
 	Text string
-	// Definition says what the rows are to be: its schema is not empty.
+	// Definition has the fields of the rows, at least one.
 	Definition storage.Definition
 }
 
 const (
-	// pieceBytes is how much text is extracted from at a time: what is done
-	// shows in between.
+	// pieceBytes is the size of a piece: progress shows after each.
 	pieceBytes = 64 << 10
-	// maxProse is the most text of one file that rows are extracted from: each
-	// piece of it costs money or time.
+	// maxProse limits the text of one file: each piece costs money or time.
 	maxProse = 16 << 20
 )
 
-// extracts reports whether texts become rows with the fields of a definition,
-// rather than passages. A definition of the passages themselves is not meant so.
+// extracts reports whether texts become rows with the fields of a definition, rather than
+// passages: it has a field that passages do not have.
 func (d *Datasets) extracts(definition storage.Definition) bool {
 	if d.config.Extract == nil {
 		return false
@@ -55,9 +52,8 @@ func (d *Datasets) extracts(definition storage.Definition) bool {
 	return false
 }
 
-// extractSources puts the rows of those sources that are texts in their place,
-// where the dataset's definition says what rows are. It reads them all before it
-// has anything extracted, so that nothing is in vain when one is refused.
+// extractSources replaces texts among the sources by their rows, where the dataset's
+// definition has fields. It reads all before it extracts, so that a wrong one costs nothing.
 func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 	data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
 	if err != nil {
@@ -85,8 +81,7 @@ func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 	return d.extractTexts(ctx, a, data.Definition, texts)
 }
 
-// checkFields refuses, before anything is extracted, fields that cannot be
-// columns together.
+// checkFields refuses fields that cannot be columns.
 func checkFields(schema map[string]string) error {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
@@ -101,8 +96,7 @@ func checkFields(schema map[string]string) error {
 	return nil
 }
 
-// extractTexts has the texts among the sources of an addition extracted. Those
-// that hold no rows are left out, as long as anything is left.
+// extractTexts extracts the texts. It omits those without rows, unless all are.
 func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition storage.Definition, texts []*string) error {
 	var kept []ingest.Source
 	var empty []string
@@ -136,8 +130,8 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 	return nil
 }
 
-// extractText gives the rows of a text, all of them or none, and tells now and
-// then which share of it is done and how many rows it has given.
+// extractText gives all rows of a text, and reports progress: the share that is done and
+// the rows so far.
 func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, tell func(share float64, rows int)) ([]json.RawMessage, error) {
 	var rows []json.RawMessage
 	pieces := ingest.SplitProse(text, pieceBytes)
@@ -152,7 +146,7 @@ func (d *Datasets) extractText(ctx context.Context, document, text string, defin
 	return rows, nil
 }
 
-// inDocument says of which text an error is that has words for its owner.
+// inDocument adds the document's name to an error's message.
 func inDocument(document string, err error) error {
 	var known *storage.Error
 	if !errors.As(err, &known) {

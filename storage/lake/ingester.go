@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,27 +17,24 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// IngesterConfig is how files are ingested. The zero value of a field stands for its
-// default.
+// IngesterConfig configures an Ingester. The zero value of a field is its default.
 type IngesterConfig struct {
-	// Memory is what DuckDB may use for one file, in bytes; 768 MiB by default.
+	// Memory limits DuckDB in one job, in bytes; 768 MiB by default.
 	Memory int64
-	// Threads is how many threads it uses; two by default.
+	// Threads is the number for one job; two by default.
 	Threads int
-	// Jobs is how many run at once; four by default. More wait, and one user's do not
-	// take all slots where there are more than two.
+	// Jobs limits those at once, one user's to all but one of more than two; four by default.
 	Jobs int
-	// Timeout is how long one may take; an hour by default.
+	// Timeout limits one job; an hour by default.
 	Timeout time.Duration
 	// Command says how to run engine.IngestMain in another process: by default this
 	// executable with the arguments "worker" and "ingest", and no environment.
 	Command func() (path string, args, env []string)
-	// Log gets what an operator should know; nil is for nothing.
+	// Log may be nil.
 	Log *slog.Logger
 }
 
-// Ingester turns sources into files, each job in a worker process of its own: what a
-// source does to DuckDB, it does there.
+// Ingester turns sources into files, each job in a worker process of its own.
 type Ingester struct {
 	config IngesterConfig
 	queue  *fair.Queue
@@ -44,40 +42,29 @@ type Ingester struct {
 	warned sync.Once
 }
 
-// Admission says for whom a job is done.
+// Admission is how a job is queued.
 type Admission struct {
 	User string
-	// Unbounded is for a job that waits for its slot however long that takes, and is
-	// never refused.
+	// Unbounded jobs wait for a slot without a limit, and are never refused.
 	Unbounded bool
 }
 
 const (
-	// jobWait is how long a job waits that is bounded: somebody waits for it.
+	// jobWait limits the wait of a bounded job: a request waits for it.
 	jobWait = 20 * time.Second
-	// jobsWaiting is how many may wait, userJobsWaiting how many of one user.
+	// jobsWaiting limits the queue, userJobsWaiting that of one user.
 	jobsWaiting, userJobsWaiting = 512, 64
 )
 
 // NewIngester makes an Ingester.
 func NewIngester(config IngesterConfig) *Ingester {
-	if config.Memory <= 0 {
-		config.Memory = 768 << 20
-	}
-	if config.Threads <= 0 {
-		config.Threads = 2
-	}
+	config.Memory = cmp.Or(config.Memory, 768<<20)
+	config.Threads = cmp.Or(config.Threads, 2)
+	config.Jobs = cmp.Or(config.Jobs, 4)
+	config.Timeout = cmp.Or(config.Timeout, time.Hour)
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker", "ingest"}, nil }
-	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
-	if config.Jobs <= 0 {
-		config.Jobs = 4
-	}
-	if config.Timeout <= 0 {
-		config.Timeout = time.Hour
 	}
 	return &Ingester{config: config, wait: jobWait, queue: fair.New(fair.Config{
 		What:  "files to be made",
@@ -86,8 +73,7 @@ func NewIngester(config IngesterConfig) *Ingester {
 	})}
 }
 
-// allButOne is how many of some slots one user may have: not all, unless there
-// are only two.
+// allButOne limits one user's share of slots: not all, unless there are only two.
 func allButOne(slots int) int {
 	if slots > 2 {
 		return slots - 1
@@ -95,10 +81,9 @@ func allButOne(slots int) int {
 	return slots
 }
 
-// Stats says how many jobs are done, and how many wait for that.
+// Stats gives the state of the queue.
 func (i *Ingester) Stats() fair.Stats { return i.queue.Stats() }
 
-// admit waits for a job's slot.
 func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, error) {
 	if admission.Unbounded {
 		slot := i.queue.AcquireUnbounded(admission.User)
@@ -111,14 +96,13 @@ func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, 
 	return slot, slot.WaitTimeout(ctx, i.wait)
 }
 
-// Ingest does a job. What is wrong with its sources is ErrInvalid. Where too much
-// is to be done already it is ErrTooMany, or ErrUnavailable when that is not the
-// user's.
+// Ingest runs a job. Wrong sources are ErrInvalid, a full queue is ErrUnavailable, or
+// ErrTooMany for the user's own.
 func (i *Ingester) Ingest(ctx context.Context, admission Admission, job ingest.Job) (ingest.Result, error) {
 	return i.run(ctx, admission, worker.IngestRequest{Sources: job.Sources, Rows: job.Rows, Have: job.Have, OutDir: job.OutDir}, job.Progress)
 }
 
-// Compact makes one file of some, whose rows have these columns.
+// Compact merges files, whose rows have these columns, into one.
 func (i *Ingester) Compact(ctx context.Context, admission Admission, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
 	result, err := i.run(ctx, admission, worker.IngestRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
 	if err != nil {
@@ -143,7 +127,7 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 	path, args, env := i.config.Command()
 	process, err := worker.Start(worker.Spec{
 		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(),
-		// The C library keeps for each thread what it was given back.
+		// By default the C library keeps freed memory for each thread.
 		Env: append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...),
 	})
 	if err != nil {
@@ -156,7 +140,7 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 		return ingest.Result{}, err
 	case reply.Refused != "":
 		return ingest.Result{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
-	case isNoRoom(reply.Fault):
+	case isDiskFull(reply.Fault):
 		return ingest.Result{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
 	case reply.Fault != "":
 		return ingest.Result{}, fmt.Errorf("make files: %s", reply.Fault)
@@ -164,7 +148,7 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 	return *reply.Result, nil
 }
 
-// warn says once what protections there are not.
+// warn logs missing protections, once.
 func (i *Ingester) warn(lacks []string) {
 	if len(lacks) > 0 {
 		i.warned.Do(func() {
@@ -174,9 +158,8 @@ func (i *Ingester) warn(lacks []string) {
 	}
 }
 
-// isNoRoom reports whether a system's words are those for a disk that is full, or
-// of which no more may be used.
-func isNoRoom(fault string) bool {
+// isDiskFull reports whether the system's message is about a full disk or a quota.
+func isDiskFull(fault string) bool {
 	fault = strings.ToLower(fault)
 	return strings.Contains(fault, "no space left on device") || strings.Contains(fault, "disk quota exceeded") || strings.Contains(fault, "file too large")
 }

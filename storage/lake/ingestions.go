@@ -17,11 +17,10 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// idle is how long a worker waits before it looks for ingestions that another
-// process has started, or left.
+// idle is the pause between searches for ingestions that another process created or left.
 const idle = 5 * time.Second
 
-// Wake has ingestions that were just started be taken up at once.
+// Wake starts the next search for ingestions at once.
 func (d *Datasets) Wake() {
 	select {
 	case d.wake <- struct{}{}:
@@ -29,8 +28,8 @@ func (d *Datasets) Wake() {
 	}
 }
 
-// RunIngestions takes up ingestions, of all users and some at a time, until ctx
-// ends and those under way have stopped. One that is stopped is taken up again.
+// RunIngestions runs ingestions of all users until ctx ends and the running ones have
+// stopped. A stopped one is run again later.
 func (d *Datasets) RunIngestions(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -47,29 +46,27 @@ func (d *Datasets) RunIngestions(ctx context.Context) {
 }
 
 func (d *Datasets) waitForWork(ctx context.Context) bool {
-	timer := time.NewTimer(idle)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-d.wake:
-	case <-timer.C:
+	case <-time.After(idle):
 	}
 	return ctx.Err() == nil
 }
 
-// claims are the ingestions that this process does, by users.
+// claims counts the running ingestions of each user.
 type claims struct {
 	mu    sync.Mutex
 	users map[string]int
 }
 
-// claim takes up an ingestion, of a user for whom not too many are done here. done
-// is to be called in the end.
+// claim claims an ingestion of a user who is below the limit. The caller calls done at the
+// end.
 func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
 	most := allButOne(d.config.Ingestions)
 	for {
-		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.served(most)...)
+		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.usersAtLimit(most)...)
 		if err != nil {
 			return job, nil, err
 		}
@@ -83,8 +80,7 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 	}
 }
 
-// served are the users for whom as many are done as may be.
-func (c *claims) served(most int) []string {
+func (c *claims) usersAtLimit(most int) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var users []string
@@ -96,7 +92,7 @@ func (c *claims) served(most int) []string {
 	return users
 }
 
-// add counts one more of a user, unless that is too many.
+// add counts one more, false when that exceeds the limit.
 func (c *claims) add(user string, most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +111,7 @@ func (c *claims) done(user string) {
 	}
 }
 
-// ingestNext does an ingestion; false when there is none to do.
+// ingestNext runs an ingestion, false when there is none.
 func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	job, done, err := d.claim(ctx, holder)
 	switch {
@@ -150,7 +146,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	return true
 }
 
-// reasonOf gives what a user is told.
+// reasonOf gives the message for the user.
 func reasonOf(err error) string {
 	var known *storage.Error
 	switch {
@@ -166,7 +162,6 @@ func reasonOf(err error) string {
 	return "something went wrong here; try again"
 }
 
-// ingest does one ingestion, and shows in the records how far it is.
 func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *slog.Logger) error {
 	var dir string
 	var done func()
@@ -182,10 +177,9 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *sl
 		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace,
 		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence},
 	}
-	return d.renewing(ctx, job, &a)
+	return d.addWithLease(ctx, job, &a)
 }
 
-// compactAfter makes one file of many small ones that ingestions have left.
 func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
 	data, err := d.config.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
 	if err == nil {
@@ -193,12 +187,12 @@ func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
 	}
 }
 
-// renewing adds what an ingestion adds, and keeps the lease on it meanwhile.
-func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *addition) error {
+// addWithLease adds an ingestion's rows, and renews its lease with the progress.
+func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a *addition) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var bytes, rows, total atomic.Int64
 	a.progress = func(p ingest.Progress) {
-		// What is extracted has been counted, and is of another size now.
+		// Extracted rows have been counted, and have another size.
 		bytes.Store(max(bytes.Load(), min(p.Bytes, total.Load())))
 		rows.Store(max(rows.Load(), p.Rows))
 	}
@@ -239,17 +233,15 @@ func (d *Datasets) renewing(ctx context.Context, job storage.IngestionJob, a *ad
 	return d.add(ctx, *a)
 }
 
-// progressShown is how often the records are told how far an ingestion is.
+// progressShown is the interval between updates of an ingestion's progress.
 const progressShown = 2 * time.Second
 
-// sleep waits, and reports whether ctx still goes on.
+// sleep waits, false when ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -124,7 +124,7 @@ func refused(t *testing.T) func(string, Result, error) {
 // anything is for tests where only the damage counts.
 func anything(string, Result, error) {}
 
-func TestAllWalls(t *testing.T) {
+func TestAllLayers(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	s.hostile(t, laketest.Trespasses, 10*time.Second, refused(t))

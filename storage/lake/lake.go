@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -15,23 +16,20 @@ type Table = worker.Table
 // Query is a statement and what it may see and use.
 type Query struct {
 	SQL string
-	// Tables are all that exists as far as the query is concerned.
+	// Tables are all that the query may read.
 	Tables []Table
-	// Source gives the tables' files while the query runs; nil when the tables have
-	// them.
+	// Source gives the tables' files; nil when the tables have them.
 	Source Source
 	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
 	MaxRows  int
 	MaxBytes int64
-	// Timeout bounds the work, but not the waiting for a worker; zero stands for
-	// the default.
+	// Timeout bounds the run, not the wait for a worker; zero stands for the default.
 	Timeout time.Duration
-	// User is whose query it is: users take turns, and share no worker.
+	// User owns the query: users queue fairly, and share no worker.
 	User string
 }
 
-// Source gives files of tables, by the tables' names, which can be read until
-// release is called.
+// Source gives the files of named tables, which stay until release.
 type Source interface {
 	// Hold fetches the files that are not here.
 	Hold(ctx context.Context, tables []string) (release func(), err error)
@@ -46,7 +44,7 @@ const (
 	DefaultTimeout  = 30 * time.Second
 )
 
-// Result is the rows of a query, as far as they were kept.
+// Result has the rows of a query, within its bounds.
 type Result struct {
 	// Columns are those of the rows, without the score.
 	Columns []storage.Column
@@ -56,21 +54,14 @@ type Result struct {
 	RowCount int
 	// Truncated says that there were more rows than the bounds let through.
 	Truncated bool
-	// SQL is what ran: the query's own text, or what it became when a score
-	// was added to it.
+	// SQL is the statement that ran: the query's own, perhaps with a score added.
 	SQL string
 }
 
 func (q Query) withDefaults() Query {
-	if q.MaxRows <= 0 {
-		q.MaxRows = DefaultMaxRows
-	}
-	if q.MaxBytes <= 0 {
-		q.MaxBytes = DefaultMaxBytes
-	}
-	if q.Timeout <= 0 {
-		q.Timeout = DefaultTimeout
-	}
+	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)
+	q.MaxBytes = cmp.Or(q.MaxBytes, DefaultMaxBytes)
+	q.Timeout = cmp.Or(q.Timeout, DefaultTimeout)
 	if q.Source == nil {
 		q.Source = tableFiles(q.Tables)
 	}

@@ -8,19 +8,16 @@ import (
 	"parley/storage/lake/match"
 )
 
-// The constants of BM25 that everyone uses: how soon more of a word stops to
-// count, and how much long passages are held back.
+// The usual constants of BM25, k1 and b.
 const (
 	bm25Saturation = 1.2
 	bm25Length     = 0.75
 )
 
-// passagesSQL ranks the passages of a table by BM25, best first. The score is a
-// share of the highest that any passage could reach for these words. A word
-// that most passages have still counts a little: hence 1 + in the logarithm. One
-// row more than the limit is asked for, to see that there is more. The words are
-// counted twice, which costs less than to hold every passage in memory. It is a
-// query that everybody may run.
+// passagesSQL ranks the passages of a table by BM25, best first. The score is a share of
+// the highest possible one. The 1 in the logarithm lets frequent words count a little. One
+// row more than the limit shows whether there are more. To count the words twice costs less
+// than to hold every passage in memory.
 func passagesSQL(table Table, words string, limit int) string {
 	var m match.Matcher
 	m.Aim(words)

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,34 +18,30 @@ import (
 
 // Config is how a pool works. The zero value of a field stands for its default.
 type Config struct {
-	// Workers is how many processes there are at the most, and so how many
-	// queries run at once; by default one more than there are processors, three at
-	// least.
+	// Workers limits the processes, and so the queries that run at once; by default one
+	// more than there are processors, at least three.
 	Workers int
-	// UserWorkers is how many of them work for one user at a time; by default all
-	// but one, where there are more than two.
+	// UserWorkers limits those of one user; by default all but one of more than two.
 	UserWorkers int
-	// Queue is how many more queries may wait for a worker, UserQueue how many of
-	// one user's; 4096 and 128 by default.
+	// Queue limits the queries that wait, UserQueue those of one user; by default 4096
+	// and 128.
 	Queue, UserQueue int
-	// Memory is what DuckDB may use in one worker, in bytes; 1 GiB by default.
+	// Memory limits DuckDB in one worker, in bytes; 1 GiB by default.
 	Memory int64
-	// Threads is how many threads one query uses; by default two, or what the
-	// machine has.
+	// Threads is the number for one query; by default two, or what the machine has.
 	Threads int
 	// Idle is how long a worker is kept warm without work; a minute by default.
 	Idle time.Duration
-	// Dir is for the workers' folders, into which files are linked: on the file system
-	// of the datasets' files. By default it is the system's for temporary files.
+	// Dir is for the workers' folders, on the file system of the datasets' files; by
+	// default the system's folder for temporary files.
 	Dir string
 	// Command says how to run engine.QueryMain in another process: by default this
 	// executable with the argument "worker" and no environment.
 	Command func() (path string, args, env []string)
-	// Log gets what an operator should know; nil is for nothing.
+	// Log may be nil.
 	Log *slog.Logger
 
-	// Isolation layers that tests leave out to see that the others hold: the check of
-	// SQL, DuckDB's settings, the process's sandbox.
+	// Tests switch off isolation layers: the check of SQL, DuckDB's settings, the sandbox.
 	unchecked, exposed, unconfined bool
 }
 
@@ -58,62 +55,43 @@ type Pool struct {
 	warned sync.Once
 
 	mu    sync.Mutex
-	idle  []*parked
+	idle  []*idleWorker
 	stats Stats
 }
 
-// parked is a worker that waits for its next query.
-type parked struct {
+// idleWorker waits for its next query.
+type idleWorker struct {
 	*queryWorker
 	timer *time.Timer
 }
 
-// Stats is what a pool is doing, and has done since it began.
+// Stats are the state and the counters of a pool.
 type Stats struct {
 	Running, Waiting, Idle int
-	// Started counts worker processes, Ended those that were killed or died in
-	// a query, Refused the queries that found the queue full.
+	// Started counts worker processes, Ended those that were killed or died in a query,
+	// Refused the queries that found the queue full.
 	Started, Ended, Refused int64
 }
 
-// maxUses is how many queries a worker answers before another takes its place,
-// so that whatever it leaks stays small.
+// maxUses limits the queries of one worker, and so what it can leak.
 const maxUses = 10_000
 
 // NewPool makes a pool. No worker starts before the first query.
 func NewPool(config Config) (*Pool, error) {
-	if config.Workers <= 0 {
-		config.Workers = max(runtime.GOMAXPROCS(0), 2) + 1
-	}
-	if config.UserWorkers <= 0 {
-		config.UserWorkers = allButOne(config.Workers)
-	}
-	if config.Queue <= 0 {
-		config.Queue = 4096
-	}
-	if config.UserQueue <= 0 {
-		config.UserQueue = 128
-	}
-	if config.Memory <= 0 {
-		config.Memory = 1 << 30
-	}
+	config.Workers = cmp.Or(config.Workers, max(runtime.GOMAXPROCS(0), 2)+1)
+	config.UserWorkers = cmp.Or(config.UserWorkers, allButOne(config.Workers))
+	config.Queue = cmp.Or(config.Queue, 4096)
+	config.UserQueue = cmp.Or(config.UserQueue, 128)
+	config.Memory = cmp.Or(config.Memory, 1<<30)
+	config.Threads = cmp.Or(config.Threads, min(runtime.GOMAXPROCS(0), 2))
+	config.Idle = cmp.Or(config.Idle, time.Minute)
+	config.Dir = cmp.Or(config.Dir, os.TempDir())
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Memory < 64<<20 {
 		return nil, fmt.Errorf("a worker needs at least 64 MiB of memory, got %d bytes", config.Memory)
 	}
-	if config.Threads <= 0 {
-		config.Threads = min(runtime.GOMAXPROCS(0), 2)
-	}
-	if config.Idle <= 0 {
-		config.Idle = time.Minute
-	}
-	if config.Dir == "" {
-		config.Dir = os.TempDir()
-	}
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
-	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pool{config: config, queue: fair.New(fair.Config{
 		What:  "queries",
@@ -124,8 +102,7 @@ func NewPool(config Config) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends all workers, queries that run among them, and waits until they are
-// gone. It may be called again.
+// Close ends all workers and running queries, and waits for that. It may be called again.
 func (p *Pool) Close() {
 	p.cancel()
 	p.mu.Lock()
@@ -139,7 +116,7 @@ func (p *Pool) Close() {
 	p.work.Wait()
 }
 
-// Stats says what the pool is doing.
+// Stats gives the state and the counters.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,10 +125,10 @@ func (p *Pool) Stats() Stats {
 	return stats
 }
 
-// errDeadline is why a query's context ends when its time is up.
+// errDeadline is the cause when a query times out.
 var errDeadline = errors.New("the query's time is up")
 
-// errClosed is why a query's context ends when the pool closes.
+// errClosed is the cause when the pool closes.
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
 
 // admit waits for a user's slot among the running queries.
@@ -176,8 +153,7 @@ func (p *Pool) release(slot *fair.Slot) {
 	slot.Release()
 }
 
-// enter counts a task that Close waits for. It reports false when the pool is
-// closed.
+// enter counts a task that Close waits for, false when the pool is closed.
 func (p *Pool) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,9 +164,9 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// lease runs f with a worker for a query. f says whether the worker is
-// as good as before. The context that f gets ends when the query's time is up and
-// when the pool closes; waiting for a worker takes no time of the query's.
+// lease runs f with a worker for a query. f reports whether the worker can be reused. Its
+// context ends when the query times out, which does not count the wait for a worker, and
+// when the pool closes.
 func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *queryWorker) (keep bool, err error)) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
@@ -216,8 +192,7 @@ func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *quer
 		slot.Release()
 		return err
 	}
-	// The caller need not wait until the kernel has taken the worker down; the
-	// next query must, or there would be more of them than allowed.
+	// The next query waits until the process has ended, the caller does not.
 	p.work.Add(1)
 	go func() {
 		defer p.work.Done()

@@ -16,15 +16,12 @@ import (
 const (
 	// maxPreview is the largest preview, in bytes.
 	maxPreview = 16 << 20
-	// maxPreviewProse is the most text that a preview has extracted: somebody
-	// waits for it.
+	// maxPreviewProse limits the text to extract: a request waits for it.
 	maxPreviewProse = pieceBytes
 )
 
-// Preview gives the rows that an ingestion of rows, JSON objects, would store in
-// a dataset that has this definition and no rows yet. Nothing is stored. Where
-// texts become rows with the fields of the definition, and the rows are texts,
-// it shows those.
+// Preview gives the rows that an ingestion of JSON objects, or of texts that become rows,
+// would store in an empty dataset with this definition. It stores nothing.
 func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
 	if d.extracts(definition) {
 		if text, ok := proseOf(rows); ok {
@@ -53,8 +50,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	return d.readBack(ctx, caller, made)
 }
 
-// readBack gives the rows of files that were just made and belong to nothing, as
-// they are stored: without a query's score.
+// readBack gives the rows of new files as they are stored: without a query's score.
 func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result) ([]json.RawMessage, error) {
 	table := Table{Name: "preview", Columns: made.Columns, ID: "preview/" + newHolder(), RowCount: made.Rows}
 	for _, file := range made.Files {
@@ -89,8 +85,7 @@ func (d *Datasets) extractPreview(ctx context.Context, text string, definition s
 	return d.extractText(ctx, "the data", text, definition, func(float64, int) {})
 }
 
-// proseOf gives the texts of rows that are texts: each has one field, a string,
-// or is a passage.
+// proseOf gives the text of rows that each have one field, a string, or are passages.
 func proseOf(rows []json.RawMessage) (string, bool) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {

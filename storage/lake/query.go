@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,11 +15,9 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// Query checks a statement and runs it. What is wrong with the statement, the
-// time or memory that it took among it, comes as a storage.ErrInvalid whose
-// message is fit for a person and a model; a full queue as a
-// storage.ErrUnavailable, or storage.ErrTooMany where it is the user's own; the end
-// of ctx as its error, at once.
+// Query checks a statement and runs it. A wrong statement, and one that needs too much time
+// or memory, is storage.ErrInvalid with a message for people and models. A full queue is
+// storage.ErrUnavailable, or storage.ErrTooMany for the user's own.
 func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	q = q.withDefaults()
 	if err := sqlcheck.CheckRequest(q.SQL, columnsOf(q.Tables)); err != nil {
@@ -28,11 +27,11 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 	return result, explain(err, q.Timeout)
 }
 
-// errNotReady says that files which a query reads are not here.
+// errNotReady says that files of a query must be fetched.
 var errNotReady = storage.Errorf(storage.ErrUnavailable, "the data has just changed on disk; try again")
 
-// run checks a statement, unless it has been checked, and runs it. Where files must be
-// fetched it releases the worker meanwhile: no worker waits for them.
+// run checks a statement, unless it has been checked, and runs it. No worker waits for
+// files that must be fetched.
 func (p *Pool) run(ctx context.Context, q Query, checked *sqlcheck.Checked) (Result, error) {
 	result, checked, err := p.try(ctx, q, checked)
 	if !errors.Is(err, errNotReady) {
@@ -47,7 +46,7 @@ func (p *Pool) run(ctx context.Context, q Query, checked *sqlcheck.Checked) (Res
 	return result, err
 }
 
-// fetch has the files of tables fetched, within the time of a query.
+// fetch holds the files of tables. It takes at most the time of a query.
 func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -62,7 +61,7 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 // try checks a statement in a worker, unless it has been checked, and runs it there.
 func (p *Pool) try(ctx context.Context, q Query, known *sqlcheck.Checked) (result Result, checked *sqlcheck.Checked, err error) {
 	checked = known
-	err = p.again(ctx, q, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
+	err = p.leaseWithRetry(ctx, q, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		switch {
 		case checked != nil:
 		case p.config.unchecked:
@@ -83,31 +82,28 @@ func (p *Pool) try(ctx context.Context, q Query, known *sqlcheck.Checked) (resul
 	return result, checked, err
 }
 
-// Check says whether a statement would be run over the tables, and what it
-// would use, without running it. Errors are those of Query.
+// Check checks a statement without running it. Errors are those of Query.
 func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (sqlcheck.Checked, error) {
 	if err := sqlcheck.CheckRequest(sql, columnsOf(tables)); err != nil {
 		return sqlcheck.Checked{}, err
 	}
 	var checked sqlcheck.Checked
-	err := p.again(ctx, Query{Tables: tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (keep bool, err error) {
+	err := p.leaseWithRetry(ctx, Query{Tables: tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
 	})
 	return checked, explain(err, DefaultTimeout)
 }
 
-// Passages gives the passages of a table with the columns document, passage and
-// text that match some words best, best first, each with its score. source gives
-// the table's files; it is nil when the table has them. Errors are those of
-// Query.
+// Passages ranks the passages of a table, which has the columns document, passage and
+// text, by how well they match some words. Source and errors are those of Query.
 func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (Result, error) {
 	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > sqlcheck.MaxSQL {
 		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
-		if !hasColumn(table, name) {
+		if !slices.ContainsFunc(table.Columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, name) }) {
 			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
@@ -116,17 +112,8 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 	return result, explain(err, q.Timeout)
 }
 
-func hasColumn(t Table, name string) bool {
-	for _, c := range t.Columns {
-		if strings.EqualFold(c.Name, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// again is lease, with another worker when a warm one turns out to be dead.
-func (p *Pool) again(ctx context.Context, q Query, f func(context.Context, *queryWorker) (bool, error)) error {
+// leaseWithRetry is lease, with another worker when an idle one has died.
+func (p *Pool) leaseWithRetry(ctx context.Context, q Query, f func(context.Context, *queryWorker) (bool, error)) error {
 	err := p.lease(ctx, q, f)
 	if errors.Is(err, errWorkerGone) {
 		err = p.lease(ctx, q, f)
@@ -134,7 +121,6 @@ func (p *Pool) again(ctx context.Context, q Query, f func(context.Context, *quer
 	return err
 }
 
-// columnsOf gives tables as far as statements are checked against them.
 func columnsOf(tables []Table) []sqlcheck.Table {
 	all := make([]sqlcheck.Table, len(tables))
 	for i, t := range tables {
@@ -153,7 +139,6 @@ func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (ch
 	return checked, keep, err
 }
 
-// parse gives a statement's tree.
 func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
 	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree})
 	if err != nil {
@@ -165,7 +150,7 @@ func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep 
 	return []byte(head.Tree), true, nil
 }
 
-// run has a checked statement run in the worker, with the files that this takes.
+// run runs a checked statement in the worker.
 func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result Result, keep bool, err error) {
 	drop, need := w.compare(q.Tables, checked.Tables)
 	names := make([]string, len(need))
@@ -201,8 +186,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: checked.SQL}, true, nil
 }
 
-// explain turns what went wrong with a query into words for whoever asked it.
-// What is no fault of theirs stays an error of ours.
+// explain gives an error whose cause is the query a message for its author.
 func explain(err error, timeout time.Duration) error {
 	var f *worker.Fault
 	switch {

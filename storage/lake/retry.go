@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// retryTimeout is how long an ingestion waits for records or objects that are
-	// unavailable, retryInterval how often it tries meanwhile.
+	// retryTimeout limits one outage of records or objects, retryInterval is the pause
+	// between attempts.
 	retryTimeout  = 10 * time.Minute
 	retryInterval = time.Second
-	// maxOutages is how often they may be unavailable, each time for so long.
+	// maxOutages limits the outages in one call.
 	maxOutages = 5
 )
 
-// retryWhileUnavailable repeats a call while what it needs is unavailable. The time
-// counts from when that was first so. A call that takes longer than retryTimeout had
-// what it needs before, and what it lacks now is another outage.
+// retryWhileUnavailable repeats a call while records or objects are unavailable. The time
+// counts from the first failure; one after a call longer than retryTimeout is another outage.
 func retryWhileUnavailable(ctx context.Context, log *slog.Logger, call func() error) error {
 	outages := 0
 	attempts := retry.New(retry.Policy{
@@ -40,24 +39,22 @@ func retryWhileUnavailable(ctx context.Context, log *slog.Logger, call func() er
 	})
 }
 
-// unavailable reports whether records or objects could not be reached. What has words
-// for the user is something else.
+// unavailable reports an outage of records or objects: ErrUnavailable without a message
+// for the user.
 func unavailable(err error) bool {
 	var known *storage.Error
 	return errors.Is(err, storage.ErrUnavailable) && !errors.As(err, &known)
 }
 
-// retrying is d for one ingestion: each call to the records or the objects that
-// finds them unavailable is repeated by itself. What was read, extracted or made
-// before stays.
+// retrying is d with records and objects that retry each call by itself, so that an
+// ingestion keeps its results through an outage.
 func (d *Datasets) retrying(log *slog.Logger) *Datasets {
 	cfg := d.config
 	cfg.Records, cfg.Objects = retryingRecords{d.config.Records, log}, retryingObjects{d.config.Objects, log}
 	return &Datasets{config: cfg}
 }
 
-// retryingRecords repeats what an ingestion needs. A call that was not answered may
-// have had its effect all the same.
+// retryingRecords retries calls. One without an answer may have taken effect.
 type retryingRecords struct {
 	Records
 	log *slog.Logger
@@ -86,7 +83,7 @@ func (r retryingRecords) CommitVersion(ctx context.Context, change storage.Versi
 		return err
 	})
 	if unanswered && ctx.Err() != nil {
-		// An ingestion that was completed is no longer to be renewed, which ends ctx.
+		// The renewal of a completed ingestion fails, which ends ctx.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		err = r.committed(ctx, change, err)
@@ -94,8 +91,7 @@ func (r retryingRecords) CommitVersion(ctx context.Context, change storage.Versi
 	return err
 }
 
-// committed is nil when a change that was refused, or given up, took effect before:
-// then the dataset names its files.
+// committed is nil when the change took effect before: then the dataset names its files.
 func (r retryingRecords) committed(ctx context.Context, change storage.VersionChange, refused error) error {
 	keys := make([]string, len(change.Add))
 	for i, file := range change.Add {
@@ -115,7 +111,6 @@ func (r retryingRecords) FailIngestion(ctx context.Context, job storage.Ingestio
 	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.FailIngestion(ctx, job, message) })
 }
 
-// retryingObjects repeats what an ingestion needs.
 type retryingObjects struct {
 	Objects
 	log *slog.Logger

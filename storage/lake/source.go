@@ -29,11 +29,11 @@ func (s objectSource) filesOf(tables []string) (all []storage.DataFile) {
 	return all
 }
 
-// Hold implements Source. All files are asked for at once, so that no two
-// queries wait for each other.
+// Hold implements Source. It holds all files at once, so that no two queries wait for
+// each other.
 func (s objectSource) Hold(ctx context.Context, tables []string) (func(), error) {
 	_, release, err := s.objects.Hold(ctx, s.filesOf(tables))
-	return release, lost(err)
+	return release, asUnavailable(err)
 }
 
 // Ready implements Source.

@@ -162,7 +162,7 @@ func TestFilesOfLargeTables(t *testing.T) {
 }
 
 // openFiles gives what the kernel says of a worker's descriptors.
-func openFiles(t *testing.T, w *parked) (paths []string) {
+func openFiles(t *testing.T, w *idleWorker) (paths []string) {
 	t.Helper()
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.PID))
 	if err != nil || len(links) == 0 {

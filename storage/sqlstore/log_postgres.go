@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -125,27 +126,62 @@ func writePostgres(s *Store, runs []*runChange) error {
 	}
 	values := slices.Concat([]any{s.instance, s.millis()},
 		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
-	rows, err := s.logStatements[writeRunsQuery].QueryContext(ctx, values...)
-	if err != nil {
+	written, err := s.writeColumns(ctx, starts, values)
+	if err != nil || len(written) == len(runs) {
 		return err
 	}
+	return s.refuse(ctx, runs, written)
+}
+
+// writeColumns writes a batch, and gives the ids of the runs that were written. Push
+// configs, which few runs have, are a second statement in the same transaction.
+func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
+	write := s.logStatements[writeRunsQuery]
+	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Push != nil }) {
+		return writtenRuns(write.QueryContext(ctx, values...))
+	}
+	tx, err := s.batches.BeginTxx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // not after the commit
+	written, err := writtenRuns(tx.Tx.StmtContext(ctx, write).QueryContext(ctx, values...))
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range starts {
+		if run.Push == nil {
+			continue
+		}
+		if _, err := exec(ctx, tx, insertPush, pushValues(*run.Push, run.RunID, run.Start.Caller, 0, s.millis())...); err != nil {
+			return nil, err
+		}
+	}
+	return written, tx.Commit()
+}
+
+// writtenRuns reads the answer of writeRunsQuery.
+func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = rows.Close() }()
-	written := make(map[string]bool, len(runs))
+	written := map[string]bool{}
 	for rows.Next() {
 		var ids, told string
 		if err := rows.Scan(&ids, &told); err != nil {
-			return err
+			return nil, err
 		}
 		for id := range strings.SplitSeq(ids, " ") {
 			written[id] = true
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if len(written) == len(runs) {
-		return nil
-	}
+	return written, rows.Err()
+}
+
+// refuse says of runs that were not written why not. The others are, whatever
+// becomes of this.
+func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
 		if !written[run.RunID] {
 			var exists bool

@@ -70,7 +70,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err := s.inPlace(); err != nil {
 		return err
 	}
-	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult)
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult, insertPush)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,9 @@ func (l *sqliteLog) start(run *runChange) error {
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, run.Holder, l.now)
+	if err == nil && run.Push != nil {
+		_, err = l.exec(insertPush, pushValues(*run.Push, run.RunID, start.Caller, 0, l.now)...)
+	}
 	return err
 }
 

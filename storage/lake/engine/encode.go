@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON of single values, as section 7 of the interface has them. Each
-// function appends one JSON value to a buffer.
+// Values as JSON, by section 7 of the interface.
 
-// maxExact is the largest integer up to which every one has a double of its own.
+// maxExact bounds the integers that a double represents exactly.
 const maxExact = 1 << 53
 
 const hexDigits = "0123456789abcdef"
@@ -77,7 +76,7 @@ func appendBig(buf []byte, v *big.Int) []byte {
 	return append(v.Append(append(buf, '"'), 10), '"')
 }
 
-// hugeint is a 128-bit integer as DuckDB lays it out.
+// hugeint is a 128-bit integer in DuckDB's memory.
 type hugeint struct {
 	lower uint64
 	upper int64
@@ -147,9 +146,8 @@ func appendBits(buf []byte, b []byte) []byte {
 	return append(buf, '"')
 }
 
-// bignum takes DuckDB's BIGNUM apart: three bytes of header whose first bit is
-// set for positive numbers, then the magnitude; all of it complemented for
-// negative ones.
+// bignum decodes a BIGNUM: three bytes of header, whose first bit is set for positive
+// numbers, then the magnitude; complemented for negative ones.
 func bignum(b []byte) *big.Int {
 	if len(b) < 4 {
 		return new(big.Int)
@@ -165,8 +163,7 @@ func bignum(b []byte) *big.Int {
 	return v.Neg(v)
 }
 
-// appendUUID appends a UUID, which DuckDB keeps as a hugeint with the first bit
-// turned over.
+// appendUUID appends a UUID: in DuckDB a hugeint with the first bit inverted.
 func appendUUID(buf []byte, h hugeint) []byte {
 	upper := uint64(h.upper) ^ 1<<63
 	buf = append(buf, '"')
@@ -183,8 +180,7 @@ func appendUUID(buf []byte, h hugeint) []byte {
 	return append(buf, '"')
 }
 
-// appendDocument appends a value of the type JSON: the document as it is, or
-// its text where it is none.
+// appendDocument appends a value of the type JSON, or its text if it is not valid.
 func appendDocument(buf []byte, s string) []byte {
 	if !utf8.ValidString(s) || !json.Valid([]byte(s)) {
 		return appendText(buf, s)
@@ -196,12 +192,11 @@ func appendDocument(buf []byte, s string) []byte {
 	return out.Bytes()
 }
 
-// maxNesting is how many levels of arrays and objects a cell may have: clients'
-// parsers refuse what is nested much deeper. One with more is written as text.
+// maxNesting limits the levels of arrays and objects in a cell, for clients' parsers. A
+// deeper one is written as text.
 const maxNesting = 100
 
-// nestsDeeper reports whether a JSON value has more than limit levels of arrays
-// and objects.
+// nestsDeeper reports whether a JSON value has more levels than limit.
 func nestsDeeper(value []byte, limit int) bool {
 	if value[0] != '[' && value[0] != '{' {
 		return false
@@ -225,7 +220,7 @@ func nestsDeeper(value []byte, limit int) bool {
 	return false
 }
 
-// appendScore appends what ends a row: its score, from 0 to 1.
+// appendScore appends a row's score, from 0 to 1.
 func appendScore(buf []byte, score float64) []byte {
 	buf = append(buf, `"__metadata":{"score":`...)
 	switch {

@@ -3,15 +3,12 @@ package engine
 import (
 	"math"
 	"strconv"
+	"time"
 )
 
-// Dates and times, in ISO 8601. DuckDB's range is far wider than time.Time's
-// formatting, so the calendar is done here.
+// Dates and times, in ISO 8601, whose years may have more than four digits.
 
-const (
-	microsPerSecond = 1_000_000
-	microsPerDay    = 86_400 * microsPerSecond
-)
+const microsPerSecond = 1_000_000
 
 // appendDate appends the date that is so many days after 1970-01-01.
 func appendDate(buf []byte, days int32) []byte {
@@ -100,37 +97,17 @@ func appendInterval(buf []byte, months, days int32, micros int64) []byte {
 // appendDay appends a day of the proleptic Gregorian calendar. Years beyond
 // four digits, and those before year 1, carry a sign.
 func appendDay(buf []byte, days int64) []byte {
-	// Days are counted from 0000-03-01, so that a leap day ends its year; the
-	// calendar repeats every 400 years.
-	const perEra = 146_097
-	z := days + 719_468
-	era := z / perEra
-	if z%perEra < 0 {
-		era--
-	}
-	day := z - era*perEra
-	year := (day - day/1460 + day/36_524 - day/146_096) / 365
-	ofYear := day - (365*year + year/4 - year/100)
-	shifted := (5*ofYear + 2) / 153
-	date := ofYear - (153*shifted+2)/5 + 1
-	month := shifted + 3
-	if month > 12 {
-		month -= 12
-	}
-	year += era * 400
-	if month <= 2 {
-		year++
-	}
+	year, month, day := time.Unix(days*86_400, 0).UTC().Date()
 	switch {
 	case year > 9999:
-		buf = strconv.AppendInt(append(buf, '+'), year, 10)
+		buf = strconv.AppendInt(append(buf, '+'), int64(year), 10)
 	case year < 0:
-		buf = appendPadded(append(buf, '-'), -year, 4)
+		buf = appendPadded(append(buf, '-'), int64(-year), 4)
 	default:
-		buf = appendPadded(buf, year, 4)
+		buf = appendPadded(buf, int64(year), 4)
 	}
-	buf = appendPadded(append(buf, '-'), month, 2)
-	return appendPadded(append(buf, '-'), date, 2)
+	buf = appendPadded(append(buf, '-'), int64(month), 2)
+	return appendPadded(append(buf, '-'), int64(day), 2)
 }
 
 func appendClock(buf []byte, v, perSecond int64, digits int) []byte {

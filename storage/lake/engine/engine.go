@@ -14,34 +14,31 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// Small tables, of at most MaxNativeRows, are copied into memory when they are first
-// used, which makes point queries an order of magnitude faster than reading their
-// files.
+// Small tables are copied into memory when they are first used, which makes point queries
+// an order of magnitude faster.
 const (
 	MaxNativeRows  = 200_000
 	maxNativeBytes = 32 << 20
 )
 
-// Engine is DuckDB in a worker: tables, and nothing else that a query could
-// reach.
+// Engine is DuckDB in a worker, with tables and nothing else that a query can reach.
 type Engine struct {
 	db     duck.Database
 	tables map[string]table
 	// native is the size of the files of tables that are in memory.
 	native  int64
-	parser  *translator
+	parser  duck.PreparedStatement
 	exposed bool
 }
 
-// table is a table that DuckDB knows.
+// table is a table in DuckDB: native, with its rows in memory, or a view of files.
 type table struct {
-	name string
-	// native says that its rows are in memory, which were in files of size bytes.
+	name   string
 	native bool
 	size   int64
 }
 
-// Open opens DuckDB closed to all but a folder.
+// Open opens DuckDB, which can read files in one folder.
 func Open(open worker.OpenRequest) (*Engine, error) {
 	e := &Engine{tables: map[string]table{}, exposed: open.Exposed}
 	var config duck.Config
@@ -56,7 +53,7 @@ func Open(open worker.OpenRequest) (*Engine, error) {
 		"allow_unsigned_extensions":    "false",
 		"allow_persistent_secrets":     "false",
 		"memory_limit":                 strconv.FormatInt(open.Memory, 10) + "B",
-		// More threads come when this one is restricted, and are so from birth.
+		// More threads start when this one is restricted, and inherit that.
 		"threads": "1",
 		// Spilling to disk would need a folder that SQL can write to.
 		"temp_directory": "",
@@ -102,20 +99,19 @@ func Open(open worker.OpenRequest) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.parser, err = e.translator("SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)")
-	return e, err
+	return e, e.prepareParser()
 }
 
-// Close closes DuckDB. A worker's ends with its process.
+// Close closes DuckDB, for tests: a worker's ends with its process.
 func (e *Engine) Close() { duck.Close(&e.db) }
 
-// Exec runs a statement of ours.
+// Exec runs a statement, for tests.
 func (e *Engine) Exec(statement string) error {
 	return e.with(func(conn duck.Connection) error { return e.exec(conn, statement) })
 }
 
-// with runs f on a connection of its own, so that one query leaves nothing
-// behind for the next: no variable, no temporary table, no seed.
+// with runs f on a connection of its own, so that no variable, temporary table or seed of
+// a query remains for the next.
 func (e *Engine) with(f func(duck.Connection) error) error {
 	var conn duck.Connection
 	if duck.Connect(e.db, &conn) == duck.StateError {
@@ -134,7 +130,7 @@ func (e *Engine) exec(conn duck.Connection, statement string) error {
 	return nil
 }
 
-// prepare forgets and learns of tables, and gives those of them that are in memory.
+// prepare drops and creates tables, and gives those of the request that are in memory.
 func (e *Engine) prepare(conn duck.Connection, req worker.Request) (inMemory []string, err error) {
 	for _, name := range req.Drop {
 		if err := e.drop(conn, strings.ToLower(name)); err != nil {
@@ -184,8 +180,7 @@ func (e *Engine) create(conn duck.Connection, key string, t worker.Table) error 
 	for _, file := range t.Files {
 		info, err := os.Stat(file)
 		if err != nil {
-			// The file's size only decides how it is held; reading it says what
-			// is wrong with it.
+			// The size only decides between table and view; the read reports the error.
 			size = maxNativeBytes + 1
 			continue
 		}
@@ -206,31 +201,26 @@ func (e *Engine) create(conn duck.Connection, key string, t worker.Table) error 
 	return nil
 }
 
-// translator is a statement of ours that is prepared once: one text in, one
-// out.
-type translator struct {
-	conn duck.Connection
-	stmt duck.PreparedStatement
+// prepareParser prepares the statement that parses, on a connection of its own.
+func (e *Engine) prepareParser() error {
+	var conn duck.Connection
+	if duck.Connect(e.db, &conn) == duck.StateError {
+		return errors.New("connect to DuckDB")
+	}
+	if duck.Prepare(conn, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", &e.parser) == duck.StateError {
+		return newFault(duck.PrepareError(e.parser), worker.FaultRun)
+	}
+	return nil
 }
 
-func (e *Engine) translator(statement string) (*translator, error) {
-	t := &translator{}
-	if duck.Connect(e.db, &t.conn) == duck.StateError {
-		return nil, errors.New("connect to DuckDB")
-	}
-	if duck.Prepare(t.conn, statement, &t.stmt) == duck.StateError {
-		return nil, newFault(duck.PrepareError(t.stmt), worker.FaultRun)
-	}
-	return t, nil
-}
-
-func (t *translator) translate(text string) (string, error) {
-	if duck.BindVarcharLength(t.stmt, 1, text, duck.IdxT(len(text))) == duck.StateError {
+// Parse gives a statement's syntax tree as JSON. It binds and runs nothing.
+func (e *Engine) Parse(sql string) (string, error) {
+	if duck.BindVarcharLength(e.parser, 1, sql, duck.IdxT(len(sql))) == duck.StateError {
 		return "", errors.New("bind the statement's argument")
 	}
 	var res duck.Result
 	defer duck.DestroyResult(&res)
-	if duck.ExecutePrepared(t.stmt, &res) == duck.StateError {
+	if duck.ExecutePrepared(e.parser, &res) == duck.StateError {
 		return "", newFault(duck.ResultError(&res), worker.FaultQuery)
 	}
 	chunk := duck.FetchChunk(res)
@@ -241,16 +231,13 @@ func (t *translator) translate(text string) (string, error) {
 	return strings.Clone(textAt(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)), 0)), nil
 }
 
-// Parse gives a statement's syntax tree as JSON. Nothing is bound or run.
-func (e *Engine) Parse(sql string) (string, error) { return e.parser.translate(sql) }
-
-// Result is a result as far as it was kept.
+// Result is a result within its bounds.
 type Result struct {
 	Head worker.ReplyHead
 	Rows [][]byte
 }
 
-// Run runs a query over the tables it uses and keeps rows up to the bounds.
+// Run runs a query and gives rows up to the bounds.
 func (e *Engine) Run(req worker.Request) (Result, error) {
 	var out Result
 	err := e.with(func(conn duck.Connection) error {
@@ -259,8 +246,6 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 			return err
 		}
 		out.Head.InMemory = inMemory
-		// What is not committed is undone with the connection; there should be
-		// nothing.
 		if err := e.exec(conn, "BEGIN TRANSACTION READ ONLY"); err != nil {
 			return err
 		}
@@ -274,8 +259,7 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 		}
 		var res duck.Result
 		defer duck.DestroyResult(&res)
-		// A streamed result is made as it is read: rows beyond the bounds are
-		// never computed.
+		// A streamed result is computed as it is read, up to the bounds.
 		if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
 			return newFault(duck.ResultError(&res), worker.FaultRun)
 		}
@@ -324,7 +308,7 @@ func (out *Result) collect(res *duck.Result, maxRows int, maxBytes int64) error 
 	}
 }
 
-// newFault sorts DuckDB's message, which begins with the kind of error.
+// newFault derives the kind of a fault from DuckDB's message.
 func newFault(message string, kind worker.FaultKind) *worker.Fault {
 	switch {
 	case strings.HasPrefix(message, "Out of Memory"), strings.Contains(message, "bad_alloc"),

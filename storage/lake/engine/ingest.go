@@ -19,14 +19,12 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// progressEvery is how often a process says how far it is.
+// progressEvery is the interval between progress messages.
 const progressEvery = 200 * time.Millisecond
 
-// IngestMain is what an ingest worker's process runs: one job. It returns the status
-// to end with.
+// IngestMain runs an ingest worker's process, for one job. It gives the exit status.
 func IngestMain() int { return worker.ServeIngest(answerIngest) }
 
-// answerIngest does what was asked and says how it went.
 func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
 	result, err := ingestFiles(context.Background(), request, throttled(progress))
 	var refusal *storage.Error
@@ -41,23 +39,22 @@ func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) 
 	return worker.IngestReply{Result: &result}
 }
 
-// throttled passes on what is said now and then.
-func throttled(say func(ingest.Progress)) func(ingest.Progress) {
+// throttled limits the rate of progress messages.
+func throttled(send func(ingest.Progress)) func(ingest.Progress) {
 	var last time.Time
 	return func(p ingest.Progress) {
 		if now := time.Now(); now.Sub(last) >= progressEvery {
 			last = now
-			say(p)
+			send(p)
 		}
 	}
 }
 
-// InitialMemoryLimit is the memory that is enough for nearly every file, at no loss of
-// speed: given more, DuckDB takes more.
+// InitialMemoryLimit is enough for nearly every file, at no loss of speed: DuckDB takes
+// more if allowed.
 const InitialMemoryLimit = 80 << 20
 
-// ingestFiles makes files with little memory, and with all that is allowed where that
-// is not enough.
+// ingestFiles ingests with little memory first, then with all that is allowed.
 func ingestFiles(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
 	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
 		return ingest.Result{}, fmt.Errorf("limit an ingest worker: %w", err)
@@ -72,30 +69,26 @@ func ingestFiles(ctx context.Context, request worker.IngestRequest, progress fun
 	return result, err
 }
 
-// lacksMemory reports whether DuckDB needed more memory, or more of the disk in
-// its place, than it may use.
+// lacksMemory reports whether DuckDB needed more memory, or disk to spill, than allowed.
 func lacksMemory(err error) bool {
 	var failed *duckdb.Error
 	return errors.As(err, &failed) && newFault(failed.Msg, worker.FaultQuery).Kind == worker.FaultMemory
 }
 
-// spillFull reports whether DuckDB needed more of the disk than it may use in
-// place of memory.
+// spillFull reports whether DuckDB needed more disk to spill than allowed.
 func spillFull(err error) bool {
 	return lacksMemory(err) && strings.Contains(err.Error(), "max_temp_directory_size")
 }
 
 const (
-	// minSpill and spillRatio limit what DuckDB may spill to the disk when its
-	// memory is full: so much, and so many bytes for each of what it reads.
+	// DuckDB may spill minSpill bytes, and spillRatio for each byte that it reads.
 	minSpill   = 1 << 30
 	spillRatio = 4
 )
 
-// spillLimit is how much DuckDB may spill to the disk when its memory is full: by
-// the size of what it reads, and at most its share of half of what is free, where
-// all jobs that may run at once have the same share. It says whether that share
-// is the limit.
+// spillLimit is how many bytes DuckDB may spill: by the size of its input, and at most an
+// equal share, among all jobs, of half the free disk. byDisk reports whether that share is
+// the limit.
 func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err error) {
 	var size int64
 	for _, path := range request.Reads() {
@@ -113,7 +106,6 @@ func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err err
 	return min(limit, share), share < limit, nil
 }
 
-// ingestWithin makes files with the memory that the request names.
 func ingestWithin(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
 	spill, byDisk, err := spillLimit(request)
 	if err != nil {
@@ -137,8 +129,7 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 	})
 }
 
-// openIngest opens a DuckDB that reads and writes files here, and fetches
-// nothing.
+// openIngest opens DuckDB with local files and without extensions.
 func openIngest(ctx context.Context, request worker.IngestRequest, spill int64) (*sql.DB, error) {
 	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
 	if err != nil {

@@ -7,16 +7,13 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// QueryMain is what a query worker's process runs. It returns the status to end with.
+// QueryMain runs a query worker's process. It gives the exit status.
 func QueryMain() int {
 	var s session
 	return worker.ServeQueries(s.answer)
 }
 
-// session is what a query worker has open.
-type session struct {
-	engine *Engine
-}
+type session struct{ engine *Engine }
 
 func (s *session) answer(req worker.Request) (worker.ReplyHead, [][]byte) {
 	out, err := s.handle(req)

@@ -11,8 +11,8 @@ import (
 	"parley/storage/lake/match"
 )
 
-// uniqueNames gives each column a key of its own: the second of a name gets _2,
-// and so on. No column takes the key under which the score comes.
+// uniqueNames gives each column a unique key: the second of a name gets _2, and so on. The
+// score's key is reserved.
 func uniqueNames(names []string) []string {
 	taken := map[string]bool{"__metadata": true}
 	given := make(map[string]bool, len(names))
@@ -70,7 +70,7 @@ func newRowWriter(res *duck.Result) (*rowWriter, error) {
 	return w, nil
 }
 
-// bind makes the writer write a chunk's rows.
+// bind sets the chunk that append reads.
 func (w *rowWriter) bind(chunk duck.DataChunk) {
 	for i, c := range w.types {
 		w.values[i] = c.bind(duck.DataChunkGetVector(chunk, duck.IdxT(i)))
@@ -97,8 +97,7 @@ func (w *rowWriter) append(buf []byte, row uint64) []byte {
 	return append(appendScore(buf, score), '}')
 }
 
-// parseScore reads a score from the JSON of whatever type the query gave it. 0
-// stands for NULL and for what is no number.
+// parseScore reads a score from the JSON of any type. It is 0 for NULL and other values.
 func parseScore(value []byte) float64 {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

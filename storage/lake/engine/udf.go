@@ -15,11 +15,8 @@ import (
 	"parley/storage/lake/match"
 )
 
-// Functions of ours that SQL calls. They run in the worker, on DuckDB's threads.
-
-// registerFunctions adds match(text, words), which scores how well a text
-// matches some words, and match_terms(text, words), which counts the
-// words of the text and each of those.
+// registerFunctions adds match(text, words), which scores how well a text matches words,
+// and match_terms(text, words), which counts the words of the text and each of those.
 func registerFunctions(conn duck.Connection) error {
 	for name, f := range map[string]struct {
 		call    unsafe.Pointer

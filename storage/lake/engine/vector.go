@@ -18,24 +18,22 @@ import (
 // appender appends row's value of a vector as JSON.
 type appender func(buf []byte, row uint64) []byte
 
-// column is a type whose values can be written. It binds to one vector after
-// another as chunks come.
+// column writes values of a type. It binds to the vector of each chunk.
 type column struct {
 	name string
 	bind func(duck.Vector) appender
 }
 
-// cell gives where a row's value lies in a vector's memory.
+// cell gives a pointer to a row's value in a vector.
 func cell[T any](data unsafe.Pointer, row uint64) *T {
 	var t T
 	return (*T)(unsafe.Add(data, uintptr(row)*unsafe.Sizeof(t)))
 }
 
-// bytesAt gives the bytes of a string, blob or bit string. They are the
-// vector's own.
+// bytesAt gives the bytes of a string, blob or bit string, in the vector's memory.
 func bytesAt(data unsafe.Pointer, row uint64) []byte {
-	// A string of DuckDB's has its length in four bytes; up to twelve bytes of
-	// it follow at once, more of them lie where the last eight bytes point.
+	// A length of four bytes, then up to twelve bytes inline; longer strings have a pointer
+	// in the last eight bytes.
 	at := unsafe.Add(data, uintptr(row)*16)
 	n := *(*uint32)(at)
 	if n <= 12 {
@@ -49,21 +47,21 @@ func textAt(data unsafe.Pointer, row uint64) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// nullable wraps an appender of a vector's values so that NULL becomes null.
+// nullable makes NULL null.
 func nullable(v duck.Vector, f appender) appender {
 	mask := duck.VectorGetValidity(v)
 	if mask == nil {
 		return f
 	}
 	return func(buf []byte, row uint64) []byte {
-		if *cell[uint64](mask, row/64)>>(row%64)&1 == 0 {
+		if !valid(mask, row) {
 			return append(buf, "null"...)
 		}
 		return f(buf, row)
 	}
 }
 
-// simple makes a column of a type that lies in memory as T.
+// simple makes a column of a type that is T in memory.
 func simple[T any](name string, f func([]byte, T) []byte) column {
 	return column{name, func(v duck.Vector) appender {
 		data := duck.VectorGetData(v)
@@ -71,7 +69,7 @@ func simple[T any](name string, f func([]byte, T) []byte) column {
 	}}
 }
 
-// bytesColumn makes a column of a type that lies in memory as a string does.
+// bytesColumn makes a column of a type that is a string in memory.
 func bytesColumn(name string, f func([]byte, []byte) []byte) column {
 	return column{name, func(v duck.Vector) appender {
 		data := duck.VectorGetData(v)
@@ -80,10 +78,7 @@ func bytesColumn(name string, f func([]byte, []byte) []byte) column {
 }
 
 func textColumn(name string, f func([]byte, string) []byte) column {
-	return column{name, func(v duck.Vector) appender {
-		data := duck.VectorGetData(v)
-		return nullable(v, func(buf []byte, row uint64) []byte { return f(buf, textAt(data, row)) })
-	}}
+	return bytesColumn(name, func(buf, b []byte) []byte { return f(buf, unsafe.String(unsafe.SliceData(b), len(b))) })
 }
 
 func signed[T int8 | int16 | int32 | int64](buf []byte, v T) []byte { return appendInt(buf, int64(v)) }
@@ -99,7 +94,7 @@ type interval struct {
 
 type listEntry struct{ offset, length uint64 }
 
-// plainColumns are the types that say all by their id.
+// plainColumns are the types without parameters.
 var plainColumns = map[duck.Type]column{
 	duck.TypeBoolean:  simple("BOOLEAN", strconv.AppendBool),
 	duck.TypeTinyInt:  simple("TINYINT", signed[int8]),

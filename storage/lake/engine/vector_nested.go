@@ -18,15 +18,17 @@ func decimalColumn(t duck.LogicalType) (column, error) {
 	name := fmt.Sprintf("DECIMAL(%d,%d)", duck.DecimalWidth(t), scale)
 	switch duck.DecimalInternalType(t) {
 	case duck.TypeSmallInt:
-		return simple(name, func(b []byte, v int16) []byte { return appendDecimal(b, big.NewInt(int64(v)), scale) }), nil
+		return smallDecimal[int16](name, scale), nil
 	case duck.TypeInteger:
-		return simple(name, func(b []byte, v int32) []byte { return appendDecimal(b, big.NewInt(int64(v)), scale) }), nil
+		return smallDecimal[int32](name, scale), nil
 	case duck.TypeBigInt:
-		return simple(name, func(b []byte, v int64) []byte { return appendDecimal(b, big.NewInt(v), scale) }), nil
-	case duck.TypeHugeInt:
-		return simple(name, func(b []byte, v hugeint) []byte { return appendDecimal(b, v.big(), scale) }), nil
+		return smallDecimal[int64](name, scale), nil
 	}
-	return column{}, fmt.Errorf("a decimal laid out as type %d cannot be written", duck.DecimalInternalType(t))
+	return simple(name, func(b []byte, v hugeint) []byte { return appendDecimal(b, v.big(), scale) }), nil
+}
+
+func smallDecimal[T int16 | int32 | int64](name string, scale int) column {
+	return simple(name, func(b []byte, v T) []byte { return appendDecimal(b, big.NewInt(int64(v)), scale) })
 }
 
 func enumColumn(t duck.LogicalType) (column, error) {
@@ -36,13 +38,15 @@ func enumColumn(t duck.LogicalType) (column, error) {
 	}
 	switch duck.EnumInternalType(t) {
 	case duck.TypeUTinyInt:
-		return simple("ENUM", func(b []byte, v uint8) []byte { return appendText(b, words[v]) }), nil
+		return enumOf[uint8](words), nil
 	case duck.TypeUSmallInt:
-		return simple("ENUM", func(b []byte, v uint16) []byte { return appendText(b, words[v]) }), nil
-	case duck.TypeUInteger:
-		return simple("ENUM", func(b []byte, v uint32) []byte { return appendText(b, words[v]) }), nil
+		return enumOf[uint16](words), nil
 	}
-	return column{}, fmt.Errorf("an enum laid out as type %d cannot be written", duck.EnumInternalType(t))
+	return enumOf[uint32](words), nil
+}
+
+func enumOf[T uint8 | uint16 | uint32](words []string) column {
+	return simple("ENUM", func(b []byte, v T) []byte { return appendText(b, words[v]) })
 }
 
 // child makes the column of a type inside another and gives the type back.

@@ -10,10 +10,10 @@ import (
 	"parley/storage"
 )
 
-// MaxSQL is the longest statement, in bytes, that is looked at.
+// MaxSQL bounds a statement, in bytes.
 const MaxSQL = 64 << 10
 
-// CheckRequest refuses what needs no parser to be refused.
+// CheckRequest checks what needs no parser.
 func CheckRequest(sql string, tables []Table) error {
 	switch {
 	case strings.TrimSpace(sql) == "":
@@ -34,11 +34,9 @@ func CheckRequest(sql string, tables []Table) error {
 	return nil
 }
 
-// Check checks a statement, of which parse gives the tree: what parse refuses as
-// ErrInvalid has none. Where a score is added, DuckDB parses the new
-// text too, and only when its tree is the checked one with the score in it does
-// that text run, else the statement as it is. So only a statement that has been
-// checked runs.
+// Check checks a statement, of which parse gives the tree. Where a score is added, DuckDB
+// parses the new text too; that text only runs when its tree is the checked one with the
+// score in it, else the statement as it is. So only checked statements run.
 func Check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {
 	tree, err := parse(sql)
 	if err != nil {

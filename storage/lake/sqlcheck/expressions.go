@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// optional checks an expression that may be missing.
 func (c *checker) optional(v any, s *scope, with *cte) {
 	if v != nil {
 		c.expr(v, s, with)
@@ -19,7 +18,7 @@ func (c *checker) exprs(v any, s *scope, with *cte) {
 	}
 }
 
-// part is what checks one key of an expression.
+// part checks one key of an expression.
 type part func(c *checker, v any, s *scope, with *cte)
 
 func ignored(*checker, any, *scope, *cte) {}
@@ -31,11 +30,10 @@ var (
 	ordering part = func(c *checker, v any, s *scope, with *cte) { c.orders(v, s, with) }
 )
 
-// expressions are the kinds that are let through and what each is made of.
-// Kinds that need more than a look at their parts are in expr.
+// expressions are the allowed kinds and the checks of their keys; expr has further checks.
 var expressions map[string]map[string]part
 
-// The table names the functions that use it.
+// A variable's initializer could not name functions that use it.
 func init() {
 	expressions = map[string]map[string]part{
 		"BETWEEN":              {"input": one, "lower": one, "upper": one},
@@ -67,7 +65,7 @@ func init() {
 	}
 }
 
-// operatorKinds are the kinds of OPERATOR that are let through.
+// operatorKinds are the allowed kinds of OPERATOR.
 var operatorKinds = map[string]bool{
 	"OPERATOR_NOT": true, "OPERATOR_IS_NULL": true, "OPERATOR_IS_NOT_NULL": true, "OPERATOR_COALESCE": true,
 	"OPERATOR_NULLIF": true, "OPERATOR_TRY": true, "OPERATOR_UNPACK": true, "COMPARE_IN": true, "COMPARE_NOT_IN": true,
@@ -107,11 +105,6 @@ func (c *checker) expr(v any, s *scope, with *cte) {
 	c.partsOf(n, parts, s, with)
 }
 
-// functionParts checks the arguments of a function in FROM.
-func (c *checker) functionParts(n node, s *scope, with *cte) {
-	c.partsOf(n, expressions["FUNCTION"], s, with)
-}
-
 func (c *checker) partsOf(n node, parts map[string]part, s *scope, with *cte) {
 	keys := []string{"class", "type", "alias", "query_location"}
 	for key := range parts {
@@ -125,8 +118,7 @@ func (c *checker) partsOf(n node, parts map[string]part, s *scope, with *cte) {
 
 func (c *checker) functionName(n node) string {
 	name := c.text(n["function_name"])
-	// The parser itself writes a schema before what it makes of [1, 2] and the
-	// like.
+	// The parser adds a schema to functions for syntax such as [1, 2].
 	schema := c.text(n["schema"])
 	if schema != "" && schema != "main" && schema != "pg_catalog" || c.text(n["catalog"]) != "" {
 		c.refuse("call `%s` without anything before its name", name)
@@ -148,8 +140,8 @@ func (c *checker) allowedFunction(n node) {
 	}
 }
 
-// allowedAggregate checks the aggregate that a function is told to call: by a
-// text, which nothing before it moves to another place.
+// allowedAggregate checks the aggregate that a function calls by the name in its second
+// argument, which must be a constant, and not moved by an unpacked argument.
 func (c *checker) allowedAggregate(function string, args []any) {
 	unpacked := func(v any) bool { return c.object(v)["type"] == "OPERATOR_UNPACK" }
 	if len(args) < 2 || slices.ContainsFunc(args, unpacked) || c.object(args[1])["class"] != "CONSTANT" {
@@ -186,8 +178,8 @@ func (c *checker) star(n node, s *scope, with *cte) {
 	}
 }
 
-// lambda checks x -> f(x). The same sign takes JSON apart: then what stands
-// before it is a column, which is for DuckDB to say.
+// lambda checks x -> f(x). The same operator extracts from JSON: then the left side is a
+// column, which DuckDB checks.
 func (c *checker) lambda(n node, s *scope, with *cte) {
 	c.expr(n["lhs"], unsure(s), with)
 	inner := &scope{outer: s, params: map[string]bool{}}
@@ -206,12 +198,11 @@ func (c *checker) parameters(n node, params map[string]bool) {
 	}
 }
 
-// constant checks a value. What its type is does not matter: it is data.
 func (c *checker) constant(v any) {
 	c.enter(c.object(v), "type", "is_null", "value")
 }
 
-// dataType checks a type that something is cast to: built in, and made of such.
+// dataType checks the type of a cast: built in, as are its parts.
 func (c *checker) dataType(v any) {
 	defer c.deeper()()
 	t := c.object(v)

@@ -14,7 +14,7 @@ func (c *checker) from(v any, s *scope, with *cte) {
 		c.add(s, c.baseTable(n, with), n, c.texts(n["column_name_alias"]))
 	case "SUBQUERY":
 		c.ref(n, "subquery", "column_name_alias")
-		// What stands before it is in sight for a lateral one.
+		// A lateral one sees what stands before it.
 		rel := c.query(c.wrapped(n["subquery"]), with, s)
 		rel.name = ""
 		c.add(s, rel, n, c.texts(n["column_name_alias"]))
@@ -37,8 +37,7 @@ func (c *checker) from(v any, s *scope, with *cte) {
 	}
 }
 
-// ref checks what every kind of source has, and that it has no more than that
-// and the keys.
+// ref checks the keys that every source has, and refuses others but the given ones.
 func (c *checker) ref(n node, keys ...string) {
 	c.enter(n, append(keys, "type", "alias", "sample", "query_location")...)
 	c.sample(n["sample"])
@@ -72,7 +71,7 @@ func (c *checker) baseTable(n node, with *cte) relation {
 	return relation{name: name, table: table.Name, columns: c.columnsOf(table)}
 }
 
-// columnsOf gives the columns of a table that the query uses, the same each time.
+// columnsOf gives the columns of a table, the same value each time, and marks it as used.
 func (c *checker) columnsOf(table Table) *columns {
 	key := strings.ToLower(table.Name)
 	if c.used[key] == nil {
@@ -105,7 +104,7 @@ func (c *checker) tableFunction(n node, s *scope, with *cte) {
 	if !tableFunctions[strings.ToLower(name)] {
 		c.refuse("function `%s` is not allowed in FROM%s", name, didYouMean(name, keys(tableFunctions), ""))
 	}
-	c.functionParts(f, s, with)
+	c.partsOf(f, expressions["FUNCTION"], s, with)
 	c.add(s, relation{name: name, open: true}, n, c.texts(n["column_name_alias"]))
 }
 

@@ -2,6 +2,8 @@ package sqlcheck
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -40,10 +42,4 @@ func parseFunctions(list string) (operators, scalars, aggregates, tables map[str
 	return operators, scalars, aggregates, tables
 }
 
-func keys(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	return names
-}
+func keys(set map[string]bool) []string { return slices.Collect(maps.Keys(set)) }

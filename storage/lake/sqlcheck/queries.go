@@ -2,7 +2,7 @@ package sqlcheck
 
 import "strings"
 
-// cte is a name that WITH gave to a query, and those that were given before.
+// cte is a common table expression; outer is the one before it.
 type cte struct {
 	outer *cte
 	name  string
@@ -18,8 +18,8 @@ func (e *cte) find(name string) *cte {
 	return nil
 }
 
-// query checks a query and gives the columns of its result. with are the names
-// from WITH that it sees, outer the scope that it is nested in.
+// query checks a query and gives its columns. with are the names from WITH that it sees,
+// outer is its outer scope.
 func (c *checker) query(n node, with *cte, outer *scope) relation {
 	defer c.deeper()()
 	with = c.with(n, with, outer)
@@ -29,15 +29,14 @@ func (c *checker) query(n node, with *cte, outer *scope) relation {
 	case "SET_OPERATION_NODE":
 		return c.combination(n, with, outer)
 	case "RECURSIVE_CTE_NODE":
-		// Outside WITH there is none: it has its name from there.
 		c.refuse("a recursive query belongs in WITH RECURSIVE")
 	}
 	c.refuse("only SELECT is allowed")
 	return relation{}
 }
 
-// with adds the names that a query's WITH gives. Each sees those before it, and
-// itself only in the second part of a recursion.
+// with adds the names of a query's WITH. Each sees those before it, and itself in the
+// second part of a recursion.
 func (c *checker) with(n node, with *cte, outer *scope) *cte {
 	holder := c.object(n["cte_map"])
 	c.enter(holder, "map")
@@ -66,8 +65,8 @@ func (c *checker) with(n node, with *cte, outer *scope) *cte {
 	return with
 }
 
-// systemName reports whether a name is like those of DuckDB's own views. Should
-// it see a name in WITH otherwise than we do, it must find nothing behind it.
+// systemName reports whether a name is like those of DuckDB's own views. Should DuckDB
+// resolve a name in WITH differently, it must not find such a view.
 func systemName(name string) bool {
 	lower := strings.ToLower(name)
 	for _, prefix := range []string{"duckdb_", "pragma_", "pg_", "sqlite_"} {
@@ -110,7 +109,7 @@ func (c *checker) combination(n node, with *cte, outer *scope) relation {
 	default:
 		c.refuse("the query uses a part of SQL that is not allowed")
 	}
-	// Which side's columns ORDER BY names here, DuckDB knows better.
+	// DuckDB decides which side's columns ORDER BY names.
 	c.modifiers(n, unsure(outer), with)
 	return left
 }

@@ -11,8 +11,8 @@ var (
 	// kindOfError begins DuckDB's messages.
 	kindOfError = regexp.MustCompile(`^(?:TransactionContext Error: )?[A-Z][A-Za-z ]{1,24} Error: `)
 	pathInside  = regexp.MustCompile(`(?:/[\w.@%+-]+){2,}/?|/proc\S*`)
-	// advice is what DuckDB tells whoever runs it, not whoever asks it: from the
-	// sentence that begins it, or that has a setting in it, to the end.
+	// advice is for the operator of DuckDB, not for the query's author: from its first
+	// sentence, or one with a setting, to the end.
 	advice = regexp.MustCompile(`(?s)(?:([.!])\s+[^.!\n]*|\n\s*[^.!\n]*|\s*)(?:` + settings + `|` + beginnings + `).*$`)
 )
 
@@ -21,11 +21,10 @@ const (
 	beginnings = `(?i:candidate functions:|possible solutions|see also|launch the database|this error signals|stack trace|use the setting|\n\s*\* )`
 )
 
-// maxReason is the most bytes of a message that is shown.
+// maxReason bounds a message, in bytes.
 const maxReason = 500
 
-// Reason makes a sentence for a person of a message of DuckDB's: what is wrong,
-// without paths, settings or anything else from inside.
+// Reason gives DuckDB's message for the query's author, without paths and settings.
 func Reason(message string) string {
 	if strings.HasPrefix(message, "INTERNAL Error") || strings.HasPrefix(message, "FATAL Error") {
 		return "the query engine cannot run this query"
@@ -43,7 +42,6 @@ func Reason(message string) string {
 	return message
 }
 
-// shorten cuts a text that has more bytes than most, and shows that it did.
 func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

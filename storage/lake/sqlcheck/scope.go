@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// columns are the names of something's columns, in order. Whatever has the same
-// ones shares them: they do not change.
+// columns are names of columns, in order. They are immutable and shared.
 type columns struct {
 	names []string
-	// known has the names in lower case once has was asked.
+	// known has the names in lower case, from the first call of has.
 	known map[string]struct{}
 }
 
@@ -49,11 +48,11 @@ type relation struct {
 	// name is what the query calls it, table the dataset that it is, if any.
 	name, table string
 	columns     *columns
-	// open says that there may be columns that are not known.
+	// open says that there may be unknown columns.
 	open bool
 }
 
-// renamed gives a relation with its first columns called otherwise.
+// renamed gives a relation with other names for its first columns.
 func (c *checker) renamed(r relation, aliases []string) relation {
 	if len(aliases) == 0 {
 		return r
@@ -67,7 +66,7 @@ func (c *checker) renamed(r relation, aliases []string) relation {
 	return r
 }
 
-// scope is what a name can mean at some place in a query.
+// scope has the names that are visible at a place in a query.
 type scope struct {
 	outer     *scope
 	relations []relation
@@ -75,11 +74,11 @@ type scope struct {
 	// each once.
 	named map[string][]relation
 	sets  []*columns
-	// found has what was looked for in the sets.
+	// found caches lookups in the sets.
 	found map[string]bool
 	// aliases are names that SELECT gives, params those of a lambda.
 	aliases, params map[string]bool
-	// unsure says that names here may mean more than is known.
+	// unsure says that there may be unknown names.
 	unsure bool
 }
 
@@ -122,8 +121,7 @@ var valueNames = map[string]bool{
 	"current_date": true, "current_time": true, "current_timestamp": true, "localtime": true, "localtimestamp": true,
 }
 
-// resolve refuses a column that surely does not exist. Where names could mean
-// something that is not known here, DuckDB has the word.
+// resolve refuses a column that cannot exist. Where names are not certain, DuckDB decides.
 func (c *checker) resolve(names []string, s *scope) {
 	if len(names) == 0 {
 		c.refuse("the query cannot be read")
@@ -154,7 +152,7 @@ func (c *checker) resolve(names []string, s *scope) {
 	}
 }
 
-// resolveRelation refuses name.* of what is surely not in FROM.
+// resolveRelation refuses name.* of a name that cannot be in FROM.
 func (c *checker) resolveRelation(name string, s *scope) {
 	lower := strings.ToLower(name)
 	for at := s; at != nil; at = at.outer {
@@ -207,8 +205,7 @@ func (c *checker) unknownRelation(name string, s *scope) {
 	c.refuse("`%s` is no table in the query's FROM%s", name, didYouMean(name, names, "it reads from"))
 }
 
-// output gives the columns of a query's result. Where a column has no name that
-// is sure, the result is open.
+// output gives the columns of a query's result, open where a name is not certain.
 func (c *checker) output(items []any, s *scope) relation {
 	var out relation
 	var names []string

@@ -12,13 +12,12 @@ import (
 	"parley/storage/lake/match"
 )
 
-// addScore gives the rows of a query that matches text their score, where the
-// query does not do so itself: the best of its match(…) as one more column. Rows
-// that stand for many have none. It gives the statement's text with the column
-// added and the tree that this text must have, or "" when there is nothing to add.
+// addScore adds a score to a query that calls match and has none: the best of its match(…)
+// as one more column. Aggregated rows have no score. It gives the new text and the tree
+// that this text must have, or "" when there is nothing to add.
 //
-// The column is written into the user's own text. DuckDB can write SQL from a
-// tree too, but not all that it writes means what the tree does.
+// It edits the user's text, since SQL that DuckDB writes from a tree does not always mean
+// the same.
 func addScore(sql string, root, query node) (text string, tree any) {
 	if !scorable(query) {
 		return "", nil
@@ -55,8 +54,8 @@ func addScore(sql string, root, query node) (text string, tree any) {
 	return addItem(sql, tokens, scoreText+" AS "+match.ScoreColumn), unlocated(map[string]any(want))
 }
 
-// scorable reports whether a query's rows can have a score added: each is one of
-// its source, and none is given.
+// scorable reports whether a score can be added: each row is one of the source, and the
+// query has no score.
 func scorable(query node) bool {
 	if query["type"] != "SELECT_NODE" || query["having"] != nil || query["aggregate_handling"] != "STANDARD_HANDLING" {
 		return false
@@ -78,7 +77,7 @@ func scorable(query node) bool {
 	})
 }
 
-// unlocated gives a copy of a tree without the offsets of its nodes in the text.
+// unlocated gives a copy of a tree without offsets.
 func unlocated(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -99,15 +98,13 @@ func unlocated(v any) any {
 	return v
 }
 
-// sameTree reports whether a statement's tree, as DuckDB writes it, is the one
-// that is wanted, which has no offsets.
+// sameTree compares DuckDB's tree with one that has no offsets.
 func sameTree(tree []byte, want any) bool {
 	got, err := decodeTree(tree)
 	return err == nil && reflect.DeepEqual(unlocated(got), want)
 }
 
-// eachChild calls f with the expressions inside an expression, without those of
-// queries nested in it.
+// eachChild calls f with the children of an expression, without nested queries.
 func eachChild(v any, f func(any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -132,7 +129,7 @@ func functionIn(v any) string {
 	return strings.ToLower(name)
 }
 
-// aggregated reports whether an expression stands for many rows.
+// aggregated reports whether an expression contains an aggregate.
 func aggregated(v any) bool {
 	if aggregates[functionIn(v)] {
 		return true
@@ -153,7 +150,7 @@ func collectMatches(v any, seen map[string]bool, found *[]any) {
 		}
 		return
 	}
-	// Lists of a lambda's own names could not be called outside of it.
+	// A lambda's parameters do not exist outside of it.
 	if n, _ := v.(map[string]any); n["class"] == "LAMBDA" {
 		return
 	}

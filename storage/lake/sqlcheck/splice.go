@@ -7,20 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// token is a piece of a statement's text: a word, something in quotes, or one
-// other character. Blanks and comments are between tokens.
+// token is a word, a quoted text or one other character of a statement. Blanks and comments
+// are between tokens.
 type token struct {
 	start, end int
-	// depth is how many brackets are open around it. A bracket is inside the
-	// pair that it belongs to.
+	// depth counts the open brackets around it. A bracket is inside its own pair.
 	depth int
-	// word is a word in upper case, and any other character as it is. It is
-	// empty for what is in quotes.
+	// word is a word in upper case or another character, "" for a quoted text.
 	word string
 }
 
-// tokenize reads the tokens of a statement. It follows DuckDB's rules as far as
-// it needs to; whoever uses the tokens has DuckDB confirm the outcome.
+// tokenize gives the tokens of a statement. It need not follow all rules of DuckDB, which
+// confirms the result.
 func tokenize(sql string) []token {
 	var tokens []token
 	depth := 0
@@ -46,8 +44,8 @@ func tokenize(sql string) []token {
 	return tokens
 }
 
-// plainSpaces writes a space for each one that is not ASCII, as DuckDB does before
-// it parses a statement: the offsets in its trees are those of that text.
+// plainSpaces replaces spaces that are not ASCII, as DuckDB does before it parses: the
+// offsets in its trees refer to that text.
 func plainSpaces(sql string) string {
 	var plain strings.Builder
 	for at := 0; at < len(sql); {
@@ -70,7 +68,7 @@ const (
 	tokenQuoted
 )
 
-// nextToken gives the length and the kind of what a text begins with.
+// nextToken gives the length and kind of the first token.
 func nextToken(text string) (size int, kind tokenKind) {
 	r, size := utf8.DecodeRuneInString(text)
 	switch {
@@ -104,8 +102,7 @@ func wordLength(text string) int {
 	return end
 }
 
-// through gives the length of a text up to and with the end mark, which is
-// looked for from an offset on.
+// through gives the length up to and with the first mark after an offset.
 func through(text string, from int, mark string) int {
 	if i := strings.Index(text[from:], mark); i >= 0 {
 		return from + i + len(mark)
@@ -153,8 +150,8 @@ var afterList = map[string]bool{
 	")": true, // of a whole statement in parentheses
 }
 
-// addItem adds an item at the end of the list of a statement's outermost SELECT,
-// or gives it a list where it is FROM alone. It gives "" when it finds no place.
+// addItem adds an item to the list of the outermost SELECT, or a list to FROM alone. It
+// gives "" when it finds neither.
 func addItem(sql string, tokens []token, item string) string {
 	from, end, selected, before := -1, 0, false, ""
 	outermost := 0
@@ -190,8 +187,7 @@ func insertItem(sql string, at int, before, item string) string {
 	return sql[:at] + comma + item + sql[at:]
 }
 
-// callAt gives the text of the function call that begins at an offset, "" when
-// there is none.
+// callAt gives the text of the function call at an offset, "" without one.
 func callAt(sql string, tokens []token, offset int) string {
 	i, found := slices.BinarySearchFunc(tokens, offset, func(t token, offset int) int { return t.start - offset })
 	if !found || i+1 == len(tokens) || tokens[i+1].word != "(" {

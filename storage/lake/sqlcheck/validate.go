@@ -12,7 +12,7 @@ import (
 	"parley/storage"
 )
 
-// Table is a table as far as statements are checked against it.
+// Table is a table that statements may read.
 type Table struct {
 	// Name is found without regard to case.
 	Name    string
@@ -23,35 +23,31 @@ type Table struct {
 type Checked struct {
 	// Tables are those of the given tables that the statement reads.
 	Tables []string
-	// SQL is the text that may run: DuckDB has parsed this very text, and its
-	// tree has been checked. Check sets it.
+	// SQL is the text that may run: DuckDB has parsed it, and Check has checked its tree.
 	SQL string
 	// root is the statement's tree, query the query in it.
 	root, query node
 }
 
-// The most that a statement's tree may be.
+// The bounds of a tree.
 const (
 	maxNodes = 20_000
 	maxDepth = 200
-	// maxWidth is the most columns of anything in a query, maxColumns of all of
-	// it together: stars over stars multiply them, here and in DuckDB.
+	// maxWidth bounds the columns of one relation, maxColumns of all together: nested stars
+	// multiply them, here and in DuckDB.
 	maxWidth   = 5_000
 	maxColumns = 50_000
-	// maxRelations is the most tables, queries and names from WITH that a query
-	// reads from, each counted as often as it is written.
+	// maxRelations bounds the tables, queries and names from WITH, counted at each use.
 	maxRelations = 1_000
-	// MaxTree is the longest tree, in bytes.
+	// MaxTree is in bytes.
 	MaxTree = 8 << 20
 )
 
-// Validate checks a statement's syntax tree, as DuckDB's json_serialize_sql
-// writes it, against what queries may do and the tables that exist for this
-// one. It knows every kind of node that it lets through; the rest is refused.
-// The error is a storage.ErrInvalid with the reason, or why ctx ended. Nothing is
-// run.
+// Validate checks a statement's syntax tree, from DuckDB's json_serialize_sql, against the
+// tables. It refuses every kind of node that it does not know. The error is a
+// storage.ErrInvalid with the reason, or the cause of ctx.
 func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked, err error) {
-	// A tree takes ten times its length once it is read.
+	// A decoded tree takes ten times its length.
 	if len(tree) > MaxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
 		return checked, refusal("the query is too long")
 	}
@@ -64,8 +60,7 @@ func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked
 		c.tables[strings.ToLower(t.Name)] = t
 		c.names = append(c.names, t.Name)
 	}
-	// Checking goes down the tree; what it finds wrong ends it from wherever it
-	// is, and only here does that become an error.
+	// A refusal deep in the tree panics; here it becomes an error.
 	defer func() {
 		if r := recover(); r != nil {
 			stopped, ok := r.(stop)
@@ -84,7 +79,7 @@ func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked
 	return checked, nil
 }
 
-// decodeTree reads a tree, which is all that there is in the text.
+// decodeTree decodes exactly one tree.
 func decodeTree(tree []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(tree))
 	decoder.UseNumber()
@@ -98,15 +93,14 @@ func decodeTree(tree []byte) (map[string]any, error) {
 	return root, nil
 }
 
-// maxRefusal is the most bytes of a reason, in which names from the query stand.
+// maxRefusal bounds a reason, in bytes: it has names from the query.
 const maxRefusal = 1_000
 
-// refusal is the reason why a statement does not run.
 func refusal(format string, args ...any) *storage.Error {
 	return storage.Errorf(storage.ErrInvalid, "%s", shorten(fmt.Sprintf(format, args...), maxRefusal))
 }
 
-// stop is what ends a check from inside.
+// stop is the value of a panic that ends a check.
 type stop struct{ why error }
 
 // node is an object of the tree.
@@ -121,19 +115,17 @@ type checker struct {
 	used  map[string]*columns
 	nodes int
 	depth int
-	// columns counts those of everything that the query makes, relations what it
-	// reads from.
+	// columns and relations count those of the whole query.
 	columns, relations int
 }
 
-// widen counts columns that are added to those of something that the query makes.
+// widen counts columns that are added to a relation.
 func (c *checker) widen(have, by int) {
 	if c.columns += by; have+by > maxWidth || c.columns > maxColumns {
 		c.refuse("the query makes too many columns; name those that it needs")
 	}
 }
 
-// countRelation counts something that the query reads from.
 func (c *checker) countRelation() {
 	if c.relations++; c.relations > maxRelations {
 		c.refuse("the query reads from too many tables")
@@ -144,8 +136,7 @@ func (c *checker) refuse(format string, args ...any) {
 	panic(stop{refusal(format, args...)})
 }
 
-// enter counts a node, and refuses keys that its kind is not known to have. What
-// is done for one node is little: here the check ends when nobody waits for it.
+// enter counts a node and refuses unknown keys. It ends the check when ctx ends.
 func (c *checker) enter(n node, keys ...string) {
 	if c.ctx.Err() != nil {
 		panic(stop{context.Cause(c.ctx)})
@@ -164,7 +155,7 @@ func (c *checker) enter(n node, keys ...string) {
 	}
 }
 
-// deeper guards the way down.
+// deeper bounds the depth of the recursion.
 func (c *checker) deeper() func() {
 	if c.depth++; c.depth > maxDepth {
 		c.refuse("the query is nested too deeply")

@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// The descriptors that a worker inherits. Its descriptors 0 to 2 are the null
-// device: those are what a library, or SQL, writes to without being asked.
+// The descriptors that a worker inherits. 0 to 2 are the null device, since libraries and
+// SQL can write to them.
 const (
 	protocolFD = 3 + iota
 	crashFD
 	tablesFD
 )
 
-// channel connects the server with a worker process: a socket for the protocol,
-// and one on which the worker's Go runtime reports a crash. Unlike a pipe, a
-// socket cannot be opened through /proc/self/fd, so that SQL can reach neither.
+// channel connects the server with a worker process: a socket for the protocol, and one for
+// the crash report of the Go runtime. Unlike pipes, sockets cannot be opened through
+// /proc/self/fd, so that SQL reaches neither.
 type channel struct {
 	protocol, crash *os.File
-	// null is the null device, worker are the files that the worker inherits,
-	// protocolFD first.
-	null   *os.File
+	null            *os.File
+	// worker are the files that the worker inherits, protocolFD first.
 	worker []*os.File
 }
 
-// newChannel makes a channel. It is for a thread that is not restricted yet.
+// newChannel needs a thread that is not restricted yet.
 func newChannel() (*channel, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -50,7 +49,7 @@ func newChannel() (*channel, error) {
 }
 
 func socketPair() (own, worker *os.File, err error) {
-	// No process may start while the descriptors would be inherited.
+	// A process that starts meanwhile would inherit the descriptors.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -59,13 +58,12 @@ func socketPair() (own, worker *os.File, err error) {
 	}
 	syscall.CloseOnExec(pair[0])
 	syscall.CloseOnExec(pair[1])
-	// Only a file that does not block can be closed while it is read.
+	// Only a non-blocking file can be closed while it is read.
 	err = syscall.SetNonblock(pair[0], true)
 	return os.NewFile(uintptr(pair[0]), "server"), os.NewFile(uintptr(pair[1]), "worker"), err
 }
 
-// Read reads what the worker sends. A worker that ends with requests unread is
-// at its end too.
+// Read reads from the worker. One that ended with unread requests is io.EOF too.
 func (c *channel) Read(p []byte) (int, error) {
 	n, err := c.protocol.Read(p)
 	if errors.Is(err, syscall.ECONNRESET) {
@@ -76,16 +74,15 @@ func (c *channel) Read(p []byte) (int, error) {
 
 func (c *channel) Write(p []byte) (int, error) { return c.protocol.Write(p) }
 
-// Close ends the protocol, and with it a worker that is still there.
+// Close closes the protocol's socket, which ends the worker.
 func (c *channel) Close() error { return c.protocol.Close() }
 
-// attach has a command start with the worker's files.
 func (c *channel) attach(cmd *exec.Cmd) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.null, c.null, c.null
 	cmd.ExtraFiles = c.worker
 }
 
-// closeWorkerEnds closes the files that the worker has inherited.
+// closeWorkerEnds closes the server's copies of the worker's files.
 func (c *channel) closeWorkerEnds() {
 	for _, f := range append(c.worker, c.null) {
 		_ = f.Close()
@@ -93,8 +90,8 @@ func (c *channel) closeWorkerEnds() {
 	c.worker = nil
 }
 
-// wait waits until the worker has ended, and passes on the report of a crash. What
-// the worker has sent can still be read.
+// wait waits until the worker has ended, and copies its crash report. What the worker has
+// sent can still be read.
 func (c *channel) wait(cmd *exec.Cmd, report io.Writer) error {
 	copied := make(chan struct{})
 	go func() {
@@ -102,7 +99,7 @@ func (c *channel) wait(cmd *exec.Cmd, report io.Writer) error {
 		_, _ = io.Copy(report, c.crash)
 	}()
 	err := cmd.Wait()
-	// Another process that has the worker's end must not delay this.
+	// Another process may have a copy of the worker's end.
 	_ = c.crash.SetReadDeadline(time.Now().Add(time.Second))
 	<-copied
 	_ = c.crash.Close()
@@ -118,8 +115,8 @@ func (c *channel) close() {
 	}
 }
 
-// Connect gives a worker process its end of the protocol, and has a crash reported
-// to the server.
+// Connect gives a worker process its end of the protocol, and sends crash reports to the
+// server.
 func Connect() *os.File {
 	crash := os.NewFile(crashFD, "crash")
 	_ = debug.SetCrashOutput(crash, debug.CrashOptions{})
@@ -128,8 +125,7 @@ func Connect() *os.File {
 	return os.NewFile(protocolFD, "protocol")
 }
 
-// markDescriptors has every descriptor of this process closed in programs that
-// it starts, where the system has no call for that.
+// markDescriptors sets close-on-exec on every descriptor, where no system call does.
 func markDescriptors() error {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {

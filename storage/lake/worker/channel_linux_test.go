@@ -18,8 +18,8 @@ import (
 func init() {
 	processes["descriptors"] = listDescriptors
 	processes["descriptor-server"] = descriptorServer
-	processes["jailed"] = jailed
-	processes["jailed-ingester"] = jailedIngester
+	processes["confined"] = confined
+	processes["confined-ingester"] = confinedIngester
 }
 
 // descriptors lists what this process has open, as it was when it started: what

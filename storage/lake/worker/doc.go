@@ -1,9 +1,8 @@
-// Package worker starts this binary again as a worker process, confines it, and talks
-// to it: one supervisor for the workers that run queries and for those that ingest
-// files. A worker has no environment, no network and no files but those that it was
-// given, bounded memory, and ends with the server; what it says is checked before it
-// is believed.
+// Package worker starts this binary again as a worker process, confines it and exchanges
+// messages with it: one supervisor for query workers and ingest workers. A worker has no
+// environment, no network, no files but those of its request, bounded memory, and ends with
+// the server. The server checks its replies.
 //
-// What a worker does with a request is for the package engine; when workers start, and
-// for whom, is for the package lake.
+// The package engine does the work in a worker; the package lake decides when workers start
+// and for whom.
 package worker

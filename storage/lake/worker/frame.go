@@ -7,14 +7,12 @@ import (
 	"io"
 )
 
-// MaxRequest bounds what the server sends a worker in one frame. A set of
-// tables with many files is the largest of it.
+// MaxRequest bounds a request. The largest has tables with many files.
 const MaxRequest = 16 << 20
 
 var errFrameTooLarge = errors.New("frame is larger than agreed")
 
-// WriteFrame writes a frame: four bytes of length, then the payload, in one
-// write so that a killed peer leaves no half of a header behind.
+// WriteFrame writes four bytes of length and the payload, in one write.
 func WriteFrame(w io.Writer, payload []byte) error {
 	buf := make([]byte, 4, 4+len(payload))
 	binary.BigEndian.PutUint32(buf, uint32(len(payload)))
@@ -22,8 +20,8 @@ func WriteFrame(w io.Writer, payload []byte) error {
 	return err
 }
 
-// ReadFrame reads one frame of at most limit bytes. It takes memory as bytes
-// come in, so that a length that promises more than is sent costs nothing.
+// ReadFrame reads a frame of at most limit bytes. It allocates as bytes arrive, so that a
+// wrong length costs no memory.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

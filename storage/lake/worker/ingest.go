@@ -17,18 +17,17 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// IngestRequest is what an ingest worker is asked to do: ingest sources, or make one
-// file of many.
+// IngestRequest asks an ingest worker to ingest sources, or to merge files.
 type IngestRequest struct {
 	Memory  int64
 	Threads int
-	// Jobs is how many may run at once, this one among them.
+	// Jobs is the number of jobs that may run at once.
 	Jobs    int
 	Sources []ingest.Source
 	Rows    string
 	Have    []storage.Column
 	OutDir  string
-	// Files and Columns are for one file of many.
+	// Files, with these columns, are merged into one.
 	Files   []string
 	Columns []storage.Column
 }
@@ -45,8 +44,7 @@ func (r IngestRequest) Reads() []string {
 	return files
 }
 
-// IngestReply is a line that an ingest worker sends: how far it is, and in the end
-// what it made, or why not.
+// IngestReply is a line from an ingest worker: progress, or the result or error at the end.
 type IngestReply struct {
 	Progress *ingest.Progress `json:",omitempty"`
 	Result   *ingest.Result   `json:",omitempty"`
@@ -55,20 +53,18 @@ type IngestReply struct {
 	Fault   string `json:",omitempty"`
 }
 
-// What a source did to a process, the process may do to the server. So a reply
-// has bounds, all far beyond what is ever made.
+// Bounds of a reply, far beyond real ones: a hostile source may control the worker.
 const (
 	// maxReply is the longest line.
 	maxReply = 4 << 20
-	// MaxReason is as much of a reason as is kept.
+	// MaxReason bounds the bytes of a message.
 	MaxReason = 4 << 10
-	// MaxFiles is the most files, maxMadeRows the most rows of one.
+	// MaxFiles bounds the files, maxFileRows the rows of one.
 	MaxFiles    = 10_000
-	maxMadeRows = 1 << 40
+	maxFileRows = 1 << 40
 )
 
-// Ingest has an ingest worker do one job, and ends it. What the worker says that it
-// made has been checked.
+// Ingest runs one job in an ingest worker, ends the worker, and checks its result.
 func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress func(ingest.Progress)) (IngestReply, error) {
 	var reply IngestReply
 	err := p.wait(ctx, func() (err error) {
@@ -76,7 +72,7 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 		return err
 	})
 	if errors.Is(err, io.EOF) {
-		// It ends by itself, and how it does is worth knowing.
+		// The exit status of a worker that ends by itself goes into the error.
 		_ = p.channel.Close()
 		select {
 		case <-p.ended:
@@ -93,8 +89,8 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 	return reply, nil
 }
 
-// roundTrip asks a worker and reads its replies until the last. That has been
-// checked; io.EOF is for a worker that ended without one.
+// roundTrip sends a request and reads the replies up to the last, which it validates. It is
+// io.EOF when the worker ended without one.
 func roundTrip(worker io.ReadWriter, request IngestRequest, progress func(ingest.Progress)) (IngestReply, error) {
 	if err := json.NewEncoder(worker).Encode(request); err != nil {
 		return IngestReply{}, fmt.Errorf("ask an ingest worker: %w", err)
@@ -119,7 +115,7 @@ func roundTrip(worker io.ReadWriter, request IngestRequest, progress func(ingest
 	return IngestReply{}, io.EOF
 }
 
-// validate gives a last reply as far as it can be believed.
+// validate checks the last reply.
 func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	switch {
 	case r.Refused != "" || r.Fault != "":
@@ -127,21 +123,20 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	case r.Result == nil:
 		return IngestReply{}, fmt.Errorf("%w: it says nothing", ErrBadReply)
 	}
-	if err := checkMade(request, *r.Result); err != nil {
+	if err := checkResult(request, *r.Result); err != nil {
 		return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
 	}
 	return r, nil
 }
 
-// shortReason gives the beginning of a reason, as a text that can be stored.
+// shortReason gives the beginning of a message, as text that databases accept.
 func shortReason(reason string) string {
 	reason = strings.ReplaceAll(reason, "\x00", "")
 	return strings.ToValidUTF8(reason[:min(len(reason), MaxReason)], "")
 }
 
-// checkMade reports what is wrong with what a process says that it made. Its files
-// must be there, in its own folder.
-func checkMade(request IngestRequest, made ingest.Result) error {
+// checkResult checks a worker's result. Its files must exist in its own folder.
+func checkResult(request IngestRequest, made ingest.Result) error {
 	most := MaxFiles
 	if len(request.Files) > 0 {
 		most = 1
@@ -169,8 +164,8 @@ func checkMade(request IngestRequest, made ingest.Result) error {
 
 var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// checkFile refuses a file that is not right in dir, a regular one and of its size.
-// Nothing leads elsewhere then, neither a path nor a link.
+// checkFile refuses a file that is not directly in dir, regular and of its size, so that
+// neither a path nor a link leads elsewhere.
 func checkFile(dir string, file ingest.File) error {
 	if file.Path != filepath.Join(dir, filepath.Base(file.Path)) {
 		return fmt.Errorf("the file %.200q, which is not in its folder", file.Path)
@@ -183,7 +178,7 @@ func checkFile(dir string, file ingest.File) error {
 		return fmt.Errorf("the file %.200q, which is none: %v", file.Path, info.Mode())
 	case info.Size() != file.Bytes:
 		return fmt.Errorf("a file of %d bytes, which has %d", file.Bytes, info.Size())
-	case file.Rows < 1 || file.Rows > maxMadeRows:
+	case file.Rows < 1 || file.Rows > maxFileRows:
 		return fmt.Errorf("a file of %d rows", file.Rows)
 	case !sha256Text.MatchString(file.SHA256):
 		return fmt.Errorf("the hash %.200q", file.SHA256)
@@ -191,8 +186,8 @@ func checkFile(dir string, file ingest.File) error {
 	return nil
 }
 
-// checkColumns refuses columns that do not go on from those of before, and types
-// that are more than types: they become part of SQL.
+// checkColumns refuses columns that do not continue the earlier ones, and invalid types,
+// since types become part of SQL.
 func checkColumns(have, columns []storage.Column) error {
 	if len(columns) == 0 || len(columns) < len(have) {
 		return fmt.Errorf("%d columns, where there were %d", len(columns), len(have))
@@ -208,12 +203,12 @@ func checkColumns(have, columns []storage.Column) error {
 	return nil
 }
 
-// typeToken is what the name of a type begins with: the start of one that has parts
-// or arguments, a field's name, a value, a list's end, a word, or what stands between.
+// typeToken matches a token of a type: the start of a nested one, a field's name, a value,
+// the end of a list, a word, or a separator.
 var typeToken = regexp.MustCompile(`^(?:(?:STRUCT|MAP|UNION|ENUM|DECIMAL)\(|"(?:[^"]|"")*"|'(?:[^']|'')*'|\[[0-9]*\]|[A-Za-z0-9_]+|[), ])`)
 
-// isType reports whether a text is the name of a type and, in SQL, nothing beside: no
-// parenthesis is for anything but a type's parts, and no part is outside one.
+// isType reports whether a text is a type and nothing else: parentheses only hold the parts
+// of types, and parts are only in parentheses.
 func isType(text string) bool {
 	depth := 0
 	for rest := text; rest != ""; {
@@ -231,9 +226,8 @@ func isType(text string) bool {
 	return text != "" && depth == 0
 }
 
-// ServeIngest is what an ingest worker's process runs: one job. It returns the
-// process's exit status when the job is done, or when the server closes the channel:
-// then nobody waits for it, and the process must end.
+// ServeIngest runs one job in an ingest worker's process, and gives the exit status. It
+// also returns when the server closes the channel: then the process must end.
 func ServeIngest(do func(IngestRequest, func(ingest.Progress)) IngestReply) int {
 	server := Connect()
 	var request IngestRequest

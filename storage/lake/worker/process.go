@@ -24,12 +24,11 @@ type Spec struct {
 	// that it reads; "" is for a query worker.
 	Dir     string
 	Sources []string
-	// Unconfined starts it without a sandbox. Tests of the other isolation layers
-	// set it.
+	// Unconfined omits the sandbox, for tests of the other isolation layers.
 	Unconfined bool
 }
 
-// Process is a worker from the server's side. One request is under way at a time.
+// Process is a worker, as the server sees it. It takes one request at a time.
 type Process struct {
 	PID int
 	// Lacks names the protections that the system did not allow.
@@ -39,14 +38,12 @@ type Process struct {
 	out     *bufio.Reader
 	crash   stderrTail
 	ended   chan struct{}
-	// exit is how it ended.
-	exit error
-	// tables is the folder of a query worker.
+	// exit is the error of its exit, tables the folder of a query worker.
+	exit   error
 	tables string
 }
 
-// stderrTail keeps the first of what a worker's Go runtime reports of a crash, which
-// is where the cause is.
+// stderrTail keeps the beginning of a crash report, which has the cause.
 type stderrTail struct {
 	mu  sync.Mutex
 	buf []byte
@@ -65,15 +62,13 @@ func (t *stderrTail) String() string {
 	return string(bytes.ToValidUTF8(t.buf, []byte("?")))
 }
 
-// Start starts a worker in its sandbox. It ends with the server's process, whatever
-// becomes of the caller, who ends it with Kill.
+// Start starts a worker in its sandbox. It ends with Kill, or with the server's process.
 func Start(spec Spec) (*Process, error) {
 	p := &Process{ended: make(chan struct{})}
 	started := make(chan error, 1)
 	onOwnThread(func() {
-		// The thread is restricted for good and never goes back: it ends with
-		// this goroutine. A worker dies with the thread that started it, so the
-		// thread waits for it.
+		// The thread stays restricted and ends with this goroutine. It waits for the
+		// worker, which the kernel kills with the thread that started it.
 		defer close(p.ended)
 		cmd, err := p.start(spec)
 		started <- err
@@ -87,9 +82,8 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// onOwnThread calls f in a goroutine with a thread of its own, never the main one: the
-// kernel takes the restrictions of the main thread for those of the process, and so a worker
-// that shares them may read the server's environment in /proc.
+// onOwnThread calls f in a goroutine with a thread of its own, not the main one: a worker
+// with the same restrictions as the main thread may read the server's environment in /proc.
 func onOwnThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
@@ -97,7 +91,7 @@ func onOwnThread(f func()) {
 			f()
 			return
 		}
-		// The main thread is taken until f has another one.
+		// This goroutine occupies the main thread until f has another one.
 		locked := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()
@@ -109,14 +103,13 @@ func onOwnThread(f func()) {
 	}()
 }
 
-// attributes are a way to start a process, and what the system denied it.
+// attributes are a way to start a process, and the protections that it lacks.
 type attributes struct {
 	sys   syscall.SysProcAttr
 	lacks []string
 }
 
-// start starts a worker in the best way that the system allows. The calling thread
-// must belong to it alone.
+// start starts a worker in the best way that the system allows, from a thread of its own.
 func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 	var err error
 	if p.channel, err = newChannel(); err != nil {
@@ -154,7 +147,7 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startIn starts a process in the first of some ways that the system allows.
+// startIn starts a process in the first way that the system allows.
 func startIn(ways []attributes, spec Spec, channel *channel) (cmd *exec.Cmd, lacks []string, err error) {
 	for _, way := range ways {
 		cmd = exec.Command(spec.Path, spec.Args...)
@@ -176,23 +169,21 @@ func startIn(ways []attributes, spec Spec, channel *channel) (cmd *exec.Cmd, lac
 	return nil, nil, err
 }
 
-// notAllowed reports whether a process did not start because of how it was to.
+// notAllowed reports whether the system did not allow a way to start a process.
 func notAllowed(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC)
 }
 
-// Gone reports whether an error means that the worker is no more.
+// Gone reports whether an error means that the worker has ended.
 func Gone(err error) bool {
-	// Its end of the channel may be closed before what it last said is read.
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
 }
 
-// wait runs f, which talks to the worker, and kills the worker when ctx ends first:
-// that makes f return.
+// wait runs f, which uses the channel. When ctx ends it kills the worker, so that f returns.
 func (p *Process) wait(ctx context.Context, f func() error) error {
 	stop := context.AfterFunc(ctx, func() {
 		p.signal()
-		// Another process that has the worker's end of the channel must not delay this.
+		// Another process may have a copy of the worker's end.
 		_ = p.channel.Close()
 	})
 	err := f()
@@ -202,15 +193,14 @@ func (p *Process) wait(ctx context.Context, f func() error) error {
 	return err
 }
 
-// Kill ends the worker and waits until it is gone. It may be called again.
+// Kill ends the worker and waits for its end. It may be called again.
 func (p *Process) Kill() {
 	p.signal()
 	<-p.ended
 	_ = p.channel.Close()
 }
 
-// signal makes the worker end. Of one that has ended, the number may be another
-// process's by now.
+// signal kills a running worker. The number of one that has ended may be reused.
 func (p *Process) signal() {
 	if p.Alive() {
 		killGroup(p.PID)
@@ -227,12 +217,10 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// CrashReport gives the beginning of what the worker's Go runtime reported of a
-// crash, "" where there was none.
+// CrashReport gives the beginning of the worker's crash report, "" without one.
 func (p *Process) CrashReport() string { return p.crash.String() }
 
-// Executable is the program that runs now, whatever became of its file and whoever
-// may look into its folder.
+// Executable is the running program, also when its file was replaced or is not accessible.
 func Executable() string {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {

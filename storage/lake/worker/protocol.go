@@ -16,8 +16,7 @@ import (
 // Op is what a query worker is asked to do.
 type Op string
 
-// The operations: open DuckDB for some tables, once and first; parse a statement;
-// run one.
+// The operations: open DuckDB, once and first; parse a statement; run one.
 const (
 	OpOpen  Op = "open"
 	OpParse Op = "parse"
@@ -28,33 +27,30 @@ const (
 type Table struct {
 	// Name is the dataset's; queries find it without regard to case.
 	Name string
-	// Columns are those of the current version, in order. Type is DuckDB's name
-	// of it.
+	// Columns are in order, with DuckDB's names of their types.
 	Columns []storage.Column
-	// Files are absolute paths of the Parquet files that hold the rows, none for
-	// an empty dataset. When the server runs as root the worker does not: then
-	// the files, not their folders, must be readable by others.
+	// Files are absolute paths of Parquet files, none for an empty dataset. Workers of a
+	// root server have another user: the files, not their folders, must be readable by all.
 	Files []string
 	// ID is the dataset's, and Version changes when its files do.
 	ID, Version string
-	// RowCount helps to decide how the rows are held; it need not be exact.
+	// RowCount decides whether the rows are held in memory; it need not be exact.
 	RowCount int64
 }
 
-// handshake is what a worker says of itself before DuckDB opens in it.
+// handshake is a worker's first message.
 type handshake struct {
-	// Race is set in a build with the race detector, which needs terabytes of
-	// address space.
+	// Race is set with the race detector, which needs terabytes of address space.
 	Race bool `json:"race,omitempty"`
 }
 
-// Request is one thing asked of a query worker.
+// Request is a request to a query worker.
 type Request struct {
 	Op   Op           `json:"op"`
 	Open *OpenRequest `json:"open,omitempty"`
 	SQL  string       `json:"sql,omitempty"`
-	// Drop names tables that the worker forgets, before it learns of others. Of
-	// tables that it knows, it needs the files only where they are not in memory.
+	// Drop names tables to drop before the query, Tables are those to create, or whose
+	// files the query reads.
 	Drop    []string `json:"drop,omitempty"`
 	Tables  []Table  `json:"tables,omitempty"`
 	MaxRows int      `json:"maxRows,omitempty"`
@@ -72,42 +68,41 @@ type OpenRequest struct {
 	Threads int    `json:"threads"`
 	// Limits are set before DuckDB opens; nil is for none.
 	Limits *Limits `json:"limits,omitempty"`
-	// Exposed leaves DuckDB's own settings as they come and any statement
-	// run. Tests of the other isolation layers set it.
+	// Exposed keeps DuckDB's default settings and allows any statement, for tests of the
+	// other isolation layers.
 	Exposed bool `json:"exposed,omitempty"`
 }
 
-// Limits are what the kernel holds a worker to.
+// Limits are limits of the kernel.
 type Limits struct {
 	// AddressSpace is in bytes; 0 leaves it open.
 	AddressSpace uint64 `json:"addressSpace,omitempty"`
 }
 
-// Fault says what went wrong with a request, in DuckDB's words.
+// Fault is an error of a request, with DuckDB's message.
 type Fault struct {
 	Kind    FaultKind `json:"kind"`
 	Message string    `json:"message"`
 }
 
-// FaultKind says whose fault it is.
+// FaultKind is the kind of a fault.
 type FaultKind string
 
 // The kinds of faults.
 const (
-	// FaultQuery is an error found before anything ran; the worker is as good
-	// as before.
+	// FaultQuery is an error before the query ran; the worker can be reused.
 	FaultQuery FaultKind = "query"
 	// FaultRun is an error while the query ran.
 	FaultRun FaultKind = "run"
-	// FaultMemory is a query that needed more memory than there is.
+	// FaultMemory is a query that needs more memory than allowed.
 	FaultMemory FaultKind = "memory"
-	// FaultTables is dataset files that could not be opened.
+	// FaultTables is a failure to open files of datasets.
 	FaultTables FaultKind = "tables"
 )
 
 func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Message }
 
-// Is says that a fault of the statement, found before it ran, is ErrInvalid.
+// Is makes FaultQuery an ErrInvalid.
 func (f *Fault) Is(target error) bool { return target == storage.ErrInvalid && f.Kind == FaultQuery }
 
 // ReplyHead comes first in a reply; the rows follow it.
@@ -116,16 +111,15 @@ type ReplyHead struct {
 	Tree      string           `json:"tree,omitempty"`
 	Columns   []storage.Column `json:"columns,omitempty"`
 	Truncated bool             `json:"truncated,omitempty"`
-	// InMemory names those tables of the request whose rows the worker now has.
+	// InMemory names tables of the request whose rows the worker has in memory.
 	InMemory []string `json:"inMemory,omitempty"`
 	Rows     int      `json:"rows,omitempty"`
 }
 
-// maxHead bounds the part of a reply that is not rows: a tree at the most, as
-// text in JSON.
+// maxHead bounds the part of a reply before the rows; the largest has a tree.
 const maxHead = 17 << 20
 
-// ErrBadReply says that a worker sent what no worker of ours sends.
+// ErrBadReply is a reply that breaks the protocol.
 var ErrBadReply = errors.New("worker sent an invalid reply")
 
 // EncodeReply puts head and rows into one payload: each a length and its bytes.
@@ -149,8 +143,8 @@ func EncodeReply(head ReplyHead, rows [][]byte) ([]byte, error) {
 	return buf, nil
 }
 
-// decodeReply takes a payload apart and believes none of it: every row must be
-// a JSON object, and there must be as many as asked at the most.
+// decodeReply decodes and checks a payload: every row must be a JSON object, and there
+// are at most maxRows.
 func decodeReply(payload []byte, maxRows int) (ReplyHead, []json.RawMessage, error) {
 	var head ReplyHead
 	h, rest, ok := cutField(payload)

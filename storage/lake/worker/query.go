@@ -19,8 +19,8 @@ import (
 	"parley/storage"
 )
 
-// StartQuery starts a query worker and opens DuckDB in it. Of the request, the limits
-// and the folder are set here.
+// StartQuery starts a query worker and opens DuckDB in it. It sets the request's limits and
+// folder.
 func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, error) {
 	p, err := Start(spec)
 	if err != nil {
@@ -29,7 +29,7 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 	if err := p.open(ctx, spec, open); err != nil {
 		p.Kill()
 		if Gone(err) {
-			// Not the fault of a query, of which there is none yet.
+			// No query has caused this.
 			return nil, fmt.Errorf("%w: a worker ended at its start: %v: %s", storage.ErrUnavailable, err, p.CrashReport())
 		}
 		return nil, err
@@ -63,14 +63,13 @@ func (p *Process) link(tables []Table) (linked []Table, unlink func(), err error
 	return linked, unlink, nil
 }
 
-// linkName is what a file is called in a worker's folder, the same each time.
+// linkName is a file's name in a worker's folder, the same each time.
 func linkName(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:16]) + ".parquet"
 }
 
-// linkFile links a file, or copies it where that is not possible, such as from another
-// file system.
+// linkFile links a file, or copies it where links are not possible.
 func linkFile(path, name string) (err error) {
 	err = os.Link(path, name)
 	switch {
@@ -92,16 +91,16 @@ func linkFile(path, name string) (err error) {
 	return errors.Join(err, to.Close())
 }
 
-// open waits for the worker's handshake, and has it set its limits and open DuckDB.
+// open waits for the handshake, sets limits and opens DuckDB.
 func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	open.Dir = folderInWorker(spec.Tables)
-	var greeting handshake
+	var shake handshake
 	err := p.wait(ctx, func() error {
 		payload, err := ReadFrame(p.out, 1<<10)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(payload, &greeting)
+		return json.Unmarshal(payload, &shake)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for a worker: %w", err)
@@ -109,7 +108,7 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	if !spec.Unconfined {
 		setOOMScore(p.PID)
 		open.Limits = &Limits{}
-		if !greeting.Race {
+		if !shake.Race {
 			size, err := addressSpace(p.PID)
 			if err != nil {
 				return fmt.Errorf("limit a worker: %w", err)
@@ -127,17 +126,15 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	return nil
 }
 
-// addressBudget is the address space that a worker may add to what it starts
-// with, when DuckDB may use so much memory: DuckDB does not count all that it
-// takes, and stacks and arenas are reserved and hardly used.
+// addressBudget is the address space that a worker may add: more than DuckDB's memory,
+// since DuckDB does not count all of it, and stacks and arenas reserve more than they use.
 func addressBudget(memory int64, threads int) uint64 {
 	const reserve = 512 << 20
 	return uint64(memory + memory/4 + reserve + int64(threads)*(80<<20))
 }
 
-// Ask sends a query worker a request and waits for its reply. The worker can read the
-// files of the request's tables until then. After an error, that of ctx among them, the
-// worker is of no more use.
+// Ask sends a query worker a request and waits for the reply. Until then the worker can read
+// the files of the request's tables. After an error, the worker must be killed.
 func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []json.RawMessage, err error) {
 	var unlink func()
 	if req.Tables, unlink, err = p.link(req.Tables); err != nil {
@@ -164,23 +161,20 @@ func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []
 	return head, rows, err
 }
 
-// ServeQueries is what a query worker's process runs: it answers the server's
-// requests, one after the other and on one thread. The process ends with the server's
-// end of the channel, at once, whatever it is doing; when ServeQueries returns, it is
-// with the status to end with.
+// ServeQueries answers requests in a query worker's process, one after the other and on one
+// thread, and gives the exit status. The process exits at once when the server closes the
+// channel.
 func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
 	server := Connect()
-	// What queries hold lives in DuckDB's memory; Go's own is the rows on their
-	// way out.
+	// Go's memory holds only the rows of a reply.
 	debug.SetMemoryLimit(256 << 20)
-	greeting, err := json.Marshal(handshake{Race: RaceEnabled})
-	if err != nil || WriteFrame(server, greeting) != nil {
+	shake, err := json.Marshal(handshake{Race: RaceEnabled})
+	if err != nil || WriteFrame(server, shake) != nil {
 		return 1
 	}
 	requests := make(chan Request)
 	go func() {
-		// Reading goes on while a query runs, so that a worker whose server is
-		// gone ends at once and not with its query.
+		// Reading during a query finds out when the server has ended.
 		r := bufio.NewReader(server)
 		for {
 			payload, err := ReadFrame(r, MaxRequest)
@@ -197,7 +191,7 @@ func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
 			requests <- req
 		}
 	}()
-	// The thread that runs queries is restricted when DuckDB is open.
+	// This thread is restricted when DuckDB is open.
 	runtime.LockOSThread()
 	for req := range requests {
 		payload, err := EncodeReply(answer(req))

@@ -14,13 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is whom workers run as when the server is root.
+// nobody is the user and group of query workers when the server is root.
 const nobody = 65534
 
-// confine restricts the calling thread, and so the worker that it starts: it can
+// confine restricts the calling thread for good, and so the worker that it starts: it can
 // read its files and the system's libraries, run the executable, use its folder if it
-// ingests, and open no socket. The thread must belong to the caller alone, from now
-// on. What the kernel does not offer is missing from the result and named in lacks.
+// ingests, and open no socket. lacks names what the kernel does not offer.
 func confine(spec Spec) (lacks []string, err error) {
 	if spec.Dir != "" {
 		dropCapabilities()
@@ -54,9 +53,8 @@ func confine(spec Spec) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// dropCapabilities has an ingest worker keep, of a root's powers, those over the
-// server's files, whoever's they are. Who is not root has none, and may not give up
-// any.
+// dropCapabilities drops root's capabilities but those to access files of any user. It fails
+// without effect for other users, who have none.
 func dropCapabilities() {
 	for power := range uintptr(64) {
 		if power != unix.CAP_DAC_OVERRIDE && power != unix.CAP_DAC_READ_SEARCH {
@@ -65,17 +63,16 @@ func dropCapabilities() {
 	}
 }
 
-// errNoLandlock says that the kernel, or who runs us in it, does not offer it.
+// errNoLandlock says that the system does not offer Landlock.
 var errNoLandlock = errors.New("no landlock")
 
-// ConfineThread goes further for the calling thread, and those that it starts:
-// of all files they can read those in a folder, and they run no program. It is for
-// the thread that runs queries, once DuckDB is open.
+// ConfineThread restricts the thread that runs queries, and those that it starts, further
+// once DuckDB is open: they can only read files in a folder, and run no program.
 func ConfineThread(dir string) error {
 	if err := confineFiles(map[string]uint64{dir: readFile}); err != nil && !errors.Is(err, errNoLandlock) {
 		return err
 	}
-	// Where the kernel has no such filters, the server has said so.
+	// Where this fails, confine has named seccomp as missing.
 	_ = denySyscalls([]uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT})
 	return nil
 }
@@ -83,15 +80,14 @@ func ConfineThread(dir string) error {
 var (
 	// libraries are what the loader of a dynamic executable reads.
 	libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"}
-	// facts are what DuckDB reads of its machine while it opens, and ends the
-	// process when they exist and cannot be read.
+	// facts are system files that DuckDB reads when it opens; it ends the process when it
+	// cannot.
 	facts = []string{"/proc", "/sys/fs/cgroup"}
 )
 
 type landlockRuleset struct{ fs, net, scoped uint64 }
 
-// pathBeneath is packed in the kernel's header, and so has no padding at its
-// end.
+// pathBeneath is packed in the kernel's header: it has no padding at its end.
 type pathBeneath struct {
 	access   uint64
 	parentFD int32
@@ -107,15 +103,14 @@ const (
 		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR
 )
 
-// confineFiles takes from the calling thread all use of files but for what the
-// paths, of which some may be missing, are allowed.
+// confineFiles denies the calling thread all use of files but the given rights on paths. It
+// ignores missing paths.
 func confineFiles(paths map[string]uint64) error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return errNoLandlock
 	}
-	// Each version of the interface knows more rights; all that it knows are
-	// taken away.
+	// Each version of the interface has more rights; deny all of them.
 	rules, size := landlockRuleset{fs: 1<<13 - 1}, uintptr(8)
 	if abi >= 2 {
 		rules.fs |= unix.LANDLOCK_ACCESS_FS_REFER
@@ -174,9 +169,8 @@ func allow(ruleset int, path string, access uint64) error {
 	return nil
 }
 
-// processAttributes are how a worker starts, best first: where the system does
-// not allow one way the next is tried. lacks says what it goes without. An ingest
-// worker's files are the server's: so it stays the server's user.
+// processAttributes are the ways to start a worker, best first. An ingest worker keeps the
+// server's user, who owns its files.
 func processAttributes(spec Spec) []attributes {
 	base := syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
@@ -199,9 +193,8 @@ func processAttributes(spec Spec) []attributes {
 	}
 }
 
-// Apply sets the hard limits of the process that calls it: a query worker, before it
-// opens DuckDB. It is not for the server to do from outside: a root without all
-// capabilities may not, once the worker is somebody else.
+// Apply sets the limits of the calling process, a query worker before it opens DuckDB. The
+// server cannot: a root without all capabilities may not limit another user's process.
 func (l Limits) Apply() error {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
@@ -210,7 +203,7 @@ func (l Limits) Apply() error {
 	set := map[int]uint64{
 		unix.RLIMIT_CORE:  0,
 		unix.RLIMIT_FSIZE: 0,
-		// DuckDB holds a table's files open while it reads them.
+		// DuckDB opens all files of a table to read it.
 		unix.RLIMIT_NOFILE: min(files.Max, 64+4*MaxFiles),
 	}
 	if l.AddressSpace > 0 {
@@ -224,8 +217,8 @@ func (l Limits) Apply() error {
 	return nil
 }
 
-// LimitCPU lets the process that calls it use so much more processor time. It
-// is what stops a query when the server itself hangs and cannot kill.
+// LimitCPU limits the further processor time of the calling process. It stops a query when
+// the server hangs.
 func LimitCPU(more time.Duration) error {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -235,8 +228,7 @@ func LimitCPU(more time.Duration) error {
 	return unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: limit, Max: unix.RLIM_INFINITY})
 }
 
-// setOOMScore makes a worker what the kernel kills first, should the machine run
-// out of memory all the same.
+// setOOMScore makes the kernel kill a worker first when the machine runs out of memory.
 func setOOMScore(pid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
 }
@@ -269,8 +261,7 @@ func FreeDisk(folder string) (int64, error) {
 	return int64(fs.Bavail) * fs.Bsize, nil
 }
 
-// markInherited has every descriptor of this process closed in programs that it
-// starts.
+// markInherited sets close-on-exec on every descriptor of this process.
 func markInherited() error {
 	if unix.CloseRange(protocolFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
@@ -287,14 +278,13 @@ func openFolder(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// folderInWorker is the name that a worker has for the folder that it inherits. It needs
-// no right to the folders that this one is in.
+// folderInWorker is the path of the inherited folder in a worker, who needs no access to
+// the folders above it.
 func folderInWorker(string) string { return fmt.Sprintf("/proc/self/fd/%d", tablesFD) }
 
-// LimitIngest sets the hard limits of the process that calls it, an ingest worker: it
-// writes no core, and takes no more memory than it was given.
+// LimitIngest limits the calling process, an ingest worker: no core file, bounded memory.
 func LimitIngest(memory int64, threads int) error {
-	// A file that may not grow any more is an error, and not the end.
+	// The limit of a file's size gives an error instead of a signal.
 	signal.Ignore(unix.SIGXFSZ)
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return err

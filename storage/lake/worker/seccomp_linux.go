@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no query needs and an intruder would: the
-// network, other processes, and the corners of the kernel with a history.
+// denied are system calls that queries do not need and attackers would use: network, other
+// processes, and parts of the kernel with known vulnerabilities.
 var denied = []uint32{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT,
 	unix.SYS_ACCEPT4, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG,
@@ -25,9 +25,8 @@ const (
 	offsetArch   = 4
 )
 
-// denySyscalls makes the calling thread, and what it starts, get EPERM from the
-// given calls. A call in another architecture's numbers gets it too: there,
-// the same number is something else.
+// denySyscalls makes the given calls, and those with another architecture's numbers, fail
+// with EPERM in the calling thread and what it starts.
 func denySyscalls(denied []uint32) error {
 	const (
 		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS

@@ -20,7 +20,7 @@ type Client struct {
 	Token string
 }
 
-// Ask sends JSON and reads the JSON that comes back.
+// Ask sends JSON and decodes the JSON response.
 func (c Client) Ask(method, path string, body, into any) int {
 	c.T.Helper()
 	text := []byte("{}")
@@ -85,14 +85,13 @@ func (c Client) Upload(name string, size int64, content io.Reader) uploaded {
 	return uploaded{session.SessionID, file.FileID}
 }
 
-// Ingestion is one as it is listed.
+// Ingestion is an ingestion in a list.
 type Ingestion struct {
 	ID, Status, StatusMessage string
 	ProcessedRows             int64
 }
 
-// Ingest has an uploaded file ingested into a dataset, and gives the id of the
-// ingestion.
+// Ingest starts the ingestion of an uploaded file and returns its id.
 func (c Client) Ingest(dataset string, file uploaded) string {
 	c.T.Helper()
 	var started struct{ ID string }
@@ -108,7 +107,7 @@ func (c Client) Ingestions(dataset string) []Ingestion {
 	return list.Data
 }
 
-// Settled waits until no ingestion of a dataset is under way.
+// Settled waits until all ingestions of a dataset have ended.
 func (c Client) Settled(dataset string) []Ingestion {
 	c.T.Helper()
 	var list []Ingestion
@@ -119,7 +118,7 @@ func (c Client) Settled(dataset string) []Ingestion {
 	return list
 }
 
-// Count gives how many rows a dataset has when it is asked, not told.
+// Count returns the number of rows of a dataset by a query.
 func (c Client) Count(dataset string) int64 {
 	c.T.Helper()
 	namespace, name, _ := strings.Cut(dataset, "/")
@@ -130,7 +129,7 @@ func (c Client) Count(dataset string) int64 {
 	return answer.Data[0].N
 }
 
-// CSV is a table with so many rows.
+// CSV is a table with a number of rows.
 func CSV(rows int) string {
 	var text strings.Builder
 	text.WriteString("id,name,total\n")
@@ -164,7 +163,7 @@ func PeakMemory(t testing.TB, pid int) int64 {
 	return peak
 }
 
-// Metrics reads the metrics of a server: their values by name and labels.
+// Metrics returns the metrics of a server by name and labels.
 func (c Client) Metrics() map[string]float64 {
 	c.T.Helper()
 	_, text := c.Call("", http.MethodGet, "/metrics", "")
@@ -183,7 +182,7 @@ func (c Client) Metrics() map[string]float64 {
 	return values
 }
 
-// Answered asks the assistant something and gives the id of the task.
+// Answered asks the assistant a question and returns the id of the task.
 func (c Client) Answered() string {
 	c.T.Helper()
 	var answer struct{ RunID string }
@@ -194,7 +193,7 @@ func (c Client) Answered() string {
 	return answer.RunID
 }
 
-// ReadFile gives the text of a file.
+// ReadFile returns the text of a file.
 func ReadFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -209,16 +208,15 @@ func RPCBody(method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 }
 
-// Message is the parameters of a question over A2A, with other members of the
-// message.
+// Message has the parameters of a question over A2A, with more members of the message.
 func Message(members string) string {
 	return `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"How many orders are there?"}],` + members + `}}`
 }
 
-// Asked is a run of somebody's.
+// Asked is a run.
 type Asked struct{ Agent, Task, Context string }
 
-// SendMessage asks over A2A and waits for the answer, which it gives as it came.
+// SendMessage asks over A2A, waits for the answer and returns its body too.
 func (c Client) SendMessage(agent, params string) (Asked, string) {
 	c.T.Helper()
 	_, answer := c.Call(c.Token, "POST", "/api/v1/a2a/"+agent, RPCBody("SendMessage", params))

@@ -1,11 +1,9 @@
 package e2etest
 
-import (
-	"testing"
-)
+import "testing"
 
-// GardenModel knows the questions of the garden: it is right, wrong, at a loss,
-// and fails.
+// GardenModel answers the questions about the garden: correctly, wrongly, not at all, and
+// with a failure.
 func GardenModel(t *testing.T) *StandinModel {
 	t.Helper()
 	return NewModel(t,

@@ -32,7 +32,7 @@ type Fleet struct {
 // FleetSecret signs the tokens of a fleet.
 const FleetSecret = "a shared secret, known to all the servers of a fleet"
 
-// StartFleet starts so many servers.
+// StartFleet starts a number of servers.
 func StartFleet(t *testing.T, count int, args ...string) *Fleet {
 	t.Helper()
 	cluster := pgtest.Private(t)
@@ -51,7 +51,7 @@ func StartFleet(t *testing.T, count int, args ...string) *Fleet {
 	return r
 }
 
-// Start starts a server, or one in the place of one that has ended.
+// Start starts a server, also after it has ended.
 func (r *Fleet) Start(i int) {
 	r.T.Helper()
 	p := Serve(r.T, r.dirs[i], r.Env, r.args...)
@@ -61,18 +61,17 @@ func (r *Fleet) Start(i int) {
 	r.Now[i].Store(p)
 }
 
-// Any gives one of the servers, by chance.
+// Any returns a random server.
 func (r *Fleet) Any() *Process { return r.Now[rand.IntN(len(r.Now))].Load() }
 
-// ShortLease is the setting with which the runs of a process that has died wait
-// less than half as long as usual. It is still long for a busy machine, on which
-// a process that lives must not lose its runs.
+// ShortLease is the setting of a lease of less than half the default. It is long enough
+// for a busy machine, on which a running process must not lose its runs.
 const ShortLease = "RUN_WITH_HOST_LEASE=6s"
 
-// ClockFile names the file that says by how much a process's clock is off.
+// ClockFile is the variable of the file with the offset of a process's clock.
 const ClockFile = "RUN_WITH_CLOCK"
 
-// Heartbeats waits until every host has shown that it lives, so many times.
+// Heartbeats waits until every host has renewed its lease a number of times.
 func Heartbeats(t *testing.T, driver, source string, count int) {
 	t.Helper()
 	db, err := sqlx.Open(driver, source)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Load is clients that stream until all is asked.
+// Load has clients that stream until all questions are asked.
 type Load struct {
 	T       testing.TB
 	Clients sync.WaitGroup
@@ -19,8 +19,7 @@ type Load struct {
 	Waiting map[*Stream]bool
 }
 
-// StartLoad starts clients that stream count answers between them, as soon as
-// Allow lets them.
+// StartLoad starts clients that together stream count answers, as far as Allow permits.
 func StartLoad(service *Fallible, count, clients int) *Load {
 	l := &Load{T: service.T, Waiting: map[*Stream]bool{}}
 	l.more = sync.NewCond(&l.Mu)
@@ -36,7 +35,7 @@ func StartLoad(service *Fallible, count, clients int) *Load {
 	return l
 }
 
-// next gives a stream to be read, when it may; nil when there are enough.
+// next waits for permission and returns a new stream; nil when there are enough.
 func (l *Load) next(count int) *Stream {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()
@@ -52,7 +51,7 @@ func (l *Load) next(count int) *Stream {
 	return s
 }
 
-// Allow lets clients begin so many streams in all.
+// Allow permits a total number of streams.
 func (l *Load) Allow(streams int) {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()

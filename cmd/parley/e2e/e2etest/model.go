@@ -14,18 +14,16 @@ import (
 	"time"
 )
 
-// ProviderKey is the key that the models are asked with, and that must be seen
-// nowhere else.
+// ProviderKey is the API key of the models. It must be seen nowhere else.
 const ProviderKey = "sk-standin-5up3rs3cr3t-key"
 
-// StandinModel is a provider of language models on loopback. Every name is a
-// model that it has.
+// StandinModel is a provider of language models on loopback. It has models of all names.
 type StandinModel struct {
 	t        *testing.T
 	Provider string
 	Server   *httptest.Server
 	Answer   func(w http.ResponseWriter, r *http.Request, q Prompt)
-	// Refuses has it accept nobody.
+	// Refuses makes it answer 401.
 	Refuses atomic.Bool
 	Calls   atomic.Int64
 
@@ -40,13 +38,13 @@ type Prompt struct {
 	N int
 	// Job is one of those below.
 	Job string
-	// System is what the model was told to do, Text what it was given for it.
+	// System has the instructions, Text the input.
 	System, Text string
 	Shaped       bool
 	At           time.Time
 }
 
-// The jobs of a model, by what only their output has.
+// The jobs of a model, by a field that only their output has.
 const (
 	PlanJob     = "steps"
 	QueryJob    = "sql"
@@ -55,8 +53,8 @@ const (
 	DescribeJob = "fields"
 )
 
-// ModelLine is what the model says when it is asked to do a job and what it is
-// asked holds some words. The first that fits is said. Hang has it say nothing.
+// ModelLine is the answer to a job whose input has some words. The first match counts.
+// Hang makes the model not answer.
 type ModelLine struct {
 	Job, Words, Says string
 	Hang             bool
@@ -89,7 +87,7 @@ func Describes(words, description string, fields ...Object) ModelLine {
 	return ModelLine{Job: DescribeJob, Words: words, Says: ToJSON(Object{"description": description, "fields": fields})}
 }
 
-// ToJSON is for what can always be written.
+// ToJSON encodes a value that cannot fail.
 func ToJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -98,7 +96,7 @@ func ToJSON(value any) string {
 	return string(text)
 }
 
-// NewModel starts a model in Ollama's protocol that has its lines by heart.
+// NewModel starts a model in Ollama's protocol with these answers.
 func NewModel(t *testing.T, lines ...ModelLine) *StandinModel {
 	t.Helper()
 	m := NewProvider(t, "ollama", nil)
@@ -120,7 +118,7 @@ func NewModel(t *testing.T, lines ...ModelLine) *StandinModel {
 	return m
 }
 
-// NewProvider starts a provider that answers as it is told.
+// NewProvider starts a provider with an answer function.
 func NewProvider(t *testing.T, provider string, answer func(w http.ResponseWriter, r *http.Request, q Prompt)) *StandinModel {
 	t.Helper()
 	m := &StandinModel{t: t, Provider: provider, Answer: answer}
@@ -129,7 +127,7 @@ func NewProvider(t *testing.T, provider string, answer func(w http.ResponseWrite
 	return m
 }
 
-// Does tells the provider how to answer from now on.
+// Does replaces the answer function.
 func (m *StandinModel) Does(answer func(w http.ResponseWriter, r *http.Request, q Prompt)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +139,7 @@ func (m *StandinModel) Env() []string {
 	return append(m.Address(), "PARLEY_LLM="+m.Provider+":standin")
 }
 
-// Address says where the provider is, and the key to it.
+// Address has the variables of the URL and the key.
 func (m *StandinModel) Address() []string {
 	switch m.Provider {
 	case "openai":
@@ -152,7 +150,7 @@ func (m *StandinModel) Address() []string {
 	return []string{"OLLAMA_HOST=" + m.Server.URL}
 }
 
-// Requests gives those for a model so far.
+// Requests returns the requests for a model so far.
 func (m *StandinModel) Requests(model string) []Prompt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,7 +185,7 @@ func (m *StandinModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, q)
 }
 
-// readPrompt reads a request of any of the protocols, which must be for a stream.
+// readPrompt parses a streaming request of any protocol.
 func readPrompt(body []byte) (Prompt, error) {
 	var sent struct {
 		Model    string
@@ -222,7 +220,7 @@ func readPrompt(body []byte) (Prompt, error) {
 	return q, nil
 }
 
-// messageText reads the content of a message: a text, or parts.
+// messageText returns the content of a message: a text, or parts.
 func messageText(content json.RawMessage) string {
 	var text string
 	var parts []struct{ Text string }
@@ -239,7 +237,7 @@ func (m *StandinModel) Say(w http.ResponseWriter, q Prompt, text string) {
 	m.Send(w, m.Events(q, text)...)
 }
 
-// Send sends events as they come.
+// Send sends events, each at once.
 func (m *StandinModel) Send(w http.ResponseWriter, events ...string) {
 	if m.Provider != "ollama" {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -252,8 +250,8 @@ func (m *StandinModel) Send(w http.ResponseWriter, events ...string) {
 	}
 }
 
-// Events are those of an answer as the provider streams it: one or two that begin
-// it, its pieces, and those that end it.
+// Events are those of an answer in the provider's protocol: one or two to start, the
+// pieces, and those of the end.
 func (m *StandinModel) Events(q Prompt, text string) []string {
 	var pieces []string
 	rest := []rune(text)

@@ -1,6 +1,6 @@
-// Package e2etest is what the end-to-end tests share: it builds the program,
-// starts it as a process and uses it as clients do, and stands in for the models
-// that it asks. What is tested is left to the packages beside it.
+// Package e2etest has what the end-to-end tests share: it builds the program, starts it as
+// a process, calls it as clients do, and serves as its language model. The tests are in the
+// packages beside it.
 package e2etest
 
 import (
@@ -25,11 +25,10 @@ import (
 	"parley/internal/logtest"
 )
 
-// FileLimit is the variable that says how large the files may be that the program
-// writes, in bytes.
+// FileLimit is the variable of the program's limit of file sizes, in bytes.
 const FileLimit = "RUN_WITH_FILE_LIMIT"
 
-// Main runs the tests of a package, and gives the exit code.
+// Main runs the tests of a package and returns the exit code.
 func Main(m *testing.M) int {
 	flag.Parse()
 	if which := flag.Lookup("test.run"); which.Value.String() == "" {
@@ -37,8 +36,7 @@ func Main(m *testing.M) int {
 			panic(err)
 		}
 	}
-	// What these tests' own starter has ignored, such as nohup, the programs that they
-	// start would ignore too; what is caught here they do not inherit.
+	// Programs inherit ignored signals, for example from nohup, but not caught ones.
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -47,8 +45,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Command is the program, to be run in an empty folder with no settings but
-// those given.
+// Command is the program in a folder, with these settings alone.
 func Command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), Program(t), args...)
@@ -62,7 +59,7 @@ func Command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Result is how a run of the program ended.
+// Result is that of a run of the program.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
@@ -101,7 +98,7 @@ func Serve(t testing.TB, dir string, env []string, args ...string) *Process {
 	return Start(t, dir, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 }
 
-// Start starts the program and waits until it says where it can be asked.
+// Start starts the program and waits until it prints its address.
 func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	p := &Process{T: t, Dir: dir, Env: env, Log: &logtest.Buffer{}, Done: make(chan error, 1)}
@@ -143,7 +140,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Wait gives the code with which the server exits.
+// Wait waits for the end of the server and returns its exit code.
 func (p *Process) Wait() int {
 	p.T.Helper()
 	select {
@@ -155,8 +152,8 @@ func (p *Process) Wait() int {
 	}
 }
 
-// Token makes a token: by the server's local key, where it has one in the usual
-// place, else as the program does.
+// Token returns a token, signed with the server's local key if there is one, or else by
+// the program.
 func (p *Process) Token(user string, args ...string) string {
 	p.T.Helper()
 	data := filepath.Join(p.Dir, "parley-data")
@@ -174,7 +171,7 @@ func (p *Process) Token(user string, args ...string) string {
 	return strings.TrimSpace(made.Stdout)
 }
 
-// Call sends a request and gives the status and the body.
+// Call sends a request and returns the status and the body.
 func (p *Process) Call(token, method, path, body string) (int, string) {
 	p.T.Helper()
 	status, text, err := p.Try(token, method, path, strings.NewReader(body))

@@ -16,8 +16,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// buildTimeout leaves a busy machine some minutes, and the rest of go test's ten to
-// the tests.
+// buildTimeout leaves some of go test's ten minutes to the tests.
 const buildTimeout = 8 * time.Minute
 
 // Root is the folder of the module.
@@ -30,7 +29,7 @@ func Root(t testing.TB) string {
 	return root
 }
 
-// Program is the path of the program, built from the sources as they are.
+// Program is the path of the program, built from the current sources.
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := program()
@@ -58,7 +57,7 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 	}
 })
 
-// program builds the program, once for each process of tests.
+// program builds the program once per process.
 var program = sync.OnceValues(func() (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -74,9 +73,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return build("parley", root, append(flags, "./cmd/parley")...)
 })
 
-// build builds a program from the module in a folder, and gives its path. Packages
-// are tested side by side: a lock has one of them build it, and the others find it
-// up to date.
+// build builds a program from the module in a folder and returns its path. Packages are
+// tested in parallel: a lock makes one of them build it.
 func build(name, module string, args ...string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -102,7 +100,7 @@ func build(name, module string, args ...string) (string, error) {
 	return path, nil
 }
 
-// buildFolder makes the folder for the programs of this source tree.
+// buildFolder creates the folder for the programs of this source tree.
 func buildFolder(root string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -116,10 +114,10 @@ func buildFolder(root string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// noteSources opens every folder of the sources. `go test` reuses the result of a
-// package's last run unless a file has changed that the test is built from or has
-// opened, and folders count with the sizes and times of their files. The tests do
-// not import the program, so that they have to open what it is built from.
+// noteSources opens every folder of the sources. `go test` caches the result of a package
+// until a file changes that the test is built from or has opened, and folders count with
+// the sizes and times of their files. The tests do not import the program, so they must
+// open its sources.
 func noteSources(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

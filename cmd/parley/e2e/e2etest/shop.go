@@ -28,13 +28,13 @@ func Shop(t *testing.T) Client {
 	return c
 }
 
-// Hold stops the processes that run queries: a question stays unanswered until
-// they are let go, or until it is canceled.
+// Hold stops the query workers: a question stays unanswered until they continue, or until
+// it is canceled.
 func (c Client) Hold() (letGo func()) {
 	c.T.Helper()
 	var workers []int
-	// A process that a canceled question used may be on its way out, and a query take
-	// longer than a test allows while the machine is busy.
+	// The worker of a canceled question may be about to exit, and a query may time out on
+	// a busy machine.
 	Eventually(c.T, func() bool {
 		if c.Count("shop/orders") != 3 {
 			return false
@@ -112,7 +112,7 @@ func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
 	return s
 }
 
-// Open sends JSON and gives the answer to be read.
+// Open sends JSON and returns the response.
 func (p *Process) Open(ctx context.Context, token, path, body string, header ...string) *http.Response {
 	p.T.Helper()
 	header = append([]string{"Content-Type", "application/json"}, header...)
@@ -124,7 +124,7 @@ func (p *Process) Open(ctx context.Context, token, path, body string, header ...
 	return response
 }
 
-// Post is Open for an answer that is read whole.
+// Post sends JSON and returns the status and the body.
 func (p *Process) Post(token, path, body string, header ...string) (int, string) {
 	p.T.Helper()
 	response := p.Open(p.T.Context(), token, path, body, header...)
@@ -147,7 +147,7 @@ func A2ABody(method, question, contextID string) string {
 	return ToJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]any{"message": message}})
 }
 
-// Field gives the first value of a field in a text that holds JSON.
+// Field returns the first value of a field in a text with JSON.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut(text, `"`+name+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)

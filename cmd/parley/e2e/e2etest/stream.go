@@ -19,10 +19,10 @@ import (
 	"parley/internal/golden"
 )
 
-// Probe is a question for an agent, and the events that it is to give.
+// Probe is a question to an agent and the expected events.
 type Probe struct{ Agent, Text, Shape string }
 
-// Questions are asked in turns under load.
+// Questions are asked in turn under load.
 var Questions = []Probe{
 	{"nl2ql", "What is the maximum total?", "WORKING generated-query result-data COMPLETED"},
 	{
@@ -31,22 +31,22 @@ var Questions = []Probe{
 	},
 }
 
-// Stream is what a client has got of the answer to a question.
+// Stream has the events that a client has received.
 type Stream struct {
 	Probe
 	TaskID string
 	Events []string // as they came, the one numbered 1 first
 	Done   bool
-	// Born counts the times that the server was down before it began.
+	// Born is how often the server was down before the stream began.
 	Born int
-	// Cuts counts how often it broke off after its first event.
+	// Cuts is how often it broke after its first event.
 	Cuts int
 }
 
-// confidence depends on which datasets there are beside the one that is asked about.
+// confidence depends on the other datasets of the namespace.
 var confidence = regexp.MustCompile(`"confidence":[0-9.e-]+`)
 
-// Scrubbed is all events, without what differs from run to run.
+// Scrubbed is all events without what differs between runs.
 func (s *Stream) Scrubbed() string {
 	text := confidence.ReplaceAllString(strings.Join(s.Events, "\n"), `"confidence":"<number>"`)
 	return string(golden.Scrub([]byte(text)))
@@ -70,7 +70,7 @@ type streamed struct {
 	Error json.RawMessage
 }
 
-// name says in a word what an event is.
+// name is a short name of the event.
 func (e streamed) name() string {
 	switch {
 	case e.Result.Task != nil:
@@ -97,7 +97,7 @@ func (s *Stream) Shape() string {
 	return strings.Join(names, " ")
 }
 
-// add takes the next event.
+// add adds the next event.
 func (s *Stream) add(id, data string) error {
 	e, err := parse(data)
 	switch {
@@ -121,18 +121,18 @@ func (s *Stream) add(id, data string) error {
 	return nil
 }
 
-// Fallible is a server that is not always there, nor always in the same place.
+// Fallible is a server that may be down or move to another address.
 type Fallible struct {
 	T     testing.TB
 	Token string
 	Where func() *Process
-	// Fuse counts the events until Due is told.
+	// Fuse counts the events until Due is signaled.
 	Fuse atomic.Int64
 	Due  chan struct{}
 }
 
-// AwaitEvents returns when so many events more have come, in the middle of
-// whatever goes on then. It says whether they did.
+// AwaitEvents waits for a number of events, in the middle of the streams. It reports
+// whether they came.
 func (f *Fallible) AwaitEvents(count int64) bool {
 	f.Fuse.Store(count)
 	select {
@@ -144,7 +144,7 @@ func (f *Fallible) AwaitEvents(count int64) bool {
 	}
 }
 
-// errUnavailable is for a server that has stopped, or has not started again.
+// errUnavailable is a server that is down.
 var errUnavailable = errors.New("the server is unavailable")
 
 // post sends a JSON-RPC request to an agent.
@@ -158,14 +158,14 @@ func (f *Fallible) post(agent, method string, params any, header ...string) (*ht
 	return response, nil
 }
 
-// Said is the parameters of a question about the shop over A2A.
+// Said has the parameters of a question about the shop over A2A.
 func Said(text string) Object {
 	return Object{"message": Object{
 		"messageId": "m", "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
 	}}
 }
 
-// Open begins a stream, or goes on with it.
+// Open starts a stream or resumes it.
 func (f *Fallible) Open(s *Stream) (*http.Response, error) {
 	if s.TaskID == "" {
 		return f.post(s.Agent, "SendStreamingMessage", Said(s.Text))
@@ -208,8 +208,8 @@ func (f *Fallible) Follow(s *Stream, response *http.Response) error {
 	}
 }
 
-// Read reads a stream to its last event, coming back as often as it takes. It
-// says whether that went well.
+// Read reads a stream to its last event and reconnects as often as needed. It reports
+// success.
 func (f *Fallible) Read(s *Stream) bool {
 	for deadline := time.Now().Add(2 * time.Minute); !s.Done; {
 		response, err := f.Open(s)
@@ -234,7 +234,7 @@ func (f *Fallible) Read(s *Stream) bool {
 	return true
 }
 
-// Result asks an agent and reads what is not a stream.
+// Result calls a method of an agent that does not stream.
 func (f *Fallible) Result(agent, method string, params any, into any) {
 	f.T.Helper()
 	response, err := f.post(agent, method, params)
@@ -261,7 +261,7 @@ func (f *Fallible) OpenRuns() (count int) {
 	return count
 }
 
-// Check compares what a client was sent with what others are told of it.
+// Check compares the events of a client with a replay, the task and the run.
 func (f *Fallible) Check(c Client, s *Stream) {
 	f.T.Helper()
 	again := &Stream{Probe: s.Probe, TaskID: s.TaskID}
@@ -310,8 +310,8 @@ func (f *Fallible) Check(c Client, s *Stream) {
 	}
 }
 
-// CheckAllEnded waits until all runs have ended, those too that nobody heard of,
-// and looks at what became of them.
+// CheckAllEnded waits until all runs have ended, also those without a client, and checks
+// that they completed.
 func (c Client) CheckAllEnded(atLeast int) {
 	c.T.Helper()
 	service := &Fallible{T: c.T, Token: c.Token, Where: func() *Process { return c.Process }}
@@ -355,8 +355,8 @@ func (c Client) CheckAllEnded(atLeast int) {
 	}
 }
 
-// HeldQuestion begins a run that cannot end before letGo is called, and gives its
-// stream as it is being read.
+// HeldQuestion starts a run that cannot end before letGo is called, and returns its
+// stream, which is being read.
 func (c Client) HeldQuestion() (s *Stream, ended chan bool, letGo func()) {
 	c.T.Helper()
 	letGo = c.Hold()

@@ -19,10 +19,9 @@ import (
 	"parley/internal/auth"
 )
 
-// An archive is a tar file that holds a data folder as it is, between a manifest
-// of what it is and the hashes of everything, as sha256sum writes and checks them.
-// The hashes come last: an archive that has them is whole. It is not compressed:
-// datasets are, and any tool can read it and pack it further.
+// An archive is a tar file with a manifest, the files of a data folder, and the hashes of
+// all of them in the format of sha256sum. The hashes come last: an archive that has them is
+// complete. It is not compressed, since datasets are.
 const (
 	manifestName  = "parley-backup.json"
 	archiveSums   = "SHA256SUMS"
@@ -31,7 +30,7 @@ const (
 	maxName       = 2 << 10
 )
 
-// manifest says what an archive is.
+// manifest describes an archive.
 type manifest struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
@@ -45,8 +44,7 @@ type archiveWriter struct {
 	created time.Time
 }
 
-// newArchive begins an archive. The hashes are gathered in a file of the
-// caller's.
+// newArchive starts an archive. The hashes are collected in a file of the caller.
 func newArchive(to io.Writer, sums *os.File, version string) (*archiveWriter, error) {
 	a := &archiveWriter{tar: tar.NewWriter(to), sums: sums, created: time.Now().UTC().Truncate(time.Second)}
 	text, err := json.Marshal(manifest{Format: archiveFormat, Version: version, Created: a.created})
@@ -57,7 +55,7 @@ func newArchive(to io.Writer, sums *os.File, version string) (*archiveWriter, er
 	return a, err
 }
 
-// add writes a file, and gives its hash.
+// add writes a file and returns its hash.
 func (a *archiveWriter) add(name string, size int64, content io.Reader) (hash string, err error) {
 	hash, err = a.write(name, size, content)
 	if err == nil {
@@ -110,14 +108,13 @@ func (a *archiveWriter) close() error {
 
 func sumLine(hash, name string) string { return hash + "  " + name + "\n" }
 
-// errNoArchive says that a file is something else.
+// errNoArchive is a file of another format.
 var errNoArchive = errors.New("it is no backup of parley's (is it packed?)")
 
-// readArchive gives every file of an archive to take, which reads what it wants
-// of it, and checks the archive to its end: only then was it whole and as it was
-// written. Nothing is believed: names are those of a data folder, and all there
-// is are files that take up the size that they are said to have. The hashes are
-// gathered in a file of the caller's.
+// readArchive passes every file of an archive to take, which may read any part of it, and
+// checks the hashes at the end: only then is the archive complete and unchanged. It trusts
+// nothing: all entries are regular files with names of a data folder, and their sizes fit
+// into the archive. The hashes are collected in a file of the caller.
 func readArchive(archive *os.File, sums *os.File, take func(name string, content io.Reader) error) error {
 	info, err := archive.Stat()
 	if err != nil {
@@ -134,7 +131,7 @@ func readArchive(archive *os.File, sums *os.File, take func(name string, content
 		case err != nil:
 			return fmt.Errorf("it cannot be read on: %w", err)
 		}
-		// A file with holes would be larger than what it takes up.
+		// A sparse file would be larger than the space it takes.
 		if total += header.Size; header.Size < 0 || total < 0 || total > info.Size() {
 			return fmt.Errorf("%q does not fit into it: it is cut off, or it lies", truncated(header.Name))
 		}
@@ -172,7 +169,7 @@ func readManifest(header *tar.Header, content io.Reader, sums io.Writer) error {
 	})
 }
 
-// takeEntry has a file taken, and notes its hash.
+// takeEntry passes a file to take and records its hash.
 func takeEntry(name string, content io.Reader, sums io.Writer, take func(name string, content io.Reader) error) error {
 	sum := sha256.New()
 	content = io.TeeReader(content, sum)
@@ -186,7 +183,7 @@ func takeEntry(name string, content io.Reader, sums io.Writer, take func(name st
 	return err
 }
 
-// checkEntry refuses what a data folder does not have.
+// checkEntry refuses what is not part of a data folder.
 func checkEntry(header *tar.Header) error {
 	name := header.Name
 	known := name == datadir.DatabaseFile || name == auth.LocalKeyFile || strings.HasPrefix(name, datadir.ObjectsDir+"/")
@@ -199,8 +196,7 @@ func checkEntry(header *tar.Header) error {
 	return nil
 }
 
-// checkSums compares the hashes that an archive ends with to those that were
-// found.
+// checkSums compares the hashes at the end of an archive with the computed ones.
 func checkSums(listed io.Reader, found *os.File) error {
 	if _, err := found.Seek(0, io.SeekStart); err != nil {
 		return err

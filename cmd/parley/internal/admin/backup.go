@@ -1,5 +1,5 @@
-// Package admin has the commands for whoever runs a server: backup and restore of a
-// data folder, migration of the database, tokens.
+// Package admin has the commands of an operator: backup and restore of a data folder,
+// migration of the database, tokens.
 package admin
 
 import (
@@ -31,8 +31,8 @@ type Backup struct {
 	embeddedSettings
 }
 
-// embeddedSettings are for what works on a data folder alone. The settings of
-// other homes are read to say that they are not meant.
+// embeddedSettings are those of a command that supports only data folders. The settings
+// of databases and buckets are read to refuse them.
 type embeddedSettings struct {
 	Data        string `default:"./parley-data" placeholder:"DIR" help:"The data folder (${default})."`
 	DatabaseURL string `hidden:""`
@@ -53,17 +53,16 @@ func (s embeddedSettings) read(c *command.Checker) {
 }
 
 const (
-	// holdFor is for how long files are kept from being removed at a time,
-	// while they are copied.
+	// holdFor is for how long a server is kept from removing files at a time.
 	holdFor = time.Minute
-	// backupAttempts is how often a backup begins anew when a file goes meanwhile.
+	// backupAttempts is how often a backup starts again because a file was removed.
 	backupAttempts = 5
-	// progressInterval is how often it is said how far a backup is.
+	// progressInterval is how often the progress is printed.
 	progressInterval = 2 * time.Second
 )
 
-// Run writes the archive beside its place, reads it back and then gives it its
-// name: a file of that name is a whole backup.
+// Run writes the archive in a folder beside it, verifies it and then renames it: a file of
+// that name is a complete backup.
 func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	b.embeddedSettings.read(c)
@@ -102,8 +101,8 @@ func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 	return nil
 }
 
-// partial makes and holds the folder in which a file is prepared, beside it. One
-// that an earlier process left is made anew.
+// partial creates and locks the folder in which a file is prepared, beside it. It clears
+// what an earlier process left.
 func partial(file string) (dir string, done func() error, err error) {
 	dir = file + ".partial"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -124,8 +123,7 @@ func partial(file string) (dir string, done func() error, err error) {
 	return dir, func() error { return errors.Join(os.RemoveAll(dir), lock.Close()) }, err
 }
 
-// keepFiles keeps files that a server drops meanwhile from being removed, until
-// it is stopped.
+// keepFiles keeps a server from removing orphaned files, until stop.
 func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err error) {
 	if err := store.KeepOrphans(ctx, holdFor); err != nil {
 		return nil, err
@@ -141,7 +139,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				// Where it fails, a file that goes is missed and all begins anew.
+				// If it fails and a file is removed, the backup starts again.
 				_ = store.KeepOrphans(ctx, holdFor)
 			}
 		}
@@ -149,7 +147,7 @@ func keepFiles(ctx context.Context, store *sqlstore.Store) (stop func(), err err
 	return func() { cancel(); <-ended }, nil
 }
 
-// backup is a backup that is being made.
+// backup is a running backup.
 type backup struct {
 	version   string
 	data, dir string
@@ -161,9 +159,8 @@ type backup struct {
 	lastReport time.Time
 }
 
-// create writes the archive and reads it back. A server may drop a file and remove
-// it before it was copied: then all begins anew, with the records as they are by
-// then.
+// create writes the archive and verifies it. If a server removes a file before it was
+// copied, the backup starts again with the current records.
 func (b *backup) create(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := b.write(ctx)
@@ -182,7 +179,7 @@ func (b *backup) create(ctx context.Context) error {
 
 func (b *backup) path(name string) string { return filepath.Join(b.dir, name) }
 
-// write writes the archive of one moment.
+// write writes the archive of a snapshot.
 func (b *backup) write(ctx context.Context) (err error) {
 	b.files, b.bytes, b.lastReport = 0, 0, time.Now()
 	if err := os.RemoveAll(b.path(datadir.DatabaseFile)); err != nil {
@@ -213,7 +210,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 		return err
 	}
 	err = to.addFile(auth.LocalKeyFile, filepath.Join(b.data, auth.LocalKeyFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where tokens come from elsewhere there is none
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is none if tokens have another source
 		return err
 	}
 	if err := to.close(); err != nil {
@@ -222,7 +219,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 	return archive.Sync()
 }
 
-// addObjects adds every object that the copied records name.
+// addObjects adds every object of the copied records.
 func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 	copied, err := sqlstore.Open(ctx, sqlstore.Config{Path: b.path(datadir.DatabaseFile)})
 	if err != nil {
@@ -238,7 +235,7 @@ func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 		}
 		return b.addObject(ctx, to, folder, object)
 	})
-	// The file is whole only when it is closed.
+	// The database file is complete only when it is closed.
 	return errors.Join(err, folder.Close(), copied.Close())
 }
 
@@ -267,8 +264,7 @@ func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objec
 	return nil
 }
 
-// openForReading opens a folder of objects of which nothing is asked but its
-// files.
+// openForReading opens a folder of objects to read them, without signed URLs.
 func openForReading(dir string) (*objects.Folder, error) {
 	return objects.OpenFolder(objects.FolderConfig{
 		Dir:     dir,
@@ -285,7 +281,7 @@ func (b *backup) copied(size int64) {
 	}
 }
 
-// verify reads the archive back.
+// verify reads the archive and checks its hashes.
 func (b *backup) verify(ctx context.Context) error {
 	fmt.Fprintln(b.progress, "reading it back")
 	archive, err := os.Open(b.path("archive"))
@@ -301,8 +297,7 @@ func (b *backup) verify(ctx context.Context) error {
 	return readArchive(archive, sums, func(string, io.Reader) error { return ctx.Err() })
 }
 
-// publish gives the archive its name, safe against a loss of power. Nobody
-// else's file is overwritten.
+// publish gives the archive its name, durably. It overwrites no other file.
 func (b *backup) publish(file string) error {
 	if err := os.Link(b.path("archive"), file); err != nil {
 		if errors.Is(err, fs.ErrExist) {

@@ -23,7 +23,7 @@ type Restore struct {
 	embeddedSettings
 }
 
-// Run makes a data folder of an archive: whole and checked, or not at all.
+// Run restores a data folder from an archive: completely and verified, or not at all.
 func (r *Restore) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	r.embeddedSettings.read(c)
@@ -55,8 +55,7 @@ func (r *Restore) Run(ctx context.Context, env command.Env) (err error) {
 	return nil
 }
 
-// checkEmpty refuses a folder that has anything but what a restore that was cut
-// off has left.
+// checkEmpty refuses a folder with other files than those of an interrupted restore.
 func checkEmpty(data string) error {
 	entries, err := os.ReadDir(data)
 	if err != nil {
@@ -70,8 +69,7 @@ func checkEmpty(data string) error {
 	return nil
 }
 
-// clearForRestore removes what a restore that was cut off has left. What says so
-// goes last.
+// clearForRestore removes the files of an interrupted restore, its mark last.
 func clearForRestore(data string) error {
 	if err := checkEmpty(data); err != nil {
 		return err
@@ -88,18 +86,16 @@ func clearForRestore(data string) error {
 	return os.RemoveAll(filepath.Join(data, datadir.RestoringDir))
 }
 
-// restore is a restore that is being made, in a folder within the data folder:
-// that one may be a volume, beside which nothing can be.
+// restore is a running restore, in a folder within the data folder, which may be a volume.
 type restore struct {
 	data, dir string
 	files     int
 }
 
-// undo leaves nothing of a restore that did not end; nor the data folder, where
-// there was none.
+// undo removes the files of a failed restore, and the data folder if it did not exist.
 func (r *restore) undo(folder bool) error {
 	if !datadir.RestoreIncomplete(r.data) {
-		return nil // it is all there
+		return nil // it is complete
 	}
 	if err := clearForRestore(r.data); err != nil {
 		return err
@@ -124,7 +120,7 @@ func (r *restore) run(ctx context.Context, archive *os.File) error {
 	return r.publish()
 }
 
-// unpack writes the files of the archive, and checks their hashes.
+// unpack writes the files of the archive and checks their hashes.
 func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -158,8 +154,8 @@ func (r *restore) unpack(ctx context.Context, archive *os.File) (err error) {
 	return err
 }
 
-// unpackFile writes a file with the mode that it has in a data folder, whatever
-// the archive or the umask says.
+// unpackFile writes a file with its mode in a data folder, regardless of the archive and
+// the umask.
 func unpackFile(root *os.Root, name string, content io.Reader) error {
 	mode := os.FileMode(0o600)
 	if strings.HasPrefix(name, datadir.ObjectsDir+"/") {
@@ -178,8 +174,7 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// check sees that the database is sound, that this program works with it, and
-// that every file that it names is there.
+// check verifies the database, its schema, and that all of its files exist.
 func (r *restore) check(ctx context.Context) (err error) {
 	database := filepath.Join(r.dir, datadir.DatabaseFile)
 	if _, err := os.Stat(database); err != nil {
@@ -215,8 +210,8 @@ func (r *restore) check(ctx context.Context) (err error) {
 	})
 }
 
-// publish moves everything into its place. The database comes last: where it is,
-// all is.
+// publish moves everything into its place, the database last: it marks a complete
+// restore.
 func (r *restore) publish() error {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {

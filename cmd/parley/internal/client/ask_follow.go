@@ -18,9 +18,8 @@ import (
 	"parley/cmd/parley/internal/console"
 )
 
-// follow asks one question after the other, the first perhaps given, until there
-// are no more or somebody has had enough. At a prompt an interruption ends the
-// run, and the next question can be asked; elsewhere it ends everything.
+// follow asks the first question, if given, and those of standard input, up to its end or
+// exit. At a prompt an interruption ends only the run; elsewhere it ends the command.
 func (s *askSession) follow(ctx context.Context, first string) error {
 	lines, atPrompt := newLineReader(s.question.Namespace)
 	if atPrompt {
@@ -64,7 +63,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 	return nil
 }
 
-// askOne asks a question, which at a prompt Ctrl-C ends alone.
+// askOne asks a question. At a prompt, Ctrl-C ends only this one.
 func (s *askSession) askOne(ctx context.Context, text string, atPrompt bool) error {
 	if atPrompt {
 		var stop context.CancelFunc
@@ -74,12 +73,15 @@ func (s *askSession) askOne(ctx context.Context, text string, atPrompt bool) err
 	return s.ask(ctx, text)
 }
 
-// nextLine waits for a line, or for the end of everything.
+// nextLine waits for a line, or for the end of the context.
 func nextLine(ctx context.Context, lines lineReader) (string, error) {
-	if err := lines.open(); err != nil {
-		return "", err
+	if lines.prepare != nil {
+		restore, err := lines.prepare()
+		if err != nil {
+			return "", err
+		}
+		defer restore()
 	}
-	defer lines.close()
 	type read struct {
 		text string
 		err  error
@@ -97,90 +99,74 @@ func nextLine(ctx context.Context, lines lineReader) (string, error) {
 	}
 }
 
-// lineReader gives the lines that are to be asked, io.EOF after the last. It is
-// open while one is waited for.
-type lineReader interface {
-	open() error
-	next() (string, error)
-	close()
+// lineReader reads questions from standard input.
+type lineReader struct {
+	// next returns a line, io.EOF after the last.
+	next func() (string, error)
+	// prepare changes the terminal for a line; nil where there is none. In between,
+	// Ctrl-C interrupts the run.
+	prepare func() (restore func(), err error)
 }
 
-// newLineReader reads standard input, at a prompt where there is a terminal.
+// newLineReader reads standard input, at a prompt on a terminal.
 func newLineReader(prompt string) (lines lineReader, atPrompt bool) {
-	fd := int(os.Stdin.Fd())
-	for _, screen := range []*os.File{os.Stderr, os.Stdout} {
-		style := console.StyleOf(screen)
-		if !term.IsTerminal(fd) || !style.Terminal() {
-			continue
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		for _, screen := range []*os.File{os.Stderr, os.Stdout} {
+			if console.StyleOf(screen).Terminal() {
+				return newPromptReader(screen, prompt), true
+			}
 		}
-		editor := term.NewTerminal(terminal{os.Stdin, screen}, console.Line(prompt)+"> ")
-		return &promptReader{fd: fd, screen: screen, editor: editor}, true
 	}
 	scanner := bufio.NewScanner(os.Stdin)
 	scanner.Buffer(nil, maxQuestion)
-	return pipeReader{scanner}, false
+	return lineReader{next: func() (string, error) {
+		if scanner.Scan() {
+			return scanner.Text(), nil
+		}
+		if err := scanner.Err(); err != nil {
+			return "", fmt.Errorf("read a question: %w", err)
+		}
+		return "", io.EOF
+	}}, false
 }
 
-// pipeReader reads lines that come from elsewhere.
-type pipeReader struct{ *bufio.Scanner }
-
-func (p pipeReader) next() (string, error) {
-	if p.Scan() {
-		return p.Text(), nil
+// newPromptReader reads lines with an editor that has a history.
+func newPromptReader(screen *os.File, prompt string) lineReader {
+	fd := int(os.Stdin.Fd())
+	editor := term.NewTerminal(terminal{os.Stdin, screen}, console.Line(prompt)+"> ")
+	return lineReader{
+		prepare: func() (func(), error) {
+			if width, height, err := term.GetSize(int(screen.Fd())); err == nil && width > 0 {
+				_ = editor.SetSize(width, height) // only for line breaks
+			}
+			before, err := term.MakeRaw(fd)
+			if err != nil {
+				return nil, fmt.Errorf("prepare the terminal: %w", err)
+			}
+			return func() { _ = term.Restore(fd, before) }, nil
+		},
+		next: func() (string, error) {
+			line, err := editor.ReadLine()
+			if errors.Is(err, term.ErrPasteIndicator) {
+				err = nil
+			}
+			if err == io.EOF {
+				fmt.Fprint(screen, "\r\n")
+			}
+			return line, err
+		},
 	}
-	if err := p.Err(); err != nil {
-		return "", fmt.Errorf("read a question: %w", err)
-	}
-	return "", io.EOF
 }
 
-func (p pipeReader) open() error { return nil }
-
-func (p pipeReader) close() {}
-
-// promptReader has lines edited, with those before at hand. The terminal is only
-// changed while it is open, so that Ctrl-C interrupts what runs in between.
-type promptReader struct {
-	fd     int
-	screen *os.File
-	editor *term.Terminal
-	before *term.State
-}
-
-func (p *promptReader) open() (err error) {
-	if width, height, err := term.GetSize(int(p.screen.Fd())); err == nil && width > 0 {
-		_ = p.editor.SetSize(width, height) // only how lines are broken
-	}
-	if p.before, err = term.MakeRaw(p.fd); err != nil {
-		return fmt.Errorf("prepare the terminal: %w", err)
-	}
-	return nil
-}
-
-func (p *promptReader) next() (string, error) {
-	line, err := p.editor.ReadLine()
-	if errors.Is(err, term.ErrPasteIndicator) {
-		err = nil
-	}
-	if err == io.EOF {
-		fmt.Fprint(p.screen, "\r\n")
-	}
-	return line, err
-}
-
-func (p *promptReader) close() {
-	_ = term.Restore(p.fd, p.before) // there is no other way to put it right
-}
-
-// terminal is what is typed and what is seen. Ctrl-C empties the line, as in a
-// shell, where the editor would take it for the end.
+// terminal has the keys and the screen. Ctrl-C clears the line, as in a shell; the editor
+// would take it for the end.
 type terminal struct {
 	keys   io.Reader
 	screen io.Writer
 }
 
 func (t terminal) Read(p []byte) (int, error) {
-	const interrupt, emptyLine = "\x03", "\x05\x15" // to the line's end, and all before away
+	const interrupt, emptyLine = "\x03", "\x05\x15" // to the end of the line, and delete what is before
 	typed := make([]byte, max(len(p)/len(emptyLine), 1))
 	n, err := t.keys.Read(typed)
 	return copy(p, bytes.ReplaceAll(typed[:n], []byte(interrupt), []byte(emptyLine))), err

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"parley/agents"
 	"parley/cmd/parley/internal/apiclient"
@@ -13,11 +16,11 @@ import (
 	"parley/cmd/parley/internal/console"
 )
 
-// askSession asks questions, one after the other, in one conversation.
+// askSession asks questions in one conversation.
 type askSession struct {
 	client *apiclient.Client
 	agent  apiclient.Agent
-	// question has everything but the text.
+	// question has all but the id and the text.
 	question apiclient.Question
 	env      command.Env
 	json     bool
@@ -25,18 +28,18 @@ type askSession struct {
 	following bool
 }
 
-// note tells something beside the answer.
+// note prints a message to standard error, unless the output is JSON.
 func (s *askSession) note(format string, args ...any) {
 	if !s.json {
 		fmt.Fprintln(s.env.Stderr, console.Line(fmt.Sprintf(format, args...)))
 	}
 }
 
-// ask asks and shows what comes. When it is interrupted it cancels the run. The
-// error says why there is no answer.
+// ask sends a question and shows the events. An interruption cancels the run. The error
+// is why there is no answer.
 func (s *askSession) ask(ctx context.Context, text string) error {
-	asked := apiclient.NewQuestion(text, s.question.Namespace)
-	asked.ContextID, asked.Provider, asked.Model = s.question.ContextID, s.question.Provider, s.question.Model
+	asked := s.question
+	asked.ID, asked.Text = uuid.NewString(), text
 	show := newAskView(s.env.Stdout, s.env.Stderr)
 	show.quiet = s.json
 	task := &apiclient.Task{History: []apiclient.Message{{Parts: apiclient.Parts{{Text: text}}}}}
@@ -73,7 +76,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 // cancelTimeout is how long a server may take to cancel a run.
 const cancelTimeout = 5 * time.Second
 
-// cancel cancels the run of a question when it was interrupted.
+// cancel cancels the run of an interrupted question.
 func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task *apiclient.Task) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer done()
@@ -99,7 +102,7 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 	return fmt.Errorf("%w: the run is canceled", command.ErrInterrupted)
 }
 
-// outcome gives why a task has no answer, nil when it has one.
+// outcome is the error of a task without an answer; nil if it has one.
 func outcome(task *apiclient.Task) error {
 	switch state := task.Status.State; {
 	case task.Status.Message.Parts.Data().Code == agents.NotUnderstood:
@@ -114,18 +117,15 @@ func outcome(task *apiclient.Task) error {
 	return nil
 }
 
-// answered reports whether a run has looked anything up: the reader may not
-// have understood the question, or the data does not hold what was asked for.
+// answered reports whether a run has a result: the reader may not have understood the
+// question, or the data may not have the answer.
 func answered(task *apiclient.Task) bool {
-	for _, made := range task.Artifacts {
-		if made.ArtifactID != agents.AnswerText && made.ArtifactID != agents.GeneratedQuery && !made.Unanswered() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(task.Artifacts, func(a apiclient.Artifact) bool {
+		return a.ArtifactID != agents.AnswerText && a.ArtifactID != agents.GeneratedQuery && !a.Unanswered()
+	})
 }
 
-// askReport is a task for scripts.
+// askReport is the JSON of a task.
 type askReport struct {
 	TaskID    string       `json:"taskId,omitempty"`
 	ContextID string       `json:"contextId,omitempty"`
@@ -145,7 +145,7 @@ type stepReport struct {
 	Truncated   bool              `json:"truncated"`
 }
 
-// reportOf makes a report of a task that has come so far.
+// reportOf returns the report of a task, ended or not.
 func reportOf(task *apiclient.Task, failed error) askReport {
 	r := askReport{
 		TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Steps: []stepReport{},
@@ -181,7 +181,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	return r
 }
 
-// report prints a task as JSON, if that is wanted, and hands the error on.
+// report prints a task if the output is JSON, and returns the error.
 func (s *askSession) report(task *apiclient.Task, failed error) error {
 	if !s.json {
 		return failed

@@ -12,17 +12,16 @@ import (
 	"parley/cmd/parley/internal/console"
 )
 
-// askView shows a task as it goes on: the result to one side, what leads to it
-// to the other.
+// askView shows a running task: the result to one writer, the progress to another.
 type askView struct {
 	result, progress           io.Writer
 	resultStyle, progressStyle console.Style
 	live                       console.Live
-	// quiet has it show nothing but trouble.
+	// quiet shows only problems.
 	quiet bool
-	// disconnected says that the stream is broken, and that this was printed.
+	// disconnected says that a broken stream was reported.
 	disconnected bool
-	// planned counts the steps there will be, started and shown those there are.
+	// planned, started and shown count the steps.
 	planned, started, shown int
 }
 
@@ -32,7 +31,7 @@ func newAskView(result, progress io.Writer) *askView {
 	return v
 }
 
-// broken tells of a stream that is being taken up again, once.
+// broken reports a broken stream, once.
 func (v *askView) broken(err error) {
 	if !v.disconnected {
 		v.disconnected = true
@@ -81,7 +80,7 @@ func (v *askView) plan(reasoning string, steps []string) {
 	v.planned = len(steps)
 	fmt.Fprintf(v.progress, "%s %s\n", v.progressStyle.Bold("Plan:"), console.Line(reasoning))
 	if len(steps) == 1 {
-		return // it comes next
+		return // its result follows
 	}
 	for i, step := range steps {
 		fmt.Fprintf(v.progress, "  %d. %s\n", i+1, console.Line(step))
@@ -98,7 +97,7 @@ func (v *askView) query(text string) {
 	}
 }
 
-// failedQuery shows the query that a run has failed with, if it has.
+// failedQuery shows the query of a failed run, if any.
 func (v *askView) failedQuery(text string) {
 	if text != "" && v.shown > 0 {
 		fmt.Fprintln(v.progress)
@@ -131,10 +130,10 @@ func (v *askView) artifact(made apiclient.Artifact) error {
 	return nil
 }
 
-// maxStepRows is how many rows are shown of a step that leads to an answer.
+// maxStepRows is how many rows of a step are shown.
 const maxStepRows = 20
 
-// writeRows prints rows, all or the first so many, and what is not shown.
+// writeRows prints rows, up to a limit if that is not 0, and their number.
 func writeRows(w io.Writer, style console.Style, data apiclient.Data, limit int) error {
 	shown := data.Rows
 	if limit > 0 && len(shown) > limit {
@@ -174,7 +173,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// task shows a task that has come so far.
+// task shows a task, ended or not.
 func (v *askView) task(task *apiclient.Task) error {
 	for _, made := range task.Artifacts {
 		if err := v.artifact(made); err != nil {
@@ -185,7 +184,7 @@ func (v *askView) task(task *apiclient.Task) error {
 	return nil
 }
 
-// writeJSON prints a value as a line of JSON that cannot drive a terminal.
+// writeJSON prints a value as one line of JSON, with control characters escaped.
 func writeJSON(w io.Writer, value any) error {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

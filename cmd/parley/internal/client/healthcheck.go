@@ -10,8 +10,7 @@ import (
 	"parley/cmd/parley/internal/command"
 )
 
-// Healthcheck is `parley healthcheck`, for containers that have nothing else
-// to ask a server with.
+// Healthcheck is `parley healthcheck`, for containers without another HTTP client.
 type Healthcheck struct {
 	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the server listens (${default})."`
 }

@@ -13,17 +13,15 @@ import (
 	"parley/cmd/parley/internal/datadir"
 )
 
-// stateLife is how long what is known of an upload is kept: longer than servers
-// keep one that does not go on.
+// stateLife is how long the state of an upload is kept: longer than servers keep one.
 const stateLife = 7 * 24 * time.Hour
 
-// stateFile is where the upload of one command is kept, for a later run to go on
-// with when it was broken off. It holds no token: to another user the ids are of no
-// use.
+// stateFile has the upload of one command, for a later run to resume. It has no token:
+// the ids are of no use to another user.
 type stateFile string
 
-// newStateFile names the state of a command: of this server, user, dataset, mode and
-// these files as they are. A file that has changed since makes another one.
+// newStateFile names the state of a command: by server, user, dataset, mode and files. A
+// changed file has another state.
 func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string, files []*apiclient.LocalFile) (stateFile, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -37,7 +35,7 @@ func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string,
 	return stateFile(filepath.Join(cache, "parley", "uploads", hex.EncodeToString(hash.Sum(nil)[:16])+".json")), nil
 }
 
-// load gives the state for so many files, if there is one that makes sense.
+// load returns the state, if it is valid for this number of files.
 func (f stateFile) load(files int) (apiclient.Upload, bool) {
 	var state apiclient.Upload
 	text, err := os.ReadFile(string(f))
@@ -47,7 +45,7 @@ func (f stateFile) load(files int) (apiclient.Upload, bool) {
 	return state, true
 }
 
-// save keeps the state, whole or not at all, and clears away what is old.
+// save stores the state atomically and removes old ones.
 func (f stateFile) save(state apiclient.Upload) error {
 	dir := filepath.Dir(string(f))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -70,5 +68,5 @@ func (f stateFile) clean(dir string) {
 	}
 }
 
-// remove forgets the state.
+// remove deletes the state.
 func (f stateFile) remove() { _ = os.Remove(string(f)) }

@@ -11,7 +11,7 @@ import (
 	"parley/cmd/parley/internal/console"
 )
 
-// wait waits until an ingestion has ended, and shows how far it is.
+// wait waits for the end of an ingestion and shows the progress.
 func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
 	var processed atomic.Int64
 	var shown *console.Meter
@@ -30,7 +30,7 @@ func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 	})
 }
 
-// printStarted says which ingestion was begun.
+// printStarted prints the ingestion that was started.
 func (j *ingestJob) printStarted(id string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(j.env.Stdout, map[string]any{"ingestion": map[string]string{"id": id}})
@@ -39,7 +39,7 @@ func (j *ingestJob) printStarted(id string, asJSON bool) error {
 	return err
 }
 
-// printEnded shows the dataset as it is now.
+// printEnded prints the dataset.
 func (j *ingestJob) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
 	var answer json.RawMessage
 	if err := j.CallWithRetry(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {

@@ -19,9 +19,8 @@ func (e UsageError) Error() string {
 	return "wrong settings:\n  " + strings.Join(e, "\n  ")
 }
 
-// Checker parses settings, which are read as text, and collects the problems, so that
-// all of them can be reported at once. Its methods take the name of a flag without
-// its dashes.
+// Checker parses settings from text and collects the problems, to report all of them at
+// once. Its methods take the name of a flag without dashes.
 type Checker struct {
 	problems UsageError
 	model    *kong.Application

@@ -1,5 +1,5 @@
-// Package command has what all commands of the program share: what they run with,
-// how their flags are checked, which signals end them, and their exit codes.
+// Package command has what all commands share: their environment, the parsing of flags,
+// signals, and exit codes.
 package command
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Env is what a command runs with.
+// Env is the environment of a command.
 type Env struct {
 	Stdout, Stderr io.Writer
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 	// Model is the whole command line: all commands and their flags.
 	Model *kong.Application

@@ -10,7 +10,7 @@ import (
 	"parley/cmd/parley/internal/console"
 )
 
-// The exit codes that a script can tell apart.
+// The exit codes, which scripts rely on.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1
@@ -25,25 +25,25 @@ const (
 // Errors that have an exit code of their own.
 var (
 	ErrNoToken = errors.New("no token")
-	// ErrNoAnswer is for a question that was asked and not answered.
+	// ErrNoAnswer is a question without an answer.
 	ErrNoAnswer = errors.New("no answer")
-	// ErrUnanswered is ErrNoAnswer for a question that could not be understood, or
-	// that the data has no answer to.
+	// ErrUnanswered is ErrNoAnswer for a question that was not understood, or that the
+	// data does not answer.
 	ErrUnanswered = fmt.Errorf("%w", ErrNoAnswer)
-	// ErrInterrupted is for what a user has ended.
+	// ErrInterrupted is an interruption by the user.
 	ErrInterrupted = errors.New("interrupted")
 )
 
-// NotFoundError is for something that does not exist, where no server said so.
+// NotFoundError is something that does not exist, found out without a server.
 type NotFoundError string
 
 func (e NotFoundError) Error() string { return string(e) }
 
-// Fail prints an error, which may repeat what a server said, and what to do about it.
-// It returns the exit code.
+// Fail prints an error, which may have text of a server, and advice. It returns the exit
+// code.
 func Fail(env Env, code int, err error) int {
 	if code == ExitInterrupted && !errors.Is(err, ErrInterrupted) {
-		err = ErrInterrupted // whatever it was doing
+		err = ErrInterrupted
 	}
 	fmt.Fprintf(env.Stderr, "parley: %s\n", console.Text(err.Error()))
 	if todo := advice(code, err); todo != "" {
@@ -74,7 +74,7 @@ func ExitCode(ctx context.Context, err error) int {
 	return ExitFailed
 }
 
-// advice says what to do about an error, "" when there is nothing to say.
+// advice returns what to do about an error, "" for nothing.
 func advice(code int, err error) string {
 	var refused *apiclient.RPCError
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// variableOf names the variable of a flag, in brackets, "" where it has none.
+// variableOf returns the variable of a flag in brackets, "" for none.
 func variableOf(model *kong.Application, flag string) string {
 	for _, node := range nodes(model) {
 		for _, f := range node.Flags {
@@ -18,8 +18,8 @@ func variableOf(model *kong.Application, flag string) string {
 	return ""
 }
 
-// UnknownVariables names the PARLEY_ variables of an environment that are no setting
-// of any command: misspelt ones, perhaps.
+// UnknownVariables returns the PARLEY_ variables that are no setting of any command,
+// perhaps misspelt.
 func UnknownVariables(model *kong.Application, environ []string) []string {
 	known := map[string]bool{}
 	for _, node := range nodes(model) {
@@ -39,7 +39,7 @@ func UnknownVariables(model *kong.Application, environ []string) []string {
 	return unknown
 }
 
-// nodes are the commands, and what is above them.
+// nodes are the commands and the application.
 func nodes(model *kong.Application) []*kong.Node {
 	return append(append([]*kong.Node{}, model.Children...), model.Node)
 }

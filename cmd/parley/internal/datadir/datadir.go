@@ -1,4 +1,4 @@
-// Package datadir knows the data folder: what is in it, and who may use it.
+// Package datadir has the layout of the data folder, and locks it.
 package datadir
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// What a data folder holds.
+// The content of a data folder.
 const (
 	// DatabaseFile is the embedded database.
 	DatabaseFile = "parley.db"
@@ -18,16 +18,16 @@ const (
 	ObjectsDir = "objects"
 	// CacheDir has cached files of datasets that are in a bucket.
 	CacheDir = "cache"
-	// WorkDir has files of ingestions at work.
+	// WorkDir has the files of running ingestions.
 	WorkDir = "work"
 	// LockFile is locked by the process that uses the folder.
 	LockFile = "lock"
-	// RestoringDir is there while the folder is being restored.
+	// RestoringDir exists while the folder is being restored.
 	RestoringDir = "restoring"
 )
 
-// Lock creates the data folder when there is none and locks it against every
-// other process until it is released, or this one ends.
+// Lock creates the data folder if it does not exist, and locks it against other processes
+// until release or the end of this one.
 func Lock(dir string) (release func() error, err error) {
 	release, err = LockForRestore(dir)
 	if err == nil && RestoreIncomplete(dir) {
@@ -52,8 +52,8 @@ func LockForRestore(dir string) (release func() error, err error) {
 	return lock.Unlock, nil
 }
 
-// RestoreIncomplete reports whether a restore into a folder was interrupted. The
-// database is the last that a restore puts there.
+// RestoreIncomplete reports whether a restore was interrupted. It restores the database
+// last.
 func RestoreIncomplete(dir string) bool {
 	_, restoring := os.Lstat(filepath.Join(dir, RestoringDir))
 	_, database := os.Lstat(filepath.Join(dir, DatabaseFile))

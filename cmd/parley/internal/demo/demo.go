@@ -17,8 +17,8 @@ import (
 	"parley/cmd/parley/internal/serve"
 )
 
-// Command is `parley demo`. The variables of a real server do not reach it, but
-// for those that name language models.
+// Command is `parley demo`. It ignores the variables of a real server, except those of
+// language models.
 type Command struct {
 	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port if that is in use)."`
 	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo. It is kept; without it, the data is in a temporary folder and removed at the end."`
@@ -26,7 +26,7 @@ type Command struct {
 	serve.ModelSettings
 }
 
-// tokenLife is how long the tokens of a demo hold.
+// tokenLife is how long the tokens are valid.
 const tokenLife = 7 * 24 * time.Hour
 
 // Run serves the sample until the context ends.
@@ -65,8 +65,8 @@ func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
 	return err
 }
 
-// prepare makes the tokens of a demo and loads the sample where it is not
-// there yet. What is there is left as it is: people may have changed it.
+// prepare creates the tokens and loads the sample if that is not loaded yet: users may
+// have changed it.
 func prepare(ctx context.Context, folder *dataFolder, screen *welcomeScreen, show *console.Progress) (err error) {
 	if screen.Alice, err = serve.LocalToken(folder.path, sample.Alice, tokenLife); err != nil {
 		return err

@@ -10,8 +10,7 @@ import (
 	"parley/cmd/parley/internal/datadir"
 )
 
-// markFile is the file that tells a demo's data folder from others. It says how
-// far the sample is.
+// markFile marks the data folder of a demo. It has the state of the sample.
 const (
 	markFile      = "sample"
 	sampleStarted = "begun\n"
@@ -22,12 +21,12 @@ const (
 type dataFolder struct {
 	path      string
 	temporary bool
-	// started says that the sample began to be loaded, loaded that it is all there.
+	// started says that loading the sample has started, loaded that it is complete.
 	started, loaded bool
 }
 
-// openFolder makes a temporary folder, or takes the one that is given: it
-// must be new, empty or of an earlier demo.
+// openFolder creates a temporary folder, or opens the given one, which must be new, empty
+// or of an earlier demo.
 func openFolder(path string) (*dataFolder, error) {
 	if path == "" {
 		path, err := os.MkdirTemp("", "parley-demo-")
@@ -56,7 +55,7 @@ func openFolder(path string) (*dataFolder, error) {
 	return folder, folder.mark(sampleStarted)
 }
 
-// markLoaded notes that the sample is all there.
+// markLoaded records that the sample is complete.
 func (f *dataFolder) markLoaded() error {
 	if f.temporary {
 		return nil
@@ -71,7 +70,7 @@ func (f *dataFolder) mark(text string) error {
 	return nil
 }
 
-// onExit says what the end of the demo does with the folder.
+// onExit describes what happens to the folder at the end.
 func (f *dataFolder) onExit() string {
 	if f.temporary {
 		return "removes the data, which is in " + f.path
@@ -90,7 +89,7 @@ func (f *dataFolder) close() error {
 	return nil
 }
 
-// afterExit says what close did.
+// afterExit describes what close did.
 func (f *dataFolder) afterExit() string {
 	if f.temporary {
 		return "Removed " + f.path + "."

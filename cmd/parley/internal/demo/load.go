@@ -12,12 +12,12 @@ import (
 	"parley/storage"
 )
 
-// sampleLoader puts the sample into a server by the doors that its users have.
+// sampleLoader loads the sample through the public interface.
 type sampleLoader struct {
 	users map[string]*apiclient.Client
-	// reload removes first what is there of the sample.
+	// reload deletes the existing namespaces first.
 	reload bool
-	// loaded is told of each dataset.
+	// loaded is called for each dataset.
 	loaded func(done, of int)
 }
 
@@ -51,7 +51,7 @@ func (l sampleLoader) load(ctx context.Context) error {
 	return nil
 }
 
-// deleteNamespace deletes a namespace with all that is in it, where there is one.
+// deleteNamespace deletes a namespace with its datasets, if it exists.
 func deleteNamespace(ctx context.Context, client *apiclient.Client, namespace string) error {
 	err := client.Call(ctx, http.MethodDelete, "/data/self/"+namespace+"?deleteDatasets=true", nil, nil)
 	if err == nil || apiclient.Status(err) == http.StatusNotFound {
@@ -68,7 +68,7 @@ func loadSample(ctx context.Context, client *apiclient.Client, ref apiclient.Ref
 		map[string]any{"data": dataset.Rows, "dataDescription": dataset.Description, "schemaDefinition": dataset.Fields}, nil)
 }
 
-// loadFiles makes a dataset of texts, which are ingested together.
+// loadFiles creates a dataset from texts, in one ingestion.
 func loadFiles(ctx context.Context, client *apiclient.Client, ref apiclient.Ref, dataset sample.Dataset) error {
 	if err := client.Call(ctx, http.MethodPost, "/ingest/new/"+ref.Namespace+"/"+ref.Name,
 		map[string]any{"dataDescription": dataset.Description}, nil); err != nil {

@@ -10,12 +10,12 @@ import (
 	"text/template"
 )
 
-// welcomeScreen is what a demo shows when it is ready.
+// welcomeScreen is shown when the demo is ready.
 type welcomeScreen struct {
 	URL        string
 	Alice, Bob string // their tokens
-	Program    string // what to type for parley
-	Folder     string // what becomes of the data
+	Program    string // the command for parley
+	Folder     string // what happens to the data
 	Models     string // the language models, "" for none
 }
 
@@ -31,9 +31,8 @@ func (s welcomeScreen) print(w io.Writer) error {
 	return nil
 }
 
-// programName is what to type to run this program again: what was typed, unless
-// it was built by `go run` and lies where only Go finds it, in a folder for one
-// build or in the cache of builds.
+// programName is the command that runs this program again: the one that was typed, unless
+// `go run` built it into a temporary folder or the build cache.
 func programName(executable, typed string) string {
 	cache := os.Getenv("GOCACHE")
 	if strings.Contains(filepath.ToSlash(executable), "/go-build") || cache != "" && strings.HasPrefix(executable, cache) {

@@ -21,8 +21,8 @@ type client struct {
 
 var _ eval.Asker = (*client)(nil)
 
-// Ask implements eval.Asker by SendMessage, for the questions before it too. Only
-// what keeps a server from being asked at all stops the questions.
+// Ask implements eval.Asker: it sends the questions before it and the question. Only an
+// unavailable server stops the evaluation.
 func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
 	conversation := ""
 	for _, before := range question.After {
@@ -39,7 +39,7 @@ func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Qu
 	return c.reply(task)
 }
 
-// send asks in a conversation, or in a new one.
+// send sends a question in a conversation, "" for a new one.
 func (c *client) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
 	asked := apiclient.NewQuestion(text, space.Name)
 	asked.ContextID = conversation
@@ -54,50 +54,50 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 	return task, nil
 }
 
-// reply reads the rows that a task has come to.
+// reply returns the rows of a task.
 func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
-		said := task.Status.Message.Parts
-		if said.Data().Code == agents.NotUnderstood {
-			return eval.Reply{}, eval.Unanswered(said.Text())
+		message := task.Status.Message.Parts
+		if message.Data().Code == agents.NotUnderstood {
+			return eval.Reply{}, eval.Unanswered(message.Text())
 		}
-		return eval.Reply{Query: said.Data().Query}, errors.New(cmp.Or(said.Text(), "the run ended as "+string(task.Status.State)))
+		return eval.Reply{Query: message.Data().Query}, errors.New(cmp.Or(message.Text(), "the run ended as "+string(task.Status.State)))
 	}
 	if c.agent == cards.AssistantName {
 		return lastStep(task.Artifacts)
 	}
 	reply := eval.Reply{}
-	for _, made := range task.Artifacts {
-		switch made.ArtifactID {
+	for _, artifact := range task.Artifacts {
+		switch artifact.ArtifactID {
 		case agents.GeneratedQuery:
-			reply.Query, reply.Confidence = made.Parts.Text(), made.Metadata.Confidence
+			reply.Query, reply.Confidence = artifact.Parts.Text(), artifact.Metadata.Confidence
 		case agents.ResultData:
-			if made.Unanswered() {
-				return eval.Reply{}, eval.Unanswered(made.Parts.Text())
+			if artifact.Unanswered() {
+				return eval.Reply{}, eval.Unanswered(artifact.Parts.Text())
 			}
-			reply.Rows = llm.Rows{Rows: made.Parts.Data().Rows}
+			reply.Rows = llm.Rows{Rows: artifact.Parts.Data().Rows}
 			return reply, nil
 		}
 	}
 	return reply, errors.New("the run ended without a result")
 }
 
-// lastStep reads the rows of the last step: what the others found leads to it.
+// lastStep returns the rows of the last step.
 func lastStep(artifacts []apiclient.Artifact) (eval.Reply, error) {
 	var last *apiclient.Artifact
-	said := "nothing was looked up"
-	for i, made := range artifacts {
-		if made.ArtifactID == agents.AnswerText {
-			said = made.Parts.Text()
+	answer := "nothing was looked up"
+	for i, artifact := range artifacts {
+		if artifact.ArtifactID == agents.AnswerText {
+			answer = artifact.Parts.Text()
 		} else {
 			last = &artifacts[i]
 		}
 	}
 	if last == nil {
-		return eval.Reply{}, eval.Unanswered(said)
+		return eval.Reply{}, eval.Unanswered(answer)
 	}
 	if last.Unanswered() {
-		return eval.Reply{}, eval.Unanswered(cmp.Or(last.Metadata.Reasoning, said))
+		return eval.Reply{}, eval.Unanswered(cmp.Or(last.Metadata.Reasoning, answer))
 	}
 	return eval.Reply{Query: last.Parts.Text(), Confidence: last.Metadata.Confidence, Rows: llm.Rows{Rows: last.Parts.Data().Rows}}, nil
 }

@@ -36,7 +36,7 @@ type Command struct {
 	serve.ModelSettings
 }
 
-// config is what Command says, read.
+// config is Command, parsed.
 type config struct {
 	limit, parallel, failures int
 	pairs                     []string
@@ -69,8 +69,7 @@ func (e *Command) read(c *command.Checker) config {
 	return cfg
 }
 
-// Run measures a suite. An interruption ends it early, with what was measured
-// until then.
+// Run measures a suite. An interruption ends it early, with the results so far.
 func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	cfg := e.read(c)
@@ -104,13 +103,13 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	m := measurement{
 		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
-		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent}, agent: e.Agent,
+		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent},
 	}
 	return m.run(ctx)
 }
 
-// loadsAtOnce is how many tables are being loaded for each question that will be
-// asked at once: most of the time a table waits for others to be ingested.
+// loadsAtOnce is how many tables are loaded at once for each parallel question: mostly a
+// table waits for the ingestion of others.
 const loadsAtOnce = 4
 
 // measurement is a suite being measured.
@@ -118,7 +117,6 @@ type measurement struct {
 	cfg     config
 	suite   *eval.Suite
 	client  *client
-	agent   string
 	results io.Writer
 	report  eval.Report
 	env     command.Env
@@ -154,14 +152,14 @@ func (m *measurement) run(ctx context.Context) error {
 	asking := time.Since(start)
 	show.Clear()
 	asked := m.report.Score.All.Asked
-	fmt.Fprintf(m.env.Stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.agent)
+	fmt.Fprintf(m.env.Stdout, "%s: %d questions about %d tables in %d namespaces, asked of %s\n", m.suite.Name, questions, tables, len(m.suite.Namespaces), m.client.agent)
 	fmt.Fprintf(m.env.Stdout, "loaded in %.1f s, asked in %.1f s\n", loading.Seconds(), asking.Seconds())
 	if asked < questions {
 		fmt.Fprintf(m.env.Stdout, "only %d of %d questions were asked\n", asked, questions)
 	}
 	fmt.Fprintln(m.env.Stdout)
 	if ctx.Err() != nil {
-		err = nil // what was measured is what was wanted
+		err = nil // the results so far are the answer
 	}
 	if writing != nil {
 		writing = fmt.Errorf("write results: %w", writing)

@@ -24,8 +24,8 @@ import (
 type suiteTable struct {
 	eval.Table
 	namespace string
-	// label is what its ingestion is called. It tells a suite's own datasets from
-	// others without a word in a definition, which agents would read.
+	// label is the name of its ingestion. It marks the datasets of a suite; agents would
+	// read a mark in a definition.
 	label string
 }
 
@@ -35,7 +35,7 @@ func (t suiteTable) ref() apiclient.Ref {
 	return apiclient.Ref{Owner: storage.Self, Namespace: t.namespace, Name: t.Name}
 }
 
-// suiteLabel begins the labels of a suite's tables.
+// suiteLabel is the prefix of the labels of a suite.
 func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name + ": " }
 
 // tablesOf lists the tables of a namespace, with their labels.
@@ -70,18 +70,18 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// suiteSpace is a namespace of a suite, and what a server has of it.
+// suiteSpace is a namespace of a suite, and its state on the server.
 type suiteSpace struct {
 	tables []suiteTable
-	// existing are those of the tables that the server has; current says that they
-	// are all of them, as they are in the suite.
+	// existing are the tables that the server has; current says that it has all, with
+	// the same content.
 	existing []suiteTable
 	current  bool
 }
 
-// load puts the tables of a suite into a server, some namespaces at a time. What
-// is there already is kept when it is the same, replaced when it is of another
-// state of the suite, and otherwise nothing is done at all.
+// load loads the tables of a suite into a server, some namespaces in parallel. It keeps
+// those with the same content and replaces those of another version of the suite. If
+// there is anything else, it changes nothing.
 func (c *client) load(ctx context.Context, suite *eval.Suite, parallel int, progress func(done, of int)) error {
 	spaces, err := c.inspect(ctx, suite)
 	if err != nil {
@@ -107,8 +107,8 @@ func (c *client) load(ctx context.Context, suite *eval.Suite, parallel int, prog
 	return group.Wait()
 }
 
-// loadSpace makes the datasets of a namespace, in the order of the suite: agents
-// see them in the order in which they were made, and may choose by it.
+// loadSpace creates the datasets of a namespace in the order of the suite: agents see
+// them in the order of their creation, and may choose by it.
 func (c *client) loadSpace(ctx context.Context, space suiteSpace, loaded func()) error {
 	for _, t := range space.existing {
 		if err := c.Call(ctx, http.MethodDelete, t.ref().Path("/data"), nil, nil); err != nil {
@@ -131,8 +131,8 @@ func (c *client) loadSpace(ctx context.Context, space suiteSpace, loaded func())
 	return nil
 }
 
-// inspect says what a server has of a suite. Anything else in the suite's namespaces
-// would be asked, too: an error.
+// inspect returns the state of a suite on the server. Other datasets in its namespaces are
+// an error: agents would use them.
 func (c *client) inspect(ctx context.Context, suite *eval.Suite) ([]suiteSpace, error) {
 	var there []struct{ Name string }
 	if err := c.Call(ctx, http.MethodGet, "/schema/self/namespaces", nil, &there); err != nil {
@@ -158,12 +158,12 @@ func (c *client) inspect(ctx context.Context, suite *eval.Suite) ([]suiteSpace, 
 	return spaces, nil
 }
 
-// inspectNamespace is inspect for a namespace that may be there.
+// inspectNamespace is inspect for a namespace that may exist.
 func (c *client) inspectNamespace(ctx context.Context, suite *eval.Suite, name string, space *suiteSpace) error {
 	var datasets []struct{ Name string }
 	err := c.Call(ctx, http.MethodGet, "/schema/self/"+url.PathEscape(name)+"/datasets", nil, &datasets)
 	if apiclient.Status(err) == http.StatusNotFound {
-		return nil // it is somebody else's, shared with this user
+		return nil // it belongs to another user
 	}
 	if err != nil {
 		return fmt.Errorf("list the datasets of %s: %w", name, err)
@@ -190,8 +190,8 @@ func (c *client) inspectNamespace(ctx context.Context, suite *eval.Suite, name s
 	return nil
 }
 
-// isOurs looks at the ingestions of a dataset: whether they are a suite's, and
-// whether the table is as it was then.
+// isOurs reports, by the ingestions of a dataset, whether it is of the suite, and whether
+// its content is current.
 func (c *client) isOurs(ctx context.Context, suite *eval.Suite, t suiteTable) (ours, current bool, err error) {
 	var last apiclient.Ingestion
 	count := 0
@@ -208,7 +208,7 @@ func (c *client) isOurs(ctx context.Context, suite *eval.Suite, t suiteTable) (o
 	return count > 0, count == 1 && last.Attributes.Name == t.label && last.Completed(), nil
 }
 
-// upload sends a table, makes its dataset and gives the id of its ingestion.
+// upload uploads a table, creates its dataset and returns the id of the ingestion.
 func (c *client) upload(ctx context.Context, t suiteTable) (string, error) {
 	f, err := apiclient.OpenFile(t.Path)
 	if err != nil {

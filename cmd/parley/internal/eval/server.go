@@ -12,13 +12,13 @@ import (
 	"parley/cmd/parley/internal/serve"
 )
 
-// scratchUser asks the questions of a scratch server, for as long as scratchLife.
+// scratchUser is the user of a scratch server, with a token for scratchLife.
 const (
 	scratchUser = "eval"
 	scratchLife = 30 * 24 * time.Hour
 )
 
-// scratch is a server in this process, on a folder and a port of its own.
+// scratch is a server in this process with its own folder and port.
 type scratch struct {
 	url, token string
 	dir        string
@@ -26,7 +26,7 @@ type scratch struct {
 	done       chan error
 }
 
-// startScratch starts a server that asks these models.
+// startScratch starts a server with these models.
 func startScratch(ctx context.Context, env command.Env, models serve.ModelSettings, parallel int) (*scratch, error) {
 	dir, err := os.MkdirTemp("", "parley-eval-")
 	if err != nil {
@@ -36,7 +36,7 @@ func startScratch(ctx context.Context, env command.Env, models serve.ModelSettin
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	// What asks is interrupted first, and the server stops after it.
+	// An interruption ends the questions first, and then the server.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &scratch{dir: dir, stop: stop, done: make(chan error, 1)}
 	url := make(chan string, 1)
@@ -56,7 +56,7 @@ func startScratch(ctx context.Context, env command.Env, models serve.ModelSettin
 	return s, nil
 }
 
-// close ends the server and removes its folder.
+// close stops the server and removes its folder.
 func (s *scratch) close() error {
 	s.stop()
 	return errors.Join(<-s.done, os.RemoveAll(s.dir))

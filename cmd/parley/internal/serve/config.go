@@ -122,7 +122,7 @@ type httpSettings struct {
 	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
 	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
 	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
-	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose X-Forwarded headers are trusted, separated by commas."`
+	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose Forwarded and X-Forwarded headers are trusted, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
 	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
 	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long handling a request may take, without its query (${default})."`

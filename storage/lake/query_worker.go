@@ -18,21 +18,19 @@ import (
 type queryWorker struct {
 	*worker.Process
 	user string
-	// tables are those that it knows, by their names in lower case, and inMemory those
-	// of them whose files it needs no more.
-	tables   map[string]Table
-	inMemory map[string]bool
-	// removeDir removes the folder of its files.
+	// tables are those in its DuckDB, by name in lower case; of those inMemory it needs
+	// no files.
+	tables    map[string]Table
+	inMemory  map[string]bool
 	removeDir func()
-	// uses counts the queries that it has answered, replies those to the present one.
+	// uses counts its queries, replies its replies in the current one.
 	uses, replies int
 }
 
-// errWorkerGone says that a warm worker ended before it had anything to do with
-// the query.
+// errWorkerGone says that a worker ended while idle, so the query can be repeated.
 var errWorkerGone = errors.New("worker ended while idle")
 
-// ask is Ask, which tells when the worker had ended before.
+// ask is Ask, with errWorkerGone.
 func (w *queryWorker) ask(ctx context.Context, req worker.Request) (worker.ReplyHead, []json.RawMessage, error) {
 	head, rows, err := w.Ask(ctx, req)
 	if worker.Gone(err) && w.uses > 0 && w.replies == 0 {
@@ -48,9 +46,8 @@ func (w *queryWorker) kill() {
 	w.removeDir()
 }
 
-// mayServe reports whether a worker has nothing that the query may not read: it is never
-// for two users, since what one leaves behind in DuckDB, the other must not meet, and
-// the datasets that it has read are among the query's.
+// mayServe reports whether the worker is the user's, and the query may read every dataset
+// that the worker has read.
 func (w *queryWorker) mayServe(user string, readable map[string]bool) bool {
 	if w.user != user {
 		return false
@@ -63,8 +60,8 @@ func (w *queryWorker) mayServe(user string, readable map[string]bool) bool {
 	return true
 }
 
-// compare says which tables the worker must drop, since they are no longer as the query
-// has them, and which of the named ones it needs the files of.
+// compare gives the worker's tables that differ from the query's, to drop, and those of
+// the named ones whose files it needs.
 func (w *queryWorker) compare(tables []Table, named []string) (drop []string, need []Table) {
 	current := make(map[string]Table, len(tables))
 	for _, t := range tables {
@@ -84,8 +81,8 @@ func (w *queryWorker) compare(tables []Table, named []string) (drop []string, ne
 	return drop, need
 }
 
-// acquire gives a warm worker that may serve the query, or starts one, in the place of the
-// one that has been idle longest where there is no room for more.
+// acquire gives an idle worker that may serve the query, or starts one. Where there are
+// enough, the one that has been idle longest ends first.
 func (p *Pool) acquire(ctx context.Context, q Query) (*queryWorker, error) {
 	readable := make(map[string]bool, len(q.Tables))
 	for _, t := range q.Tables {
@@ -106,8 +103,8 @@ func (p *Pool) acquire(ctx context.Context, q Query) (*queryWorker, error) {
 	}
 }
 
-// pick takes an idle worker that may serve the query, or a victim when there is none and
-// no room for a new one.
+// pick takes an idle worker that may serve the query. When there is none, and no room for
+// a new one, it takes one that must end.
 func (p *Pool) pick(user string, readable map[string]bool) (w, victim *queryWorker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +113,7 @@ func (p *Pool) pick(user string, readable map[string]bool) (w, victim *queryWork
 			return p.take(i), nil
 		}
 	}
-	// Of those who run, the caller is one and has no worker yet.
+	// The caller counts as running, and has no worker yet.
 	if len(p.idle)+p.stats.Running > p.config.Workers && len(p.idle) > 0 {
 		return nil, p.take(0)
 	}
@@ -131,15 +128,14 @@ func (p *Pool) take(i int) *queryWorker {
 	return w.queryWorker
 }
 
-// park keeps a worker warm, whose query then no longer counts as running. It
-// reports false when the pool is closed.
+// park adds a worker to the idle ones, false when the pool is closed.
 func (p *Pool) park(w *queryWorker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed.Err() != nil {
 		return false
 	}
-	idle := &parked{queryWorker: w}
+	idle := &idleWorker{queryWorker: w}
 	idle.timer = time.AfterFunc(p.config.Idle, func() {
 		p.mu.Lock()
 		at := slices.Index(p.idle, idle)
@@ -172,7 +168,7 @@ func (p *Pool) start(ctx context.Context, user string) (*queryWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where the server is root, the worker is not: it may open what it knows the name of.
+	// A worker of a root server has another user: it can open files by name, not list them.
 	if err = os.Chmod(dir, 0o711); err != nil {
 		removeDir()
 		return nil, fmt.Errorf("open a folder to a worker: %w", err)
@@ -180,8 +176,7 @@ func (p *Pool) start(ctx context.Context, user string) (*queryWorker, error) {
 	path, args, env := p.config.Command()
 	process, err := worker.StartQuery(ctx, worker.Spec{
 		Path: path, Args: args, Tables: dir,
-		// The C library would give each thread an arena of its own, in address
-		// space that counts.
+		// An arena for each thread would exceed the limit of address space.
 		Env:        append([]string{"MALLOC_ARENA_MAX=2"}, env...),
 		Unconfined: p.config.unconfined,
 	}, worker.OpenRequest{Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})

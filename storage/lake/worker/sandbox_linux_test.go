@@ -44,8 +44,8 @@ var escapes = []struct {
 	{"run a program", func(string) error { return syscall.Exec("/bin/true", []string{"true"}, nil) }},
 }
 
-// jailed tries to escape from where workers run queries, and says how it went.
-func jailed(secret string) {
+// confined tries to escape from where workers run queries, and says how it went.
+func confined(secret string) {
 	runtime.LockOSThread()
 	server := Connect()
 	if err := ConfineThread(""); err != nil {
@@ -58,9 +58,9 @@ func jailed(secret string) {
 	_, _ = io.Copy(io.Discard, server)
 }
 
-// jailedIngester tries to escape from where files are ingested, and to do what that
+// confinedIngester tries to escape from where files are ingested, and to do what that
 // takes, and says what it should not have been able to do, or should.
-func jailedIngester(secret string) {
+func confinedIngester(secret string) {
 	var request IngestRequest
 	server := Connect()
 	if err := json.NewDecoder(server).Decode(&request); err != nil {
@@ -87,7 +87,7 @@ func jailedIngester(secret string) {
 }
 
 // The sandbox of an ingest worker.
-func TestMakerJail(t *testing.T) {
+func TestIngestWorkerSandbox(t *testing.T) {
 	t.Parallel()
 	if err := lacksProtection(); err != nil {
 		t.Skip(err)
@@ -103,7 +103,7 @@ func TestMakerJail(t *testing.T) {
 	if err := os.Mkdir(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(Spec{Path: Executable(), Args: []string{"jailed-ingester", secret}, Sources: []string{source}, Dir: out})
+	p, err := Start(Spec{Path: Executable(), Args: []string{"confined-ingester", secret}, Sources: []string{source}, Dir: out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +167,13 @@ func lacksProtection() error {
 }
 
 // The process's sandbox, tried part by part, without DuckDB between.
-func TestJail(t *testing.T) {
+func TestQueryWorkerSandbox(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(treasure), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(Spec{Path: Executable(), Args: []string{"jailed", secret}})
+	p, err := Start(Spec{Path: Executable(), Args: []string{"confined", secret}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,183 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+// What is to be sent, whoever's: for hosts.
+const (
+	openPushes  = `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`
+	claimedPush = `
+SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
+FROM push_configs p
+JOIN runs r ON r.id = p.run_id
+WHERE p.run_id = $1
+	AND p.id = $2`
+	// holdsPush is the config $1, $2 that host $3 holds.
+	holdsPush = `
+WHERE run_id = $1
+	AND id = $2
+	AND holder = $3
+	AND NOT ended`
+)
+
+var (
+	// duePushes is the configs p with events after their position, or whose run has ended,
+	// that are due at the time :now, and that no living host holds, nor host :holder. Those of
+	// an owner, and of a receiver, take turns: the first of each come first. It ends in
+	// LIMIT.
+	duePushes = newLimited(`
+SELECT d.run_id, d.id, d.owner, d.receiver, d.holder
+FROM (
+	SELECT p.run_id, p.id, t.owner, p.receiver, p.holder, p.due_at,
+		ROW_NUMBER() OVER (PARTITION BY t.owner ORDER BY p.due_at, p.run_id) +
+		ROW_NUMBER() OVER (PARTITION BY p.receiver ORDER BY p.due_at, p.run_id) AS turn
+	FROM push_configs p
+	JOIN tasks t ON t.run_id = p.run_id
+	LEFT JOIN leases l ON l.name = 'host/' || p.holder
+	WHERE NOT p.ended
+		AND p.due_at <= :now
+		AND (t.last_event > p.position OR NOT t.open)
+		AND p.holder <> :holder
+		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)) AS d
+ORDER BY d.turn, d.due_at
+LIMIT `)
+	heldPushes = parse(`
+SELECT p.run_id, p.id
+FROM push_configs p
+WHERE p.holder = :holder
+	AND NOT p.ended`)
+)
+
+type claimedPushRow struct {
+	pushRow
+	Position     int64          `db:"position"`
+	Failures     int            `db:"failures"`
+	FailingSince int64          `db:"failing_since"`
+	TokenID      sql.NullString `db:"token_id"`
+	Owner        string         `db:"owner"`
+}
+
+func (r claimedPushRow) push(now int64) (storage.Push, error) {
+	config, err := r.config()
+	push := storage.Push{
+		PushConfig: config,
+		Caller:     storage.Caller{Username: r.Owner, Restriction: r.TokenID.String},
+		Position:   r.Position,
+		Failures:   r.Failures,
+	}
+	if r.FailingSince > 0 {
+		push.Failing = time.Duration(now-r.FailingSince) * time.Millisecond
+	}
+	return push, err
+}
+
+// OpenPushes implements storage.PushOutbox.
+func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
+	if err := s.GetContext(ctx, &open, openPushes); err != nil {
+		return false, fmt.Errorf("look for push configs: %w", classify(err))
+	}
+	return open, nil
+}
+
+// DuePushes implements storage.PushOutbox.
+func (s *Store) DuePushes(ctx context.Context, holder string, limit int) ([]storage.DuePush, error) {
+	var due []storage.DuePush
+	err := s.someRows(ctx, limit, duePushes, args{"now": s.millis(), "holder": holder}, func(rows *sqlx.Rows) error {
+		var push storage.DuePush
+		err := rows.Scan(&push.RunID, &push.ID, &push.Owner, &push.Receiver, &push.Holder)
+		due = append(due, push)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find what to push: %w", classify(err))
+	}
+	return due, nil
+}
+
+// ClaimPushes implements storage.PushOutbox.
+func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.DuePush) (claimed []storage.Push, err error) {
+	err = s.inLeaseTx(ctx, "claim pushes", func(tx *sqlx.Tx) error {
+		claimed = nil
+		for _, push := range due {
+			// Of a config, as its last holder left it.
+			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+holdsPush, push.RunID, push.ID, push.Holder, holder)
+			if errors.Is(err, storage.ErrNotFound) {
+				continue
+			}
+			var row claimedPushRow
+			if err == nil {
+				err = tx.GetContext(ctx, &row, claimedPush, push.RunID, push.ID)
+			}
+			if err != nil {
+				return err
+			}
+			read, err := row.push(s.millis())
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, read)
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+// AdvancePush implements storage.PushOutbox.
+func (s *Store) AdvancePush(ctx context.Context, holder string, push storage.Push, position int64) error {
+	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
+		return orConflict(execOne(ctx, tx, `
+UPDATE push_configs
+SET position = $4, failures = 0, failing_since = 0`+holdsPush, push.RunID, push.ID, holder, position))
+	})
+}
+
+// ReleasePush implements storage.PushOutbox.
+func (s *Store) ReleasePush(ctx context.Context, holder string, push storage.Push, result storage.PushResult) error {
+	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
+		now := s.now()
+		failures, since, due := 0, int64(0), int64(0)
+		if result.Failed {
+			failures, since, due = push.Failures+1, now.Add(-push.Failing).UnixMilli(), now.Add(result.Pause).UnixMilli()
+		}
+		return orConflict(execOne(ctx, tx, `
+UPDATE push_configs
+SET holder = '', position = $4, failures = $5, failing_since = $6, due_at = $7, ended = $8`+holdsPush,
+			push.RunID, push.ID, holder, result.Position, failures, since, due, result.Ended))
+	})
+}
+
+// HeldPushes implements storage.PushOutbox.
+func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePush, error) {
+	var held []storage.DuePush
+	err := s.eachRow(ctx, heldPushes, args{"holder": holder}, func(rows *sqlx.Rows) error {
+		push := storage.DuePush{Holder: holder}
+		err := rows.Scan(&push.RunID, &push.ID)
+		held = append(held, push)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the pushes of a host: %w", classify(err))
+	}
+	return held, nil
+}
+
+// UnclaimPushes implements storage.PushOutbox.
+func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []storage.DuePush) error {
+	return s.inLeaseTx(ctx, "unclaim pushes", func(tx *sqlx.Tx) error {
+		for _, push := range held {
+			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+holdsPush, push.RunID, push.ID, holder); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
