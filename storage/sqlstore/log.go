@@ -177,7 +177,7 @@ func (r *runChange) followedBy(next *storage.TaskChange) bool {
 
 func (r *runChange) join(next *storage.TaskChange) {
 	r.Events = append(r.Events, next.Events...)
-	r.State, r.Snapshot, r.Outcome = next.State, next.Snapshot, next.Outcome
+	r.State, r.StatusAt, r.Snapshot, r.Outcome = next.State, next.StatusAt, next.Snapshot, next.Outcome
 	r.LastNodeID = cmp.Or(next.LastNodeID, r.LastNodeID)
 }
 
@@ -210,8 +210,19 @@ func (s *Store) writeRuns(runs []*runChange) {
 	}
 }
 
+// statusAt is the time of the status in milliseconds; 0 when it is not known.
+func (r *runChange) statusAt() int64 {
+	if r.StatusAt.IsZero() {
+		return 0
+	}
+	return r.StatusAt.UnixMilli()
+}
+
 // appendError gives a refusal the kind under which it is answered.
 func appendError(run *runChange, err error) error {
+	if run.Start != nil && run.Start.Message.Key != "" && isUniqueViolation(err) {
+		return storage.ErrMessageSent
+	}
 	if run.Start != nil && isForeignKeyViolation(err) {
 		return storage.ErrNotFound // what it was asked in has gone just now
 	}
