@@ -61,7 +61,7 @@ func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Mes
 
 // start starts a new run: it is written to the log while the agent executes.
 // With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.Namespace, message *a2a.Message) (*run, error) {
+func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.NamespaceRef, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		DocumentationURL: site + "/docs",
 		Capabilities: a2a.AgentCapabilities{
 			Streaming:         true,
-			PushNotifications: false,
+			PushNotifications: true,
 			ExtendedAgentCard: true,
 			Extensions:        []a2a.AgentExtension{namespaceExtension()},
 		},
@@ -70,6 +70,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		SecurityRequirements: a2a.SecurityRequirementsOptions{{bearer: {}}},
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolJSONRPC),
+			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolHTTPJSON),
 		},
 	}
 }

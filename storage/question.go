@@ -30,6 +30,9 @@ type Question struct {
 	// NeverAsk says that the asker answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
+	// Push is where the events are sent from the first one on, for a run that is started;
+	// nil for nowhere. Its RunID is not used.
+	Push *PushConfig
 }
 
 // CheckQuestion returns what is wrong with the text of a question, "" when it is right.

@@ -50,10 +50,9 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run.
+	// Start, if set, creates the run. Without a namespace it waits until its asker names
+	// one.
 	Start *RunRequest
-	// Push, if set, is made with the run, from its first event on.
-	Push *PushConfig
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string

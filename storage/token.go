@@ -53,11 +53,13 @@ type NewToken struct {
 	Scopes []Scope
 }
 
-// KeyPurpose is what a key signs.
+// KeyPurpose is what a key is for.
 type KeyPurpose string
 
-// What is signed: users' own tokens, and the addresses of uploads.
+// Keys sign users' own tokens and the addresses of uploads, and encrypt the secrets of push
+// configs.
 const (
 	KeyForTokens  KeyPurpose = "user-token"
 	KeyForUploads KeyPurpose = "upload-url"
+	KeyForPush    KeyPurpose = "push-secret"
 )

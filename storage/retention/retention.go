@@ -131,19 +131,15 @@ type rule struct {
 	remove func(ctx context.Context, age time.Duration) (int, error)
 }
 
-func (r *Retention) rules() []rule {
-	return []rule{
+func (r *Retention) removeOld(ctx context.Context) {
+	total := 0
+	for _, rule := range []rule{
 		{Events, r.cfg.KeepEvents, r.cfg.Store.TrimEvents},
 		{Messages, storage.MessageRetention, r.cfg.Store.DeleteOldMessages},
 		{Runs, r.cfg.KeepRuns, r.cfg.Store.DeleteOldRuns},
 		{Ingestions, r.cfg.KeepRuns, r.cfg.Store.DeleteOldIngestions},
 		{Uploads, r.cfg.KeepUploads, r.cfg.Store.DeleteOldUploads},
-	}
-}
-
-func (r *Retention) removeOld(ctx context.Context) {
-	total := 0
-	for _, rule := range r.rules() {
+	} {
 		if rule.keep > 0 {
 			count, err := r.apply(ctx, rule)
 			r.warn(ctx, string(rule.kind), err)
@@ -170,12 +166,10 @@ func (r *Retention) apply(ctx context.Context, rule rule) (total int, err error)
 		if count < r.cfg.Batch {
 			return total, nil
 		}
-		timer := time.NewTimer(time.Since(start))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return total, nil
-		case <-timer.C:
+		case <-time.After(time.Since(start)):
 		}
 	}
 }

@@ -74,10 +74,8 @@ LIMIT ` + turnPageText)
 // about one namespace, when in names them. They show what the caller's token covers: see Run.
 func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	var rows []conversationRow
-	if err := listConversations.list(ctx, s, &rows, inNamespace(caller, in)); err != nil {
-		return nil, fmt.Errorf("list conversations: %w", classify(err))
-	}
-	return each(rows, conversationRow.conversation), nil
+	err := listConversations.list(ctx, s, &rows, inNamespace(caller, in))
+	return each(rows, conversationRow.conversation), wrap("list conversations", err)
 }
 
 // turnRow is a turn with the title of its conversation.
@@ -131,11 +129,11 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
 	var title string
 	if err := selectTitle.get(ctx, s, &title, by(caller, args{"conversation": id})); err != nil {
-		return "", nil, fmt.Errorf("read conversation: %w", classify(err))
+		return "", nil, wrap("read conversation", err)
 	}
 	after, before, err := s.pageBounds(ctx, caller, id, page)
 	if err != nil {
-		return "", nil, fmt.Errorf("find page of conversation: %w", classify(err))
+		return "", nil, wrap("find page of conversation", err)
 	}
 	first, err := s.turns(ctx, caller, id, after)
 	if err != nil {
@@ -215,10 +213,7 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 		page = append(page, row)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read conversation: %w", classify(err))
-	}
-	return page, nil
+	return page, wrap("read conversation", err)
 }
 
 // DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the

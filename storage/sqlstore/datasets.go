@@ -109,7 +109,7 @@ SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
 	var row datasetRow
 	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
-		return storage.Dataset{}, fmt.Errorf("read dataset: %w", classify(err))
+		return storage.Dataset{}, wrap("read dataset", err)
 	}
 	return row.dataset()
 }
@@ -125,7 +125,7 @@ func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.
 func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find namespace: %w", classify(err))
+		return nil, wrap("find namespace", err)
 	}
 	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
 }
@@ -133,7 +133,7 @@ func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, re
 func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {
 	datasets := []storage.Dataset{}
 	if err := query.list(ctx, s, &datasets, a); err != nil {
-		return nil, fmt.Errorf("list datasets: %w", classify(err))
+		return nil, wrap("list datasets", err)
 	}
 	slices.SortFunc(datasets, func(a, b storage.Dataset) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Namespace, b.Namespace), compareNames(a.Name, b.Name))

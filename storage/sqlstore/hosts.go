@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -24,7 +23,7 @@ func hostLease(holder string) string { return "host/" + holder }
 func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
-			if err := s.clock.look(ctx, tx); err != nil {
+			if err := s.clock.sync(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -54,7 +53,6 @@ type claimedRow struct {
 	NamespaceOwner sql.NullString
 	Namespace      sql.NullString
 	Takeovers      int
-	CreatedAt      int64
 }
 
 // ClaimRuns implements storage.Hosts.
@@ -106,7 +104,7 @@ LIMIT :limit`
 	if err != nil {
 		return nil, err
 	}
-	s.observer.RunsTaken(died)
+	s.observer.RunsClaimed(died)
 	return claimed, nil
 }
 
@@ -131,7 +129,7 @@ WHERE run_id = $1
 func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at, r.namespace_id,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -163,19 +161,17 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,
-		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
+		Age:       time.Duration(now-r.UpdatedAt) * time.Millisecond,
 	}
 }
 
 // HostRuns implements storage.Hosts.
 func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	var ids []string
-	if err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder); err != nil {
-		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
-	}
-	return ids, nil
+	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder)
+	return ids, wrap("list the runs of a host", err)
 }
 
 // LastEvents implements storage.Hosts.
@@ -184,7 +180,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 	for list := range lists(runIDs) {
 		var rows []taskRow
 		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": list}); err != nil {
-			return nil, fmt.Errorf("look at runs: %w", classify(err))
+			return nil, wrap("look at runs", err)
 		}
 		for _, row := range rows {
 			found[row.RunID] = row.LastEvent

@@ -160,17 +160,17 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error) {
 	found, err := findDataset(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find dataset: %w", classify(err))
+		return nil, wrap("find dataset", err)
 	}
 	var rows, more []ingestionRow
 	a := by(caller, args{"dataset_id": found.ID, "before": before.UnixMilli(), "limit": limit})
 	if err := ingestionsBefore.list(ctx, s, &rows, a); err != nil {
-		return nil, fmt.Errorf("list ingestions: %w", classify(err))
+		return nil, wrap("list ingestions", err)
 	}
 	if n := len(rows); n > 0 && n == limit {
 		a["created_at"], a["id"] = rows[n-1].CreatedAt, rows[n-1].ID
 		if err := ingestionsOfMoment.list(ctx, s, &more, a); err != nil {
-			return nil, fmt.Errorf("list ingestions: %w", classify(err))
+			return nil, wrap("list ingestions", err)
 		}
 	}
 	return each(append(rows, more...), ingestionRow.ingestion), nil

@@ -86,7 +86,7 @@ func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (stora
 		err = storage.ErrNotFound
 	}
 	if err != nil {
-		return storage.DatasetData{}, fmt.Errorf("read dataset's files: %w", classify(err))
+		return storage.DatasetData{}, wrap("read dataset's files", err)
 	}
 	all, err := dataOf(rows)
 	if err != nil {
@@ -104,11 +104,11 @@ func (s *Store) DatasetDataByID(ctx context.Context, caller storage.Caller, id s
 func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find namespace: %w", classify(err))
+		return nil, wrap("find namespace", err)
 	}
 	var rows []dataRow
 	if err := dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID})); err != nil {
-		return nil, fmt.Errorf("read namespace's files: %w", classify(err))
+		return nil, wrap("read namespace's files", err)
 	}
 	return dataOf(rows)
 }
@@ -302,10 +302,7 @@ WHERE due_at <= $1
 	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepOrphansLease+`' AND expires_at > $3)
 ORDER BY due_at
 LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
-	if err != nil {
-		return nil, fmt.Errorf("read orphaned objects: %w", classify(err))
-	}
-	return keys, nil
+	return keys, wrap("read orphaned objects", err)
 }
 
 // ForgetOrphanedObject implements storage.Lake.

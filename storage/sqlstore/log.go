@@ -125,7 +125,7 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 		a := &queue[count]
 		run := byRun[a.change.RunID]
 		switch {
-		case !sound(&a.change):
+		case !valid(&a.change):
 			a.run = &runChange{err: fmt.Errorf("append to run: %w", storage.ErrConflict)}
 		case run == nil:
 			a.run = newRunChange(a.change)
@@ -146,9 +146,9 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 	return count, runs
 }
 
-// sound reports whether a change can hold at all: its events are in order, and
+// valid reports whether a change can hold at all: its events are in order, and
 // somebody who does not hold the run only ends it.
-func sound(change *storage.TaskChange) bool {
+func valid(change *storage.TaskChange) bool {
 	for i, event := range change.Events {
 		if event.Number != change.After+int64(i)+1 {
 			return false

@@ -145,7 +145,7 @@ func writePostgres(s *Store, runs []*runChange) error {
 // configs, which few runs have, are a second statement in the same transaction.
 func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
 	write := s.logStatements[writeRunsQuery]
-	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Push != nil }) {
+	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Start.Push != nil }) {
 		return writtenRuns(write.QueryContext(ctx, values...))
 	}
 	tx, err := s.batches.BeginTxx(ctx, nil)
@@ -158,10 +158,11 @@ func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []
 		return nil, err
 	}
 	for _, run := range starts {
-		if run.Push == nil {
+		start := run.Start
+		if start.Push == nil {
 			continue
 		}
-		if _, err := exec(ctx, tx, insertPush, pushValues(*run.Push, run.RunID, run.Start.Caller, 0, s.millis())...); err != nil {
+		if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
 			return nil, err
 		}
 	}

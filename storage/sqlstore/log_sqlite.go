@@ -70,7 +70,7 @@ type sqliteLog struct {
 func writeSQLite(s *Store, runs []*runChange) error {
 	// Without an end: the driver would start a goroutine for each statement.
 	ctx := context.Background()
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return err
 	}
 	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertMessage, insertResult, insertPush)
@@ -137,8 +137,8 @@ func (l *sqliteLog) start(run *runChange) error {
 	if err == nil && start.Message.Key != "" {
 		_, err = l.exec(insertMessage, run.RunID, owner, start.Agent, start.Message.Key, start.Message.Digest, l.now)
 	}
-	if err == nil && run.Push != nil {
-		_, err = l.exec(insertPush, pushValues(*run.Push, run.RunID, start.Caller, 0, l.now)...)
+	if err == nil && start.Push != nil {
+		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
 	}
 	return err
 }

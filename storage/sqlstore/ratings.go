@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -103,10 +102,7 @@ func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) er
 // Rating implements storage.Ratings.
 func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string) (storage.Rating, error) {
 	rating, err := readRating(ctx, s, caller, runID)
-	if err != nil {
-		return storage.Rating{}, fmt.Errorf("read rating: %w", classify(err))
-	}
-	return rating, nil
+	return rating, wrap("read rating", err)
 }
 
 func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (rating storage.Rating, err error) {

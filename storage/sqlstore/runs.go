@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -37,19 +36,14 @@ var (
 // runs in namespaces that it covers entirely, and its own.
 func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
-	if err != nil {
-		return storage.Run{}, fmt.Errorf("read run: %w", classify(err))
-	}
-	return row.run(), nil
+	return row.run(), wrap("read run", err)
 }
 
 // ResultBytes gives the size of a run's result.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
 	var bytes int
-	if err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id})); err != nil {
-		return 0, fmt.Errorf("measure result: %w", classify(err))
-	}
-	return bytes, nil
+	err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id}))
+	return bytes, wrap("measure result", err)
 }
 
 func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
@@ -62,7 +56,7 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 // ErrForbidden for a read-only token.
 func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {
-		return fmt.Errorf("find run to delete: %w", classify(err))
+		return wrap("find run to delete", err)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (s *Store) missing(ctx context.Context, query string, values []string) ([]s
 	for list := range lists(values) {
 		var some []string
 		if err := selectIn(ctx, s, &some, query, args{"values": list}); err != nil {
-			return nil, fmt.Errorf("look for values: %w", classify(err))
+			return nil, wrap("look for values", err)
 		}
 		for _, value := range some {
 			found[value] = true

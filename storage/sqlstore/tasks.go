@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -115,7 +114,7 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 		err = storage.ErrMessageSent
 	}
 	if err != nil {
-		return fmt.Errorf("find where to ask: %w", classify(err))
+		return wrap("find where to ask", err)
 	}
 	request.NamespaceID, request.ConversationExists = found.ID, found.Begun.Valid
 	return nil
@@ -124,10 +123,8 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 // SentRun implements storage.Tasks.
 func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
 	var found struct{ RunID, Digest string }
-	if err := selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key})); err != nil {
-		return "", "", fmt.Errorf("find the run of a message: %w", classify(err))
-	}
-	return found.RunID, found.Digest, nil
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key}))
+	return found.RunID, found.Digest, wrap("find the run of a message", err)
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
@@ -158,14 +155,14 @@ func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID st
 	var row taskRow
 	err := selectTask.get(ctx, s, &row, by(caller, args{"run": runID, "agent": agent}))
 	if err != nil {
-		return storage.Task{}, fmt.Errorf("read task: %w", classify(err))
+		return storage.Task{}, wrap("read task", err)
 	}
 	task := row.task()
 	if artifacts {
 		// Events do not change: those up to the task's last are what the task
 		// was read with.
 		if task.Artifacts, err = readArtifacts(ctx, s, runID, task.LastEvent); err != nil {
-			return storage.Task{}, fmt.Errorf("read artifacts: %w", classify(err))
+			return storage.Task{}, wrap("read artifacts", err)
 		}
 	}
 	return task, nil
@@ -174,10 +171,8 @@ func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID st
 // ArtifactBytes implements storage.Tasks.
 func (s *Store) ArtifactBytes(ctx context.Context, caller storage.Caller, runID string) (int, error) {
 	var bytes int
-	if err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID})); err != nil {
-		return 0, fmt.Errorf("measure artifacts: %w", classify(err))
-	}
-	return bytes, nil
+	err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID}))
+	return bytes, wrap("measure artifacts", err)
 }
 
 // readArtifacts reads what makes up the artifacts of a run that was found.
@@ -212,7 +207,7 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 	})
 	var total int
 	if err := query.count.get(ctx, s, &total, a); err != nil {
-		return nil, 0, fmt.Errorf("count tasks: %w", classify(err))
+		return nil, 0, wrap("count tasks", err)
 	}
 	var tasks []storage.Task
 	err := s.someRows(ctx, filter.Limit, query.page, a, func(rows *sqlx.Rows) error {
@@ -221,10 +216,7 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 		tasks = append(tasks, row.task())
 		return err
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("list tasks: %w", classify(err))
-	}
-	return tasks, total, nil
+	return tasks, total, wrap("list tasks", err)
 }
 
 // someRows reads at most limit rows, and at most 101.
@@ -262,10 +254,7 @@ func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string,
 	if err == nil && len(events) == 0 {
 		_, err = readRun(ctx, s, caller, runID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", classify(err))
-	}
-	return events, nil
+	return events, wrap("read events", err)
 }
 
 // EventBytes implements storage.Tasks.
@@ -279,10 +268,7 @@ func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID str
 		bytes += size
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("measure events: %w", classify(err))
-	}
-	return bytes, nil
+	return bytes, wrap("measure events", err)
 }
 
 // RecentTurns implements storage.Tasks.
@@ -294,8 +280,5 @@ func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversa
 		turns = append(turns, turn)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read recent turns: %w", classify(err))
-	}
-	return turns, nil
+	return turns, wrap("read recent turns", err)
 }

@@ -111,10 +111,8 @@ FROM tokens
 WHERE owner = $1
 ORDER BY created_at DESC, id DESC`
 	var rows []tokenRow
-	if err := s.SelectContext(ctx, &rows, query, caller.Username); err != nil {
-		return nil, fmt.Errorf("list tokens: %w", classify(err))
-	}
-	return each(rows, tokenRow.token), nil
+	err := s.SelectContext(ctx, &rows, query, caller.Username)
+	return each(rows, tokenRow.token), wrap("list tokens", err)
 }
 
 // TokenPermissions gives what a token covers.
@@ -129,12 +127,10 @@ FROM tokens
 WHERE id = $1
 	AND owner = $2`, id, caller.Username)
 	if err != nil {
-		return permissions, fmt.Errorf("read token: %w", classify(err))
+		return permissions, wrap("read token", err)
 	}
-	if err := tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id})); err != nil {
-		return permissions, fmt.Errorf("read what a token covers: %w", classify(err))
-	}
-	return permissions, nil
+	err = tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id}))
+	return permissions, wrap("read what a token covers", err)
 }
 
 // DeleteToken revokes a token: it is refused from then on.
@@ -156,7 +152,7 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 		Restricted bool
 	}
 	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
-		return storage.Caller{}, fmt.Errorf("read token: %w", classify(err))
+		return storage.Caller{}, wrap("read token", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
 		return storage.Caller{}, storage.ErrNotFound

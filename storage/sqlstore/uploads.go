@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -56,10 +55,8 @@ var (
 
 // MayUpload implements storage.Uploads.
 func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
-	if err := mayUpload(ctx, s, caller, files); err != nil {
-		return fmt.Errorf("count uploads: %w", classify(err))
-	}
-	return nil
+	err := mayUpload(ctx, s, caller, files)
+	return wrap("count uploads", err)
 }
 
 func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int) error {
@@ -107,10 +104,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 // UploadSession implements storage.Uploads.
 func (s *Store) UploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
 	session, err := readUploadSession(ctx, s, caller, id)
-	if err != nil {
-		return storage.UploadSession{}, fmt.Errorf("read upload session: %w", classify(err))
-	}
-	return session, nil
+	return session, wrap("read upload session", err)
 }
 
 func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id string) (storage.UploadSession, error) {
@@ -129,7 +123,7 @@ func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref st
 		Dataset   sql.NullString
 	}
 	if err := uploadByKey.get(ctx, s, &row, by(caller, args{"key": key})); err != nil {
-		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
+		return storage.IngestFile{}, wrap("find upload", err)
 	}
 	path := datasetPath(ref)
 	isFor := row.Dataset.String == path

@@ -77,6 +77,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
+	push, err := newPush(ctx, cfg, b)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -85,10 +89,12 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
 		CardJSON:           cards.JSON,
+		LegacyCardJSON:     cards.LegacyJSON,
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
+		Push:               push,
 		RunTimeout:         cfg.agents.runTimeout,
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,

@@ -31,6 +31,7 @@ type config struct {
 	lake      lakeConfig
 	retention retentionConfig
 	agents    agentConfig
+	push      pushConfig
 	models    modelConfig
 	trace     traceConfig
 }
@@ -49,6 +50,7 @@ func (s *Command) read(c *command.Checker, version string) config {
 		trace:     s.traceSettings.read(c, version),
 		models:    s.ModelSettings.read(c),
 		agents:    s.agentSettings.read(c),
+		push:      s.pushSettings.read(c),
 		migrate:   c.Bool("migrate", s.Migrate),
 		retention: s.retentionSettings.read(c),
 	}
