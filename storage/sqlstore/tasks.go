@@ -123,10 +123,8 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 // SentRun implements storage.Tasks.
 func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
 	var found struct{ RunID, Digest string }
-	if err := selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key})); err != nil {
-		return "", "", wrap("find the run of a message", err)
-	}
-	return found.RunID, found.Digest, nil
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key}))
+	return found.RunID, found.Digest, wrap("find the run of a message", err)
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
