@@ -108,7 +108,7 @@ func TestSign(t *testing.T) {
 	for algorithm, key := range map[string]cards.Key{"ES256": es256, "EdDSA": eddsa} {
 		signer := newSigner(t, key)
 		for _, card := range cards.All(base, version) {
-			extended, err := cards.WithExamples(card, []string{"Wie viele Bestellungen gab es für „Öl“? 😀 <b>&</b>"})
+			extended, err := cards.WithExamples(card, []cards.Example{{Text: "Wie viele Bestellungen gab es für „Öl“? 😀 <b>&</b>", Namespace: "alice/shop"}})
 			if err != nil {
 				t.Fatal(err)
 			}
