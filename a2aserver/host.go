@@ -65,6 +65,8 @@ type Config struct {
 	Agents []Agent
 	// CardJSON writes a card as it is served.
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
+	// LegacyCardJSON writes a card as A2A 0.3 has it.
+	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
 	// Catalog gives what GET /a2a answers, to be written as JSON.
 	Catalog func(baseURL string) any
 	Logger  *slog.Logger

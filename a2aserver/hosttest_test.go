@@ -140,7 +140,12 @@ func serveHost(t testing.TB, h *Host) *httptest.Server {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
 			who := storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}
-			err = h.Call(w, r, who, strings.Trim(r.URL.Path, "/"), body)
+			agent, path, below := strings.Cut(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+			if below {
+				err = h.CallHTTP(w, r, who, agent, path, body)
+			} else {
+				err = h.Call(w, r, who, agent, body)
+			}
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)

@@ -98,6 +98,7 @@ func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error
 }
 
 func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.PushConfig) (*a2a.PushConfig, error) {
+	request = orEmpty(request)
 	who, stored, err := s.pushTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
@@ -117,6 +118,7 @@ func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.Pu
 }
 
 func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	request = orEmpty(request)
 	who, stored, err := s.pushTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
@@ -134,12 +136,13 @@ func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTa
 }
 
 func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	request = orEmpty(request)
 	who, stored, err := s.pushTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
 	}
 	if request.PageSize < 0 {
-		return nil, invalidParams("pageSize must not be negative")
+		return nil, invalidField("pageSize", "must not be negative")
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -163,6 +166,7 @@ func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.Lis
 }
 
 func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error {
+	request = orEmpty(request)
 	who, stored, err := s.pushTask(ctx, request.TaskID)
 	if err != nil {
 		return err
@@ -181,7 +185,7 @@ func (s *agentService) pushTask(ctx context.Context, id a2a.TaskID) (storage.Cal
 	case s.host.sender == nil:
 		return who, storage.Task{}, errNoPush
 	case id == "":
-		return who, storage.Task{}, invalidParams("taskId is required")
+		return who, storage.Task{}, invalidField("taskId", "is required")
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()

@@ -52,6 +52,14 @@ func caller(ctx context.Context) (storage.Caller, error) {
 	return who, nil
 }
 
+// orEmpty gives an empty request for none: what is missing in it is then refused.
+func orEmpty[T any](request *T) *T {
+	if request == nil {
+		return new(T)
+	}
+	return request
+}
+
 // send starts a run for a message.
 func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
 	who, err := caller(ctx)
@@ -183,6 +191,7 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	request = orEmpty(request)
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(starting, request)
@@ -230,6 +239,7 @@ func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(ctx, request)
@@ -251,6 +261,7 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 }
 
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -335,6 +346,7 @@ func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.
 }
 
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -352,6 +364,7 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 }
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err

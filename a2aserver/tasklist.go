@@ -21,6 +21,7 @@ const (
 )
 
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err

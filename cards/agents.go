@@ -70,6 +70,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		SecurityRequirements: a2a.SecurityRequirementsOptions{{bearer: {}}},
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolJSONRPC),
+			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolHTTPJSON),
 		},
 	}
 }

@@ -44,6 +44,9 @@ func (s *Server) routes() {
 		s.public(method, "/docs/style.css", s.getDocsStyle)
 		s.public(method, Root+"/a2a", s.getCatalog)
 		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
+		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent-card.json", s.getLegacyCard)
+		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent.json", s.getLegacyCard)
+		s.public(method, "/.well-known/agent.json", s.getLegacyCard)
 	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))
@@ -103,6 +106,9 @@ func (s *Server) routes() {
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
+	s.stream(http.MethodPost, "/a2a/:agent/v0.3", s.callLegacyAgent)
+	s.stream(http.MethodPost, "/a2a/:agent/v0.3/", s.callLegacyAgent)
+	s.routeHTTPBinding()
 
 	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)

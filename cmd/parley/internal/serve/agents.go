@@ -89,11 +89,11 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
 		CardJSON:           cards.JSON,
+		LegacyCardJSON:     cards.LegacyJSON,
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
-		Push:               push,
 		RunTimeout:         cfg.agents.runTimeout,
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
@@ -104,6 +104,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		WriteTimeout:       streamWrite,
 		KeepAlive:          keepAlive,
 		Lease:              hostLease,
+		Push:               push,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
