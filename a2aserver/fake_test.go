@@ -64,22 +64,6 @@ func (f *fakeAgent) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtended
 	return f.card(ctx)
 }
 
-func (f *fakeAgent) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-func (f *fakeAgent) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-func (f *fakeAgent) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-func (f *fakeAgent) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
-	return a2a.ErrPushNotificationNotSupported
-}
-
 func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
 	if err := checkSend(request); err != nil {
 		return nil, err

@@ -79,6 +79,9 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 			return nil, err
 		}
 	}
+	if err := s.addPush(ctx, who, stored.RunID, request); err != nil {
+		return nil, err
+	}
 	message := *request.Message
 	message.TaskID, message.ContextID = task.ID, task.ContextID
 	if task.Status.Message != nil {

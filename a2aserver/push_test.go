@@ -28,6 +28,25 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
+func (*fakeAgent) CreateTaskPushConfig(_ context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+	return config, nil
+}
+
+func (*fakeAgent) GetTaskPushConfig(_ context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	return &a2a.PushConfig{TaskID: request.TaskID, ID: request.ID, Tenant: request.Tenant}, nil
+}
+
+func (*fakeAgent) ListTaskPushConfigs(_ context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	return &a2a.ListTaskPushConfigResponse{Configs: []*a2a.PushConfig{}, NextPageToken: fmt.Sprintf("%+v", *request)}, nil
+}
+
+func (*fakeAgent) DeleteTaskPushConfig(_ context.Context, request *a2a.DeleteTaskPushConfigRequest) error {
+	if request.ID == "" {
+		return errNoPushConfig
+	}
+	return nil
+}
+
 // withPush has a host send push notifications, also to loopback.
 func withPush(t testing.TB) func(*Config) {
 	t.Helper()

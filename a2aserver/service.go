@@ -97,7 +97,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
 		return nil, err
 	}
-	if question.Push, err = s.inlinePush(who, request.Config); err != nil {
+	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
 	}
 	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)

@@ -77,7 +77,8 @@ func (s *Sender) deliver(ctx context.Context, push *storage.Push) (storage.PushR
 }
 
 // next reads the events that follow a config's position; none when there are none. The task
-// stands in for events that were removed. release, where there are some, frees their memory.
+// stands in for events that were removed, and for all of them where the version of the
+// protocol knows no events. release, where there are some, frees their memory.
 func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.Event, release func(), err error) {
 	if push.Position == storage.PushFromTask {
 		return s.wholeTask(ctx, push)
@@ -90,7 +91,7 @@ func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.E
 		return nil, nil, err
 	}
 	page, err = s.cfg.Log.Events(ctx, push.Caller, push.RunID, push.Position)
-	if err == nil && len(page) > 0 && page[0].Number != push.Position+1 {
+	if err == nil && len(page) > 0 && (page[0].Number != push.Position+1 || push.Version != "") {
 		release()
 		return s.wholeTask(ctx, push)
 	}

@@ -171,6 +171,7 @@ func (w *world) sender(holder string, change ...func(*push.Config)) (sender *pus
 	cfg := push.Config{
 		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Policy: safehttp.Policy{Insecure: true},
+		Encode: func(_ storage.PushConfig, event storage.Event) (storage.Event, error) { return event, nil },
 		Task: func(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
 			task, err := w.Task(ctx, caller, "", runID, false)
 			return storage.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err

@@ -62,6 +62,8 @@ type Config struct {
 	Policy safehttp.Policy
 	// Secrets decrypts the secrets of configs.
 	Secrets *seal.Box
+	// Encode gives an event, or a task, as the receiver of a config reads it.
+	Encode func(config storage.PushConfig, event storage.Event) (storage.Event, error)
 	// Task gives a run's task as it is, with the number of its last event. release frees
 	// its memory.
 	Task func(ctx context.Context, caller storage.Caller, runID string) (task storage.Event, release func(), err error)

@@ -35,7 +35,8 @@ LIMIT `)
 
 const (
 	selectClaimedPush = `
-SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
+SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.modes, p.version,
+	p.position, p.failures, p.failing_since, p.token_id, r.owner
 FROM push_configs p
 JOIN runs r ON r.id = p.run_id
 WHERE p.run_id = $1

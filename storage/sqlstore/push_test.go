@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 func pushTo(runID, id string) storage.PushConfig {
 	return storage.PushConfig{
 		RunID: runID, ID: id, URL: "https://example.com/" + id, Receiver: "example.com", Scheme: "Bearer", Secrets: []byte("sealed " + id),
+		Modes: "text/plain", Version: "0.3",
 	}
 }
 
@@ -31,6 +33,17 @@ func (w world) pushes(caller storage.Caller, runID string) string {
 		ids = append(ids, config.ID)
 	}
 	return strings.Join(ids, " ")
+}
+
+// PushConfig gives one of a run's configs; ErrNotFound when it has none with this id.
+func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
+	configs, err := w.PushConfigs(ctx, caller, runID)
+	for _, config := range configs {
+		if config.ID == id {
+			return config, nil
+		}
+	}
+	return storage.PushConfig{}, errors.Join(err, storage.ErrNotFound)
 }
 
 // due lists what a host could send, by id.

@@ -100,7 +100,6 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
-		Push:               push,
 		RunTimeout:         cfg.agents.runTimeout,
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
@@ -111,6 +110,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		WriteTimeout:       streamWrite,
 		KeepAlive:          keepAlive,
 		Lease:              hostLease,
+		Push:               push,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
