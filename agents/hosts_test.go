@@ -131,7 +131,7 @@ func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, 
 		Log: store,
 		Agents: []a2aserver.Agent{{
 			Name: "agent", Executor: executor, OmitSubmitted: omitSubmitted,
-			Projection: a2aserver.Projection{Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress},
+			Projection: a2aserver.Projection{Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Input: agents.InputOf, Progress: agents.NewProgress},
 		}},
 		Logger:     slog.New(slog.DiscardHandler),
 		Reads:      fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 64 << 20}),
