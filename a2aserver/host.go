@@ -55,6 +55,8 @@ type Projection struct {
 	Failure func(task *a2a.Task) string
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
+	// Input gives what a task with this status asks its asker; nil when it does not wait.
+	Input func(status a2a.TaskStatus) *storage.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
 }

@@ -150,7 +150,7 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			return nil
 		},
 		Projection: a2aserver.Projection{
-			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
+			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Input: agents.InputOf, Progress: agents.NewProgress,
 		},
 	}
 }
