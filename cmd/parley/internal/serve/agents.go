@@ -77,7 +77,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
-	hosted := hostedAgent{cfg.version, b.store, p.models}
+	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
 		Agents: []a2aserver.Agent{
@@ -94,6 +94,8 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
+		DefaultAgent:       cards.AssistantName,
+		MaxMessage:         int(cfg.http.maxBody),
 		MaxRuns:            maxRuns,
 		MaxWorking:         maxWorking,
 		UserRuns:           cfg.agents.userRuns,
@@ -110,23 +112,32 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 // hostedAgent has what all agents of the host share.
 type hostedAgent struct {
 	version string
-	store   *sqlstore.Store
-	models  *llm.Models
+	// grpcAddress is where gRPC can be reached; "" for the address of requests.
+	grpcAddress string
+	store       *sqlstore.Store
+	models      *llm.Models
 }
 
 func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
+	describe := func(baseURL string) *a2a.AgentCard {
+		described := card(baseURL, h.version)
+		if h.grpcAddress != "" {
+			cards.SetGRPC(described, h.grpcAddress)
+		}
+		return described
+	}
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
 		// The streams of nl2ql have four events, the first of them a status.
 		OmitSubmitted: name == cards.NL2QLName,
-		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		Card:          describe,
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 			examples, err := agents.Examples(ctx, h.store, caller)
 			if err != nil {
 				return nil, fmt.Errorf("find examples: %w", err)
 			}
-			return cards.WithExamples(card(baseURL, h.version), examples)
+			return cards.WithExamples(describe(baseURL), examples)
 		},
 		Check: func(question storage.Question) error {
 			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
