@@ -70,6 +70,9 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if err != nil {
 		return nil, err
 	}
+	if err := checkText(request.Message); err != nil {
+		return nil, err
+	}
 	if _, err := readText(request.Message); err != nil {
 		return nil, err
 	}
