@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"google.golang.org/grpc"
 
+	"parley/a2aserver/push"
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -22,9 +23,11 @@ import (
 type Log interface {
 	storage.Tasks
 	storage.Hosts
+	storage.PushConfigs
+	storage.PushOutbox
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.
@@ -65,14 +68,21 @@ type Config struct {
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
 	// LegacyCardJSON writes a card as A2A 0.3 has it.
 	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
-	// Catalog gives what GET /a2a answers, to be written as JSON.
-	Catalog func(baseURL string) any
-	Logger  *slog.Logger
+	// Sign gives a card with signatures, for the address of the context. It may be nil.
+	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
+	// Keys gives the keys of the signatures, to be written as JSON.
+	Keys func() any
+	// Catalog gives what GET /a2a answers, to be written as JSON; AICatalog, what crawlers
+	// read.
+	Catalog, AICatalog func(baseURL string) any
+	Logger             *slog.Logger
 	// Reads limits the memory of large answers.
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
 	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	// Push says how push notifications are sent; nil when there are none.
+	Push *Push
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
@@ -118,6 +128,8 @@ type Host struct {
 	// hosts released runs.
 	queue        *fair.Queue
 	wakeTakeover chan struct{}
+	// sender sends push notifications; nil when there are none.
+	sender *push.Sender
 }
 
 // queuedPerSlot is how many runs of a user may be queued for each that may execute.
@@ -147,6 +159,10 @@ func New(cfg Config) *Host {
 		wakeTakeover: make(chan struct{}, 1),
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	if cfg.Push != nil {
+		h.sender = h.newSender()
+		h.cfg.Log = pushedLog{cfg.Log, h.sender}
+	}
 	for i := range cfg.Agents {
 		agent := &cfg.Agents[i]
 		h.services[agent.Name] = &agentService{host: h, agent: agent}
@@ -172,6 +188,9 @@ func (h *Host) Start(ctx context.Context) error {
 	h.work.Go(h.renewLease)
 	h.work.Go(h.listen)
 	h.work.Go(h.poll)
+	if h.sender != nil {
+		h.work.Go(func() { h.sender.Run(h.ctx) })
+	}
 	return nil
 }
 

@@ -99,11 +99,12 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Call
 	if err != nil {
 		return "", err
 	}
-	target, err := s.host.cfg.Log.ResolveRun(ctx, who, ref, stored.ConversationID)
+	run := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref, ConversationID: stored.ConversationID}}
+	err = s.host.cfg.Log.ResolveRun(ctx, &run)
 	if errors.Is(err, storage.ErrNotFound) {
 		err = errNoNamespace
 	}
-	return target.NamespaceID, err
+	return run.NamespaceID, err
 }
 
 // resumeAnswered continues a run that has been answered.

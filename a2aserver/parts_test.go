@@ -84,11 +84,10 @@ func TestUnreadableRows(t *testing.T) {
 func storedTask(t *testing.T, store *sqlstore.Store, snapshot, event string) a2a.TaskID {
 	t.Helper()
 	question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: storage.NewID(), Text: "?"}
-	target, err := store.ResolveRun(t.Context(), alice, question.Namespace, question.ConversationID)
+	change, err := sqlstoretest.Start(t.Context(), store, alice, question)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := sqlstoretest.Start(alice, question, target)
 	change.State, change.Snapshot = string(a2a.TaskStateCompleted), json.RawMessage(snapshot)
 	last, err := encode(2, a2a.NewStatusUpdateEvent(a2a.TaskInfo{}, a2a.TaskStateCompleted, nil))
 	if err != nil {

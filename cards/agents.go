@@ -60,7 +60,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		DocumentationURL: site + "/docs",
 		Capabilities: a2a.AgentCapabilities{
 			Streaming:         true,
-			PushNotifications: false,
+			PushNotifications: true,
 			ExtendedAgentCard: true,
 			Extensions:        []a2a.AgentExtension{namespaceExtension()},
 		},

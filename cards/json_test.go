@@ -35,7 +35,7 @@ func TestJSONFields(t *testing.T) {
 					t.Errorf("%s = %s, want %s", name, got, want)
 				}
 			}
-			wantEnd := `"uri":"` + cards.NamespaceExtension + `"}],"streaming":true,"pushNotifications":false,"extendedAgentCard":true}`
+			wantEnd := `"uri":"` + cards.NamespaceExtension + `"}],"streaming":true,"pushNotifications":true,"extendedAgentCard":true}`
 			if got := string(fields["capabilities"]); !strings.HasSuffix(got, wantEnd) {
 				t.Errorf("capabilities = %s, want %s at the end", got, wantEnd)
 			}

@@ -50,9 +50,10 @@ type DuePush struct {
 // PushResult is what came of a Push.
 type PushResult struct {
 	Position int64
-	// Failed says that the next event was not received. It is tried again after Pause.
+	// Failed says that the next event was not received.
 	Failed bool
-	Pause  time.Duration
+	// Pause is how long nothing is tried.
+	Pause time.Duration
 	// Ended says that nothing is sent any more.
 	Ended bool
 }
@@ -66,7 +67,7 @@ type PushConfigs interface {
 	// which goes on where that was. ErrInvalid when the run has too many.
 	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
 	PushConfig(ctx context.Context, caller Caller, runID, id string) (PushConfig, error)
-	// PushConfigs lists those of a run, by id.
+	// PushConfigs lists those of a run.
 	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)
 	// DeletePushConfig deletes a config, if there is one.
 	DeletePushConfig(ctx context.Context, caller Caller, runID, id string) error

@@ -272,7 +272,7 @@ func TestReferences(t *testing.T) {
 	t.Parallel()
 	s := script()
 	for _, question := range []string{"one", "two", "three"} {
-		s.Turns = append(s.Turns, storage.Turn{RunID: question, Question: question, Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)})
+		s.Turns = append(s.Turns, agentstest.Turn(question, question, json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)))
 	}
 	s.References = []a2a.TaskID{"two", "one", "deleted"}
 	s.Run(t, newExecutor(s.Config()), nil)
@@ -289,9 +289,9 @@ func TestReferences(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := script()
-	s.Turns = []storage.Turn{
-		{RunID: "1", Question: "How many orders?", Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)},
-		{RunID: "2", Question: "And the weather?", Result: json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)},
+	s.Turns = []storage.Run{
+		agentstest.Turn("1", "How many orders?", json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)),
+		agentstest.Turn("2", "And the weather?", json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)),
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	if turns := s.Written.Earlier; len(turns) != 1 || turns[0].Question != "How many orders?" || turns[0].Queries[0] != "SELECT 1" {

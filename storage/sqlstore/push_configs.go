@@ -26,15 +26,17 @@ SET token_id = excluded.token_id, url = excluded.url, receiver = excluded.receiv
 	holder = '', due_at = 0, failures = 0, failing_since = 0, ended = FALSE`
 )
 
+// selectPushedRun finds one of the caller's runs, and says whether the caller's token may
+// change its configs: as for ending it.
 var selectPushedRun = parse(`SELECT ` + mayCancel + fromRuns + ` AND r.id = :run`)
 
 type pushRow struct {
-	RunID    string `db:"run_id"`
-	ID       string `db:"id"`
-	URL      string `db:"url"`
-	Receiver string `db:"receiver"`
-	Scheme   string `db:"scheme"`
-	Secrets  string `db:"secrets"`
+	RunID    string
+	ID       string
+	URL      string
+	Receiver string
+	Scheme   string
+	Secrets  string
 }
 
 func (r pushRow) config() (storage.PushConfig, error) {
@@ -53,17 +55,11 @@ func pushValues(config storage.PushConfig, runID string, caller storage.Caller, 
 	}
 }
 
-// pushedRun finds one of the caller's runs, and reports whether the caller's token may
-// change its configs: as for ending it.
-func pushedRun(ctx context.Context, q queryer, caller storage.Caller, runID string) (mayChange bool, err error) {
-	err = selectPushedRun.get(ctx, q, &mayChange, by(caller, args{"run": runID}))
-	return mayChange, err
-}
-
 // inPushTx is inOwnerTx for a change to the configs of one of the caller's runs.
 func (s *Store) inPushTx(ctx context.Context, attempt string, caller storage.Caller, runID string, fn func(tx *sqlx.Tx) error) error {
 	return s.inOwnerTx(ctx, attempt, caller.Username, func(tx *sqlx.Tx) error {
-		mayChange, err := pushedRun(ctx, tx, caller, runID)
+		var mayChange bool
+		err := selectPushedRun.get(ctx, tx, &mayChange, by(caller, args{"run": runID}))
 		switch {
 		case err != nil:
 			return err
@@ -106,13 +102,14 @@ func (s *Store) PushConfig(ctx context.Context, caller storage.Caller, runID, id
 
 // PushConfigs implements storage.PushConfigs.
 func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID string) ([]storage.PushConfig, error) {
+	var mayChange bool
 	var rows []pushRow
-	_, err := pushedRun(ctx, s, caller, runID)
+	err := selectPushedRun.get(ctx, s, &mayChange, by(caller, args{"run": runID}))
 	if err == nil {
-		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY id`, runID)
+		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY created_at, id`, runID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list push configs: %w", classify(err))
+		return nil, wrap("list push configs", err)
 	}
 	configs := make([]storage.PushConfig, len(rows))
 	for i, row := range rows {

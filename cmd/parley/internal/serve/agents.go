@@ -77,6 +77,14 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Lake: p.datasets, Memory: b.store, Models: p.models, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
+	push, err := newPush(ctx, cfg, b)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := openSigner(ctx, cfg.cards, b.store)
+	if err != nil {
+		return nil, err
+	}
 	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, b.store, p.models}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -86,10 +94,14 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		},
 		CardJSON:           cards.JSON,
 		LegacyCardJSON:     cards.LegacyJSON,
+		Sign:               signer.Sign,
+		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
+		Push:               push,
 		RunTimeout:         cfg.agents.runTimeout,
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,

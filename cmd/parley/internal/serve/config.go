@@ -31,6 +31,8 @@ type config struct {
 	lake      lakeConfig
 	retention retentionConfig
 	agents    agentConfig
+	push      pushConfig
+	cards     cardConfig
 	models    modelConfig
 	trace     traceConfig
 }
@@ -49,6 +51,8 @@ func (s *Command) read(c *command.Checker, version string) config {
 		trace:     s.traceSettings.read(c, version),
 		models:    s.ModelSettings.read(c),
 		agents:    s.agentSettings.read(c),
+		push:      s.pushSettings.read(c),
+		cards:     s.cardSettings.read(c),
 		migrate:   c.Bool("migrate", s.Migrate),
 		retention: s.retentionSettings.read(c),
 	}

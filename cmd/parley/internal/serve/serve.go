@@ -28,6 +28,8 @@ type Command struct {
 	Migrate command.Toggle `help:"Migrate the schema of a PostgreSQL database first. The embedded database and an empty one are always migrated."`
 	AuthSettings
 	agentSettings
+	pushSettings
+	cardSettings
 	ModelSettings
 	traceSettings
 	logSettings
