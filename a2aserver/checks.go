@@ -41,9 +41,6 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if cfg == nil {
 		return nil
 	}
-	if cfg.PushConfig != nil {
-		return a2a.ErrPushNotificationNotSupported
-	}
 	if _, err := readModes(cfg.AcceptedOutputModes); err != nil {
 		return err
 	}

@@ -151,9 +151,10 @@ func testConfig(log io.Writer) *Config {
 			}
 			return []byte(`{"name":"` + card.Name + `"}`), nil
 		},
-		Logger:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		WriteTimeout: time.Minute,
-		KeepAlive:    time.Minute,
+		LegacyCardJSON: func(*a2a.AgentCard) ([]byte, error) { return []byte(`{}`), nil },
+		Logger:         slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		WriteTimeout:   time.Minute,
+		KeepAlive:      time.Minute,
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
 
+	"parley/a2aserver/push"
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -21,9 +23,11 @@ import (
 type Log interface {
 	storage.Tasks
 	storage.Hosts
+	storage.PushConfigs
+	storage.PushOutbox
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.
@@ -52,6 +56,8 @@ type Projection struct {
 	Failure func(task *a2a.Task) string
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
+	// Input gives what a task with this status asks its asker; nil when it does not wait.
+	Input func(status a2a.TaskStatus) *storage.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
 }
@@ -62,6 +68,8 @@ type Config struct {
 	Agents []Agent
 	// CardJSON writes a card as it is served.
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
+	// LegacyCardJSON writes a card as A2A 0.3 has it.
+	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
 	// Sign gives a card with signatures, for the address of the context. It may be nil.
 	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
 	// Keys gives the keys of the signatures, to be written as JSON.
@@ -75,6 +83,8 @@ type Config struct {
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
 	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	// Push says how push notifications are sent; nil when there are none.
+	Push *Push
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
@@ -86,6 +96,10 @@ type Config struct {
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
+	// DefaultAgent is the agent of gRPC calls that name none.
+	DefaultAgent string
+	// MaxMessage limits a request of gRPC, in bytes; 4 MiB when 0.
+	MaxMessage int
 	// WriteTimeout is how long a client may take to read an event of a stream.
 	WriteTimeout time.Duration
 	// KeepAlive is the interval of keep-alive comments in a stream without events.
@@ -102,6 +116,7 @@ type Host struct {
 	cfg      Config
 	id       string
 	services map[string]*agentService
+	grpc     *grpc.Server
 	feeds    feeds
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
@@ -115,6 +130,8 @@ type Host struct {
 	// hosts released runs.
 	queue        *fair.Queue
 	wakeTakeover chan struct{}
+	// sender sends push notifications; nil when there are none.
+	sender *push.Sender
 }
 
 // queuedPerSlot is how many runs of a user may be queued for each that may execute.
@@ -144,10 +161,15 @@ func New(cfg Config) *Host {
 		wakeTakeover: make(chan struct{}, 1),
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	if cfg.Push != nil {
+		h.sender = h.newSender()
+		h.cfg.Log = pushedLog{cfg.Log, h.sender}
+	}
 	for i := range cfg.Agents {
 		agent := &cfg.Agents[i]
 		h.services[agent.Name] = &agentService{host: h, agent: agent}
 	}
+	h.grpc = h.newGRPC()
 	return h
 }
 
@@ -168,6 +190,9 @@ func (h *Host) Start(ctx context.Context) error {
 	h.work.Go(h.renewLease)
 	h.work.Go(h.listen)
 	h.work.Go(h.poll)
+	if h.sender != nil {
+		h.work.Go(func() { h.sender.Run(h.ctx) })
+	}
 	return nil
 }
 

@@ -69,6 +69,9 @@ var plain = Projection{
 	},
 	Failure:  func(task *a2a.Task) string { return string(task.Status.State) },
 	LastNode: func(event a2a.Event) string { return string(kindOf(event)) },
+	Input: func(status a2a.TaskStatus) *storage.Input {
+		return &storage.Input{Question: messageText(status.Message)}
+	},
 	Progress: func(string) func(a2a.Event) []storage.Progress {
 		return func(event a2a.Event) []storage.Progress {
 			return []storage.Progress{{Kind: storage.Answered, Text: string(kindOf(event))}}
@@ -140,7 +143,12 @@ func serveHost(t testing.TB, h *Host) *httptest.Server {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
 			who := storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}
-			err = h.Call(w, r, who, strings.Trim(r.URL.Path, "/"), body)
+			agent, path, below := strings.Cut(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+			if below {
+				err = h.CallHTTP(w, r, who, agent, path, body)
+			} else {
+				err = h.Call(w, r, who, agent, body)
+			}
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)

@@ -31,6 +31,17 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 	return nil
 }
 
+// CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
+// what it cannot read it answers as 1.0 has it.
+func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+	s, ok := h.services[agent]
+	if !ok {
+		return noAgent(agent)
+	}
+	transport{Config: &h.cfg, agent: s, legacy: true}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
+	return nil
+}
+
 // ServeCatalog serves the list of agents.
 func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	text, err := encodeJSON(h.cfg.Catalog(baseurl.From(r.Context())))
@@ -52,6 +63,19 @@ func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) e
 		return err
 	}
 	text, err := h.cfg.CardJSON(card)
+	if err == nil {
+		servePublic(w, r, mediaJSON, text)
+	}
+	return err
+}
+
+// ServeLegacyCard serves the card of an agent as A2A 0.3 has it.
+func (h *Host) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error {
+	s, ok := h.services[agent]
+	if !ok {
+		return noAgent(agent)
+	}
+	text, err := h.cfg.LegacyCardJSON(s.agent.Card(baseurl.From(r.Context())))
 	if err == nil {
 		servePublic(w, r, mediaJSON, text)
 	}

@@ -7,19 +7,17 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// protocolVersion is the supported version of A2A.
-const protocolVersion = "1.0"
-
 // transport answers the JSON-RPC requests to one agent.
 type transport struct {
 	*Config
 	agent service
+	// legacy says that only A2A 0.3 is spoken.
+	legacy bool
 }
 
 // rpcMethod is a method of the protocol: answer is set for a unary method, which gives
@@ -38,10 +36,10 @@ var rpcMethods = map[string]rpcMethod{
 	"SubscribeToTask":      {open: openTask},
 	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": {answer: noPush},
-	"GetTaskPushNotificationConfig":    {answer: noPush},
-	"ListTaskPushNotificationConfigs":  {answer: noPush},
-	"DeleteTaskPushNotificationConfig": {answer: noPush},
+	"CreateTaskPushNotificationConfig": unary(readPushConfig, service.CreateTaskPushConfig, encodePushConfig),
+	"GetTaskPushNotificationConfig":    unary(readGetPush, service.GetTaskPushConfig, encodePushConfig),
+	"ListTaskPushNotificationConfigs":  unary(readListPush, service.ListTaskPushConfigs, encodePushList),
+	"DeleteTaskPushNotificationConfig": unary(readDeletePush, deletePush, encodeNone),
 }
 
 // unary makes a method that reads params, calls the agent and encodes its result.
@@ -74,8 +72,7 @@ func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	entries, batch, err := readEnvelope(body)
 	switch {
 	case err != nil:
-		request := rpcRequest{id: nullID}
-		t.respond(w, http.StatusOK, errorResponse(nullID, t.fail(r.Context(), request, err)))
+		t.respond(w, http.StatusOK, t.failed(r.Context(), rpcRequest{id: nullID, legacy: t.legacy}, err))
 	case batch:
 		t.answerBatch(w, r, entries)
 	default:
@@ -93,62 +90,43 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 		t.respond(w, httpStatus(err), answer)
 		return
 	}
+	if request.legacy {
+		r = r.WithContext(withLegacy(ctx))
+	}
 	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
+	case err != nil && request.legacy && !request.isNotification() && httpStatus(err) == http.StatusOK:
+		t.refuseLegacyStream(ctx, w, request, err)
 	case err != nil:
 		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
 	case request.isNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
+	case request.legacy:
+		t.stream(w, r, request, events, legacyEnvelope(request.id))
 	default:
-		t.stream(w, r, request, events)
+		t.stream(w, r, request, events, rpcEnvelope(request.id))
 	}
 }
 
 // route reads a request and gives its method.
 func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
 	request, err := readRequest(entry)
+	method, ok := legacyMethods[request.method]
+	if request.legacy = t.legacy || ok; err != nil {
+		return request, method, err
+	}
+	version, err := readVersion(namedVersion(r), protocolVersion, legacyVersion)
 	if err != nil {
-		return request, rpcMethod{}, err
+		return request, method, err
 	}
-	if err := checkVersion(r); err != nil {
-		return request, rpcMethod{}, err
+	if !ok && !t.legacy && version != legacyVersion {
+		method, ok = rpcMethods[request.method]
 	}
-	method, ok := rpcMethods[request.method]
 	if !ok {
 		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.method)))
 	}
 	return request, method, nil
-}
-
-// checkVersion refuses other versions of the protocol; patch numbers do not count. A
-// client that names none is recognised by its method names.
-func checkVersion(r *http.Request) error {
-	version := strings.TrimSpace(namedVersion(r))
-	if version == "" || version == protocolVersion || strings.HasPrefix(version, protocolVersion+".") && isNumber(version[len(protocolVersion)+1:]) {
-		return nil
-	}
-	return a2a.NewError(a2a.ErrVersionNotSupported,
-		fmt.Sprintf("A2A version %q is not supported; %s is", shorten(version), protocolVersion),
-	).WithErrorInfoMeta(map[string]string{"supportedVersions": protocolVersion})
-}
-
-// namedVersion gives the version in the header or, by a name in any case, in the query.
-func namedVersion(r *http.Request) string {
-	if version := r.Header.Get(a2a.SvcParamVersion); version != "" || r.URL.RawQuery == "" {
-		return version
-	}
-	for name, values := range r.URL.Query() {
-		if strings.EqualFold(name, a2a.SvcParamVersion) && values[0] != "" {
-			return values[0]
-		}
-	}
-	return ""
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 32)
-	return err == nil
 }
 
 // answerBatch handles requests one after another, and writes each response before the
@@ -179,7 +157,7 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","
 	if first {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", mediaJSON)
 		separator = "["
 	}
 	// A write error means that the client is gone.
@@ -191,6 +169,9 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 // for a notification, and the error.
 func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
+	if request.legacy {
+		ctx = withLegacy(ctx)
+	}
 	if err == nil {
 		result, err = recovered(func() ([]byte, error) { return method.answer(ctx, t, request) })
 	}
@@ -205,29 +186,42 @@ func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpc
 
 func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
 	failure := t.fail(ctx, request, err)
-	if request.isNotification() {
+	switch {
+	case request.isNotification():
 		return nil
+	case request.legacy:
+		return legacyError(request.id, failure)
 	}
 	return errorResponse(request.id, failure)
 }
 
 // respond writes a response, or an empty one for a notification.
 func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
-	if status != http.StatusOK {
-		w.Header().Set("Retry-After", retryAfter)
-	}
 	if response == nil {
+		setRetryAfter(w, status)
 		w.WriteHeader(max(status, http.StatusNoContent))
 		return
 	}
+	t.respondAs(w, mediaJSON, status, response)
+}
+
+// setRetryAfter tells a client that was refused for overload when to try again.
+func setRetryAfter(w http.ResponseWriter, status int) {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+}
+
+func (t transport) respondAs(w http.ResponseWriter, mediaType string, status int, response []byte) {
+	setRetryAfter(w, status)
 	// The handler may have taken longer than the server's write deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
-	w.Header().Set("Content-Type", "application/json")
-	response = append(response, '\n')
-	w.Header().Set("Content-Length", strconv.Itoa(len(response)))
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(response)+1))
 	w.WriteHeader(status)
 	// A write error means that the client is gone.
 	_, _ = w.Write(response)
+	_, _ = w.Write([]byte("\n"))
 }
 
 func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
@@ -241,10 +235,6 @@ func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
 }
 
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
-
-func noPush(context.Context, transport, rpcRequest) ([]byte, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
 
 func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
 	params, err := readSendMessage(request)

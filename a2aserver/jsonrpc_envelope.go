@@ -30,6 +30,8 @@ type rpcRequest struct {
 	method string
 	// params is an object or an array; nil when there are none.
 	params json.RawMessage
+	// legacy says that the method is one of A2A 0.3.
+	legacy bool
 }
 
 func (r rpcRequest) isNotification() bool { return r.id == nil }

@@ -48,16 +48,20 @@ func readSendMessage(request rpcRequest) (*a2a.SendMessageRequest, error) {
 	if err := readParams(request, &in); err != nil {
 		return nil, err
 	}
+	return toSendMessage(&in), nil
+}
+
+func toSendMessage(in *a2apb.SendMessageRequest) *a2a.SendMessageRequest {
 	out := &a2a.SendMessageRequest{Tenant: in.GetTenant(), Message: toMessage(in.GetMessage()), Metadata: toMap(in.GetMetadata())}
 	if cfg := in.GetConfiguration(); cfg != nil {
 		out.Config = &a2a.SendMessageConfig{
 			AcceptedOutputModes: cfg.GetAcceptedOutputModes(), ReturnImmediately: cfg.GetReturnImmediately(), HistoryLength: toInt(cfg.HistoryLength),
 		}
-		if cfg.GetTaskPushNotificationConfig() != nil {
-			out.Config.PushConfig = &a2a.PushConfig{} // which the host refuses
+		if push := cfg.GetTaskPushNotificationConfig(); push != nil {
+			out.Config.PushConfig = toPushConfig(push)
 		}
 	}
-	return out, nil
+	return out
 }
 
 func toMessage(in *a2apb.Message) *a2a.Message {
@@ -109,19 +113,31 @@ func toInt(in *int32) *int {
 func readGetTask(request rpcRequest) (*a2a.GetTaskRequest, error) {
 	var in a2apb.GetTaskRequest
 	err := readParams(request, &in)
-	return &a2a.GetTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), HistoryLength: toInt(in.HistoryLength)}, err
+	return toGetTask(&in), err
+}
+
+func toGetTask(in *a2apb.GetTaskRequest) *a2a.GetTaskRequest {
+	return &a2a.GetTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), HistoryLength: toInt(in.HistoryLength)}
 }
 
 func readCancelTask(request rpcRequest) (*a2a.CancelTaskRequest, error) {
 	var in a2apb.CancelTaskRequest
 	err := readParams(request, &in)
-	return &a2a.CancelTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), Metadata: toMap(in.GetMetadata())}, err
+	return toCancelTask(&in), err
+}
+
+func toCancelTask(in *a2apb.CancelTaskRequest) *a2a.CancelTaskRequest {
+	return &a2a.CancelTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), Metadata: toMap(in.GetMetadata())}
 }
 
 func readSubscribe(request rpcRequest) (*a2a.SubscribeToTaskRequest, error) {
 	var in a2apb.SubscribeToTaskRequest
 	err := readParams(request, &in)
-	return &a2a.SubscribeToTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId())}, err
+	return toSubscribe(&in), err
+}
+
+func toSubscribe(in *a2apb.SubscribeToTaskRequest) *a2a.SubscribeToTaskRequest {
+	return &a2a.SubscribeToTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId())}
 }
 
 func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
@@ -129,8 +145,12 @@ func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
 	if err := readParams(request, &in); err != nil {
 		return nil, err
 	}
+	return toListTasks(&in, toState(in.GetStatus(), request.params)), nil
+}
+
+func toListTasks(in *a2apb.ListTasksRequest, state a2a.TaskState) *a2a.ListTasksRequest {
 	out := &a2a.ListTasksRequest{
-		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: toState(in.GetStatus(), request.params),
+		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: state,
 		PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
 		HistoryLength: toInt(in.HistoryLength), IncludeArtifacts: in.GetIncludeArtifacts(),
 	}
@@ -140,7 +160,7 @@ func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
 	if after := in.GetStatusTimestampAfter(); after != nil {
 		out.StatusTimestampAfter = new(after.AsTime())
 	}
-	return out, nil
+	return out
 }
 
 // toState gives the state that params name. protojson discards an unknown name like an
@@ -163,5 +183,9 @@ func toState(state a2apb.TaskState, params json.RawMessage) a2a.TaskState {
 func readExtendedCard(request rpcRequest) (*a2a.GetExtendedAgentCardRequest, error) {
 	var in a2apb.GetExtendedAgentCardRequest
 	err := readParams(request, &in)
-	return &a2a.GetExtendedAgentCardRequest{Tenant: in.GetTenant()}, err
+	return toExtendedCard(&in), err
+}
+
+func toExtendedCard(in *a2apb.GetExtendedAgentCardRequest) *a2a.GetExtendedAgentCardRequest {
+	return &a2a.GetExtendedAgentCardRequest{Tenant: in.GetTenant()}
 }

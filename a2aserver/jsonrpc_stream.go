@@ -14,14 +14,32 @@ import (
 	"parley/storage"
 )
 
-var responseEnd = []byte("}")
+// envelope is how a binding writes the events of a stream.
+type envelope struct {
+	// head and end enclose each event.
+	head, end []byte
+	// convert gives an event in another version of the protocol; nil for the stored one.
+	convert func(event storage.Event) ([]byte, error)
+	// refusal writes an error that ends the stream; refused is the name of its event.
+	refusal func(failure *rpcError, err error) []byte
+	refused string
+}
+
+// rpcEnvelope makes each event a response to a JSON-RPC request.
+func rpcEnvelope(id json.RawMessage) envelope {
+	return envelope{
+		head:    append(appendHead(nil, id), `,"result":`...),
+		end:     []byte("}"),
+		refusal: func(failure *rpcError, _ error) []byte { return errorResponse(id, failure) },
+	}
+}
 
 // stream sends the events of a tail until the tail ends or the client is gone. A slow
 // client blocks this goroutine only.
-func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcRequest, events tail) {
+func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcRequest, events tail, wrap envelope) {
 	defer events.close()
 	ctx := r.Context()
-	out := &rpcStream{Writer: sse.NewWriter(w, t.WriteTimeout), id: request.id}
+	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: wrap}
 	defer out.Close()
 	_, err := recovered(func() (struct{}, error) { return struct{}{}, t.follow(ctx, out, events) })
 	switch {
@@ -31,12 +49,12 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcReq
 	case err == io.EOF: // not a wrapped one, such as a lost connection
 	default:
 		// If this fails the client is gone.
-		_ = out.fail(t.fail(ctx, request, err))
+		_ = out.fail(t.fail(ctx, request, err), err)
 	}
 }
 
 // follow sends events until the end, io.EOF, or an error.
-func (t transport) follow(ctx context.Context, out *rpcStream, events tail) error {
+func (t transport) follow(ctx context.Context, out *eventStream, events tail) error {
 	if err := out.Start(); err != nil {
 		return err
 	}
@@ -65,7 +83,7 @@ var expired = func() <-chan time.Time {
 
 // next gives the next event. It flushes only before it waits, so that events that are
 // ready together are sent together.
-func (t transport) next(ctx context.Context, out *rpcStream, events tail, ticks <-chan time.Time) (storage.Event, error) {
+func (t transport) next(ctx context.Context, out *eventStream, events tail, ticks <-chan time.Time) (storage.Event, error) {
 	event, err := events.next(ctx, expired)
 	if !errors.Is(err, errNoEvent) {
 		return event, err
@@ -76,33 +94,38 @@ func (t transport) next(ctx context.Context, out *rpcStream, events tail, ticks 
 	return events.next(ctx, ticks)
 }
 
-// rpcStream writes the answer to one JSON-RPC request as server-sent events.
-type rpcStream struct {
+// eventStream writes the events of a task as server-sent events.
+type eventStream struct {
 	*sse.Writer
-	id json.RawMessage
-	// head is a buffer for the beginning of a response.
-	head []byte
+	envelope
 }
 
-func (o *rpcStream) event(event storage.Event) error {
-	body, err := oneLine(event.Body)
+func (o *eventStream) event(event storage.Event) error {
+	convert := o.convert
+	if convert == nil {
+		convert = oneLine
+	}
+	body, err := convert(event)
 	if err != nil {
 		return fmt.Errorf("send event %d: %w", event.Number, err)
 	}
-	o.head = append(appendHead(o.head[:0], o.id), `,"result":`...)
-	return o.Event(event.Number, "", o.head, body, responseEnd)
+	if len(o.head) == 0 {
+		return o.Event(event.Number, "", body)
+	}
+	return o.Event(event.Number, "", o.head, body, o.end)
 }
 
 // fail sends an error. It has no number because it is no event of the task.
-func (o *rpcStream) fail(failure *rpcError) error {
-	if err := o.Event(sse.NoID, "", errorResponse(o.id, failure)); err != nil {
+func (o *eventStream) fail(failure *rpcError, err error) error {
+	if err := o.Event(sse.NoID, o.refused, o.refusal(failure, err)); err != nil {
 		return err
 	}
 	return o.Flush()
 }
 
-// oneLine gives a JSON document without line ends, which would end the event.
-func oneLine(body json.RawMessage) ([]byte, error) {
+// oneLine gives an event without line ends, which would end it.
+func oneLine(event storage.Event) ([]byte, error) {
+	body := event.Body
 	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {
 		return body, nil
 	}

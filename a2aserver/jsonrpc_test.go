@@ -85,7 +85,7 @@ func TestEnvelope(t *testing.T) {
 		{"no params", `{"jsonrpc":"2.0","id":1,"method":"GetTask"}`, "1", -32602},
 		{"no params needed", `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`, "1", 0},
 		{"null params needed", rpc("1", "GetExtendedAgentCard", "null"), "1", 0},
-		{"unknown method", rpc("1", "tasks/get", "[]"), "1", -32601},
+		{"unknown method", rpc("1", "tasks/take", "[]"), "1", -32601},
 		{"empty method", rpc("1", "", "{}"), "1", -32601},
 
 		{"empty batch", "[]", "null", -32600},
@@ -158,8 +158,8 @@ func TestNotifications(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for version, served := range map[string]bool{
-		"": true, "1.0": true, " 1.0 ": true, "1.0.1": true, "1.0.0": true, "1.0.": false, "1.0.x": false, "1.0.1.1": false,
-		"0.3": false, "1.1": false, "1": false, "1.00": false, "10.0": false, "1.0, 0.3": false, "latest": false,
+		"": true, "1.0": true, " 1.0 ": true, "1.0.1": true, "1.0.0": true, "0.3": true, "0.3.0": true,
+		"1.1": false, "1": false, "1.00": false, "10.0": false, "1.0, 0.3": false, "latest": false, "1.0.x": false, "1.0.": false, "1.0.0.1": false, "0.2.6": false,
 	} {
 		if w := ask(echo(), rpc("7", "nothing", "{}"), "A2A-Version", version); strings.Contains(w.Body.String(), `"code":-32601`) != served ||
 			strings.Contains(w.Body.String(), `"id":7,"error":{"code":-32009`) == served {

@@ -44,39 +44,36 @@ func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessa
 	return ref, nil
 }
 
-// resolve finds where to create a run. A question that names no namespace is asked of the
-// namespace of its conversation, or of the only one that the caller can read; when there are
-// several, it gives them as options and a target without a namespace.
-func (s *agentService) resolve(ctx context.Context, who storage.Caller, question *storage.Question) (storage.RunTarget, []storage.Namespace, error) {
+// resolve finds where to create a run and sets it in the request. A question that names no
+// namespace is asked of the namespace of its conversation, or of the only one that the
+// caller can read; when there are several, it gives them as options and sets no namespace.
+func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, storage.NamespaceRef{}
-	if question.Namespace == none && question.ConversationID != "" {
-		ref, err := log.ConversationNamespace(ctx, who, question.ConversationID)
+	if request.Namespace == none && request.ConversationID != "" {
+		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
-			return storage.RunTarget{}, nil, err
+			return nil, err
 		}
-		question.Namespace = ref
+		request.Namespace = ref
 	}
-	if question.Namespace != none {
-		target, err := log.ResolveRun(ctx, who, question.Namespace, question.ConversationID)
-		return target, nil, err
+	if request.Namespace != none {
+		return nil, log.ResolveRun(ctx, request)
 	}
-	options, err := log.Namespaces(ctx, who, "")
+	options, err := log.Namespaces(ctx, request.Caller, "")
 	switch {
 	case err != nil:
-		return storage.RunTarget{}, nil, err
+		return nil, err
 	case len(options) == 0:
-		return storage.RunTarget{}, nil, invalidParams("there is no namespace that you can read; upload data first")
-	case len(options) > 1 && question.NeverAsk:
-		return storage.RunTarget{}, nil, invalidParams("message.metadata.namespace is required: you can read several namespaces, and metadata.neverAsk is set")
+		return nil, invalidParams("there is no namespace that you can read; upload data first")
+	case len(options) > 1 && request.NeverAsk:
+		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, and metadata.neverAsk is set")
 	}
-	first := storage.NamespaceRef(options[0])
-	target, err := log.ResolveRun(ctx, who, first, question.ConversationID)
-	if len(options) == 1 {
-		question.Namespace = first
-		return target, nil, err
+	request.Namespace = options[0]
+	if err := log.ResolveRun(ctx, request); err != nil || len(options) == 1 {
+		return nil, err
 	}
-	target.NamespaceID = ""
-	return target, options, err
+	request.Namespace, request.NamespaceID = none, ""
+	return options, nil
 }
 
 // maxNamespaceOptions is how many namespaces are offered as an answer. Others can be named.
@@ -86,10 +83,10 @@ const maxNamespaceOptions = 50
 const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
-func askNamespace(info a2a.TaskInfo, options []storage.Namespace) *a2a.Message {
+func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
 	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
 	for _, option := range options[:cap(names)] {
-		name := storage.NamespaceRef(option).String()
+		name := option.String()
 		names = append(names, inputOption{ID: name, Label: name})
 	}
 	return inputMessage(info, "Which namespace is this question about?", inputData{Name: namespaceInput, Options: names})

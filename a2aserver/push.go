@@ -2,26 +2,225 @@ package a2aserver
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver/push"
+	"parley/internal/safehttp"
+	"parley/internal/seal"
+	"parley/storage"
 )
 
-// Push notifications are not supported; clients subscribe.
-
-var errNoPush = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported; subscribe to the task")
-
-func (*agentService) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
-	return nil, errNoPush
+// Push says how events are sent to the addresses that callers give.
+type Push struct {
+	// Policy says which addresses may be called.
+	Policy safehttp.Policy
+	// Secrets encrypts what callers give to authenticate us with.
+	Secrets *seal.Box
+	// GiveUpAfter is how long a receiver may fail.
+	GiveUpAfter time.Duration
+	// Observe is told what came of each try; nil for nobody.
+	Observe func(push.Outcome)
 }
 
-func (*agentService) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
-	return nil, errNoPush
+var (
+	errNoPush       = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported; subscribe to the task")
+	errNoPushConfig = a2a.NewError(a2a.ErrTaskNotFound, "there is no such push notification config")
+)
+
+// newSender makes what sends the events of a host's runs.
+func (h *Host) newSender() *push.Sender {
+	return push.New(push.Config{
+		Log: h.cfg.Log, Holder: h.id, Policy: h.cfg.Push.Policy, Secrets: h.cfg.Push.Secrets, GiveUpAfter: h.cfg.Push.GiveUpAfter,
+		Observe: h.cfg.Push.Observe, Logger: h.cfg.Logger, Task: h.pushTask, Encode: encodePushed,
+		Reserve: func(ctx context.Context, user string, bytes int) (func(), error) {
+			r := &reservation{queue: h.cfg.Reads}
+			return r.release, r.take(ctx, user, bytes)
+		},
+	})
 }
 
-func (*agentService) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
-	return nil, errNoPush
+// pushTask gives a run's task as it is sent in place of its events.
+func (h *Host) pushTask(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+	r := &reservation{queue: h.cfg.Reads}
+	event, err := h.taskEvent(ctx, r, caller, runID)
+	if err != nil {
+		r.release()
+	}
+	return event, r.release, err
 }
 
-func (*agentService) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
-	return errNoPush
+func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Caller, runID string) (storage.Event, error) {
+	if err := h.reserveTask(ctx, r, caller, runID); err != nil {
+		return storage.Event{}, err
+	}
+	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, true)
+	if err != nil {
+		return storage.Event{}, err
+	}
+	task, err := toTask(stored)
+	if err != nil {
+		return storage.Event{}, err
+	}
+	return encode(stored.LastEvent, task)
+}
+
+// encodePushed gives a stored event as the receiver of a config reads it.
+func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event, error) {
+	if config.Modes == "" && config.Version == "" {
+		return event, nil
+	}
+	decoded, err := decode(event)
+	if err != nil {
+		return event, err
+	}
+	if config.Modes != "" {
+		modes, err := readModes(strings.Split(config.Modes, ","))
+		if err != nil {
+			return event, err
+		}
+		decoded = modes.event(decoded)
+	}
+	if config.Version != legacyVersion {
+		return encode(event.Number, decoded)
+	}
+	event.Body, err = encodeLegacy(decoded)
+	return event, err
+}
+
+// pushedLog is a Log that tells a sender of what is new in it.
+type pushedLog struct {
+	Log
+	sender *push.Sender
+}
+
+// Append implements storage.Tasks.
+func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
+	l.Log.Append(change, func(err error) {
+		done(err)
+		switch {
+		case err != nil:
+		case change.Start != nil && change.Start.Push != nil:
+			l.sender.Added()
+		default:
+			l.sender.Notify()
+		}
+	})
+}
+
+// Listen implements storage.Hosts.
+func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error {
+	return l.Log.Listen(ctx, func(runID string) {
+		changed(runID)
+		l.sender.Notify()
+	})
+}
+
+func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.PushConfig) (*a2a.PushConfig, error) {
+	request = orEmpty(request)
+	who, stored, err := s.pushTask(ctx, request.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.readPush(ctx, who, "", request)
+	if err != nil {
+		return nil, err
+	}
+	config.RunID = stored.RunID
+	if err := s.savePush(ctx, who, config); err != nil {
+		return nil, err
+	}
+	return fromPushConfig(config), nil
+}
+
+func (s *agentService) savePush(ctx context.Context, who storage.Caller, config storage.PushConfig) error {
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
+		return err
+	}
+	s.host.sender.Added()
+	return nil
+}
+
+func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	request = orEmpty(request)
+	who, stored, err := s.pushTask(ctx, request.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	configs, err := s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
+	if err != nil {
+		return nil, err
+	}
+	for _, config := range configs {
+		// Clients of 0.3 need not name one: the first is meant.
+		if config.ID == request.ID || request.ID == "" && isLegacy(ctx) {
+			return fromPushConfig(config), nil
+		}
+	}
+	return nil, errNoPushConfig
+}
+
+func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	request = orEmpty(request)
+	who, stored, err := s.pushTask(ctx, request.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if request.PageSize < 0 {
+		return nil, invalidField("pageSize", "must not be negative")
+	}
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	configs, err := s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(configs, func(a, b storage.PushConfig) int { return strings.Compare(a.ID, b.ID) })
+	page := &a2a.ListTaskPushConfigResponse{Configs: []*a2a.PushConfig{}}
+	for _, config := range configs {
+		if config.ID <= request.PageToken && request.PageToken != "" {
+			continue
+		}
+		if request.PageSize > 0 && len(page.Configs) == request.PageSize {
+			page.NextPageToken = page.Configs[len(page.Configs)-1].ID
+			break
+		}
+		page.Configs = append(page.Configs, fromPushConfig(config))
+	}
+	return page, nil
+}
+
+func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error {
+	request = orEmpty(request)
+	who, stored, err := s.pushTask(ctx, request.TaskID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	return s.host.cfg.Log.DeletePushConfig(ctx, who, stored.RunID, request.ID)
+}
+
+// pushTask finds the caller's task that a config is of.
+func (s *agentService) pushTask(ctx context.Context, id a2a.TaskID) (storage.Caller, storage.Task, error) {
+	who, err := caller(ctx)
+	switch {
+	case err != nil:
+		return who, storage.Task{}, err
+	case s.host.sender == nil:
+		return who, storage.Task{}, errNoPush
+	case id == "":
+		return who, storage.Task{}, invalidField("taskId", "is required")
+	}
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	stored, err := s.storedTask(ctx, who, id, false)
+	return who, stored, err
 }

@@ -52,6 +52,14 @@ func caller(ctx context.Context) (storage.Caller, error) {
 	return who, nil
 }
 
+// orEmpty gives an empty request for none: what is missing in it is then refused.
+func orEmpty[T any](request *T) *T {
+	if request == nil {
+		return new(T)
+	}
+	return request
+}
+
 // send starts a run for a message.
 func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
 	who, err := caller(ctx)
@@ -72,7 +80,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
+	message, err := sentMessage(request)
+	if err != nil {
+		return nil, err
+	}
 	if waiting != "" {
+		// The question itself, sent again, is no answer.
+		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key); !errors.Is(err, storage.ErrNotFound) {
+			return nil, cmp.Or(err, storage.ErrMessageSent)
+		}
 		return s.continueTask(ctx, who, waiting, request)
 	}
 	if err := checkText(request.Message); err != nil {
@@ -81,7 +97,10 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
 		return nil, err
 	}
-	r, err := s.ask(ctx, who, question, request.Message, false)
+	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
+		return nil, err
+	}
+	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, errNoNamespace
 	}
@@ -92,28 +111,27 @@ var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
 	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
-func (s *agentService) ask(ctx context.Context, who storage.Caller, question storage.Question, message *a2a.Message, mustExist bool) (*run, error) {
+func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, mustExist bool) (*run, error) {
 	if s.agent.Check != nil {
-		if err := s.agent.Check(question); err != nil {
+		if err := s.agent.Check(request.Question); err != nil {
 			return nil, err
 		}
 	}
-	begins := question.ConversationID == ""
-	target, options, err := s.resolve(ctx, who, &question)
-	if begins {
-		question.ConversationID = storage.NewID()
+	request.RunID = storage.NewID()
+	options, err := s.resolve(ctx, &request)
+	if err != nil {
+		return nil, err
 	}
 	switch {
-	case err != nil:
-		return nil, err
-	case mustExist && !begins && !target.ConversationExists:
+	case request.ConversationID == "":
+		request.ConversationID = storage.NewID()
+	case mustExist && !request.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
 	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, question.ConversationID)
-	return s.host.start(s.agent, request, target, options, &asked)
+	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	return s.host.start(s.agent, request, options, &asked)
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
@@ -128,6 +146,11 @@ func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id 
 		return nil, err
 	case contextID != "" && contextID != stored.ConversationID:
 		return nil, invalidField("message.contextId", "is not that of the task")
+	}
+	err = checkRepeated(s.host.readTask(stored), request.Message)
+	switch {
+	case err != nil:
+		return nil, err
 	case isWaiting(a2a.TaskState(stored.State)):
 		return s.answer(ctx, who, stored, request)
 	case stored.Open:
@@ -181,18 +204,23 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	request = orEmpty(request)
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(starting, request)
 	if err == nil {
 		err = r.waitCommitted(starting)
 	}
-	if err != nil {
-		return nil, err
-	}
 	cfg := request.Config
 	if cfg == nil {
 		cfg = &a2a.SendMessageConfig{}
+	}
+	if err != nil {
+		stored, err := s.repeated(starting, request, err)
+		if err != nil {
+			return nil, err
+		}
+		return s.sentTask(ctx, request, stored, cfg)
 	}
 	if !cfg.ReturnImmediately {
 		select {
@@ -203,20 +231,32 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		if r.settled {
 			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
-		if err := s.waitRemote(ctx, r); err != nil {
+	}
+	return s.sentTask(ctx, request, storage.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
+}
+
+// sentTask answers a request with a task that this host does not execute, when that has
+// ended or waits for an answer.
+func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageRequest, stored storage.Task, cfg *a2a.SendMessageConfig) (*a2a.Task, error) {
+	if stored.Open && !cfg.ReturnImmediately && !isWaiting(a2a.TaskState(stored.State)) {
+		if err := s.waitRemote(ctx, stored); err != nil {
 			return nil, err
 		}
 	}
-	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(stored.RunID), HistoryLength: cfg.HistoryLength})
 	if err != nil {
 		return nil, err
 	}
 	return modesOf(request).task(task), nil
 }
 
-// waitRemote waits for the end of a run that this host no longer executes.
-func (s *agentService) waitRemote(ctx context.Context, r *run) error {
-	t := s.host.follow(r.request.Caller, r.request.RunID, r.after)
+// waitRemote waits for the end of a run that this host does not execute.
+func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) error {
+	who, err := caller(ctx)
+	if err != nil {
+		return err
+	}
+	t := s.host.follow(who, stored.RunID, stored.LastEvent)
 	defer t.close()
 	for {
 		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
@@ -228,8 +268,24 @@ func (s *agentService) waitRemote(ctx context.Context, r *run) error {
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
+	t, err := s.sendAndFollow(ctx, request)
+	if err != nil {
+		if t, err = s.followRepeated(ctx, request, err); err != nil {
+			return nil, err
+		}
+	}
+	t.modes = modesOf(request)
+	if request.Config != nil {
+		t.history = request.Config.HistoryLength
+	}
+	return t, nil
+}
+
+// sendAndFollow opens a tail of a new run.
+func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
 	r, err := s.send(ctx, request)
 	if err != nil {
 		return nil, err
@@ -241,14 +297,11 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 		t.close()
 		return nil, err
 	}
-	t.modes = modesOf(request)
-	if request.Config != nil {
-		t.history = request.Config.HistoryLength
-	}
 	return t, nil
 }
 
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -333,6 +386,7 @@ func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.
 }
 
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -350,6 +404,7 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 }
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ const (
 )
 
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -110,14 +111,13 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 		filter.Limit = defaultPage
 	}
 	if request.StatusTimestampAfter != nil {
-		filter.UpdatedSince = *request.StatusTimestampAfter
+		filter.StatusSince = *request.StatusTimestampAfter
 	}
 	if request.PageToken != "" {
-		cursor, ok := toCursor(request.PageToken)
-		if !ok {
+		var ok bool
+		if filter.After, ok = toCursor(request.PageToken); !ok {
 			return filter, invalidField("pageToken", "is not one that was given")
 		}
-		filter.After = &cursor
 	}
 	return filter, nil
 }
@@ -127,16 +127,16 @@ func toToken(task storage.Task) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", task.UpdatedAt.UnixMilli(), task.RunID))
 }
 
-func toCursor(token string) (storage.TaskCursor, bool) {
+func toCursor(token string) (storage.Task, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return storage.TaskCursor{}, false
+		return storage.Task{}, false
 	}
 	millis, id, _ := strings.Cut(string(text), "/")
 	at, err := strconv.ParseInt(millis, 10, 64)
 	if err != nil {
-		return storage.TaskCursor{}, false
+		return storage.Task{}, false
 	}
 	runID, err := readID(id)
-	return storage.TaskCursor{UpdatedAt: time.UnixMilli(at), RunID: runID}, err == nil
+	return storage.Task{UpdatedAt: time.UnixMilli(at), RunID: runID}, err == nil
 }

@@ -27,7 +27,7 @@ type Lake interface {
 type Memory interface {
 	// RecentTurns gives the last completed turns, at most limit, latest first, without
 	// results that are larger than storage.InlineResult.
-	RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error)
+	RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Run, error)
 	// Run gives the run of a turn, with its whole result; ErrNotFound when it was
 	// deleted.
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)

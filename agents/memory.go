@@ -49,8 +49,8 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Turn) bool {
-		return slices.Contains(w.execution.Message.ReferenceTasks, a2a.TaskID(turn.RunID))
+	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Run) bool {
+		return slices.Contains(w.message.ReferenceTasks, a2a.TaskID(turn.ID))
 	})...)
 	var answered []llm.Turn
 	for left := maxMemory; len(turns) > 0 && len(answered) < maxTurns; turns = turns[1:] {
@@ -73,9 +73,9 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 
 // referenced gives the turns of the tasks that the message refers to, the last first: they
 // count like the latest of the conversation.
-func (w *Run) referenced(ctx context.Context) ([]storage.Turn, error) {
-	var turns []storage.Turn
-	for _, id := range slices.Backward(w.execution.Message.ReferenceTasks) {
+func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
+	var turns []storage.Run
+	for _, id := range slices.Backward(w.message.ReferenceTasks) {
 		if len(turns) == maxTurns {
 			break
 		}
@@ -86,24 +86,23 @@ func (w *Run) referenced(ctx context.Context) ([]storage.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		turn := storage.Turn{RunID: run.ID, Question: run.Question, Status: run.Status, Result: run.Result}
 		if len(run.Result) > maxResult {
-			turn.Result, turn.ResultBytes = nil, len(run.Result)
+			run.Result, run.ResultBytes = nil, len(run.Result)
 		}
-		turns = append(turns, turn)
+		turns = append(turns, run)
 	}
 	return turns, nil
 }
 
 // answerOf gives the result of a turn, and whether it is an answer. A result larger than
 // maxResult counts as one and is not read.
-func (w *Run) answerOf(ctx context.Context, turn storage.Turn) (found result, ok bool, err error) {
+func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
 	case turn.ResultBytes > storage.InlineResult:
-		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.RunID)
+		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.ID)
 		if errors.Is(err, storage.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}

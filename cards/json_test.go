@@ -35,7 +35,7 @@ func TestJSONFields(t *testing.T) {
 					t.Errorf("%s = %s, want %s", name, got, want)
 				}
 			}
-			wantEnd := `"uri":"` + cards.NamespaceExtension + `"}],"streaming":true,"pushNotifications":false,"extendedAgentCard":true}`
+			wantEnd := `"uri":"` + cards.NamespaceExtension + `"}],"streaming":true,"pushNotifications":true,"extendedAgentCard":true}`
 			if got := string(fields["capabilities"]); !strings.HasSuffix(got, wantEnd) {
 				t.Errorf("capabilities = %s, want %s at the end", got, wantEnd)
 			}
@@ -44,7 +44,9 @@ func TestJSONFields(t *testing.T) {
 					t.Errorf("%s = %s, want something", name, fields[name])
 				}
 			}
-			want := `[{"url":"` + base + "/a2a/" + card.Name + `","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]`
+			url := `{"url":"` + base + "/a2a/" + card.Name + `","protocolBinding":`
+			want := `[` + url + `"JSONRPC","protocolVersion":"1.0"},` + url + `"HTTP+JSON","protocolVersion":"1.0"},` +
+				`{"url":"parley.example:443","protocolBinding":"GRPC","tenant":"` + card.Name + `","protocolVersion":"1.0"}]`
 			if got := string(fields["supportedInterfaces"]); got != want {
 				t.Errorf("supportedInterfaces = %s, want %s", got, want)
 			}

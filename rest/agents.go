@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/auth"
 	"parley/storage"
 )
 
@@ -33,10 +34,20 @@ type Agents interface {
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	// CallLegacy is Call for A2A 0.3.
+	CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
+	// request's path; ErrNotFound for an unknown one.
+	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
+	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
+	// answer.
+	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)
 	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
 	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
+	// ServeLegacyCard is ServeCard for A2A 0.3.
+	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
 	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
 	// cards' signatures.
 	ServeAICatalog(w http.ResponseWriter, r *http.Request) error
@@ -64,11 +75,26 @@ func (s *Server) getCardKeys(c *gin.Context) error {
 	return s.cfg.Agents.ServeKeys(c.Writer, c.Request)
 }
 
-func (s *Server) callAgent(r *request) error {
+// getLegacyCard serves a card of A2A 0.3; at the root of the host that of the assistant.
+func (s *Server) getLegacyCard(c *gin.Context) error {
+	agent := agentAssistant
+	if c.Param("agent") != "" {
+		agent = pathValue(c, "agent")
+	}
+	return s.cfg.Agents.ServeLegacyCard(c.Writer, c.Request, agent)
+}
+
+func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.Call) }
+
+func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
+
+type agentCall func(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+
+func (s *Server) callJSONRPC(r *request, call agentCall) error {
 	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
 	if err != nil {
 		return err
 	}
 	defer s.extendDeadlines(r.Context)()
-	return s.cfg.Agents.Call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
+	return call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
 }

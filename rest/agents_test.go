@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/rest"
 	"parley/storage"
@@ -159,6 +160,23 @@ func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller sto
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
+func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+	return a.Call(w, r, caller, agent, body)
+}
+
+func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent, path string, body []byte) error {
+	if agent != "nl2ql" && agent != "assistant" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{
+		"agent": agent, "path": path, "caller": caller.Username, "restricted": caller.Restricted(), "body": body})
+}
+
+func (a *scriptedAgents) ServeGRPC(w http.ResponseWriter, _ *http.Request, session auth.Session, refused error) {
+	_, _ = fmt.Fprintf(w, "%s %v", session.Caller.Username, refused)
+}
+
 func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "[{\"name\":\"nl2ql\",\"url\":\"%s/a2a/nl2ql\"}]\n", baseurl.From(r.Context()))
@@ -184,4 +202,8 @@ func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "{\"name\":\"%s\",\"url\":\"%s/a2a/%s\"}\n", agent, baseurl.From(r.Context()), agent)
 	return err
+}
+
+func (a *scriptedAgents) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error {
+	return a.ServeCard(w, r, agent)
 }

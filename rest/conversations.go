@@ -74,8 +74,8 @@ var errRunDeleted = errors.New("the run is gone")
 
 // sendTurn writes a turn. A large result is read at this point, once memory is reserved for
 // it, and written unchanged.
-func (s *Server) sendTurn(r *request, text []byte, turn storage.Turn) error {
-	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.RunID, quote(turn.Question), turn.Status)
+func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
+	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.ID, quote(turn.Question), turn.Status)
 	switch {
 	case turn.Status != storage.RunCompleted || turn.ResultBytes == 0:
 		return send(r, append(text, '}'))
@@ -88,7 +88,7 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Turn) error {
 		return err
 	}
 	defer release()
-	run, err := s.load(r, turn.RunID, turn.ResultBytes)
+	run, err := s.load(r, turn.ID, turn.ResultBytes)
 	if errors.Is(err, storage.ErrNotFound) {
 		return errRunDeleted
 	}
@@ -148,7 +148,7 @@ func (s *Server) stopRuns(r *request, id string) error {
 	}
 	for turn, err := range turns {
 		if err == nil && !turn.Status.Final() {
-			err = s.cfg.Agents.Stop(r.ctx(), r.caller, turn.RunID)
+			err = s.cfg.Agents.Stop(r.ctx(), r.caller, turn.ID)
 		}
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err

@@ -189,9 +189,9 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 // failingTurns is a store that fails when most of a conversation has been read.
 type failingTurns struct{ rest.Store }
 
-func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
 	title, turns, err := f.Store.Conversation(ctx, caller, id, page)
-	return title, func(yield func(storage.Turn, error) bool) {
+	return title, func(yield func(storage.Run, error) bool) {
 		count := 0
 		for turn, err := range turns {
 			if count++; count > 30 {

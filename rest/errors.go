@@ -119,7 +119,11 @@ func writeError(c *gin.Context, err error) {
 		c.Header("Retry-After", "2")
 	}
 	c.Abort()
-	text, _ := encodeJSON(body) // strings can always be encoded
+	var wire any = body
+	if c.GetBool(statusKey) {
+		wire = toStatus(status, body)
+	}
+	text, _ := encodeJSON(wire) // strings can always be encoded
 	text = append(text, '\n')
 	// With a length, the client has the whole response before the connection closes; see
 	// drainBody.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,7 +12,21 @@ import (
 const RowsForNew = rowsForNew
 
 // Routes lists every route, for the tests that hold for all of them.
-func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
+func (s *Server) Routes() gin.RoutesInfo {
+	// The router replaces escaped colons with its first request.
+	s.engine.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/healthz", nil))
+	return s.engine.Routes()
+}
+
+// HTTPBinding lists the operations of A2A's HTTP+JSON binding.
+func HTTPBinding() (operations []string) {
+	for _, tenant := range httpTenants {
+		for _, operation := range httpBinding {
+			operations = append(operations, operation.method+" /a2a/:agent"+tenant+strings.ReplaceAll(operation.path, `\:`, ":"))
+		}
+	}
+	return operations
+}
 
 // SetQueueTimeout changes how long large requests wait.
 func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }

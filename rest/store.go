@@ -24,7 +24,7 @@ type Store interface {
 
 // Namespaces has the records of namespaces.
 type Namespaces interface {
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 	RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error
 	DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error
 }
@@ -64,7 +64,7 @@ type Ingestions interface {
 // Conversations has the records of conversations.
 type Conversations interface {
 	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
-	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error)
+	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error)
 	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
 }
 

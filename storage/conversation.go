@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -18,20 +17,8 @@ type Conversation struct {
 	UpdatedAt time.Time
 }
 
-// Turn is a run as its conversation shows it.
-type Turn struct {
-	RunID    string
-	Question string
-	Status   RunStatus
-	// Result is the rendered result, a JSON document; nil until completed.
-	// One that is larger than InlineResult is left out: Run gives it.
-	Result json.RawMessage
-	// ResultBytes is how large the result is.
-	ResultBytes int
-}
-
-// InlineResult is how large a result may be to come with its turn: a conversation
-// is read without more than a few such results in memory.
+// InlineResult is how large a result may be to come with the runs of a conversation, which
+// are its turns: it is read without more than a few such results in memory.
 const InlineResult = 16 << 10
 
 // TurnPage says which turns of a conversation are wanted: the last Limit of those

@@ -20,6 +20,10 @@ type PushConfig struct {
 	Scheme string
 	// Secrets are the token and the credentials, encrypted; nil for none.
 	Secrets []byte
+	// Modes are the media types that the receiver accepts, separated by commas; "" for all.
+	Modes string
+	// Version is that of the protocol, when it is not the current one.
+	Version string
 }
 
 // PushFromTask is the position of a config whose first event is the task as it is.
@@ -50,9 +54,10 @@ type DuePush struct {
 // PushResult is what came of a Push.
 type PushResult struct {
 	Position int64
-	// Failed says that the next event was not received. It is tried again after Pause.
+	// Failed says that the next event was not received.
 	Failed bool
-	Pause  time.Duration
+	// Pause is how long nothing is tried.
+	Pause time.Duration
 	// Ended says that nothing is sent any more.
 	Ended bool
 }
@@ -65,8 +70,7 @@ type PushConfigs interface {
 	// SavePushConfig makes a config, from the task on, or replaces the one with its id,
 	// which goes on where that was. ErrInvalid when the run has too many.
 	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
-	PushConfig(ctx context.Context, caller Caller, runID, id string) (PushConfig, error)
-	// PushConfigs lists those of a run, by id.
+	// PushConfigs lists those of a run, the oldest first.
 	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)
 	// DeletePushConfig deletes a config, if there is one.
 	DeletePushConfig(ctx context.Context, caller Caller, runID, id string) error

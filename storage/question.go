@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // MaxQuestion is the longest question, in bytes.
@@ -29,6 +30,9 @@ type Question struct {
 	// NeverAsk says that the asker answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
+	// Push is where the events are sent from the first one on, for a run that is started;
+	// nil for nowhere. Its RunID is not used.
+	Push *PushConfig
 }
 
 // CheckQuestion returns what is wrong with the text of a question, "" when it is right.
@@ -54,7 +58,23 @@ type RunRequest struct {
 	RunID  string
 	Caller Caller
 	Question
+	// NamespaceID and ConversationExists say where the run is created: see
+	// Tasks.ResolveRun.
+	NamespaceID        string
+	ConversationExists bool
+	// Message is the message that asks; zero when the client gave it no id.
+	Message SentMessage
 }
+
+// SentMessage identifies a message of a client. A message that a user sends to an agent
+// again within MessageRetention makes no second run.
+type SentMessage struct {
+	// Key is a hash of the id that the client gave it, Digest one of all that it says.
+	Key, Digest string
+}
+
+// MessageRetention is how long a message is known.
+const MessageRetention = 24 * time.Hour
 
 // The settings of a question in the metadata of a message.
 const (

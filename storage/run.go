@@ -19,7 +19,9 @@ const (
 // Final reports whether a run in this state has ended.
 func (s RunStatus) Final() bool { return s != RunRunning }
 
-// Run is one question answered by one agent.
+// Run is one question answered by one agent. As a turn of its conversation it has its id,
+// question, outcome and the size of its result, which is left out if it is larger than
+// InlineResult.
 type Run struct {
 	ID             string
 	ConversationID string
@@ -29,6 +31,8 @@ type Run struct {
 	// LastNodeID names the last step that the run reached.
 	LastNodeID string
 	CreatedAt  time.Time
+	// ResultBytes is the size of the result; set in turns.
+	ResultBytes int
 }
 
 // RunOutcome is the status of a run and, with a final status, its result.

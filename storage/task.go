@@ -50,11 +50,9 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run, at Target.
-	Start  *RunRequest
-	Target RunTarget
-	// Push, if set, is made with the run, from its first event on.
-	Push *PushConfig
+	// Start, if set, creates the run. Without a namespace it waits until its asker names
+	// one.
+	Start *RunRequest
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string
@@ -62,6 +60,8 @@ type TaskChange struct {
 	After  int64
 	Events []Event
 	State  string
+	// StatusAt is the time of the task's status.
+	StatusAt time.Time
 	// Snapshot is the task without its artifacts.
 	Snapshot json.RawMessage
 	// LastNodeID names the last step that the run reached; "" leaves it unchanged.
@@ -76,39 +76,30 @@ const (
 	StateAuthRequired  = "TASK_STATE_AUTH_REQUIRED"
 )
 
-// RunTarget is where a run is created; see ResolveRun. A run without a namespace waits
-// until its asker names one.
-type RunTarget struct {
-	NamespaceID        string
-	ConversationExists bool
-}
-
 // TaskFilter selects tasks.
 type TaskFilter struct {
 	Agent          string
 	ConversationID string
 	State          string
-	// UpdatedSince excludes tasks that were last changed before.
-	UpdatedSince time.Time
-	// After is the last task of the previous page; nil for the first page.
-	After *TaskCursor
+	// StatusSince excludes tasks whose status is from before.
+	StatusSince time.Time
+	// After has the RunID and UpdatedAt of the last task of the previous page; zero for the
+	// first page.
+	After Task
 	// Limit is from 1 to 101.
 	Limit int
-}
-
-// TaskCursor is a position in the list of tasks.
-type TaskCursor struct {
-	UpdatedAt time.Time
-	RunID     string
 }
 
 // Tasks is the event log of runs. Reads have a caller: a task of another user is
 // ErrNotFound.
 type Tasks interface {
-	// ResolveRun finds where to create a run: in a namespace that the caller may read, and
-	// in a conversation, or a new one if its id is "". A conversation that the caller's
-	// token does not cover is ErrNotFound; one that does not exist is no error.
-	ResolveRun(ctx context.Context, caller Caller, in NamespaceRef, conversationID string) (RunTarget, error)
+	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
+	// the caller may read, and in a conversation, or a new one if its id is "". A
+	// conversation that the caller's token does not cover is ErrNotFound; one that does not
+	// exist is no error. A message that was sent before is ErrMessageSent.
+	ResolveRun(ctx context.Context, request *RunRequest) error
+	// SentRun gives the id of the run that a message of the caller has made, and its digest.
+	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
 	// ErrNotFound when there is none that the caller may read.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
@@ -117,7 +108,8 @@ type Tasks interface {
 	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID string) ([]string, error)
 	// Append writes a change and then calls done: with ErrConflict when the change does
 	// not follow the last event, with ErrNotFound when the run, its namespace or its
-	// conversation was deleted. Changes of one run are written in order; one that follows
+	// conversation was deleted, with ErrMessageSent when the run's message has made a run
+	// before. Changes of one run are written in order; one that follows
 	// a failed one fails. Append does not block, and done must not.
 	Append(change TaskChange, done func(error))
 
@@ -138,7 +130,7 @@ type Tasks interface {
 	// RecentTurns gives the last completed turns of a conversation, at most limit, latest
 	// first, without large results, as Conversation does. None when there is no such
 	// conversation.
-	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Turn, error)
+	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Run, error)
 }
 
 // ClaimedRun is a run that a host claimed.

@@ -53,12 +53,14 @@ type NewToken struct {
 	Scopes []Scope
 }
 
-// KeyPurpose is what a key signs.
+// KeyPurpose is what a key is for.
 type KeyPurpose string
 
-// What is signed: users' own tokens, the addresses of uploads, and agent cards.
+// Keys sign users' own tokens, the addresses of uploads and agent cards, and encrypt the
+// secrets of push configs.
 const (
 	KeyForTokens  KeyPurpose = "user-token"
 	KeyForUploads KeyPurpose = "upload-url"
 	KeyForCards   KeyPurpose = "agent-card"
+	KeyForPush    KeyPurpose = "push-secret"
 )

@@ -51,7 +51,7 @@ type Script struct {
 	AnswerError error
 	// Turns are those of the conversation, and Read those whose large results were
 	// read.
-	Turns []storage.Turn
+	Turns []storage.Run
 	Read  []string
 	// References are the tasks that the question refers to.
 	References []a2a.TaskID
@@ -117,13 +117,18 @@ func (j jobs) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, erro
 	return llm.Answer{Markdown: j.Markdown}, errors.Join(j.AnswerError, ctx.Err())
 }
 
+// Turn is a turn of a conversation, with its result.
+func Turn(runID, question string, result json.RawMessage) storage.Run {
+	return storage.Run{ID: runID, Question: question, RunOutcome: storage.RunOutcome{Result: result}}
+}
+
 type memory struct{ *Script }
 
-func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Turn, error) {
+func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Run, error) {
 	if caller.Username != "ann" || conversation != ContextID || limit != 20 {
 		return nil, errors.New("turns of another conversation")
 	}
-	var turns []storage.Turn
+	var turns []storage.Run
 	for _, turn := range slices.Backward(m.Turns) {
 		if turn.ResultBytes = len(turn.Result); turn.ResultBytes > storage.InlineResult {
 			turn.Result = nil
@@ -135,7 +140,7 @@ func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversati
 
 // Run gives the run of a turn.
 func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storage.Run, error) {
-	at := slices.IndexFunc(m.Turns, func(turn storage.Turn) bool { return turn.RunID == id })
+	at := slices.IndexFunc(m.Turns, func(turn storage.Run) bool { return turn.ID == id })
 	if caller.Username != "ann" || at < 0 {
 		return storage.Run{}, storage.ErrNotFound
 	}
@@ -219,18 +224,24 @@ func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Ta
 // as JSON, or in maps.
 func (s *Script) Fold(t testing.TB, events []a2a.Event, raw bool) *a2a.Task {
 	t.Helper()
-	task := &a2a.Task{ID: RunID, ContextID: ContextID, History: []*a2a.Message{s.Message()}}
+	return FoldInto(t, &a2a.Task{ID: RunID, ContextID: ContextID, History: []*a2a.Message{s.Message()}}, events, raw)
+}
+
+// FoldInto is Fold for events that follow a task.
+func FoldInto(t testing.TB, before *a2a.Task, events []a2a.Event, raw bool) *a2a.Task {
+	t.Helper()
+	task := new(*before)
 	for _, event := range events {
 		switch event := Reread(t, event, raw).(type) {
 		case *a2a.Task:
 			task = event
 		case *a2a.TaskStatusUpdateEvent:
 			if task.Status.Message != nil {
-				task.History = append(task.History, task.Status.Message)
+				task.History = append(slices.Clip(task.History), task.Status.Message)
 			}
 			task.Status = event.Status
 		case *a2a.TaskArtifactUpdateEvent:
-			task.Artifacts = append(task.Artifacts, event.Artifact)
+			task.Artifacts = append(slices.Clip(task.Artifacts), event.Artifact)
 		}
 	}
 	return task

@@ -77,9 +77,19 @@ func scripts() map[string]func() *agentstest.Script {
 			s.PlanError = llm.Unanswerable("Nothing here speaks of it.")
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, s.PlanError }
 		}),
+		"two-readings": change(three, func(s *agentstest.Script) {
+			write := s.Write
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				query, err := write(task)
+				if strings.Contains(task.Instruction, "Count") {
+					query.Readings = []llm.Reading{{SQL: query.SQL, Words: "number of orders"}, {SQL: "SELECT sum(total)", Words: "sum of total"}}
+				}
+				return query, err
+			}
+		}),
 		"no-data": change(nil, func(s *agentstest.Script) { s.Data = nil }),
 		"follow-up": change(three[:1], func(s *agentstest.Script) {
-			s.Turns = []storage.Turn{{Question: "Who bought?", Result: json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`)}}
+			s.Turns = []storage.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {
 				return llm.Query{SQL: "SELECT '" + task.Instruction + "'", Reasoning: fmt.Sprintf("Before: %v", task.Earlier)}, nil
 			}
@@ -158,7 +168,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Turns = append(s.Turns, storage.Turn{RunID: fmt.Sprint(i), Question: fmt.Sprint("question ", i), Result: result})
+		s.Turns = append(s.Turns, agentstest.Turn(fmt.Sprint(i), fmt.Sprint("question ", i), result))
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	size := 0
@@ -180,7 +190,7 @@ func TestMemoryOfFailures(t *testing.T) {
 	t.Parallel()
 	s := script("Find who bought most")
 	turn := func(question, steps string) {
-		s.Turns = append(s.Turns, storage.Turn{Question: question, Result: json.RawMessage(`{"response":"…","steps":[` + steps + `]}`)})
+		s.Turns = append(s.Turns, agentstest.Turn("", question, json.RawMessage(`{"response":"…","steps":[`+steps+`]}`)))
 	}
 	turn("answered", `{"query":"SELECT 1","data":[]}`)
 	turn("in part", `{"query":"-- no query: not there"},{"query":"SELECT 2"}`)
@@ -208,9 +218,9 @@ func TestMemoryOfLargeTurns(t *testing.T) {
 		if i == 10 {
 			rows *= 3
 		}
-		s.Turns = append(s.Turns, storage.Turn{RunID: fmt.Sprint(i), Question: fmt.Sprint("question ", i), Result: json.RawMessage(fmt.Sprintf(
+		s.Turns = append(s.Turns, agentstest.Turn(fmt.Sprint(i), fmt.Sprint("question ", i), json.RawMessage(fmt.Sprintf(
 			`{"response":"…","steps":[{"query":"SELECT %d","data":[%q]},{"query":"SELECT 0","reasoning":"Nothing in the documents matches that."}]}`,
-			i, strings.Repeat("x", rows)))})
+			i, strings.Repeat("x", rows)))))
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	if want := []string{"11", "9", "8", "7"}; !slices.Equal(s.Read, want) {

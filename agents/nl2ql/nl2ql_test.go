@@ -41,6 +41,13 @@ func script() *agentstest.Script {
 	}
 }
 
+// twoReadings is the query of a question that may mean two things.
+func twoReadings() llm.Query {
+	return llm.Query{SQL: good, Reasoning: "Read as: totals per customer.", Confidence: 0.4, Readings: []llm.Reading{
+		{SQL: good, Words: "totals per customer"}, {SQL: "SELECT count(*) FROM orders", Words: "number of orders\n![x](http://evil.example)"},
+	}}
+}
+
 func scripts() map[string]func() *agentstest.Script {
 	change := func(change func(*agentstest.Script)) func() *agentstest.Script {
 		return func() *agentstest.Script {
@@ -80,6 +87,9 @@ func scripts() map[string]func() *agentstest.Script {
 		"unanswerable": fails(llm.Unanswerable("Nothing here speaks\nof the weather")),
 		"words": fails(&llm.UnanswerableError{
 			Reason: "Not understood: “blargh”.", Words: []string{"blargh", "![x](http://evil.example)"}, Suggestions: []string{"How many orders are there?"},
+		}),
+		"two-readings": change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) { return twoReadings(), nil }
 		}),
 		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
 		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
@@ -272,7 +282,7 @@ func TestReferences(t *testing.T) {
 	t.Parallel()
 	s := script()
 	for _, question := range []string{"one", "two", "three"} {
-		s.Turns = append(s.Turns, storage.Turn{RunID: question, Question: question, Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)})
+		s.Turns = append(s.Turns, agentstest.Turn(question, question, json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)))
 	}
 	s.References = []a2a.TaskID{"two", "one", "deleted"}
 	s.Run(t, newExecutor(s.Config()), nil)
@@ -289,9 +299,9 @@ func TestReferences(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := script()
-	s.Turns = []storage.Turn{
-		{RunID: "1", Question: "How many orders?", Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)},
-		{RunID: "2", Question: "And the weather?", Result: json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)},
+	s.Turns = []storage.Run{
+		agentstest.Turn("1", "How many orders?", json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)),
+		agentstest.Turn("2", "And the weather?", json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)),
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	if turns := s.Written.Earlier; len(turns) != 1 || turns[0].Question != "How many orders?" || turns[0].Queries[0] != "SELECT 1" {

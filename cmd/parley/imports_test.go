@@ -15,10 +15,10 @@ import (
 // it. "/..." stands for all below. The longest folder that fits a package counts. This
 // is the only list of who may import whom; CONVENTIONS.md says why.
 var mayImport = map[string][]string{
-	"cmd": {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
+	"cmd": {"agents/...", "a2aserver/...", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
 	// The server has no DuckDB: only a process that starts as a worker becomes
 	// storage/lake/engine.
-	"cmd/parley/internal": {"agents/...", "a2aserver", "cards", "internal/...", "llm/...", "rest/...", "storage", "storage/lake",
+	"cmd/parley/internal": {"agents/...", "a2aserver/...", "cards", "internal/...", "llm/...", "rest/...", "storage", "storage/lake",
 		"storage/objects", "storage/retention", "storage/sqlstore", "storage/trace", "storage/uploads"},
 	"a2aserver":         {"storage", "internal/..."},
 	"rest":              {"storage", "internal/..."},
@@ -57,6 +57,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":            {"rest/openapi"},
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
+	"google.golang.org/grpc":              {"a2aserver"},
 	"modernc.org/sqlite":                  {"storage/sqlstore"},
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
 	"parley/cmd/parley/e2e/e2etest":       {},

@@ -14,12 +14,12 @@ import (
 // keepOrphansLease is held by whoever copies objects.
 const keepOrphansLease = "keep-loose"
 
-// KeptObject is an object that the records name.
-type KeptObject struct {
+// StoredObject is an object that the records name.
+type StoredObject struct {
 	Key   string `db:"object_key"`
 	Bytes int64  `db:"byte_count"`
 	// SHA256 is "" where it was not recorded.
-	SHA256 string `db:"sha256"`
+	SHA256 string
 }
 
 // Snapshot copies the embedded database, as it is at one moment, to a file that
@@ -40,16 +40,16 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
-		return fmt.Errorf("copy the database: %w", classify(err))
+		return wrap("copy the database", err)
 	}
 	return nil
 }
 
-// Sound reports what is wrong with the file of the embedded database.
-func (s *Store) Sound(ctx context.Context) error {
+// CheckIntegrity reports what is wrong with the file of the embedded database.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
 	var said string
 	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
-		return fmt.Errorf("check the database: %w", classify(err))
+		return wrap("check the database", err)
 	}
 	if said != "ok" {
 		return fmt.Errorf("the database is damaged: %s", said)
@@ -57,7 +57,7 @@ func (s *Store) Sound(ctx context.Context) error {
 	return nil
 }
 
-var keptObjects = parse(`
+var storedObjects = parse(`
 SELECT object_key, byte_count, sha256
 FROM dataset_files
 UNION ALL
@@ -66,12 +66,12 @@ FROM upload_files
 WHERE status = 'completed'
 ORDER BY object_key`)
 
-// EachKeptObject gives every object that the records name, one after the other,
+// EachObject gives every object that the records name, one after the other,
 // until one is an error.
-func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error) error {
+func (s *Store) EachObject(ctx context.Context, each func(StoredObject) error) error {
 	var failed error
-	err := s.eachRow(ctx, keptObjects, nil, func(rows *sqlx.Rows) error {
-		var object KeptObject
+	err := s.eachRow(ctx, storedObjects, nil, func(rows *sqlx.Rows) error {
+		var object StoredObject
 		if err := rows.StructScan(&object); err != nil {
 			return err
 		}
@@ -81,22 +81,16 @@ func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error)
 	if failed != nil {
 		return failed
 	}
-	if err != nil {
-		return fmt.Errorf("list the objects: %w", classify(err))
-	}
-	return nil
+	return wrap("list the objects", err)
 }
 
 // KeepOrphans has no process list orphaned objects, to remove them, for that long
 // from now.
-func (s *Store) KeepOrphans(ctx context.Context, lasts time.Duration) error {
-	return s.inTx(ctx, "keep orphaned objects", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `
+func (s *Store) KeepOrphans(ctx context.Context, ttl time.Duration) error {
+	return s.execTx(ctx, "keep orphaned objects", `
 INSERT INTO leases (name, holder, fence, expires_at)
 VALUES ('`+keepOrphansLease+`', '', 1, $1)
 ON CONFLICT (name) DO UPDATE
 SET expires_at = excluded.expires_at
-WHERE leases.expires_at < excluded.expires_at`, s.now().Add(lasts).UnixMilli())
-		return err
-	})
+WHERE leases.expires_at < excluded.expires_at`, s.now().Add(ttl).UnixMilli())
 }

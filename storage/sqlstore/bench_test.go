@@ -130,11 +130,10 @@ func (f bench) appending(b *testing.B, clients, runs int) float64 {
 func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error {
 	question := storage.Question{
 		Agent: "echo", Namespace: nsRef("user0", "ns"), ConversationID: uuid.Must(uuid.NewV7()).String(), Text: "How many orders were there?"}
-	place, err := store.ResolveRun(b.Context(), caller, question.Namespace, question.ConversationID)
+	change, err := sqlstoretest.Start(b.Context(), store, caller, question)
 	if err != nil {
 		return err
 	}
-	change := sqlstoretest.Start(caller, question, place)
 	change.Snapshot = json.RawMessage(`{"id":"` + change.RunID + `","contextId":"` + question.ConversationID + `","history":["` + strings.Repeat("x", 300) + `"]}`)
 	store.Append(change, func(error) {})
 	written := make(chan error, 1)

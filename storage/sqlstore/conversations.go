@@ -35,19 +35,14 @@ const (
 )
 
 type conversationRow struct {
-	ID        string `db:"id"`
-	Title     string `db:"title"`
-	CreatedAt int64  `db:"created_at"`
-	UpdatedAt int64  `db:"updated_at"`
+	storage.Conversation
+	CreatedAt int64
+	UpdatedAt int64
 }
 
 func (r conversationRow) conversation() storage.Conversation {
 	return storage.Conversation{
-		ID:        r.ID,
-		Title:     storage.Title(r.Title),
-		CreatedAt: fromMillis(r.CreatedAt),
-		UpdatedAt: fromMillis(r.UpdatedAt),
-	}
+		ID: r.ID, Title: storage.Title(r.Title), CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt)}
 }
 
 var (
@@ -79,36 +74,21 @@ LIMIT ` + turnPageText)
 // about one namespace, when in names them. They show what the caller's token covers: see Run.
 func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
 	var rows []conversationRow
-	if err := listConversations.list(ctx, s, &rows, inNamespace(caller, in)); err != nil {
-		return nil, fmt.Errorf("list conversations: %w", classify(err))
-	}
-	conversations := make([]storage.Conversation, len(rows))
-	for i, row := range rows {
-		conversations[i] = row.conversation()
-	}
-	return conversations, nil
+	err := listConversations.list(ctx, s, &rows, inNamespace(caller, in))
+	return each(rows, conversationRow.conversation), wrap("list conversations", err)
 }
 
-// turnRow is a turn with what its conversation is called.
+// turnRow is a turn with the title of its conversation.
 type turnRow struct {
-	Title    string
-	ID       string
-	Question string
-	Status   storage.RunStatus
-	Result   []byte
-	// Bytes is how large the result is, which may have been left out.
-	Bytes     int
+	Title string
+	storage.Run
 	CreatedAt int64
-}
-
-func (r turnRow) turn() storage.Turn {
-	return storage.Turn{RunID: r.ID, Question: r.Question, Status: r.Status, Result: r.Result, ResultBytes: r.Bytes}
 }
 
 // position is where a turn stands in its conversation.
 type position struct {
-	CreatedAt int64  `db:"created_at"`
-	ID        string `db:"id"`
+	CreatedAt int64
+	ID        string
 }
 
 // The positions before and after all turns.
@@ -126,7 +106,7 @@ func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 // Conversation gives the title of one and its turns, oldest first. Only some of them are in
 // memory at a time, and no connection is held while the caller works on a turn. A page
 // before a run that is no turn of the conversation is ErrInvalid.
-func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
 	if page != (storage.TurnPage{}) {
 		return s.conversationPage(ctx, caller, id, page)
 	}
@@ -146,14 +126,14 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 }
 
 // conversationPage is Conversation for some of the turns.
-func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Turn, error], error) {
+func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
 	var title string
 	if err := selectTitle.get(ctx, s, &title, by(caller, args{"conversation": id})); err != nil {
-		return "", nil, fmt.Errorf("read conversation: %w", classify(err))
+		return "", nil, wrap("read conversation", err)
 	}
 	after, before, err := s.pageBounds(ctx, caller, id, page)
 	if err != nil {
-		return "", nil, fmt.Errorf("find page of conversation: %w", classify(err))
+		return "", nil, wrap("find page of conversation", err)
 	}
 	first, err := s.turns(ctx, caller, id, after)
 	if err != nil {
@@ -189,11 +169,11 @@ func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string
 }
 
 // eachTurn gives turns, of which the first were read, up to a position.
-func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, page []turnRow, end position, limit int) iter.Seq2[storage.Turn, error] {
-	return func(yield func(storage.Turn, error) bool) {
+func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, page []turnRow, end position, limit int) iter.Seq2[storage.Run, error] {
+	return func(yield func(storage.Run, error) bool) {
 		for count := 0; ; {
 			for _, row := range page {
-				if count++; count > limit || !row.position().before(end) || !yield(row.turn(), nil) {
+				if count++; count > limit || !row.position().before(end) || !yield(row.Run, nil) {
 					return
 				}
 			}
@@ -202,7 +182,7 @@ func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, 
 			}
 			var err error
 			if page, err = s.laterTurns(ctx, caller, id, page[len(page)-1].position()); err != nil {
-				yield(storage.Turn{}, err)
+				yield(storage.Run{}, err)
 				return
 			}
 		}
@@ -229,14 +209,11 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 	page := make([]turnRow, 0, 4)
 	err := s.eachRow(ctx, turnsAfter, by(caller, args{"conversation": id, "created_at": after.CreatedAt, "run": after.ID}), func(rows *sqlx.Rows) error {
 		var row turnRow
-		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes, &row.CreatedAt)
+		err := rows.Scan(&row.Title, &row.ID, &row.Question, &row.Status, (*[]byte)(&row.Result), &row.ResultBytes, &row.CreatedAt)
 		page = append(page, row)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read conversation: %w", classify(err))
-	}
-	return page, nil
+	return page, wrap("read conversation", err)
 }
 
 // DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the

@@ -195,7 +195,7 @@ func TestPagesOfTurns(t *testing.T) {
 			got := []string{}
 			for turn, err := range turns {
 				w.must(err)
-				got = append(got, turn.RunID)
+				got = append(got, turn.ID)
 			}
 			return got
 		}

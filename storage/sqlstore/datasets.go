@@ -16,13 +16,10 @@ import (
 
 // datasetRow is a dataset with all that its reader is shown.
 type datasetRow struct {
-	Owner       string         `db:"owner"`
-	Namespace   string         `db:"namespace"`
-	Name        string         `db:"name"`
-	Description sql.NullString `db:"description"`
-	Fields      sql.NullString `db:"field_descriptions"`
-	Columns     string         `db:"columns"`
-	RowCount    int64          `db:"row_count"`
+	storage.Dataset
+	Description       *string
+	FieldDescriptions sql.NullString
+	Columns           string
 }
 
 // column is how a column is kept in dataset_versions.columns.
@@ -32,12 +29,10 @@ type column struct {
 }
 
 func (r datasetRow) dataset() (storage.Dataset, error) {
-	d := storage.Dataset{Owner: r.Owner, Namespace: r.Namespace, Name: r.Name, RowCount: r.RowCount}
-	if r.Description.Valid {
-		d.Definition.Description = &r.Description.String
-	}
-	if r.Fields.Valid {
-		if err := json.Unmarshal([]byte(r.Fields.String), &d.Definition.Schema); err != nil {
+	d := r.Dataset
+	d.Definition.Description = r.Description
+	if r.FieldDescriptions.Valid {
+		if err := json.Unmarshal([]byte(r.FieldDescriptions.String), &d.Definition.Schema); err != nil {
 			return d, fmt.Errorf("decode field descriptions: %w", err)
 		}
 	}
@@ -114,7 +109,7 @@ SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
 	var row datasetRow
 	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
-		return storage.Dataset{}, fmt.Errorf("read dataset: %w", classify(err))
+		return storage.Dataset{}, wrap("read dataset", err)
 	}
 	return row.dataset()
 }
@@ -130,19 +125,15 @@ func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.
 func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find namespace: %w", classify(err))
+		return nil, wrap("find namespace", err)
 	}
 	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
 }
 
 func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {
-	var rows []datasetRow
-	if err := query.list(ctx, s, &rows, a); err != nil {
-		return nil, fmt.Errorf("list datasets: %w", classify(err))
-	}
-	datasets := make([]storage.Dataset, len(rows))
-	for i, row := range rows {
-		datasets[i] = storage.Dataset{Owner: row.Owner, Namespace: row.Namespace, Name: row.Name, RowCount: row.RowCount}
+	datasets := []storage.Dataset{}
+	if err := query.list(ctx, s, &datasets, a); err != nil {
+		return nil, wrap("list datasets", err)
 	}
 	slices.SortFunc(datasets, func(a, b storage.Dataset) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Namespace, b.Namespace), compareNames(a.Name, b.Name))

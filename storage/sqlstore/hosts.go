@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -25,7 +23,7 @@ func hostLease(holder string) string { return "host/" + holder }
 func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
-			if err := s.clock.look(ctx, tx); err != nil {
+			if err := s.clock.sync(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -45,16 +43,16 @@ func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration)
 // claimedRow is a run as the host that works on it needs it.
 type claimedRow struct {
 	taskRow
-	Owner          string         `db:"owner"`
-	Restriction    string         `db:"restriction"`
-	Question       string         `db:"question"`
-	Provider       sql.NullString `db:"provider"`
-	Model          sql.NullString `db:"model"`
-	HelperPrompt   sql.NullString `db:"helper_prompt"`
-	NamespaceOwner sql.NullString `db:"namespace_owner"`
-	Namespace      sql.NullString `db:"namespace"`
-	Takeovers      int            `db:"takeovers"`
-	CreatedAt      int64          `db:"created_at"`
+	Owner          string
+	Restriction    string
+	Question       string
+	Provider       sql.NullString
+	Model          sql.NullString
+	HelperPrompt   sql.NullString
+	NamespaceID    sql.NullString
+	NamespaceOwner sql.NullString
+	Namespace      sql.NullString
+	Takeovers      int
 }
 
 // ClaimRuns implements storage.Hosts.
@@ -78,8 +76,8 @@ LIMIT :limit`
 	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
 		claimed, died = nil, 0
 		var orphans []struct {
-			RunID  string `db:"run_id"`
-			Holder string `db:"holder"`
+			RunID  string
+			Holder string
 		}
 		now := s.millis()
 		err := selectIn(ctx, tx, &orphans, query, args{
@@ -106,7 +104,7 @@ LIMIT :limit`
 	if err != nil {
 		return nil, err
 	}
-	s.observer.RunsTaken(died)
+	s.observer.RunsClaimed(died)
 	return claimed, nil
 }
 
@@ -131,7 +129,7 @@ WHERE run_id = $1
 func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.created_at,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -159,36 +157,30 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				Provider:       r.Provider.String,
 				Model:          r.Model.String,
 			},
+			NamespaceID: r.NamespaceID.String,
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,
-		Age:       time.Duration(now-r.CreatedAt) * time.Millisecond,
+		Age:       time.Duration(now-r.UpdatedAt) * time.Millisecond,
 	}
 }
 
 // HostRuns implements storage.Hosts.
 func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	var ids []string
-	if err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder); err != nil {
-		return nil, fmt.Errorf("list the runs of a host: %w", classify(err))
-	}
-	return ids, nil
+	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder)
+	return ids, wrap("list the runs of a host", err)
 }
-
-// lastEventsBatch is how many runs are looked at with one statement, which is
-// always the same.
-const lastEventsBatch = 100
 
 // LastEvents implements storage.Hosts.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
-	for some := range slices.Chunk(runIDs, lastEventsBatch) {
-		some = append(slices.Clone(some), make([]string, lastEventsBatch-len(some))...)
+	for list := range lists(runIDs) {
 		var rows []taskRow
-		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": some}); err != nil {
-			return nil, fmt.Errorf("look at runs: %w", classify(err))
+		if err := selectIn(ctx, s, &rows, `SELECT run_id, last_event FROM tasks WHERE run_id IN (:runs)`, args{"runs": list}); err != nil {
+			return nil, wrap("look at runs", err)
 		}
 		for _, row := range rows {
 			found[row.RunID] = row.LastEvent

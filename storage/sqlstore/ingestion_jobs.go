@@ -37,12 +37,12 @@ WHERE i.status IN ('pending', 'processing')
 
 // jobRow is an ingestion that waits for somebody to do it.
 type jobRow struct {
-	ID          string             `db:"id"`
-	Mode        storage.IngestMode `db:"mode"`
-	StartedBy   string             `db:"started_by"`
-	Restriction string             `db:"restriction"`
-	Attempts    int64              `db:"attempts"`
-	DatasetID   string             `db:"dataset_id"`
+	ID          string
+	Mode        storage.IngestMode
+	StartedBy   string
+	Restriction string
+	Attempts    int64
+	DatasetID   string
 }
 
 func ingestionLease(id string) string { return "ingestion/" + id }

@@ -14,34 +14,16 @@ import (
 )
 
 type ingestionRow struct {
-	ID             string                  `db:"id"`
-	Name           string                  `db:"name"`
-	Mode           storage.IngestMode      `db:"mode"`
-	Status         storage.IngestionStatus `db:"status"`
-	StatusMessage  string                  `db:"status_message"`
-	ProcessedBytes int64                   `db:"processed_bytes"`
-	ExpectedBytes  int64                   `db:"expected_bytes"`
-	ProcessedRows  int64                   `db:"processed_rows"`
-	Seen           bool                    `db:"seen"`
-	CreatedAt      int64                   `db:"created_at"`
+	storage.Ingestion
+	CreatedAt int64
 }
 
 const ingestionColumns = `
 	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at`
 
 func (r ingestionRow) ingestion() storage.Ingestion {
-	return storage.Ingestion{
-		ID:             r.ID,
-		Name:           r.Name,
-		Mode:           r.Mode,
-		Status:         r.Status,
-		StatusMessage:  r.StatusMessage,
-		ProcessedBytes: r.ProcessedBytes,
-		ExpectedBytes:  r.ExpectedBytes,
-		ProcessedRows:  r.ProcessedRows,
-		Seen:           r.Seen,
-		CreatedAt:      fromMillis(r.CreatedAt),
-	}
+	r.Ingestion.CreatedAt = fromMillis(r.CreatedAt)
+	return r.Ingestion
 }
 
 var (
@@ -178,24 +160,20 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error) {
 	found, err := findDataset(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find dataset: %w", classify(err))
+		return nil, wrap("find dataset", err)
 	}
 	var rows, more []ingestionRow
 	a := by(caller, args{"dataset_id": found.ID, "before": before.UnixMilli(), "limit": limit})
 	if err := ingestionsBefore.list(ctx, s, &rows, a); err != nil {
-		return nil, fmt.Errorf("list ingestions: %w", classify(err))
+		return nil, wrap("list ingestions", err)
 	}
 	if n := len(rows); n > 0 && n == limit {
 		a["created_at"], a["id"] = rows[n-1].CreatedAt, rows[n-1].ID
 		if err := ingestionsOfMoment.list(ctx, s, &more, a); err != nil {
-			return nil, fmt.Errorf("list ingestions: %w", classify(err))
+			return nil, wrap("list ingestions", err)
 		}
 	}
-	var ingestions []storage.Ingestion
-	for _, row := range append(rows, more...) {
-		ingestions = append(ingestions, row.ingestion())
-	}
-	return ingestions, nil
+	return each(append(rows, more...), ingestionRow.ingestion), nil
 }
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
@@ -207,10 +185,10 @@ func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, 
 }
 
 type ingestionAccess struct {
-	DatasetID string                  `db:"dataset_id"`
-	Name      string                  `db:"name"`
-	Mode      storage.IngestMode      `db:"mode"`
-	Status    storage.IngestionStatus `db:"status"`
+	DatasetID string
+	Name      string
+	Mode      storage.IngestMode
+	Status    storage.IngestionStatus
 	storage.Access
 }
 
@@ -247,19 +225,15 @@ func (s *Store) MarkIngestionSeen(ctx context.Context, caller storage.Caller, id
 
 // ingestionFiles gives the files of an ingestion, in order.
 func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]storage.UploadFile, error) {
-	var rows []uploadRow
-	err := tx.SelectContext(ctx, &rows, `
-SELECT f.id, f.filename, f.byte_count, f.part_size, f.object_key, f.upload_id, f.status
+	files := []storage.UploadFile{}
+	err := tx.SelectContext(ctx, &files, `
+SELECT `+fileColumns+`
 FROM ingestion_files g
 JOIN upload_files f ON f.id = g.upload_file_id
 WHERE g.ingestion_id = $1
 ORDER BY g.position`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read ingestion's files: %w", err)
-	}
-	files := make([]storage.UploadFile, len(rows))
-	for i, row := range rows {
-		files[i] = row.file()
 	}
 	return files, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,13 +24,13 @@ const keptVersions = 100
 // dataRow is a dataset with one of its files, if it has any.
 type dataRow struct {
 	datasetRow
-	ID      string         `db:"id"`
-	Version int64          `db:"version"`
-	FileID  sql.NullString `db:"file_id"`
+	ID      string
+	Version int64
+	FileID  sql.NullString
 	Key     sql.NullString `db:"object_key"`
 	Rows    sql.NullInt64  `db:"file_rows"`
 	Bytes   sql.NullInt64  `db:"file_bytes"`
-	SHA256  sql.NullString `db:"sha256"`
+	SHA256  sql.NullString
 	storage.Access
 }
 
@@ -87,7 +86,7 @@ func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (stora
 		err = storage.ErrNotFound
 	}
 	if err != nil {
-		return storage.DatasetData{}, fmt.Errorf("read dataset's files: %w", classify(err))
+		return storage.DatasetData{}, wrap("read dataset's files", err)
 	}
 	all, err := dataOf(rows)
 	if err != nil {
@@ -105,11 +104,11 @@ func (s *Store) DatasetDataByID(ctx context.Context, caller storage.Caller, id s
 func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("find namespace: %w", classify(err))
+		return nil, wrap("find namespace", err)
 	}
 	var rows []dataRow
 	if err := dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID})); err != nil {
-		return nil, fmt.Errorf("read namespace's files: %w", classify(err))
+		return nil, wrap("read namespace's files", err)
 	}
 	return dataOf(rows)
 }
@@ -250,11 +249,7 @@ WHERE dataset_id = $1`, datasetID, version, text, s.millis())
 }
 
 func encodeColumns(columns []storage.Column) (string, error) {
-	kept := make([]column, len(columns))
-	for i, c := range columns {
-		kept[i] = column(c)
-	}
-	text, err := json.Marshal(kept)
+	text, err := json.Marshal(each(columns, func(c storage.Column) column { return column(c) }))
 	if err != nil {
 		return "", fmt.Errorf("encode columns: %w", err)
 	}
@@ -266,30 +261,12 @@ func decodeColumns(text string) ([]storage.Column, error) {
 	if err := json.Unmarshal([]byte(text), &kept); err != nil {
 		return nil, fmt.Errorf("decode columns: %w", err)
 	}
-	var columns []storage.Column
-	for _, c := range kept {
-		columns = append(columns, storage.Column(c))
-	}
-	return columns, nil
+	return each(kept, func(c column) storage.Column { return storage.Column(c) }), nil
 }
 
 // UnnamedObjects implements storage.Lake.
 func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, error) {
-	const batch = 500
-	unnamed := make(map[string]bool, len(keys))
-	for some := range slices.Chunk(keys, batch) {
-		for _, key := range some {
-			unnamed[key] = true
-		}
-		var named []string
-		if err := selectIn(ctx, s, &named, `SELECT object_key FROM dataset_files WHERE object_key IN (:keys)`, args{"keys": some}); err != nil {
-			return nil, fmt.Errorf("look for objects' datasets: %w", classify(err))
-		}
-		for _, key := range named {
-			delete(unnamed, key)
-		}
-	}
-	return slices.Sorted(maps.Keys(unnamed)), nil
+	return s.missing(ctx, `SELECT object_key FROM dataset_files WHERE object_key IN (:values)`, keys)
 }
 
 // AddOrphanedObjects implements storage.Lake.
@@ -325,16 +302,10 @@ WHERE due_at <= $1
 	AND NOT EXISTS (SELECT 1 FROM leases WHERE name = '`+keepOrphansLease+`' AND expires_at > $3)
 ORDER BY due_at
 LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
-	if err != nil {
-		return nil, fmt.Errorf("read orphaned objects: %w", classify(err))
-	}
-	return keys, nil
+	return keys, wrap("read orphaned objects", err)
 }
 
 // ForgetOrphanedObject implements storage.Lake.
 func (s *Store) ForgetOrphanedObject(ctx context.Context, key string) error {
-	return s.inTx(ctx, "forget orphaned objects", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1`, key)
-		return err
-	})
+	return s.execTx(ctx, "forget orphaned objects", `DELETE FROM loose_objects WHERE object_key = $1`, key)
 }

@@ -39,10 +39,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease storage.Lease) error {
 // ExpireLeases ends all leases, for the one process that has the embedded database
 // and starts: their holders are gone.
 func (s *Store) ExpireLeases(ctx context.Context) error {
-	return s.inTx(ctx, "expire leases", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `UPDATE leases SET expires_at = 0`)
-		return err
-	})
+	return s.execTx(ctx, "expire leases", `UPDATE leases SET expires_at = 0`)
 }
 
 // acquireLease acquires a lease that nobody holds now; ErrConflict when somebody does.
@@ -51,8 +48,8 @@ func (s *Store) ExpireLeases(ctx context.Context) error {
 func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (fence int64, holder string, err error) {
 	now := s.now()
 	var acquired []struct {
-		Fence  int64  `db:"fence"`
-		Holder string `db:"holder"`
+		Fence  int64
+		Holder string
 	}
 	err = tx.SelectContext(ctx, &acquired, `
 INSERT INTO leases (name, holder, fence, expires_at)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,25 +41,25 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 			return nil
 		case err := <-listening:
 			if err != nil {
-				return fmt.Errorf("listen for changed runs: %w", classify(err))
+				return wrap("listen for changed runs", err)
 			}
 			changed("") // what happened before was not heard
 		case <-ping.C:
 			// It fails when the connection is gone, or nothing comes back; the
 			// listener then makes another.
 			go func() { _ = listener.Ping() }()
-		case told := <-listener.Notify:
-			if told == nil {
+		case notification := <-listener.Notify:
+			if notification == nil {
 				changed("") // a new connection: something may have been missed
 			} else {
-				s.hear(told.Extra, changed)
+				s.onNotify(notification.Extra, changed)
 			}
 		}
 	}
 }
 
-// hear passes on what another process told.
-func (s *Store) hear(message string, changed func(runID string)) {
+// onNotify handles a notification of another process; its own are ignored.
+func (s *Store) onNotify(message string, changed func(runID string)) {
 	instance, ids, _ := strings.Cut(message, " ")
 	if instance == s.instance {
 		return

@@ -40,10 +40,12 @@ WITH begun AS (
 	SELECT *
 	FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::text[], $17::text[],
-		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::text[])
+		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::bigint[],
+		$26::text[], $27::text[], $28::text[])
 		AS s (run_id, owner, conversation_id, namespace_id, restriction, agent, question,
 			provider, model, helper_prompt,
-			status, error_message, result, state, snapshot, last_event, last_node_id, holder)
+			status, error_message, result, state, snapshot, last_event, last_node_id, status_at,
+			holder, message, digest)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 		provider, model, helper_prompt, status, error_message, created_at)
@@ -51,19 +53,25 @@ WITH begun AS (
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
-	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
-	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint
+	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
+	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint,
+		NULLIF(s.status_at, 0)
 	FROM start s
 	RETURNING run_id
+), sent AS (
+	INSERT INTO sent_messages (run_id, owner, agent, message, digest, created_at)
+	SELECT s.run_id, s.owner, s.agent, s.message, s.digest, $2::bigint
+	FROM start s
+	WHERE s.message <> ''
 ), change AS MATERIALIZED (
 	SELECT *
-	FROM unnest($26::text[], $27::bigint[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[],
-		$33::text[], $34::bigint[], $35::text[])
-		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id)
+	FROM unnest($29::text[], $30::bigint[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[],
+		$36::text[], $37::bigint[], $38::text[], $39::bigint[])
+		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id, status_at)
 ), changed AS (
 	UPDATE tasks AS t
 	SET open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
-		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint
+		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint, status_at = NULLIF(c.status_at, 0)
 	FROM change c
 	WHERE t.run_id = c.run_id
 		AND CASE WHEN t.open THEN t.last_event END = c.after
@@ -93,7 +101,7 @@ WITH begun AS (
 ), logged AS (
 	INSERT INTO events (run_id, number, kind, body, created_at)
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
-	FROM unnest($36::text[], $37::bigint[], $38::text[], $39::text[]) AS e (run_id, number, kind, body)
+	FROM unnest($40::text[], $41::bigint[], $42::text[], $43::text[]) AS e (run_id, number, kind, body)
 	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
 ), told AS (
 	SELECT string_agg(n.run_id, ' ') AS ids
@@ -103,24 +111,11 @@ WITH begun AS (
 SELECT ids, pg_notify('` + runsChannel + `', $1::text || ' ' || ids)
 FROM told`
 
-// columns are the values of some rows, column by column, as Postgres unnests
-// them.
-type columns struct{ values []any }
+// texts and numbers give one column of some rows, as Postgres unnests it.
+func texts[Row any](rows []Row, text func(Row) string) any { return pq.StringArray(each(rows, text)) }
 
-func (c *columns) texts(n int, text func(i int) string) {
-	column := make(pq.StringArray, n)
-	for i := range column {
-		column[i] = text(i)
-	}
-	c.values = append(c.values, column)
-}
-
-func (c *columns) numbers(n int, number func(i int) int64) {
-	column := make(pq.Int64Array, n)
-	for i := range column {
-		column[i] = number(i)
-	}
-	c.values = append(c.values, column)
+func numbers[Row any](rows []Row, number func(Row) int64) any {
+	return pq.Int64Array(each(rows, number))
 }
 
 func writePostgres(s *Store, runs []*runChange) error {
@@ -137,12 +132,9 @@ func writePostgres(s *Store, runs []*runChange) error {
 			changes = append(changes, run)
 		}
 	}
-	c := columns{values: []any{s.instance, s.millis()}}
-	c.conversations(starts)
-	c.starts(starts)
-	c.changes(changes)
-	c.events(runs)
-	written, err := s.writeColumns(ctx, starts, c.values)
+	values := slices.Concat([]any{s.instance, s.millis()},
+		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
+	written, err := s.writeColumns(ctx, starts, values)
 	if err != nil || len(written) == len(runs) {
 		return err
 	}
@@ -153,7 +145,7 @@ func writePostgres(s *Store, runs []*runChange) error {
 // configs, which few runs have, are a second statement in the same transaction.
 func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
 	write := s.logStatements[writeRunsQuery]
-	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Push != nil }) {
+	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Start.Push != nil }) {
 		return writtenRuns(write.QueryContext(ctx, values...))
 	}
 	tx, err := s.batches.BeginTxx(ctx, nil)
@@ -166,10 +158,11 @@ func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []
 		return nil, err
 	}
 	for _, run := range starts {
-		if run.Push == nil {
+		start := run.Start
+		if start.Push == nil {
 			continue
 		}
-		if _, err := exec(ctx, tx, insertPush, pushValues(*run.Push, run.RunID, run.Start.Caller, 0, s.millis())...); err != nil {
+		if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
 			return nil, err
 		}
 	}
@@ -199,18 +192,17 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 // becomes of this.
 func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
-		if written[run.RunID] {
-			continue
+		if !written[run.RunID] {
+			var exists bool
+			err := s.GetContext(ctx, &exists, hasTask, run.RunID)
+			run.refused(exists || err != nil)
 		}
-		var exists bool
-		err := s.GetContext(ctx, &exists, hasTask, run.RunID)
-		run.refused(exists || err != nil)
 	}
 	return nil
 }
 
-// conversations are those that begin, and those that go on.
-func (c *columns) conversations(starts []*runChange) {
+// conversationColumns are of the conversations that begin, and of those that go on.
+func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
@@ -218,7 +210,7 @@ func (c *columns) conversations(starts []*runChange) {
 	some := func(begun bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
-			if run.Target.ConversationExists == begun && !seen[k] {
+			if run.Start.ConversationExists == begun && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
@@ -226,50 +218,53 @@ func (c *columns) conversations(starts []*runChange) {
 		return some
 	}
 	begun, touched := some(false), some(true)
-	c.texts(len(begun), func(i int) string { return begun[i].Caller.Username })
-	c.texts(len(begun), func(i int) string { return begun[i].ConversationID })
-	c.texts(len(begun), func(i int) string { return storage.Title(begun[i].Text) })
-	c.texts(len(touched), func(i int) string { return touched[i].Caller.Username })
-	c.texts(len(touched), func(i int) string { return touched[i].ConversationID })
+	owner := func(r *storage.RunRequest) string { return r.Caller.Username }
+	id := func(r *storage.RunRequest) string { return r.ConversationID }
+	title := func(r *storage.RunRequest) string { return storage.Title(r.Text) }
+	return []any{texts(begun, owner), texts(begun, id), texts(begun, title), texts(touched, owner), texts(touched, id)}
 }
 
-func (c *columns) starts(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Username })
-	c.texts(n, func(i int) string { return runs[i].Start.ConversationID })
-	c.texts(n, func(i int) string { return runs[i].Target.NamespaceID })
-	c.texts(n, func(i int) string { return runs[i].Start.Caller.Restriction })
-	c.texts(n, func(i int) string { return runs[i].Start.Agent })
-	c.texts(n, func(i int) string { return runs[i].Start.Text })
-	c.texts(n, func(i int) string { return runs[i].Start.Provider })
-	c.texts(n, func(i int) string { return runs[i].Start.Model })
-	c.texts(n, func(i int) string { return runs[i].Start.HelperPrompt })
-	c.outcomes(runs)
-	c.texts(n, func(i int) string { return runs[i].Holder })
+func startColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Username }),
+		texts(runs, func(r *runChange) string { return r.Start.ConversationID }),
+		texts(runs, func(r *runChange) string { return r.Start.NamespaceID }),
+		texts(runs, func(r *runChange) string { return r.Start.Caller.Restriction }),
+		texts(runs, func(r *runChange) string { return r.Start.Agent }),
+		texts(runs, func(r *runChange) string { return r.Start.Text }),
+		texts(runs, func(r *runChange) string { return r.Start.Provider }),
+		texts(runs, func(r *runChange) string { return r.Start.Model }),
+		texts(runs, func(r *runChange) string { return r.Start.HelperPrompt }),
+	}, stateColumns(runs), []any{
+		texts(runs, func(r *runChange) string { return r.Holder }),
+		texts(runs, func(r *runChange) string { return r.Start.Message.Key }),
+		texts(runs, func(r *runChange) string { return r.Start.Message.Digest }),
+	})
 }
 
-func (c *columns) changes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return runs[i].RunID })
-	c.numbers(n, func(i int) int64 { return runs[i].After })
-	c.texts(n, func(i int) string { return runs[i].Holder })
-	c.outcomes(runs)
+func changeColumns(runs []*runChange) []any {
+	return slices.Concat([]any{
+		texts(runs, func(r *runChange) string { return r.RunID }),
+		numbers(runs, func(r *runChange) int64 { return r.After }),
+		texts(runs, func(r *runChange) string { return r.Holder }),
+	}, stateColumns(runs))
 }
 
-// outcomes are what runs have come to.
-func (c *columns) outcomes(runs []*runChange) {
-	n := len(runs)
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Status) })
-	c.texts(n, func(i int) string { return runs[i].outcome().ErrorMessage })
-	c.texts(n, func(i int) string { return string(runs[i].outcome().Result) })
-	c.texts(n, func(i int) string { return runs[i].State })
-	c.texts(n, func(i int) string { return string(runs[i].Snapshot) })
-	c.numbers(n, func(i int) int64 { return runs[i].last() })
-	c.texts(n, func(i int) string { return runs[i].LastNodeID })
+func stateColumns(runs []*runChange) []any {
+	return []any{
+		texts(runs, func(r *runChange) string { return string(r.outcome().Status) }),
+		texts(runs, func(r *runChange) string { return r.outcome().ErrorMessage }),
+		texts(runs, func(r *runChange) string { return string(r.outcome().Result) }),
+		texts(runs, func(r *runChange) string { return r.State }),
+		texts(runs, func(r *runChange) string { return string(r.Snapshot) }),
+		numbers(runs, (*runChange).last),
+		texts(runs, func(r *runChange) string { return r.LastNodeID }),
+		numbers(runs, (*runChange).statusAt),
+	}
 }
 
-func (c *columns) events(runs []*runChange) {
+func eventColumns(runs []*runChange) []any {
 	var ids, kinds, bodies pq.StringArray
 	var numbers pq.Int64Array
 	for _, run := range runs {
@@ -281,5 +276,5 @@ func (c *columns) events(runs []*runChange) {
 			bodies = append(bodies, string(event.Body))
 		}
 	}
-	c.values = append(c.values, ids, numbers, kinds, bodies)
+	return []any{ids, numbers, kinds, bodies}
 }

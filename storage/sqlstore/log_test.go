@@ -32,9 +32,9 @@ func events(after int64, count int) []storage.Event {
 func (w world) start(conversationID string) storage.TaskChange {
 	w.t.Helper()
 	question := storage.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversationID, Text: "How many?"}
-	place, err := w.ResolveRun(w.t.Context(), user("alice"), question.Namespace, conversationID)
+	start, err := sqlstoretest.Start(w.t.Context(), w, user("alice"), question)
 	w.must(err)
-	return sqlstoretest.Start(user("alice"), question, place)
+	return start
 }
 
 // step is a change of some events by the host that holds the run.
@@ -245,7 +245,7 @@ func TestOneBadChange(t *testing.T) {
 		w.must(sqlstoretest.Append(w, running))
 		odd, homeless, doubled := w.start(uuid.NewString()), w.start(uuid.NewString()), w.start(uuid.NewString())
 		odd.Events = []storage.Event{{Number: 1, Kind: "odd", Body: json.RawMessage(`{}`)}}
-		homeless.Target.NamespaceID = uuid.NewString()
+		homeless.Start.NamespaceID = uuid.NewString()
 		doubled.RunID = running.RunID
 
 		results := w.batch(odd, good, homeless, step(running.RunID, 0, 1), step(homeless.RunID, 0, 1), step(good.RunID, 0, 2), doubled)
@@ -322,7 +322,7 @@ func TestWhatARunIsAskedInMayGo(t *testing.T) {
 
 		run = w.ask(alice, "ns", uuid.NewString(), "?")
 		next := w.start(run.ConversationID)
-		if !next.Target.ConversationExists {
+		if !next.Start.ConversationExists {
 			t.Error("the conversation is not begun")
 		}
 		w.must(w.DeleteConversation(ctx, alice, run.ConversationID))

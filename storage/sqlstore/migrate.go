@@ -38,18 +38,18 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	schema := Schema{Wanted: sources[len(sources)-1].Version}
 	var migrated bool
 	if err := s.read.GetContext(ctx, &migrated, s.dialect.hasVersions); err != nil {
-		return Schema{}, fmt.Errorf("look for schema version: %w", classify(err))
+		return Schema{}, wrap("look for schema version", err)
 	}
 	if !migrated {
 		return schema, nil
 	}
 	if schema.Current, err = provider.GetDBVersion(ctx); err != nil {
-		return Schema{}, fmt.Errorf("read schema version: %w", classify(err))
+		return Schema{}, wrap("read schema version", err)
 	}
 	schema.Oldest = schema.Current
 	if schema.Current >= readersSince {
 		if err := s.read.GetContext(ctx, &schema.Oldest, `SELECT MAX(oldest) FROM schema_readers`); err != nil {
-			return Schema{}, fmt.Errorf("read who can work with the schema: %w", classify(err))
+			return Schema{}, wrap("read who can work with the schema", err)
 		}
 	}
 	return schema, nil
@@ -70,7 +70,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if errors.As(err, &partial) {
 			err = partial.Err
 		}
-		return fmt.Errorf("migrate schema: %w", classify(err))
+		return wrap("migrate schema", err)
 	}
 	return nil
 }

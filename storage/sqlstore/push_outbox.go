@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -12,29 +11,12 @@ import (
 	"parley/storage"
 )
 
-// What is to be sent, whoever's: for hosts.
-const (
-	openPushes  = `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`
-	claimedPush = `
-SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
-FROM push_configs p
-JOIN runs r ON r.id = p.run_id
-WHERE p.run_id = $1
-	AND p.id = $2`
-	// holdsPush is the config $1, $2 that host $3 holds.
-	holdsPush = `
-WHERE run_id = $1
-	AND id = $2
-	AND holder = $3
-	AND NOT ended`
-)
+// The statements in this file are about configs whoever's they are: they are for hosts.
 
-var (
-	// duePushes is the configs p with events after their position, or whose run has ended,
-	// that are due at the time :now, and that no living host holds, nor host :holder. Those of
-	// an owner, and of a receiver, take turns: the first of each come first. It ends in
-	// LIMIT.
-	duePushes = newLimited(`
+// duePushes is the configs p with events after their position, or whose run has ended, that
+// are due at the time :now, and that no living host holds, nor :holder. Those of an owner, and
+// of a receiver, take turns: the first of each come first.
+var duePushes = newLimited(`
 SELECT d.run_id, d.id, d.owner, d.receiver, d.holder
 FROM (
 	SELECT p.run_id, p.id, t.owner, p.receiver, p.holder, p.due_at,
@@ -50,20 +32,30 @@ FROM (
 		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)) AS d
 ORDER BY d.turn, d.due_at
 LIMIT `)
-	heldPushes = parse(`
-SELECT p.run_id, p.id
+
+const (
+	selectClaimedPush = `
+SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.modes, p.version,
+	p.position, p.failures, p.failing_since, p.token_id, r.owner
 FROM push_configs p
-WHERE p.holder = :holder
-	AND NOT p.ended`)
+JOIN runs r ON r.id = p.run_id
+WHERE p.run_id = $1
+	AND p.id = $2`
+	// whereHeld is the config $1, $2 that host $3 holds.
+	whereHeld = `
+WHERE run_id = $1
+	AND id = $2
+	AND holder = $3
+	AND NOT ended`
 )
 
 type claimedPushRow struct {
 	pushRow
-	Position     int64          `db:"position"`
-	Failures     int            `db:"failures"`
-	FailingSince int64          `db:"failing_since"`
-	TokenID      sql.NullString `db:"token_id"`
-	Owner        string         `db:"owner"`
+	Position     int64
+	Failures     int
+	FailingSince int64
+	TokenID      sql.NullString
+	Owner        string
 }
 
 func (r claimedPushRow) push(now int64) (storage.Push, error) {
@@ -82,10 +74,8 @@ func (r claimedPushRow) push(now int64) (storage.Push, error) {
 
 // OpenPushes implements storage.PushOutbox.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
-	if err := s.GetContext(ctx, &open, openPushes); err != nil {
-		return false, fmt.Errorf("look for push configs: %w", classify(err))
-	}
-	return open, nil
+	err = s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`)
+	return open, wrap("look for push configs", err)
 }
 
 // DuePushes implements storage.PushOutbox.
@@ -97,10 +87,7 @@ func (s *Store) DuePushes(ctx context.Context, holder string, limit int) ([]stor
 		due = append(due, push)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("find what to push: %w", classify(err))
-	}
-	return due, nil
+	return due, wrap("find what to push", err)
 }
 
 // ClaimPushes implements storage.PushOutbox.
@@ -109,13 +96,13 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.Du
 		claimed = nil
 		for _, push := range due {
 			// Of a config, as its last holder left it.
-			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+holdsPush, push.RunID, push.ID, push.Holder, holder)
+			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld, push.RunID, push.ID, push.Holder, holder)
 			if errors.Is(err, storage.ErrNotFound) {
 				continue
 			}
 			var row claimedPushRow
 			if err == nil {
-				err = tx.GetContext(ctx, &row, claimedPush, push.RunID, push.ID)
+				err = tx.GetContext(ctx, &row, selectClaimedPush, push.RunID, push.ID)
 			}
 			if err != nil {
 				return err
@@ -136,36 +123,39 @@ func (s *Store) AdvancePush(ctx context.Context, holder string, push storage.Pus
 	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
-SET position = $4, failures = 0, failing_since = 0`+holdsPush, push.RunID, push.ID, holder, position))
+SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.ID, holder, position))
 	})
 }
 
 // ReleasePush implements storage.PushOutbox.
 func (s *Store) ReleasePush(ctx context.Context, holder string, push storage.Push, result storage.PushResult) error {
 	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
-		now := s.now()
-		failures, since, due := 0, int64(0), int64(0)
-		if result.Failed {
-			failures, since, due = push.Failures+1, now.Add(-push.Failing).UnixMilli(), now.Add(result.Pause).UnixMilli()
+		now, due := s.now(), int64(0)
+		if result.Pause != 0 {
+			due = now.Add(result.Pause).UnixMilli()
 		}
+		// Failures count from the last event that was received.
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
-SET holder = '', position = $4, failures = $5, failing_since = $6, due_at = $7, ended = $8`+holdsPush,
-			push.RunID, push.ID, holder, result.Position, failures, since, due, result.Ended))
+SET holder = '', position = $4, due_at = $5, ended = $6,
+	failures = CASE WHEN NOT $7 THEN 0 WHEN position = $4 THEN failures + 1 ELSE 1 END,
+	failing_since = CASE WHEN NOT $7 THEN 0 WHEN position = $4 AND failing_since > 0 THEN failing_since ELSE $8 END`+whereHeld,
+			push.RunID, push.ID, holder, result.Position, due, result.Ended, result.Failed, now.UnixMilli()))
 	})
 }
 
 // HeldPushes implements storage.PushOutbox.
 func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePush, error) {
-	var held []storage.DuePush
-	err := s.eachRow(ctx, heldPushes, args{"holder": holder}, func(rows *sqlx.Rows) error {
-		push := storage.DuePush{Holder: holder}
-		err := rows.Scan(&push.RunID, &push.ID)
-		held = append(held, push)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the pushes of a host: %w", classify(err))
+	var rows []struct {
+		RunID string `db:"run_id"`
+		ID    string `db:"id"`
+	}
+	if err := s.SelectContext(ctx, &rows, `SELECT run_id, id FROM push_configs WHERE holder = $1 AND NOT ended`, holder); err != nil {
+		return nil, wrap("list the pushes of a host", err)
+	}
+	held := make([]storage.DuePush, len(rows))
+	for i, row := range rows {
+		held[i] = storage.DuePush{RunID: row.RunID, ID: row.ID, Holder: holder}
 	}
 	return held, nil
 }
@@ -174,7 +164,7 @@ func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePus
 func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []storage.DuePush) error {
 	return s.inLeaseTx(ctx, "unclaim pushes", func(tx *sqlx.Tx) error {
 		for _, push := range held {
-			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+holdsPush, push.RunID, push.ID, holder); err != nil {
+			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+whereHeld, push.RunID, push.ID, holder); err != nil {
 				return err
 			}
 		}

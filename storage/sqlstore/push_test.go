@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 func pushTo(runID, id string) storage.PushConfig {
 	return storage.PushConfig{
 		RunID: runID, ID: id, URL: "https://example.com/" + id, Receiver: "example.com", Scheme: "Bearer", Secrets: []byte("sealed " + id),
+		Modes: "text/plain", Version: "0.3",
 	}
 }
 
@@ -31,6 +33,17 @@ func (w world) pushes(caller storage.Caller, runID string) string {
 		ids = append(ids, config.ID)
 	}
 	return strings.Join(ids, " ")
+}
+
+// PushConfig gives one of a run's configs; ErrNotFound when it has none with this id.
+func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
+	configs, err := w.PushConfigs(ctx, caller, runID)
+	for _, config := range configs {
+		if config.ID == id {
+			return config, nil
+		}
+	}
+	return storage.PushConfig{}, errors.Join(err, storage.ErrNotFound)
 }
 
 // due lists what a host could send, by id.
@@ -176,7 +189,7 @@ func TestPushWithRun(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
 		with, without := w.start(uuid.NewString()), w.start(uuid.NewString())
-		with.Push = new(pushTo("", "a"))
+		with.Start.Push = new(pushTo("", "a"))
 		w.expectKinds(w.batch(with, without, step(with.RunID, 0, 1)), nil, nil, nil)
 		if got, err := w.PushConfig(ctx, alice, with.RunID, "a"); err != nil || !reflect.DeepEqual(got, pushTo(with.RunID, "a")) {
 			t.Errorf("got %+v, %v", got, err)
@@ -190,7 +203,7 @@ func TestPushWithRun(t *testing.T) {
 		// With a token that was revoked it is no run at all.
 		token := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
 		late := w.start(uuid.NewString())
-		late.Start.Caller, late.Push = token, new(pushTo("", "a"))
+		late.Start.Caller, late.Start.Push = token, new(pushTo("", "a"))
 		w.must(w.DeleteToken(ctx, alice, token.Restriction))
 		w.expectKinds(w.batch(late), storage.ErrNotFound)
 	})
@@ -247,7 +260,7 @@ func TestPushOutbox(t *testing.T) {
 		if push.Failures != 1 || push.Failing < 0 || push.Failing > time.Hour {
 			t.Errorf("after a failure: %+v", push)
 		}
-		push.Failing = time.Hour
+		w.must(store.Exec(ctx, `UPDATE push_configs SET failing_since = failing_since - 3600000`))
 		w.must(w.ReleasePush(ctx, "one", push, storage.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
 		if push = w.claimPush("one"); push.Failures != 2 || push.Failing < time.Hour {
 			t.Errorf("after two failures: %+v", push)
@@ -258,6 +271,13 @@ func TestPushOutbox(t *testing.T) {
 			t.Errorf("after progress: %+v", push)
 		}
 		w.must(w.RenewHost(ctx, "one", time.Hour))
+		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
+		push = w.claimPush("two")
+		w.must(store.Exec(ctx, `UPDATE push_configs SET failing_since = failing_since - 3600000, position = 1`))
+		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
+		if push = w.claimPush("two"); push.Failures != 1 || push.Failing >= time.Hour {
+			t.Errorf("after progress, then a failure: %+v", push)
+		}
 		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: time.Hour}))
 		none("in a pause")
 

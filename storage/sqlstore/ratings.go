@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +16,6 @@ import (
 // ratingLease names a lease. Its holder is the days, separated by blanks, under which
 // the tracing store may have a rating that is not recorded: it outlives an expired lease.
 func ratingLease(runID string) string { return "rating/" + runID }
-
-type ratingRow struct {
-	RunID    string `db:"run_id"`
-	ThumbsUp bool   `db:"thumbs_up"`
-	Comment  string `db:"comment"`
-	ScoreID  string `db:"score_id"`
-	ScoreDay string `db:"score_day"`
-}
 
 var (
 	selectRating = parse(`SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = :run`)
@@ -110,15 +101,11 @@ func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) er
 
 // Rating implements storage.Ratings.
 func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string) (storage.Rating, error) {
-	row, err := readRating(ctx, s, caller, runID)
-	if err != nil {
-		return storage.Rating{}, fmt.Errorf("read rating: %w", classify(err))
-	}
-	return storage.Rating(row), nil
+	rating, err := readRating(ctx, s, caller, runID)
+	return rating, wrap("read rating", err)
 }
 
-func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (ratingRow, error) {
-	var row ratingRow
-	err := selectRating.get(ctx, q, &row, by(caller, args{"run": runID}))
-	return row, err
+func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (rating storage.Rating, err error) {
+	err = selectRating.get(ctx, q, &rating, by(caller, args{"run": runID}))
+	return rating, err
 }

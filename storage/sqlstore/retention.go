@@ -34,6 +34,15 @@ WHERE r.id < $1
 	AND r.status <> 'running'
 ORDER BY r.id
 LIMIT `
+	// oldMessages is the messages of runs that were asked before $2, at which time the
+	// first id is $1.
+	oldMessages = `
+SELECT m.run_id
+FROM sent_messages m
+WHERE m.run_id < $1
+	AND m.created_at < $2
+ORDER BY m.run_id
+LIMIT `
 	// oldUploads is the sessions with status $2 that were last changed before $1
 	// and that no ingestion is to read.
 	oldUploads = `
@@ -68,18 +77,30 @@ const RetentionBatch = 100
 
 var retentionBatchText = strconv.Itoa(RetentionBatch)
 
-// TrimEvents removes the events of some runs that ended that long ago, but for the last
-// one and those that make up artifacts: a reader finds that some are missing, and
-// has the task instead. It gives how many runs that were.
-func (s *Store) TrimEvents(ctx context.Context, age time.Duration) (count int, err error) {
+// removeOld runs a transaction that selects a batch of what is older than age, and removes
+// it. It gives how many that were.
+func (s *Store) removeOld(ctx context.Context, attempt string, age time.Duration,
+	find func(tx *sqlx.Tx, before time.Time) ([]string, error), remove func(tx *sqlx.Tx, ids []string) error) (count int, err error) {
 	before := s.now().Add(-age)
-	err = s.inTx(ctx, "trim events", func(tx *sqlx.Tx) error {
-		var ids []string
-		err := tx.SelectContext(ctx, &ids, runsToTrim+retentionBatchText, before.UnixMilli())
+	err = s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		ids, err := find(tx, before)
 		if count = len(ids); err != nil || count == 0 {
 			return err
 		}
-		err = execIn(ctx, tx, `
+		return remove(tx, ids)
+	})
+	return count, err
+}
+
+// TrimEvents deletes the events of some runs that ended that long ago, except the last
+// one and those of artifacts: a reader finds that some are missing, and
+// gets the task instead. It gives how many runs that were.
+func (s *Store) TrimEvents(ctx context.Context, age time.Duration) (int, error) {
+	return s.removeOld(ctx, "trim events", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
+		err = tx.SelectContext(ctx, &ids, runsToTrim+retentionBatchText, before.UnixMilli())
+		return ids, err
+	}, func(tx *sqlx.Tx, ids []string) error {
+		err := execIn(ctx, tx, `
 DELETE FROM events
 WHERE run_id IN (:runs)
 	AND kind <> 'artifact'
@@ -89,55 +110,54 @@ WHERE run_id IN (:runs)
 		}
 		return execIn(ctx, tx, `UPDATE tasks SET trimmed = TRUE WHERE run_id IN (:runs)`, args{"runs": ids})
 	})
-	return count, err
+}
+
+// DeleteOldMessages forgets some messages that were sent that long ago, and gives how many.
+func (s *Store) DeleteOldMessages(ctx context.Context, age time.Duration) (int, error) {
+	return s.removeOld(ctx, "delete old messages", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
+		err = tx.SelectContext(ctx, &ids, oldMessages+retentionBatchText, firstIDAt(before), before.UnixMilli())
+		return ids, err
+	}, func(tx *sqlx.Tx, ids []string) error {
+		return execIn(ctx, tx, `DELETE FROM sent_messages WHERE run_id IN (:runs)`, args{"runs": ids})
+	})
 }
 
 // DeleteOldRuns deletes some runs that were asked that long ago and have ended,
 // with all that belongs to them, and conversations that have no run left. It
 // gives how many runs that were.
-func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (count int, err error) {
-	before := s.now().Add(-age)
-	err = s.inTx(ctx, "delete old runs", func(tx *sqlx.Tx) error {
-		var runs []struct {
-			ID             string `db:"id"`
-			Owner          string `db:"owner"`
-			ConversationID string `db:"conversation_id"`
-		}
-		err := tx.SelectContext(ctx, &runs, oldRuns+retentionBatchText, firstIDAt(before), before.UnixMilli())
-		if count = len(runs); err != nil || count == 0 {
-			return err
-		}
-		var ids []string
-		var pairs []any
+func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (int, error) {
+	var pairs []any
+	return s.removeOld(ctx, "delete old runs", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
+		var runs []struct{ ID, Owner, ConversationID string }
+		err = tx.SelectContext(ctx, &runs, oldRuns+retentionBatchText, firstIDAt(before), before.UnixMilli())
+		pairs = nil
 		for _, run := range runs {
 			ids = append(ids, run.ID)
 			pairs = append(pairs, run.Owner, run.ConversationID)
 		}
-		conversations := inPairs(count)
-		// They are held before their runs, as everybody does.
+		return ids, err
+	}, func(tx *sqlx.Tx, ids []string) error {
+		conversations := inPairs(len(ids))
+		// They are locked before their runs, as everywhere.
 		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, pairs...); err != nil {
 			return err
 		}
 		if err := execIn(ctx, tx, `DELETE FROM runs WHERE id IN (:runs)`, args{"runs": ids}); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, pairs...)
+		_, err := exec(ctx, tx, `DELETE FROM conversations WHERE (owner, id) `+conversations+` AND `+isEmptyConversation, pairs...)
 		return err
 	})
-	return count, err
 }
 
-// DeleteOldUploads forgets some upload sessions that were last changed, and read
+// DeleteOldUploads deletes some upload sessions that were last changed, and read
 // by an ingestion, that long ago, and makes their objects orphaned. An ingestion that
 // failed and read them cannot be retried any more. It gives how many sessions
 // that were.
-func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (count int, err error) {
-	before := s.now().Add(-age)
-	err = s.inTx(ctx, "delete old uploads", func(tx *sqlx.Tx) error {
-		ids, err := someOf(ctx, tx, oldUploads, before, storage.UploadCompleted, storage.UploadAborted)
-		if count = len(ids); err != nil || count == 0 {
-			return err
-		}
+func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (int, error) {
+	count, err := s.removeOld(ctx, "delete old uploads", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
+		return someOf(ctx, tx, oldUploads, before, storage.UploadCompleted, storage.UploadAborted)
+	}, func(tx *sqlx.Tx, ids []string) error {
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, CAST(:due AS BIGINT)
@@ -166,16 +186,12 @@ WHERE ingestion_id IN (
 
 // DeleteOldIngestions deletes the records of some ingestions that ended that long
 // ago, and gives how many.
-func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (count int, err error) {
-	before := s.now().Add(-age)
-	err = s.inTx(ctx, "delete old ingestions", func(tx *sqlx.Tx) error {
-		ids, err := someOf(ctx, tx, oldIngestions, before, storage.IngestionCompleted, storage.IngestionFailed)
-		if count = len(ids); err != nil || count == 0 {
-			return err
-		}
+func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error) {
+	return s.removeOld(ctx, "delete old ingestions", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
+		return someOf(ctx, tx, oldIngestions, before, storage.IngestionCompleted, storage.IngestionFailed)
+	}, func(tx *sqlx.Tx, ids []string) error {
 		return execIn(ctx, tx, `DELETE FROM ingestions WHERE id IN (:ids)`, args{"ids": ids})
 	})
-	return count, err
 }
 
 // Reclaim makes room of what was removed. Until then readers step over it: after

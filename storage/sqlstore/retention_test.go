@@ -95,8 +95,8 @@ func TestDeleteOldRuns(t *testing.T) {
 		if got := w.questions(user("alice"), run.ConversationID); got != "How many?" {
 			t.Errorf("the conversation of an open run has %q", got)
 		}
-		if place, err := w.ResolveRun(ctx, user("alice"), nsRef("alice", "ns"), "gone"); err != nil || place.ConversationExists {
-			t.Errorf("the conversation without a run: %+v, %v", place, err)
+		if request, err := w.resolve(user("alice"), "ns", "gone"); err != nil || request.ConversationExists {
+			t.Errorf("the conversation without a run: %+v, %v", request, err)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -17,27 +16,14 @@ const (
 )
 
 type runRow struct {
-	ID             string            `db:"id"`
-	ConversationID string            `db:"conversation_id"`
-	Agent          string            `db:"agent"`
-	Question       string            `db:"question"`
-	Status         storage.RunStatus `db:"status"`
-	ErrorMessage   string            `db:"error_message"`
-	LastNodeID     string            `db:"last_node_id"`
-	Result         []byte            `db:"result"`
-	CreatedAt      int64             `db:"created_at"`
+	storage.Run
+	Result    []byte
+	CreatedAt int64
 }
 
 func (r runRow) run() storage.Run {
-	return storage.Run{
-		ID:             r.ID,
-		ConversationID: r.ConversationID,
-		Agent:          r.Agent,
-		Question:       r.Question,
-		RunOutcome:     storage.RunOutcome{Status: r.Status, ErrorMessage: r.ErrorMessage, Result: r.Result},
-		LastNodeID:     r.LastNodeID,
-		CreatedAt:      fromMillis(r.CreatedAt),
-	}
+	r.Run.Result, r.Run.CreatedAt = r.Result, fromMillis(r.CreatedAt)
+	return r.Run
 }
 
 var (
@@ -50,19 +36,14 @@ var (
 // runs in namespaces that it covers entirely, and its own.
 func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
-	if err != nil {
-		return storage.Run{}, fmt.Errorf("read run: %w", classify(err))
-	}
-	return row.run(), nil
+	return row.run(), wrap("read run", err)
 }
 
 // ResultBytes gives the size of a run's result.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
 	var bytes int
-	if err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id})); err != nil {
-		return 0, fmt.Errorf("measure result: %w", classify(err))
-	}
-	return bytes, nil
+	err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id}))
+	return bytes, wrap("measure result", err)
 }
 
 func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
@@ -75,7 +56,7 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 // ErrForbidden for a read-only token.
 func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {
-		return fmt.Errorf("find run to delete: %w", classify(err))
+		return wrap("find run to delete", err)
 	}
 	return nil
 }

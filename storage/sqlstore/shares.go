@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -106,11 +105,11 @@ func (s *Store) RevokeDatasetShare(ctx context.Context, caller storage.Caller, r
 func (s *Store) shares(ctx context.Context, on shared) ([]storage.Grant, error) {
 	id, err := on.find(s)
 	if err != nil {
-		return nil, fmt.Errorf("find what is shared: %w", classify(err))
+		return nil, wrap("find what is shared", err)
 	}
 	list := []storage.Grant{}
 	if err := s.SelectContext(ctx, &list, on.list, id); err != nil {
-		return nil, fmt.Errorf("list shares: %w", classify(err))
+		return nil, wrap("list shares", err)
 	}
 	slices.SortFunc(list, func(a, b storage.Grant) int { return strings.Compare(a.Username, b.Username) })
 	return list, nil

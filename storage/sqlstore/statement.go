@@ -3,12 +3,14 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/jmoiron/sqlx/reflectx"
 
 	"parley/storage"
 )
@@ -92,6 +94,22 @@ func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
 	return execOne(ctx, tx, st.text, values...)
 }
 
+// mapper names the column of a field: RunID has run_id.
+var mapper = reflectx.NewMapperFunc("db", func(field string) string {
+	return strings.ToLower(wordEnd.ReplaceAllString(field, "${1}_$2"))
+})
+
+var wordEnd = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// each converts rows.
+func each[Row, T any](rows []Row, convert func(Row) T) []T {
+	all := make([]T, len(rows))
+	for i, row := range rows {
+		all[i] = convert(row)
+	}
+	return all
+}
+
 // selectIn reads all rows of a query with lists, such as IN (:runs). Its text depends on
 // how long they are, and none is empty.
 func selectIn(ctx context.Context, q queryer, dest any, query string, a args) error {
@@ -100,6 +118,38 @@ func selectIn(ctx context.Context, q queryer, dest any, query string, a args) er
 		return err
 	}
 	return q.SelectContext(ctx, dest, text, values...)
+}
+
+// listLength is how many values the lists of frequent reads have, so that their text is
+// always the same.
+const listLength = 100
+
+// lists gives the values in lists of that length; the last one is filled up with "".
+func lists(values []string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for some := range slices.Chunk(values, listLength) {
+			if !yield(append(slices.Clone(some), make([]string, listLength-len(some))...)) {
+				return
+			}
+		}
+	}
+}
+
+// missing gives those of some values, sorted, that a query with IN (:values) does not find.
+func (s *Store) missing(ctx context.Context, query string, values []string) ([]string, error) {
+	found := map[string]bool{}
+	for list := range lists(values) {
+		var some []string
+		if err := selectIn(ctx, s, &some, query, args{"values": list}); err != nil {
+			return nil, wrap("look for values", err)
+		}
+		for _, value := range some {
+			found[value] = true
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(values), func(value string) bool { return found[value] })
+	slices.Sort(rest)
+	return slices.Compact(rest), nil
 }
 
 // execIn is selectIn for a change.

@@ -77,13 +77,15 @@ type Store struct {
 }
 
 var (
-	_ storage.Tasks      = (*Store)(nil)
-	_ storage.Hosts      = (*Store)(nil)
-	_ storage.Ratings    = (*Store)(nil)
-	_ storage.Uploads    = (*Store)(nil)
-	_ storage.Ingestions = (*Store)(nil)
-	_ storage.Lake       = (*Store)(nil)
-	_ storage.Leases     = (*Store)(nil)
+	_ storage.Tasks       = (*Store)(nil)
+	_ storage.Hosts       = (*Store)(nil)
+	_ storage.PushConfigs = (*Store)(nil)
+	_ storage.PushOutbox  = (*Store)(nil)
+	_ storage.Ratings     = (*Store)(nil)
+	_ storage.Uploads     = (*Store)(nil)
+	_ storage.Ingestions  = (*Store)(nil)
+	_ storage.Lake        = (*Store)(nil)
+	_ storage.Leases      = (*Store)(nil)
 )
 
 // Open connects to the database. The schema is not looked at: see Migrate.
@@ -93,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.now = time.Now
 	}
 	if s.observer == nil {
-		s.observer = unobserved{}
+		s.observer = noObserver{}
 	}
 	var err error
 	if cfg.DatabaseURL != "" {
@@ -112,12 +114,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.dialect.name, err)
 	}
+	for _, db := range []*sqlx.DB{s.read, s.write, s.batches, s.control} {
+		db.Mapper = mapper
+	}
 	s.log = startLog(s.writeObserved)
 	s.closing = sync.OnceValue(s.close)
 	err = s.Ping(ctx)
 	if err == nil && cfg.DatabaseURL != "" {
 		s.clock = &serverClock{}
-		s.now, err = s.clock.now, s.clock.look(ctx, s.read)
+		s.now, err = s.clock.now, s.clock.sync(ctx, s.read)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -125,9 +130,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// inPlace is ErrUnavailable when the embedded database's file was removed or
+// checkFile is ErrUnavailable when the embedded database's file was removed or
 // replaced: what is written then is lost, though SQLite does not mind.
-func (s *Store) inPlace() error {
+func (s *Store) checkFile() error {
 	if s.file == nil {
 		return nil
 	}
@@ -143,7 +148,7 @@ func (s *Store) inPlace() error {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return err
 	}
 	// Connections that the database closed while they were idle say nothing about it.
@@ -195,7 +200,7 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 // the wait for a connection ends with the context.
 func (s *Store) reading(ctx context.Context, query string, read func(ctx context.Context, stmt *sqlx.Stmt) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	if s.readers != nil {
 		select {
@@ -213,9 +218,8 @@ func (s *Store) reading(ctx context.Context, query string, read func(ctx context
 	return read(ctx, stmt)
 }
 
-// bounded has what is done on a server end at some time, though nobody set a
-// limit. The embedded database always answers.
-func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout bounds what is done on a server. The embedded database always answers.
+func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.readers != nil {
 		return ctx, func() {}
 	}
@@ -274,7 +278,7 @@ func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *sqlx.
 }
 
 func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) error {
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	for try := 1; ; try++ {
 		err := s.inTxOnce(ctx, db, attempt, fn)
@@ -286,19 +290,19 @@ func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func
 
 func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s: begin: %w", attempt, classify(err))
+		return wrap(attempt+": begin", err)
 	}
 	if err := fn(tx); err != nil {
 		_ = tx.Rollback()
-		return fmt.Errorf("%s: %w", attempt, classify(err))
+		return wrap(attempt, err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: commit: %w", attempt, classify(err))
+		return wrap(attempt+": commit", err)
 	}
 	return nil
 }
@@ -314,6 +318,14 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 			}
 		}
 		return fn(tx)
+	})
+}
+
+// execTx is a transaction of one statement.
+func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
+	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
 	})
 }
 
@@ -333,6 +345,14 @@ func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error 
 		return storage.ErrNotFound
 	}
 	return err
+}
+
+// wrap says what was attempted when err happened; nil for none.
+func wrap(attempt string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", attempt, classify(err))
 }
 
 // classify gives a database's error the kind under which it is answered.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -20,7 +19,13 @@ const (
 )
 
 var (
-	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + namedNamespace)
+	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun, ` + messageSent + ` AS sent` + fromNamespaces + namedNamespace)
+
+	selectSentRun = parse(`
+SELECT m.run_id, m.digest` + fromMessages + `
+	AND m.owner = :caller
+	AND m.agent = :agent
+	AND m.message = :message`)
 
 	selectTask = parse(`
 SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
@@ -63,7 +68,7 @@ func newTaskList(condition string) taskList {
 	AND t.owner = :caller
 	AND (:conversation = '' OR r.conversation_id = :conversation)
 	AND (:state = '' OR t.state = :state)
-	AND t.updated_at >= :since
+	AND COALESCE(t.status_at, t.updated_at) >= :since
 	` + condition
 	return taskList{
 		count: parse(`SELECT COUNT(*)` + from),
@@ -87,82 +92,77 @@ func newLimited(query string) limited {
 }
 
 // ResolveRun implements storage.Tasks.
-func (s *Store) ResolveRun(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, conversationID string) (storage.RunTarget, error) {
-	a := inNamespace(caller, in)
+func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
+	a["agent"], a["message"] = request.Agent, request.Message.Key
 	var found struct {
-		ID    string        `db:"id"`
-		Begun sql.NullInt64 `db:"begun"`
+		ID    string
+		Begun sql.NullInt64
+		Sent  bool
 	}
-	if conversationID == "" && in.Owner == caller.Username && !caller.Restricted() {
-		if err := ownNamespaceID.get(ctx, s, &found.ID, a); err != nil {
-			return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
-		}
-		return storage.RunTarget{NamespaceID: found.ID}, nil
+	var err error
+	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
+		err = selectOwnTarget.get(ctx, s, &found, a)
+	} else {
+		a["conversation"] = request.ConversationID
+		err = selectRunTarget.get(ctx, s, &found, a)
 	}
-	a["conversation"] = conversationID
-	err := selectRunTarget.get(ctx, s, &found, a)
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
-	if err != nil {
-		return storage.RunTarget{}, fmt.Errorf("find where to ask: %w", classify(err))
+	if err == nil && found.Sent {
+		err = storage.ErrMessageSent
 	}
-	return storage.RunTarget{NamespaceID: found.ID, ConversationExists: found.Begun.Valid}, nil
+	if err != nil {
+		return wrap("find where to ask", err)
+	}
+	request.NamespaceID, request.ConversationExists = found.ID, found.Begun.Valid
+	return nil
+}
+
+// SentRun implements storage.Tasks.
+func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
+	var found struct{ RunID, Digest string }
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key}))
+	return found.RunID, found.Digest, wrap("find the run of a message", err)
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
 
 type taskRow struct {
-	RunID          string `db:"run_id"`
-	ConversationID string `db:"conversation_id"`
-	Agent          string `db:"agent"`
-	State          string `db:"state"`
-	Open           bool   `db:"open"`
-	Snapshot       []byte `db:"snapshot"`
-	LastEvent      int64  `db:"last_event"`
-	UpdatedAt      int64  `db:"updated_at"`
+	storage.Task
+	Snapshot  []byte
+	UpdatedAt int64
 }
 
 func (r taskRow) task() storage.Task {
-	return storage.Task{
-		RunID:          r.RunID,
-		ConversationID: r.ConversationID,
-		Agent:          r.Agent,
-		State:          r.State,
-		Open:           r.Open,
-		Snapshot:       r.Snapshot,
-		LastEvent:      r.LastEvent,
-		UpdatedAt:      fromMillis(r.UpdatedAt),
-	}
+	r.Task.Snapshot, r.Task.UpdatedAt = r.Snapshot, fromMillis(r.UpdatedAt)
+	return r.Task
 }
 
 type eventRow struct {
-	Number int64             `db:"number"`
-	Kind   storage.EventKind `db:"kind"`
-	Body   []byte            `db:"body"`
+	storage.Event
+	Body []byte
 }
 
 func (r eventRow) event() storage.Event {
-	return storage.Event{Number: r.Number, Kind: r.Kind, Body: r.Body}
+	r.Event.Body = r.Body
+	return r.Event
 }
 
 // Task implements storage.Tasks.
 func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error) {
-	var row struct {
-		taskRow
-		MayCancel bool `db:"may_cancel"`
-	}
+	var row taskRow
 	err := selectTask.get(ctx, s, &row, by(caller, args{"run": runID, "agent": agent}))
 	if err != nil {
-		return storage.Task{}, fmt.Errorf("read task: %w", classify(err))
+		return storage.Task{}, wrap("read task", err)
 	}
 	task := row.task()
-	task.MayCancel = row.MayCancel
 	if artifacts {
 		// Events do not change: those up to the task's last are what the task
 		// was read with.
 		if task.Artifacts, err = readArtifacts(ctx, s, runID, task.LastEvent); err != nil {
-			return storage.Task{}, fmt.Errorf("read artifacts: %w", classify(err))
+			return storage.Task{}, wrap("read artifacts", err)
 		}
 	}
 	return task, nil
@@ -171,10 +171,8 @@ func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID st
 // ArtifactBytes implements storage.Tasks.
 func (s *Store) ArtifactBytes(ctx context.Context, caller storage.Caller, runID string) (int, error) {
 	var bytes int
-	if err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID})); err != nil {
-		return 0, fmt.Errorf("measure artifacts: %w", classify(err))
-	}
-	return bytes, nil
+	err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID}))
+	return bytes, wrap("measure artifacts", err)
 }
 
 // readArtifacts reads what makes up the artifacts of a run that was found.
@@ -190,11 +188,7 @@ ORDER BY e.number`, runID, last)
 	if err != nil {
 		return nil, err
 	}
-	events := make([]storage.Event, len(rows))
-	for i, row := range rows {
-		events[i] = row.event()
-	}
-	return events, nil
+	return each(rows, eventRow.event), nil
 }
 
 // Tasks implements storage.Tasks.
@@ -204,20 +198,16 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 		query = tasksOfAgent
 	}
 	since := int64(0)
-	if !filter.UpdatedSince.IsZero() {
-		since = filter.UpdatedSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
-	}
-	var after storage.TaskCursor
-	if filter.After != nil {
-		after = *filter.After
+	if !filter.StatusSince.IsZero() {
+		since = filter.StatusSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
 	}
 	a := by(caller, args{
 		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "since": since,
-		"cursor_run": after.RunID, "cursor_time": after.UpdatedAt.UnixMilli(),
+		"cursor_run": filter.After.RunID, "cursor_time": filter.After.UpdatedAt.UnixMilli(),
 	})
 	var total int
 	if err := query.count.get(ctx, s, &total, a); err != nil {
-		return nil, 0, fmt.Errorf("count tasks: %w", classify(err))
+		return nil, 0, wrap("count tasks", err)
 	}
 	var tasks []storage.Task
 	err := s.someRows(ctx, filter.Limit, query.page, a, func(rows *sqlx.Rows) error {
@@ -226,10 +216,7 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 		tasks = append(tasks, row.task())
 		return err
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("list tasks: %w", classify(err))
-	}
-	return tasks, total, nil
+	return tasks, total, wrap("list tasks", err)
 }
 
 // someRows reads at most limit rows, and at most 101.
@@ -258,19 +245,16 @@ func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string,
 		if size > eventPageBytes {
 			return errEnough
 		}
-		var row eventRow
-		err := rows.Scan(&row.Number, &row.Kind, &row.Body)
-		events = append(events, row.event())
-		size += len(row.Body)
+		var event storage.Event
+		err := rows.Scan(&event.Number, &event.Kind, (*[]byte)(&event.Body))
+		events = append(events, event)
+		size += len(event.Body)
 		return err
 	})
 	if err == nil && len(events) == 0 {
 		_, err = readRun(ctx, s, caller, runID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", classify(err))
-	}
-	return events, nil
+	return events, wrap("read events", err)
 }
 
 // EventBytes implements storage.Tasks.
@@ -284,23 +268,17 @@ func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID str
 		bytes += size
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("measure events: %w", classify(err))
-	}
-	return bytes, nil
+	return bytes, wrap("measure events", err)
 }
 
 // RecentTurns implements storage.Tasks.
-func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Turn, error) {
-	var turns []storage.Turn
+func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Run, error) {
+	var turns []storage.Run
 	err := s.someRows(ctx, limit, listRecentTurns, by(caller, args{"conversation": conversationID}), func(rows *sqlx.Rows) error {
-		var row turnRow
-		err := rows.Scan(&row.ID, &row.Question, &row.Status, &row.Result, &row.Bytes)
-		turns = append(turns, row.turn())
+		var turn storage.Run
+		err := rows.Scan(&turn.ID, &turn.Question, &turn.Status, (*[]byte)(&turn.Result), &turn.ResultBytes)
+		turns = append(turns, turn)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read recent turns: %w", classify(err))
-	}
-	return turns, nil
+	return turns, wrap("read recent turns", err)
 }

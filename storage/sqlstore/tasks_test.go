@@ -16,6 +16,14 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
+// resolve gives a request of a caller about a namespace of alice's, resolved.
+func (w world) resolve(caller storage.Caller, namespace, conversationID string) (storage.RunRequest, error) {
+	request := storage.RunRequest{Caller: caller,
+		Question: storage.Question{Namespace: nsRef("alice", namespace), ConversationID: conversationID}}
+	err := w.ResolveRun(w.t.Context(), &request)
+	return request, err
+}
+
 func TestAskIn(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -49,16 +57,16 @@ func TestAskIn(t *testing.T) {
 			"narrow token, its own":      {partly, "ns", own, true, nil},
 			"narrow token, not covered":  {partly, "ns", free, false, storage.ErrNotFound},
 		} {
-			place, err := w.ResolveRun(ctx, test.caller, nsRef("alice", test.namespace), test.conversation)
+			request, err := w.resolve(test.caller, test.namespace, test.conversation)
 			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
 				t.Errorf("%s: got %v, want %v", name, err, test.err)
-			} else if err == nil && (place.ConversationExists != test.begun || place.NamespaceID == "") {
-				t.Errorf("%s: got %+v", name, place)
+			} else if err == nil && (request.ConversationExists != test.begun || request.NamespaceID == "") {
+				t.Errorf("%s: got %+v", name, request)
 			}
 		}
 		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Viewer}))
-		if place, err := w.ResolveRun(ctx, user("bob"), nsRef("alice", "ns"), free); err != nil || place.ConversationExists {
-			t.Errorf("a guest, under the id of another's conversation: %+v, %v", place, err)
+		if request, err := w.resolve(user("bob"), "ns", free); err != nil || request.ConversationExists {
+			t.Errorf("a guest, under the id of another's conversation: %+v, %v", request, err)
 		}
 	})
 }
@@ -161,8 +169,8 @@ func TestTaskLists(t *testing.T) {
 			"one conversation":  {storage.TaskFilter{Agent: "nl2ql", ConversationID: conversation}, 5},
 			"a state":           {storage.TaskFilter{State: "submitted"}, 26},
 			"no such state":     {storage.TaskFilter{State: "working"}, 0},
-			"changed then":      {storage.TaskFilter{UpdatedSince: before.UpdatedAt}, 26},
-			"changed since now": {storage.TaskFilter{UpdatedSince: time.Now().Add(time.Hour)}, 0},
+			"changed then":      {storage.TaskFilter{StatusSince: before.UpdatedAt}, 26},
+			"changed since now": {storage.TaskFilter{StatusSince: time.Now().Add(time.Hour)}, 0},
 			"another agent's":   {storage.TaskFilter{Agent: other.Agent}, 1},
 		} {
 			for _, limit := range []int{1, 7, 10, 25, 100} {
@@ -178,10 +186,9 @@ func TestTaskLists(t *testing.T) {
 					if len(page) < limit {
 						break
 					}
-					last := page[len(page)-1]
-					test.filter.After = &storage.TaskCursor{UpdatedAt: last.UpdatedAt, RunID: last.RunID}
+					test.filter.After = page[len(page)-1]
 				}
-				test.filter.After = nil
+				test.filter.After = storage.Task{}
 				inOrder := slices.IsSortedFunc(listed, func(a, b storage.Task) int {
 					if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
 						return c

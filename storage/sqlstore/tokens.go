@@ -9,24 +9,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
 )
 
-// tokensBatch is how many tokens are looked for with one statement, which is
-// always the same.
-const tokensBatch = 100
-
 type tokenRow struct {
-	ID        string              `db:"id"`
-	Name      string              `db:"name"`
-	Access    storage.TokenAccess `db:"access"`
-	CreatedAt int64               `db:"created_at"`
-	ExpiresAt int64               `db:"expires_at"`
+	storage.Token
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+func (r tokenRow) token() storage.Token {
+	r.Token.CreatedAt, r.Token.ExpiresAt = fromMillis(r.CreatedAt), fromMillis(r.ExpiresAt)
+	return r.Token
 }
 
 // mayManageTokens keeps a restricted token from making itself a wider one.
@@ -114,20 +111,8 @@ FROM tokens
 WHERE owner = $1
 ORDER BY created_at DESC, id DESC`
 	var rows []tokenRow
-	if err := s.SelectContext(ctx, &rows, query, caller.Username); err != nil {
-		return nil, fmt.Errorf("list tokens: %w", classify(err))
-	}
-	tokens := make([]storage.Token, len(rows))
-	for i, row := range rows {
-		tokens[i] = storage.Token{
-			ID:        row.ID,
-			Name:      row.Name,
-			Access:    row.Access,
-			CreatedAt: fromMillis(row.CreatedAt),
-			ExpiresAt: fromMillis(row.ExpiresAt),
-		}
-	}
-	return tokens, nil
+	err := s.SelectContext(ctx, &rows, query, caller.Username)
+	return each(rows, tokenRow.token), wrap("list tokens", err)
 }
 
 // TokenPermissions gives what a token covers.
@@ -142,12 +127,10 @@ FROM tokens
 WHERE id = $1
 	AND owner = $2`, id, caller.Username)
 	if err != nil {
-		return permissions, fmt.Errorf("read token: %w", classify(err))
+		return permissions, wrap("read token", err)
 	}
-	if err := tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id})); err != nil {
-		return permissions, fmt.Errorf("read what a token covers: %w", classify(err))
-	}
-	return permissions, nil
+	err = tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id}))
+	return permissions, wrap("read what a token covers", err)
 }
 
 // DeleteToken revokes a token: it is refused from then on.
@@ -164,12 +147,12 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 // of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	var row struct {
-		Owner      string `db:"owner"`
-		Hash       string `db:"hash"`
-		Restricted bool   `db:"restricted"`
+		Owner      string
+		Hash       string
+		Restricted bool
 	}
 	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
-		return storage.Caller{}, fmt.Errorf("read token: %w", classify(err))
+		return storage.Caller{}, wrap("read token", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
 		return storage.Caller{}, storage.ErrNotFound
@@ -183,21 +166,7 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 
 // RevokedTokens gives those of some tokens, by id, that do not exist any more.
 func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
-	revoked := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		revoked[id] = true
-	}
-	for some := range slices.Chunk(ids, tokensBatch) {
-		some = append(slices.Clone(some), make([]string, tokensBatch-len(some))...)
-		var present []string
-		if err := selectIn(ctx, s, &present, `SELECT id FROM tokens WHERE id IN (:ids)`, args{"ids": some}); err != nil {
-			return nil, fmt.Errorf("look for revoked tokens: %w", classify(err))
-		}
-		for _, id := range present {
-			delete(revoked, id)
-		}
-	}
-	return slices.Collect(maps.Keys(revoked)), nil
+	return s.missing(ctx, `SELECT id FROM tokens WHERE id IN (:values)`, ids)
 }
 
 // SigningKey gives the key that something is signed with, the same on every replica, made

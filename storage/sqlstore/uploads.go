@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,32 +24,15 @@ const staleUploads = `
 
 // uploadRow is a file with its session.
 type uploadRow struct {
-	SessionID     string               `db:"session_id"`
-	SessionStatus storage.UploadStatus `db:"session_status"`
-	ID            string               `db:"id"`
-	Filename      string               `db:"filename"`
-	Size          int64                `db:"byte_count"`
-	PartSize      int64                `db:"part_size"`
-	Key           string               `db:"object_key"`
-	UploadID      string               `db:"upload_id"`
-	Status        storage.UploadStatus `db:"status"`
+	SessionID     string
+	SessionStatus storage.UploadStatus
+	storage.UploadFile
 }
 
-const uploadColumns = `
-	u.id AS session_id, u.status AS session_status,
-	f.id, f.filename, f.byte_count, f.part_size, f.object_key, f.upload_id, f.status`
-
-func (r uploadRow) file() storage.UploadFile {
-	return storage.UploadFile{
-		ID:       r.ID,
-		Filename: r.Filename,
-		Size:     r.Size,
-		PartSize: r.PartSize,
-		Key:      r.Key,
-		UploadID: r.UploadID,
-		Status:   r.Status,
-	}
-}
+const (
+	fileColumns   = `f.id, f.filename, f.byte_count AS size, f.part_size, f.object_key AS key, f.upload_id, f.status`
+	uploadColumns = `u.id AS session_id, u.status AS session_status, ` + fileColumns
+)
 
 // sessionOf gathers the rows of one session.
 func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
@@ -59,7 +41,7 @@ func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
 	}
 	session := storage.UploadSession{ID: rows[0].SessionID, Status: rows[0].SessionStatus}
 	for _, row := range rows {
-		session.Files = append(session.Files, row.file())
+		session.Files = append(session.Files, row.UploadFile)
 	}
 	return session, nil
 }
@@ -73,10 +55,8 @@ var (
 
 // MayUpload implements storage.Uploads.
 func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
-	if err := mayUpload(ctx, s, caller, files); err != nil {
-		return fmt.Errorf("count uploads: %w", classify(err))
-	}
-	return nil
+	err := mayUpload(ctx, s, caller, files)
+	return wrap("count uploads", err)
 }
 
 func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int) error {
@@ -124,10 +104,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 // UploadSession implements storage.Uploads.
 func (s *Store) UploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
 	session, err := readUploadSession(ctx, s, caller, id)
-	if err != nil {
-		return storage.UploadSession{}, fmt.Errorf("read upload session: %w", classify(err))
-	}
-	return session, nil
+	return session, wrap("read upload session", err)
 }
 
 func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id string) (storage.UploadSession, error) {
@@ -141,12 +118,12 @@ func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id
 // DatasetUpload implements storage.Uploads.
 func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
 	var row struct {
-		SessionID string         `db:"session_id"`
-		ID        string         `db:"id"`
-		Dataset   sql.NullString `db:"dataset"`
+		SessionID string
+		ID        string
+		Dataset   sql.NullString
 	}
 	if err := uploadByKey.get(ctx, s, &row, by(caller, args{"key": key})); err != nil {
-		return storage.IngestFile{}, fmt.Errorf("find upload: %w", classify(err))
+		return storage.IngestFile{}, wrap("find upload", err)
 	}
 	path := datasetPath(ref)
 	isFor := row.Dataset.String == path

@@ -8,9 +8,9 @@ import (
 	"parley/internal/sqltext"
 )
 
-// A small file can stand for very many values: gzip and Parquet repeat a value
-// for next to nothing, and an empty JSON object is a row of all columns. So what
-// a source decodes to is bounded by its size.
+// A small file can decode to very many values: gzip and Parquet store repeated
+// values in a few bytes, and an empty JSON object is a row of all columns. So the
+// size of a source limits what it may decode to.
 const (
 	// decodedRatio is the most bytes that a byte of the sources may decode to,
 	// unless all of them decode to less than minDecoded.
@@ -18,7 +18,7 @@ const (
 	minDecoded   = 1 << 30
 	// maxDecoded is the most bytes that sources may decode to.
 	maxDecoded = 100 << 30
-	// valueBytes is what a value takes, whatever it is.
+	// valueBytes is the least that a value takes.
 	valueBytes = 8
 )
 
@@ -28,7 +28,7 @@ func decodedLimit(size int64) int64 {
 }
 
 // checkDecoded refuses a source that, with those before it, decodes to too much
-// for what was uploaded of them.
+// for their size.
 func (r *run) checkDecoded(name string, decoded float64) error {
 	decoded += float64(r.decoded)
 	limit := decodedLimit(r.uploaded)
@@ -61,9 +61,8 @@ FROM (
 }
 
 // measureValues gives the bytes that the values of a Parquet file take. The
-// footer cannot be believed, and does not count a value that is repeated.
-// Lengths are found without the values, so that this is fast where hashing them
-// would not be.
+// footer can be wrong, and counts repeated values once. Lengths need no decoded
+// values, so this is fast where hashing would not be.
 func (r *run) measureValues(ctx context.Context, t *table, from string, casts []string) (float64, error) {
 	decoded := float64(t.rows) * float64(len(casts)) * valueBytes
 	var lengths []string

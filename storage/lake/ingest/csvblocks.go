@@ -5,166 +5,125 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"sync"
 	"unicode/utf8"
 )
 
-// blockSize is how much of a file is scanned at a time. It must hold a record of
-// the largest size.
+// blockSize is how many bytes of a file are scanned at a time. A block must hold
+// the longest record.
 const blockSize = 4 << 20
 
-// errStray asks for a scan in sequence: a quote in a field that is not quoted
-// makes it impossible to find records from their quotes alone.
-var errStray = fmt.Errorf("a quote stands in a field that is not quoted")
-
-// scanFile scans a file from an offset, which begins a record, to its end, on
-// several cores when the file's quoting allows. It calls checked, one call at a
-// time, with what was scanned.
-func (s *csvScanner) scanFile(ctx context.Context, path string, offset int64, checked func(bytes, rows int64)) (*csvBlock, error) {
+// scanFile scans a file from an offset, where a record starts, to its end, and
+// adds what it finds to whole. It uses several cores until it finds a stray
+// quote, with which quotes alone do not show where records end. It calls
+// checked, one call at a time, with what was scanned.
+func (s *csvScanner) scanFile(ctx context.Context, path string, offset int64, whole *csvBlock, checked func(bytes, rows int64)) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open source: %w", err)
+		return fmt.Errorf("open source: %w", err)
 	}
 	defer f.Close()
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read source: %w", err)
-	}
-	var toldBytes, toldRows int64
-	whole, err := s.scanParallel(ctx, f, func(bytes, rows int64) {
-		toldBytes += bytes
-		toldRows += rows
-		checked(bytes, rows)
-	})
-	if err != errStray {
-		return whole, err
-	}
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read source: %w", err)
-	}
-	// What the first try counted is not counted again.
-	return s.scanInSequence(ctx, f, func(bytes, rows int64) {
-		freshBytes, freshRows := max(0, bytes-toldBytes), max(0, rows-toldRows)
-		toldBytes -= bytes - freshBytes
-		toldRows -= rows - freshRows
-		checked(freshBytes, freshRows)
-	})
-}
-
-// part is a run of whole records on its way through a scan.
-type part struct {
-	buf   []byte
-	final bool
-	found *csvBlock
-	// rest is how many bytes at the end of buf were no whole record.
-	rest int
-	done chan struct{}
-}
-
-// scanParallel cuts the file into runs of whole records by counting quotes,
-// scans them on several cores, and adds what they found in order.
-func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, checked func(bytes, rows int64)) (*csvBlock, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	// The caller reads the same file next, or closes it: nothing may read on.
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	workers := max(1, min(runtime.GOMAXPROCS(0), 4))
-	// The queue holds parts in order; its size bounds the memory.
-	queue := make(chan *part, workers)
-	work := make(chan *part)
-	spare := make(chan []byte, 2*workers+2)
-	readErr := make(chan error, 1)
-
-	group.Go(func() {
-		defer close(queue)
-		defer close(work)
-		readErr <- cutFile(in, spare, func(p *part) bool {
-			select {
-			case queue <- p:
-			case <-ctx.Done():
-				return false
-			}
-			select {
-			case work <- p:
-			case <-ctx.Done():
-				return false
-			}
-			return true
-		})
-	})
-	for range workers {
-		group.Go(func() {
-			for p := range work {
-				p.found = s.newBlock()
-				p.rest = len(p.buf) - s.scanChecked(p.found, p.buf, p.final)
-				close(p.done)
-			}
-		})
-	}
-
-	whole := s.newBlock()
-	for p := range queue {
-		select {
-		case <-p.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		if p.found.stray {
-			return nil, errStray
-		}
-		if p.rest > 0 && p.found.wrong == nil {
-			p.found.wrong = &csvProblem{line: p.found.lines, reason: tooLong(p.buf[len(p.buf)-p.rest:])}
-		}
-		whole.merge(p.found)
-		if whole.wrong != nil {
-			return whole, nil
-		}
-		checked(int64(len(p.buf)), p.found.rows)
-		select {
-		case spare <- p.buf:
-		default:
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := <-readErr; err != nil {
-		return nil, fmt.Errorf("read source: %w", err)
-	}
-	return whole, nil
-}
-
-// cutFile reads a file and gives it away in runs of whole records.
-func cutFile(in io.Reader, spare <-chan []byte, give func(*part) bool) error {
-	var carry []byte
-	for {
-		var buf []byte
-		select {
-		case buf = <-spare:
-			buf = buf[:cap(buf)]
-		default:
-			buf = make([]byte, blockSize)
-		}
-		n := copy(buf, carry)
-		read, err := io.ReadFull(in, buf[n:])
-		buf = buf[:n+read]
-		final := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !final {
+	if s.onField == nil {
+		scanned, stray, err := s.scanParallel(ctx, io.NewSectionReader(f, offset, math.MaxInt64-offset), whole, checked)
+		if err != nil || !stray {
 			return err
 		}
-		end := len(buf)
-		if !final {
-			if end = lastRecordEnd(buf); end == 0 {
-				end = len(buf)
-			}
-		}
-		carry = append(carry[:0], buf[end:]...)
-		if !give(&part{buf: buf[:end], final: final, done: make(chan struct{})}) || final {
-			return nil
-		}
+		offset += scanned
 	}
+	return s.scanInSequence(ctx, io.NewSectionReader(f, offset, math.MaxInt64-offset), whole, checked)
+}
+
+// scanParallel cuts the file into blocks of whole records by counting quotes,
+// scans them on several cores, and adds what they hold in order. It stops at a
+// block with a stray quote, and gives the bytes before it.
+func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, whole *csvBlock, checked func(bytes, rows int64)) (scanned int64, stray bool, err error) {
+	scan, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	// The buffers bound how many blocks there are at a time.
+	buffers := make(chan []byte, 1+min(runtime.GOMAXPROCS(0), 4))
+	for range cap(buffers) {
+		buffers <- nil
+	}
+	// A block is added after the one before it, which then closes its channel.
+	previous := make(chan struct{})
+	close(previous)
+	var carry []byte
+	for final := false; !final && err == nil && scan.Err() == nil; {
+		buf := <-buffers
+		if buf == nil {
+			buf = make([]byte, 0, blockSize)
+		}
+		if buf, final, err = readBlock(in, append(buf[:0], carry...)); err != nil {
+			break
+		}
+		block, last := buf, final
+		if end := lastRecordEnd(buf); !final && end > 0 {
+			block = buf[:end]
+		}
+		carry = append(carry[:0], buf[len(block):]...)
+		before, done := previous, make(chan struct{})
+		previous = done
+		group.Go(func() {
+			found := s.newBlock()
+			rest := block[s.scanText(found, block, last):]
+			<-before
+			defer close(done)
+			if stray = stray || found.stray; !stray && whole.problem == nil {
+				if len(rest) > 0 && found.problem == nil {
+					found.problem = &csvProblem{line: found.lines, reason: tooLong(rest)}
+				}
+				whole.merge(found)
+				scanned += int64(len(block))
+				checked(int64(len(block)), found.rows)
+			}
+			if stray || whole.problem != nil {
+				stop()
+			}
+			buffers <- buf
+		})
+	}
+	group.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return scanned, stray, err
+}
+
+// scanInSequence scans on one core: the end of each record is known when the
+// record is read.
+func (s *csvScanner) scanInSequence(ctx context.Context, in io.Reader, whole *csvBlock, checked func(bytes, rows int64)) (err error) {
+	buf := make([]byte, 0, blockSize)
+	for final := false; !final && whole.problem == nil; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if buf, final, err = readBlock(in, buf); err != nil {
+			return err
+		}
+		found := s.newBlock()
+		consumed := s.scanText(found, buf, final)
+		if consumed == 0 && len(buf) == cap(buf) && found.problem == nil {
+			found.problem = &csvProblem{reason: tooLong(buf)}
+		}
+		whole.merge(found)
+		checked(int64(consumed), found.rows)
+		buf = buf[:copy(buf, buf[consumed:])]
+	}
+	return ctx.Err()
+}
+
+// readBlock fills a buffer. Final says that the file ends with it.
+func readBlock(in io.Reader, buf []byte) (filled []byte, final bool, err error) {
+	n, err := io.ReadFull(in, buf[len(buf):cap(buf)])
+	final = err == io.EOF || err == io.ErrUnexpectedEOF
+	if err != nil && !final {
+		return nil, false, fmt.Errorf("read source: %w", err)
+	}
+	return buf[:len(buf)+n], final, nil
 }
 
 // lastRecordEnd gives the end of the last line in buf that ends outside quotes,
@@ -184,70 +143,28 @@ func lastRecordEnd(buf []byte) int {
 	}
 }
 
-// scanInSequence scans on one core, letting each record say where it ends.
-func (s *csvScanner) scanInSequence(ctx context.Context, in io.Reader, checked func(bytes, rows int64)) (*csvBlock, error) {
-	whole := s.newBlock()
-	buf := make([]byte, 0, blockSize)
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		read, err := io.ReadFull(in, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+read]
-		final := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !final {
-			return nil, fmt.Errorf("read source: %w", err)
-		}
-		found := s.newBlock()
-		consumed := s.scanChecked(found, buf, final)
-		if consumed == 0 && len(buf) == cap(buf) && found.wrong == nil {
-			found.wrong = &csvProblem{reason: tooLong(buf)}
-		}
-		whole.merge(found)
-		if whole.wrong != nil {
-			return whole, nil
-		}
-		checked(int64(consumed), found.rows)
-		if final {
-			return whole, ctx.Err()
-		}
-		buf = buf[:copy(buf, buf[consumed:])]
+// scanText is scan for bytes that may not be text.
+func (s *csvScanner) scanText(b *csvBlock, buf []byte, final bool) (consumed int) {
+	consumed = s.scan(b, buf, final, math.MaxInt64)
+	text := buf[:consumed]
+	if utf8.Valid(text) && bytes.IndexByte(text, 0) < 0 {
+		return consumed
 	}
-}
-
-// scanChecked is scan for bytes that may not be text.
-func (s *csvScanner) scanChecked(b *csvBlock, buf []byte, final bool) int {
-	consumed := s.scan(b, buf, final)
-	bad := -1
-	if i := bytes.IndexByte(buf[:consumed], 0); i >= 0 {
-		bad = i
-	}
-	if i := invalidUTF8(buf[:consumed]); i >= 0 && (bad < 0 || i < bad) {
-		bad = i
-	}
-	if bad >= 0 {
-		reason := "the line is not UTF-8 text; save the file as UTF-8"
-		if buf[bad] == 0 {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		reason := ""
+		if r == 0 {
 			reason = "the line holds binary data"
+		} else if r == utf8.RuneError && size == 1 {
+			reason = "the line is not UTF-8 text; save the file as UTF-8"
 		}
-		b.wrong = &csvProblem{line: int64(bytes.Count(buf[:bad], []byte{'\n'})), reason: reason}
-	}
-	return consumed
-}
-
-// invalidUTF8 gives where text stops being UTF-8, -1 when nowhere.
-func invalidUTF8(b []byte) int {
-	if utf8.Valid(b) {
-		return -1
-	}
-	for i := 0; i < len(b); {
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
+		if reason != "" {
+			b.problem = &csvProblem{line: int64(bytes.Count(text[:i], []byte{'\n'})), reason: reason}
+			break
 		}
 		i += size
 	}
-	return -1
+	return consumed
 }
 
 // tooLong says what is wrong with a record that does not end in a block.
@@ -258,19 +175,24 @@ func tooLong(record []byte) string {
 	return fmt.Sprintf("the row is longer than %d bytes", maxRecord)
 }
 
-// rewrite copies the records of a file in a form that has no blank lines, one
-// kind of line end, and quotes wherever they are due.
+// rewrite copies the records of a file from an offset on without blank lines,
+// with one kind of line end and with quotes around fields that hold quotes.
 func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to io.Writer) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return fmt.Errorf("open source: %w", err)
+	plain := newCSVScanner(s.separator, s.names)
+	var record []byte
+	plain.onField = func(column int, field []byte, stray, last bool) {
+		if column == 0 {
+			record = record[:0]
+		}
+		if stray {
+			field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
+		}
+		record = append(record, field...)
+		if !last {
+			record = append(record, s.separator)
+			return
+		}
+		_, _ = to.Write(append(record, '\n')) // the buffered writer keeps the error
 	}
-	defer in.Close()
-	if _, err := in.Seek(offset, io.SeekStart); err != nil {
-		return fmt.Errorf("read source: %w", err)
-	}
-	plain := *s
-	plain.copyTo = to
-	_, err = plain.scanInSequence(ctx, in, func(int64, int64) {})
-	return err
+	return plain.scanFile(ctx, from, offset, plain.newBlock(), func(int64, int64) {})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/bits"
 )
 
@@ -15,38 +14,33 @@ const maxRecord = 2_000_000
 // several: by itself it would take sixteen times the longest row.
 const csvBuffer = 2*maxRecord + 100_000
 
-// csvScanner proves records of CSV, and learns the kinds of their values: fields
+// csvScanner checks records of CSV, and finds the kinds of their values: fields
 // separated by one character, quoted with " where they hold it, line ends or
 // quotes, a quote within quotes doubled.
 type csvScanner struct {
 	separator byte
-	names     []string
-	stop      [256]bool
-	// copyTo, unless nil, gets the records in a form that leaves no questions.
-	copyTo io.Writer
-	// copied is the record that is being copied: one that the buffer cuts off
-	// is read again.
-	copied []byte
+	// names are the columns'; without names the record is the header, or one of
+	// any length.
+	names []string
+	stop  [256]bool
+	// onField, unless nil, gets the fields as they stand in the text, those of a
+	// record that the buffer cuts off again. Stray says that a field that is not
+	// quoted holds a quote, last that it ends its record.
+	onField func(column int, field []byte, stray, last bool)
 }
 
-// csvBlock is what a scanner found in a run of records. Lines count from 0.
+// csvBlock is what a scanner found in some records. Lines count from 0.
 type csvBlock struct {
-	columns []csvColumn
+	// columns are the kinds of the columns' values.
+	columns []kindSet
 	rows    int64
 	lines   int64
-	// bare counts line ends of LF alone, paired those of CR LF.
-	bare, paired int64
-	blank        bool
-	// stray says that a quote stands in a field that is not quoted.
-	stray bool
-	wrong *csvProblem
-}
-
-// csvColumn is the kinds of values that a column has. Last is the latest: values
-// of a column are mostly alike.
-type csvColumn struct {
-	seen kindSet
-	last kind
+	// lf and crlf say that lines end with LF alone, and with CR LF.
+	lf, crlf bool
+	blank    bool
+	// stray says that a field that is not quoted holds a quote.
+	stray   bool
+	problem *csvProblem
 }
 
 // csvProblem is a rule that a record breaks.
@@ -64,12 +58,13 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 	return s
 }
 
-func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]csvColumn, len(s.names))} }
+func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]kindSet, len(s.names))} }
 
-// scan reads whole records and gives how many bytes they have. With final, the
-// end of buf is the end of the file.
-func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool) (consumed int) {
-	for pos := 0; pos < len(buf); {
+// scan reads whole records, at most limit, and gives how many bytes they have.
+// With final, the end of buf is the end of the file.
+func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (consumed int) {
+	pos := 0
+	for pos < len(buf) && b.rows < limit {
 		if n, partial := lineEnd(buf[pos:], final); n > 0 {
 			b.blank = true
 			b.endLine(buf[pos : pos+n])
@@ -80,16 +75,16 @@ func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool) (consumed int) {
 		}
 		line := b.lines
 		n, ok := s.record(b, buf[pos:], final)
-		if b.wrong != nil || !ok {
+		if b.problem != nil || !ok {
 			return pos
 		}
 		if n > maxRecord {
-			b.wrong = &csvProblem{line: line, reason: fmt.Sprintf("the row is longer than %d bytes", maxRecord)}
+			b.problem = &csvProblem{line: line, reason: tooLong(nil)}
 			return pos
 		}
 		pos += n
 	}
-	return len(buf)
+	return pos
 }
 
 // lineEnd gives the length of the line end that buf begins with. Partial means
@@ -111,16 +106,9 @@ func lineEnd(buf []byte, final bool) (n int, partial bool) {
 // endLine counts a line and its end, which is empty for the last line.
 func (b *csvBlock) endLine(end []byte) {
 	b.lines++
-	switch string(end) {
-	case "\n":
-		b.bare++
-	case "\r\n":
-		b.paired++
-	case "\r":
-		// Only at the end of the file; neither form, so not alike to any.
-		b.bare++
-		b.paired++
-	}
+	// A CR alone ends the file; it is neither form, so that there are two.
+	b.lf = b.lf || len(end) == 1
+	b.crlf = b.crlf || len(end) > 0 && end[0] == '\r'
 }
 
 // record reads one record, which is not blank. It is not ok when buf ends before
@@ -130,14 +118,13 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 	pos, column := 0, 0
 	for {
 		start := pos
-		quoted := pos < len(buf) && buf[pos] == '"'
 		stray := false
 		var value []byte
-		if quoted {
+		if pos < len(buf) && buf[pos] == '"' {
 			end, lines, closed := closingQuote(buf[pos:])
 			if !closed {
 				if final {
-					b.wrong = s.problem(line+inner, column, "a quote is opened and never closed")
+					b.problem = s.unclosed(line+inner, column)
 				}
 				return 0, false
 			}
@@ -165,20 +152,17 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 				return 0, false
 			}
 			if width == 0 {
-				reason := "a quoted field is followed by " + quote(excerpt(buf[pos:min(len(buf), pos+10)])) + "; a quote within quotes is written twice"
-				if buf[pos] == '\r' {
-					reason = "a carriage return stands in the line; lines end with LF or CR LF"
-				}
-				b.wrong = s.problem(line+inner, column, reason)
+				b.problem = s.followed(line+inner, column, buf[pos:])
 				return 0, false
 			}
 			last = true
 		}
-		if column < len(s.names) && len(value) > 0 {
-			b.columns[column].look(value)
+		// Once there is text, the column is text whatever follows.
+		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(kindText.set()) {
+			b.columns[column] |= classify(value).set()
 		}
-		if s.copyTo != nil {
-			s.copyField(column, buf[start:pos], stray)
+		if s.onField != nil {
+			s.onField(column, buf[start:pos], stray, last)
 		}
 		column++
 		if !last {
@@ -187,16 +171,36 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 		}
 		b.lines += inner
 		b.endLine(buf[pos : pos+width])
-		if column != len(s.names) {
-			b.wrong = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", count(column, "field"), len(s.names))}
+		if s.names != nil && column != len(s.names) {
+			b.problem = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", count(column, "field"), len(s.names))}
 			return 0, false
-		}
-		if s.copyTo != nil {
-			s.copyTo.Write(append(s.copied, '\n'))
 		}
 		b.rows++
 		return pos + width, true
 	}
+}
+
+// unclosed is the problem of a field whose quote is never closed.
+func (s *csvScanner) unclosed(line int64, column int) *csvProblem {
+	if s.names == nil {
+		return &csvProblem{line: line, reason: "a quote is opened in the header and never closed"}
+	}
+	return s.problem(line, column, "a quote is opened and never closed")
+}
+
+// followed is the problem of a field that ends neither with a separator nor with
+// its line.
+func (s *csvScanner) followed(line int64, column int, rest []byte) *csvProblem {
+	next := quote(excerpt(rest[:min(len(rest), 10)]))
+	switch {
+	case rest[0] == '\r' && s.names == nil:
+		return &csvProblem{line: line, reason: "a carriage return stands in the header; lines end with LF or CR LF"}
+	case rest[0] == '\r':
+		return s.problem(line, column, "a carriage return stands in the line; lines end with LF or CR LF")
+	case s.names == nil:
+		return &csvProblem{line: line, reason: "a quoted name in the header is followed by " + next}
+	}
+	return s.problem(line, column, "a quoted field is followed by "+next+"; a quote within quotes is written twice")
 }
 
 // nextStop gives where the next byte is that can end a field or is a quote. It
@@ -224,18 +228,6 @@ func (s *csvScanner) nextStop(buf []byte, pos int) int {
 	return pos
 }
 
-// look notes a value's kind. Once there is text, the column is text whatever
-// follows.
-func (c *csvColumn) look(value []byte) {
-	if c.last == kindText {
-		return
-	}
-	if !stillIs(c.last, value) {
-		c.last = classify(value)
-	}
-	c.seen.add(c.last)
-}
-
 // closingQuote gives where the quote that opens buf is closed, and the lines
 // that end in between.
 func closingQuote(buf []byte) (end int, lines int64, closed bool) {
@@ -253,18 +245,6 @@ func closingQuote(buf []byte) (end int, lines int64, closed bool) {
 	}
 }
 
-func (s *csvScanner) copyField(column int, field []byte, stray bool) {
-	if column == 0 {
-		s.copied = s.copied[:0]
-	} else {
-		s.copied = append(s.copied, s.separator)
-	}
-	if stray {
-		field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
-	}
-	s.copied = append(s.copied, field...)
-}
-
 func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem {
 	p := &csvProblem{line: line, reason: reason}
 	if column < len(s.names) {
@@ -275,17 +255,17 @@ func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem 
 
 // merge adds the block that follows.
 func (b *csvBlock) merge(next *csvBlock) {
-	for i := range b.columns {
-		b.columns[i].seen |= next.columns[i].seen
+	for i := range next.columns {
+		b.columns[i] |= next.columns[i]
 	}
-	if next.wrong != nil && b.wrong == nil {
-		next.wrong.line += b.lines
-		b.wrong = next.wrong
+	if next.problem != nil {
+		next.problem.line += b.lines
+		b.problem = next.problem
 	}
 	b.rows += next.rows
 	b.lines += next.lines
-	b.bare += next.bare
-	b.paired += next.paired
+	b.lf = b.lf || next.lf
+	b.crlf = b.crlf || next.crlf
 	b.blank = b.blank || next.blank
 	b.stray = b.stray || next.stray
 }

@@ -34,7 +34,7 @@ func TestUnpackedTogether(t *testing.T) {
 	if err := errors.Join(writeErr, zip.Close(), os.WriteFile(path, zipped.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{job: Job{MaxUnpacked: DefaultMaxUnpacked}, work: dir, unpacked: minDecoded - 30_000}
+	r := &run{job: Job{MaxUnpacked: defaultMaxUnpacked}, work: dir, unpacked: minDecoded - 30_000}
 	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); err != nil || r.unpacked != minDecoded-30_000+20_002 {
 		t.Errorf("the first: %d, %v", r.unpacked, err)
 	}

@@ -1,32 +1,29 @@
-// Package ingest turns files and rows that people bring into immutable Parquet
-// files, strictly: a source is taken whole or, where it cannot be read, refused
-// whole, with the line and the reason in words for a person.
+// Package ingest converts files and rows to immutable Parquet files. It ingests
+// a source as a whole, or refuses it as a whole with the line and the reason.
+// Who may ingest, and when files become visible, is not its concern.
 //
-// It reads every source twice. A first pass in Go decides the format, checks
-// each byte and row, and learns from all rows, never from a sample, what types
-// the columns have. Then DuckDB reads the source with exactly those types and
-// writes Parquet. It does not know who may ingest, where files are listed, or
-// when they become visible.
+// A source is decoded (decode.go), then read twice. The check of its format
+// (format.go) reads every byte and row in Go, and finds the columns' types from
+// all rows, not from a sample (kind.go, types.go). Then DuckDB reads it with
+// exactly those types and writes Parquet (write.go).
 //
-// # Contract for the reader
+// # Contract for readers
 //
-// A file once written is never rewritten when a later append widens a column.
-// So a dataset's files can disagree about a column's type, and can lack columns
-// that came later. Whoever reads them uses the SQL that [Query] gives, or does
-// the same: read all files in order with union_by_name, cast every column to
-// the physical type of its type in [Result].Columns, and show JSON columns as
-// JSON. In particular:
+// An append that widens a column does not rewrite files. So the files of a
+// dataset can have different types for a column, and can lack columns that were
+// added later. Readers use the SQL of [Query], or do the same: read all files in
+// order with union_by_name, cast every column to the physical type of its type
+// in [Result].Columns, and show JSON columns as JSON. In particular:
 //
-//   - JSON columns are plain text in the files, so that text and JSON unite;
-//     cast them to JSON.
-//   - A column of type NULL has had no value yet. It is in no file: read NULL.
+//   - JSON columns are plain text in the files; cast them to JSON.
+//   - A column of type NULL has no value yet. It is in no file: read NULL.
 //   - The session's TimeZone must be UTC: instants that became text depend on it.
 //
 // # Types
 //
-// A column has the narrowest type that holds all its values, and is text where
-// no other does, be it for a single value of millions, wherever it stands.
-// Digits that a number would not give back, such as 007, are text.
+// A column has the narrowest type that holds all its values. If none does, even
+// for a single value of millions, it is text. Digits that a number would not
+// preserve, such as 007, are text.
 //
 // Columns have one of: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, DATE,
 // TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP WITH TIME ZONE, BLOB, JSON, NULL, a

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,23 +12,23 @@ import (
 	"parley/storage"
 )
 
-// DefaultMaxUnpacked is how many bytes a gzipped source may unpack to at most
-// unless the job says otherwise; a small one may unpack to less.
-const DefaultMaxUnpacked = 10 << 30
-
-// DefaultMaxFileBytes is about how large a Parquet file gets unless the job says
-// otherwise.
-const DefaultMaxFileBytes = 512 << 20
+const (
+	// defaultMaxUnpacked is for Job.MaxUnpacked. The limit of a small source is
+	// lower.
+	defaultMaxUnpacked = 10 << 30
+	// defaultMaxFileBytes is for Job.MaxFileBytes.
+	defaultMaxFileBytes = 512 << 20
+)
 
 // Source is a file to ingest.
 type Source struct {
 	// Path is where the file is.
 	Path string
-	// Name is the name its owner gave it: it tells the format by its extension,
-	// and is what messages call the file.
+	// Name is the owner's name for it. Its extension tells the format, and
+	// messages use it.
 	Name string
-	// Extracted says that the file at Path holds the rows that were extracted
-	// from the one with that name, a JSON object a line.
+	// Extracted says that the file at Path holds rows that were extracted from
+	// the file of that name, a JSON object a line.
 	Extracted bool
 }
 
@@ -36,27 +37,26 @@ type Job struct {
 	// Sources are read in order, all or none.
 	Sources []Source
 	// Rows, instead of Sources, is the path of a file with a JSON object a
-	// line, which messages call "row 1" and so on.
+	// line. Messages name its lines "row 1" and so on.
 	Rows string
 	// Have is the dataset's columns now; nil when it is empty or replaced.
 	Have []storage.Column
-	// OutDir is the folder for the Parquet files, made when missing. Nothing in
-	// it is overwritten, and nothing is left in it when Run fails. A process
-	// that dies leaves a folder there whose name starts with ".ingest-".
+	// OutDir is the folder for the Parquet files. Run creates it if missing,
+	// overwrites nothing in it, and leaves nothing in it when it fails. A
+	// process that dies leaves a folder whose name starts with ".ingest-".
 	OutDir string
-	// MaxUnpacked is the most bytes a gzipped source may unpack to;
-	// DefaultMaxUnpacked when 0.
+	// MaxUnpacked limits what a gzipped source may unpack to; 10 GiB when 0.
 	MaxUnpacked int64
 	// MaxFileBytes is about the most bytes of a Parquet file: more rows make more
-	// files, each of at least one row group. DefaultMaxFileBytes when 0.
+	// files, each of at least one row group. 512 MiB when 0.
 	MaxFileBytes int64
-	// Progress, unless nil, is told now and then how far the job is, from one
-	// goroutine at a time.
+	// Progress, unless nil, is called with the progress of the job every 100 ms
+	// or less often, by one goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress says how far a job is. Checking the sources counts for the first half
-// of their bytes, writing for the second.
+// Progress is how much of a job is done. The check of the sources counts for the
+// first half of their bytes, writing for the second.
 type Progress struct {
 	Bytes int64
 	Total int64
@@ -64,7 +64,7 @@ type Progress struct {
 	Rows int64
 }
 
-// File is a Parquet file that was written, and is on disk for good.
+// File is a Parquet file that was written and synced to the disk.
 type File struct {
 	Path   string
 	Rows   int64
@@ -72,12 +72,12 @@ type File struct {
 	SHA256 string
 }
 
-// Result is what a job made.
+// Result is the outcome of a job.
 type Result struct {
 	// Files hold the rows of the sources, in order.
 	Files []File
-	// Columns are the dataset's columns from now on: those it had, in their
-	// order, then the new ones. Types may be wider than they were.
+	// Columns are the dataset's columns after the job: the earlier ones in their
+	// order, with types that may be wider, then the new ones.
 	Columns []storage.Column
 	Rows    int64
 }
@@ -89,11 +89,11 @@ type Result struct {
 // error is a fault of ours or of the machine.
 func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	if err := os.MkdirAll(job.OutDir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("make output folder: %w", err)
+		return Result{}, fmt.Errorf("create output folder: %w", err)
 	}
 	work, err := os.MkdirTemp(job.OutDir, ".ingest-*")
 	if err != nil {
-		return Result{}, fmt.Errorf("make work folder: %w", err)
+		return Result{}, fmt.Errorf("create work folder: %w", err)
 	}
 	defer os.RemoveAll(work)
 
@@ -101,12 +101,8 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 		return Result{}, err
 	}
 	r := &run{db: db, job: job, work: work}
-	if r.job.MaxUnpacked <= 0 {
-		r.job.MaxUnpacked = DefaultMaxUnpacked
-	}
-	if r.job.MaxFileBytes <= 0 {
-		r.job.MaxFileBytes = DefaultMaxFileBytes
-	}
+	r.job.MaxUnpacked = cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)
+	r.job.MaxFileBytes = cmp.Or(job.MaxFileBytes, defaultMaxFileBytes)
 	tables, err := r.check(ctx)
 	if err != nil {
 		return Result{}, err
@@ -126,36 +122,34 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	return Result{Files: files, Columns: columns, Rows: sumRows(files)}, nil
 }
 
-// run is a job under way.
+// run is the state of a job.
 type run struct {
 	db       *sql.DB
 	job      Job
 	work     string
 	temps    int
 	progress meter
-	// unpacked is what gzipped sources have unpacked to, uploaded the size of the
-	// sources up to the one that is being checked, as they were sent, decoded what
-	// the values of those before it take.
+	// unpacked is the unpacked size of gzipped sources so far, uploaded the size
+	// of the sources up to the one in work, decoded the size of the values of
+	// those before it.
 	unpacked, uploaded, decoded int64
 }
 
-// table is a source that has been checked.
+// table is a checked source.
 type table struct {
-	// name is what messages call the source.
+	// name is the source's name in messages.
 	name    string
 	columns []storage.Column
 	rows    int64
-	bytes   int64
-	// content is how many bytes its values have, decoded what they take in
-	// memory.
-	content, decoded int64
+	// decoded is how many bytes the values take.
+	decoded int64
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
-	// Careful asks for the slow and sure way, where there is one.
-	read func(want []string, careful bool) (from string, exprs []string)
+	// With sequential, the source is read on one core.
+	read func(want []string, sequential bool) (from string, exprs []string)
 }
 
-// check decides what every source is and proves it.
+// check checks all sources.
 func (r *run) check(ctx context.Context) ([]*table, error) {
 	sources := r.job.Sources
 	if r.job.Rows != "" {
@@ -181,12 +175,12 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	return tables, nil
 }
 
-// checkTable checks a source, and that it has rows, but not too many values for
-// its size.
+// checkTable checks a source, that it has rows, and that it does not decode to
+// too much.
 func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
-		return nil, fmt.Errorf("look at source: %w", err)
+		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	r.uploaded += info.Size()
 	t, err := r.checkSource(ctx, source)
@@ -232,8 +226,8 @@ func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
 	return format.check(r, ctx, in)
 }
 
-// checkOrder proves that DuckDB keeps rows in their order, without which nothing
-// would look wrong.
+// checkOrder checks that DuckDB preserves the order of rows: without it results
+// would be wrong without an error.
 func checkOrder(ctx context.Context, db *sql.DB) error {
 	var preserved bool
 	if err := db.QueryRowContext(ctx, "SELECT current_setting('preserve_insertion_order')").Scan(&preserved); err != nil {
@@ -245,7 +239,7 @@ func checkOrder(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// refuse makes the error that tells an owner what is wrong with a source.
+// refuse gives an error for the owner of a source.
 func refuse(format string, args ...any) *storage.Error {
 	return storage.Errorf(storage.ErrInvalid, format, args...)
 }

@@ -13,8 +13,8 @@ import (
 	"parley/storage"
 )
 
-// jsonFile is a file of JSON objects that is being checked: an array of them, or
-// one after the other.
+// jsonFile checks a file of JSON objects: an array of them, or one after the
+// other.
 type jsonFile struct {
 	jsonScanner
 	name string
@@ -40,7 +40,7 @@ type jsonColumn struct {
 	row int64
 }
 
-// checkJSON proves that a file is objects and learns its columns from all of
+// checkJSON checks that a file is objects and finds its columns from all of
 // them: a column for each key that any of them has.
 func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	source, err := os.Open(in.path)

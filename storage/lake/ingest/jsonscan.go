@@ -163,20 +163,20 @@ func (s *jsonScanner) value(depth int) (columnKinds, error) {
 			_, err := s.value(depth + 1)
 			return err
 		})
-		return columnKinds{values: setOf(kindNested)}, err
+		return columnKinds{values: kindNested.set()}, err
 	case c == '[':
 		return s.list(depth)
 	case c == '"':
 		raw, err := s.text()
-		return columnKinds{values: setOf(stringKind(raw))}, err
+		return columnKinds{values: stringKind(raw).set()}, err
 	case c == '-' || isDigit(c):
 		return s.number()
 	}
 	switch c {
 	case 't':
-		return s.word("true", setOf(kindBool))
+		return s.word("true", kindBool.set())
 	case 'f':
-		return s.word("false", setOf(kindBool))
+		return s.word("false", kindBool.set())
 	case 'n':
 		return s.word("null", 0)
 	}
@@ -196,11 +196,11 @@ func (s *jsonScanner) word(word string, values kindSet) (columnKinds, error) {
 }
 
 func (s *jsonScanner) list(depth int) (columnKinds, error) {
-	list := columnKinds{values: setOf(kindList)}
+	list := columnKinds{values: kindList.set()}
 	err := s.members(']', func(byte) error {
 		element, err := s.value(depth + 1)
-		if element.values.meets(setOf(kindList, kindNested)) {
-			list.values = setOf(kindNested)
+		if element.values.meets(nestedKinds) {
+			list.values = kindNested.set()
 		} else {
 			list.elements |= element.values
 		}
@@ -229,7 +229,7 @@ func (s *jsonScanner) number() (columnKinds, error) {
 		s.pos = s.start + start
 		return columnKinds{}, s.unexpected("a number")
 	}
-	return columnKinds{values: setOf(classifyNumber(s.buf[s.start+start : s.pos]))}, nil
+	return columnKinds{values: classifyNumber(s.buf[s.start+start : s.pos]).set()}, nil
 }
 
 // skip skips one of some bytes.
@@ -256,9 +256,12 @@ func (s *jsonScanner) text() ([]byte, error) {
 	s.pos++
 	start := s.pos - s.start
 	for s.more() {
-		for s.pos < len(s.buf)-1 && s.buf[s.pos] != '"' && s.buf[s.pos] != '\\' && s.buf[s.pos] >= 0x20 {
-			s.pos++
+		rest := s.buf[s.pos : len(s.buf)-1]
+		plain := 0
+		for plain < len(rest) && rest[plain] != '"' && rest[plain] != '\\' && rest[plain] >= 0x20 {
+			plain++
 		}
+		s.pos += plain
 		switch c := s.buf[s.pos]; {
 		case c == '"':
 			s.pos++

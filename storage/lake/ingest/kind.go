@@ -2,11 +2,10 @@ package ingest
 
 import (
 	"bytes"
-	"math"
 	"strconv"
 )
 
-// kind is the narrowest class of values that one value belongs to.
+// kind is the narrowest class of a value.
 type kind uint8
 
 const (
@@ -31,23 +30,22 @@ const (
 	// every object.
 	kindList
 	kindNested
-	// kindText is all else, also digits that a number would not give back: 007,
+	// kindText is all else, also digits that a number would not preserve: 007,
 	// +49, 40 digits.
 	kindText
-	kinds
 )
 
-// kindSet is the kinds that some values have.
+// kindSet is a set of kinds.
 type kindSet uint32
+
+func (k kind) set() kindSet { return 1 << k }
 
 func setOf(kinds ...kind) (s kindSet) {
 	for _, k := range kinds {
-		s.add(k)
+		s |= k.set()
 	}
 	return s
 }
-
-func (s *kindSet) add(k kind) { *s |= 1 << k }
 
 // within reports whether no kind is outside another set.
 func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
@@ -55,10 +53,10 @@ func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
 // meets reports whether some kind is in another set too.
 func (s kindSet) meets(other kindSet) bool { return s&other != 0 }
 
-// classify gives the kind of a text value that is not empty. Whatever it calls a
-// number, date or time, DuckDB reads as such, to the same value.
+// classify gives the kind of a text value that is not empty. What it classifies
+// as a number, date or time, DuckDB reads as such, with the same value.
 func classify(b []byte) kind {
-	// Blanks around a number or a date carry nothing; in text they stay.
+	// Blanks around a number or a date have no meaning; in text they stay.
 	if b[0] == ' ' || b[len(b)-1] == ' ' {
 		b = bytes.Trim(b, " ")
 		if len(b) == 0 {
@@ -66,20 +64,18 @@ func classify(b []byte) kind {
 		}
 	}
 	switch c := b[0]; {
-	case c >= '0' && c <= '9':
-		return classifyDigits(b)
-	case c == '-' || c == '.':
-		if k := classifyNumber(b); k != kindText {
+	case isDigit(c) || c == '-' || c == '.':
+		switch k := classifyNumber(b); {
+		case k != kindText:
 			return k
-		}
-		if c == '-' {
+		case isDigit(c):
+			return classifyTemporal(b)
+		case c == '-':
 			return special(b[1:])
 		}
-	case c == 't' || c == 'T' || c == 'f' || c == 'F':
-		if equalFold(b, "true") || equalFold(b, "false") {
-			return kindBool
-		}
-	case c == 'n' || c == 'N' || c == 'i' || c == 'I':
+	case equalFold(b, "true") || equalFold(b, "false"):
+		return kindBool
+	default:
 		return special(b)
 	}
 	return kindText
@@ -92,75 +88,33 @@ func special(b []byte) kind {
 	return kindText
 }
 
-// classifyDigits is for values that start with a digit.
-func classifyDigits(b []byte) kind {
-	n := 1
-	for n < len(b) && isDigit(b[n]) {
-		n++
-	}
-	if n == len(b) {
-		return wholeNumber(b, b)
-	}
-	switch c := b[n]; {
-	case (c == '-' || c == '/') && n == 4:
-		if k := classifyISO(b); k != kindText {
-			return k
-		}
-	case (c == '-' || c == '/' || c == '.') && n <= 2:
-		if k := classifyYearLast(b, n); k != kindText {
-			return k
-		}
-	case c == ':' && n == 2:
-		if rest, _, ok := clock(b); ok && len(rest) == 0 {
-			return kindTime
-		}
-	}
-	if c := b[n]; c == '.' || c == 'e' || c == 'E' {
-		return classifyNumber(b)
-	}
-	return kindText
-}
-
-// classifyNumber knows whole numbers and fractions with an optional minus;
+// classifyNumber detects whole numbers and fractions with an optional minus;
 // everything else is text to it.
 func classifyNumber(b []byte) kind {
 	digits := b
-	if len(digits) > 0 && digits[0] == '-' {
+	if digits[0] == '-' {
 		digits = digits[1:]
 	}
-	i, mantissa := 0, 0
-	for i < len(digits) && isDigit(digits[i]) {
-		i++
-	}
-	mantissa = i
-	whole := i
-	if i == len(digits) {
-		if whole == 0 {
-			return kindText
-		}
+	whole, fraction := countDigits(digits), 0
+	if whole > 0 && whole == len(digits) {
 		return wholeNumber(b, digits)
 	}
-	if digits[i] == '.' {
-		i++
-		for i < len(digits) && isDigit(digits[i]) {
-			i++
-			mantissa++
-		}
+	rest := digits[whole:]
+	if len(rest) > 0 && rest[0] == '.' {
+		fraction = countDigits(rest[1:])
+		rest = rest[1+fraction:]
 	}
-	if mantissa == 0 || len(b) > 300 {
+	switch {
+	case whole+fraction == 0 || len(b) > 300 || whole > 1 && digits[0] == '0':
+		return kindText
+	case len(rest) == 0:
+		return kindFloat
+	case !exponent(rest):
 		return kindText
 	}
-	if i < len(digits) {
-		if !exponent(digits[i:]) {
-			return kindText
-		}
-		// Too large or too small for a double would become infinity or zero.
-		f, err := strconv.ParseFloat(string(b), 64)
-		if err != nil || math.IsInf(f, 0) || (f == 0 && bytes.ContainsAny(digits[:i], "123456789")) {
-			return kindText
-		}
-	}
-	if whole > 1 && digits[0] == '0' {
+	// Too large or too small for a double would become infinity or zero.
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || f == 0 && bytes.ContainsAny(digits[:len(digits)-len(rest)], "123456789") {
 		return kindText
 	}
 	return kindFloat
@@ -174,10 +128,10 @@ func exponent(b []byte) bool {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		b = b[1:]
 	}
-	return allDigits(b) && len(b) <= 5
+	return len(b) > 0 && len(b) <= 5 && countDigits(b) == len(b)
 }
 
-// wholeNumber judges a number whose digits, without the sign, are all digits.
+// wholeNumber classifies a number of digits alone, without its sign.
 func wholeNumber(b, digits []byte) kind {
 	switch {
 	case len(digits) > 1 && digits[0] == '0':
@@ -195,13 +149,12 @@ func wholeNumber(b, digits []byte) kind {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-func allDigits(b []byte) bool {
-	for _, c := range b {
-		if !isDigit(c) {
-			return false
-		}
+// countDigits counts the digits that b begins with.
+func countDigits(b []byte) (n int) {
+	for n < len(b) && isDigit(b[n]) {
+		n++
 	}
-	return len(b) > 0
+	return n
 }
 
 func equalFold(b []byte, lower string) bool {

@@ -10,14 +10,15 @@ import (
 	"parley/storage"
 )
 
-// checkParquet reads a Parquet file's columns and brings their types down to the
-// few that columns have. The file's pages are checked when they are read.
+// checkParquet reads all values of a Parquet file, and maps the types of its
+// columns to ours.
 func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	path, name := in.path, in.name
 	t := &table{name: name}
 	if err := t.measure(path); err != nil {
 		return nil, err
 	}
+	size := t.decoded
 	from := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", sqltext.Text(path))
 	raw, err := describeColumns(ctx, r.db, from)
 	if err != nil {
@@ -53,8 +54,8 @@ func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	if err := r.checkDecoded(name, decoded); err != nil {
 		return nil, err
 	}
-	t.content, t.decoded = int64(decoded), int64(decoded)
-	if err := r.proveParquet(ctx, t, from, casts); err != nil {
+	t.decoded = int64(decoded)
+	if err := r.readValues(ctx, t, from, casts); err != nil {
 		return nil, err
 	}
 	t.read = func(want []string, _ bool) (string, []string) {
@@ -67,14 +68,14 @@ func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 		}
 		return from, exprs
 	}
-	r.progress.checked(t.bytes, t.rows)
+	r.progress.checked(size, t.rows)
 	return t, nil
 }
 
-// proveParquet reads every value once, so that a damaged file is known as such
-// before anything is written, and finds columns without a value.
-func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []string) error {
-	// A count alone may not unpack the values; a hash of them has to.
+// readValues reads every value once, so that a damaged file is refused before
+// anything is written, and finds columns without a value.
+func (r *run) readValues(ctx context.Context, t *table, from string, casts []string) error {
+	// A count may not decode the values; a hash does.
 	counts := make([]string, len(casts))
 	for i, cast := range casts {
 		counts[i] = fmt.Sprintf("if(bit_xor(hash(%s)) IS NULL, 0, count(%s))", cast, cast)
@@ -95,7 +96,7 @@ func (r *run) proveParquet(ctx context.Context, t *table, from string, casts []s
 	return nil
 }
 
-// badParquet is for a file that DuckDB cannot read, unless it lacked memory.
+// badParquet refuses a file that DuckDB cannot read, unless it lacked memory.
 func (r *run) badParquet(ctx context.Context, name string, cause error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -106,8 +107,8 @@ func (r *run) badParquet(ctx context.Context, name string, cause error) error {
 	return refuse("%s is damaged, or not a Parquet file that can be read", name)
 }
 
-// parquetType gives a column's type for one that DuckDB reads from Parquet, and
-// the expression that makes it so.
+// parquetType gives our type for one that DuckDB reads from Parquet, and the
+// expression that converts to it.
 func parquetType(typ, expr string) (to, cast string, ok bool) {
 	switch typ {
 	case typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeTimestampNS, typeInstant, typeBlob:

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of passages. A passage is closed at the first paragraph end past
-// enough; a paragraph that alone is past the most is cut, at the end of a
-// sentence if it has one, else of a word.
+// Sizes of passages. A passage ends with the paragraph that brings it to
+// enoughWords. A paragraph above mostWords or mostBytes is cut at the end of a
+// sentence, or else of a word.
 const (
 	enoughWords = 150
 	mostWords   = 350
@@ -48,8 +48,7 @@ func (s *splitter) line(line []byte) {
 		return
 	}
 	s.paragraph = append(s.paragraph, line...)
-	// A paragraph can be as long as the file; what is plainly too much is cut
-	// without waiting for its end.
+	// A paragraph can be as long as the file: bound the memory.
 	for len(s.paragraph) > 4*mostBytes {
 		if s.body {
 			s.endPassage()
@@ -58,7 +57,7 @@ func (s *splitter) line(line []byte) {
 	}
 }
 
-// cutOff makes a passage of the beginning of text that is too long for one.
+// cutOff emits the beginning of text that is too long for a passage.
 func (s *splitter) cutOff(text *[]byte) {
 	cut := cutPoint(*text)
 	s.passage = append(s.passage, (*text)[:cut]...)
@@ -66,7 +65,7 @@ func (s *splitter) cutOff(text *[]byte) {
 	s.endPassage()
 }
 
-// inFence follows blocks of code, in which nothing is a heading.
+// inFence tracks blocks of code, in which nothing is a heading.
 func (s *splitter) inFence(trimmed []byte) bool {
 	for _, mark := range []string{"```", "~~~"} {
 		if !bytes.HasPrefix(trimmed, []byte(mark)) {
@@ -167,7 +166,7 @@ func (s *splitter) endPassage() {
 	}
 }
 
-// finish gives what is left.
+// finish emits the rest.
 func (s *splitter) finish() {
 	s.endParagraph()
 	s.endPassage()

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// tellEvery is how often progress is told at most.
-const tellEvery = 100 * time.Millisecond
+const reportInterval = 100 * time.Millisecond
 
-// meter counts what has been checked and tells it now and then.
+// meter counts what has been checked and reports it.
 type meter struct {
-	tell func(Progress)
-	now  Progress
-	told time.Time
+	report   func(Progress)
+	now      Progress
+	reported time.Time
 }
 
-func (m *meter) start(tell func(Progress), sources []Source) error {
-	m.tell = tell
+func (m *meter) start(report func(Progress), sources []Source) error {
+	m.report = report
 	for _, source := range sources {
 		info, err := os.Stat(source.Path)
 		if err != nil {
-			return fmt.Errorf("look at source: %w", err)
+			return fmt.Errorf("stat source: %w", err)
 		}
 		m.now.Total += info.Size()
 	}
@@ -32,15 +31,15 @@ func (m *meter) start(tell func(Progress), sources []Source) error {
 func (m *meter) checked(bytes, rows int64) {
 	m.now.Rows += rows
 	m.now.Bytes = min(m.now.Bytes+bytes/2, m.now.Total/2)
-	if m.tell != nil && time.Since(m.told) >= tellEvery {
-		m.told = time.Now()
-		m.tell(m.now)
+	if m.report != nil && time.Since(m.reported) >= reportInterval {
+		m.reported = time.Now()
+		m.report(m.now)
 	}
 }
 
 func (m *meter) finish() {
 	m.now.Bytes = m.now.Total
-	if m.tell != nil {
-		m.tell(m.now)
+	if m.report != nil {
+		m.report(m.now)
 	}
 }

@@ -3,17 +3,18 @@ package ingest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"parley/storage"
 )
 
-// evolve gives the columns that a dataset has once the tables are in it: those
-// it had in their order and spelling, then the new ones. A column that the two
-// sides type differently gets a type that holds both, or the tables are refused.
+// evolve gives the columns of a dataset with the tables added to it: its own in
+// their order and spelling, then the new ones. A column of different types gets
+// one that holds both, or the table is refused.
 func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
-	columns := append([]storage.Column(nil), have...)
+	columns := slices.Clone(have)
 	index := map[string]int{}
 	for i, c := range columns {
 		index[fold(c.Name)] = i
@@ -46,8 +47,8 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 }
 
 // unite gives the narrowest type that holds the values of old, which may be in
-// files already, and of new. The reader can cast from old, and the writer from
-// new, to it. It is not ok when one of them would lose something.
+// files already, and of new. Readers can cast from old to it, the writer from
+// new. It is not ok when one of them would lose something.
 func unite(old, new string) (string, bool) {
 	switch {
 	case old == new, new == typeNull:
@@ -75,8 +76,8 @@ func unite(old, new string) (string, bool) {
 	return "", false
 }
 
-// uniteNumbers keeps decimals exact where 38 digits allow. Whole numbers among
-// doubles become doubles, by our rule.
+// uniteNumbers leaves decimals exact where 38 digits are enough. Whole numbers
+// and doubles become doubles.
 func uniteNumbers(old, new string) string {
 	if old == typeDouble || new == typeDouble {
 		other := old
@@ -118,8 +119,7 @@ func isNumber(typ string) bool {
 	return typ == typeBigint || typ == typeDouble || decimalPattern.MatchString(typ)
 }
 
-// isText reports whether a type's values are text or have one text that says it
-// all.
+// isText reports whether text holds a type's values without loss.
 func isText(typ string) bool {
 	switch typ {
 	case typeVarchar, typeBoolean, typeDate, typeTime, typeTimestamp, typeTimestampNS, typeInstant, typeJSON:
@@ -138,7 +138,7 @@ func isNested(typ string) bool {
 	return strings.HasSuffix(typ, "]") && typ != typeEmptyList || strings.HasPrefix(typ, "STRUCT(") || strings.HasPrefix(typ, "MAP(")
 }
 
-// describe says in words what a column of a type holds.
+// describe names the values of a type for a message.
 func describe(typ string) string {
 	switch {
 	case typ == typeBlob:
@@ -165,8 +165,8 @@ func physical(typ string) string {
 	return typ
 }
 
-// convert gives the SQL that turns an expression of one type into the physical
-// form of another that unite chose.
+// convert gives the SQL that casts an expression to the physical form of a type
+// that unite gave.
 func convert(expr, from, to string) string {
 	switch {
 	case physical(from) == physical(to):

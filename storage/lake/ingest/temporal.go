@@ -1,25 +1,59 @@
 package ingest
 
-// classifyISO knows dates and timestamps with the year first: 2024-01-31,
-// 2024/1/31, 2024-01-31 10:30, 2024-01-31T10:30:00.123456Z. Fractions finer
-// than a microsecond are text, since they would be cut.
-func classifyISO(b []byte) kind {
-	separator := b[4]
-	month, rest, ok := smallNumber(b[5:])
-	if !ok || len(rest) == 0 || rest[0] != separator {
+import "time"
+
+// classifyTemporal detects times (10:30), and dates and timestamps with the year
+// first (2024-01-31, 2024/1/31, 2024-01-31T10:30:00.123456Z) or last (31/12/2024,
+// 12-31-2024, 31.12.2024). Fractions finer than a microsecond are text, since
+// they would be cut.
+func classifyTemporal(b []byte) kind {
+	if isPlainDate(b) {
+		return classifyAfterDate(b[10:])
+	}
+	if rest, _, ok := clock(b); ok {
+		if len(rest) == 0 {
+			return kindTime
+		}
 		return kindText
 	}
-	day, rest, ok := smallNumber(rest[1:])
-	if !ok || !isDate(number(b[:4]), month, day) {
-		return kindText
+	var numbers, widths [3]int
+	separator := byte(0)
+	for i := range numbers {
+		if i > 0 {
+			if len(b) == 0 || i == 2 && b[0] != separator {
+				return kindText
+			}
+			separator, b = b[0], b[1:]
+		}
+		widths[i] = countDigits(b)
+		if widths[i] == 0 || widths[i] > 4 {
+			return kindText
+		}
+		for _, c := range b[:widths[i]] {
+			numbers[i] = numbers[i]*10 + int(c-'0')
+		}
+		b = b[widths[i]:]
 	}
-	if len(rest) == 0 {
+	switch {
+	case separator != '-' && separator != '/' && separator != '.' || widths[1] > 2:
+		return kindText
+	case widths[0] == 4 && widths[2] <= 2 && separator != '.' && isDate(numbers[0], numbers[1], numbers[2]):
+		return classifyAfterDate(b)
+	case widths[0] <= 2 && widths[2] == 4 && len(b) == 0:
+		return classifyYearLast(numbers, separator)
+	}
+	return kindText
+}
+
+// classifyAfterDate tells dates from timestamps by what follows the date.
+func classifyAfterDate(b []byte) kind {
+	if len(b) == 0 {
 		return kindDate
 	}
-	if rest[0] != ' ' && rest[0] != 'T' {
+	if b[0] != ' ' && b[0] != 'T' {
 		return kindText
 	}
-	rest, seconds, ok := clock(rest[1:])
+	rest, seconds, ok := clock(b[1:])
 	switch {
 	case !ok:
 		return kindText
@@ -31,18 +65,11 @@ func classifyISO(b []byte) kind {
 	return kindText
 }
 
-// classifyYearLast knows 31/12/2024, 12-31-2024 and 31.12.2024, where n is the
-// length of the first number. With dots the day comes first, by custom.
-func classifyYearLast(b []byte, n int) kind {
-	separator := b[n]
-	first := number(b[:n])
-	second, rest, ok := smallNumber(b[n+1:])
-	if !ok || len(rest) != 5 || rest[0] != separator || !allDigits(rest[1:]) {
-		return kindText
-	}
-	year := number(rest[1:])
-	dayFirst := isDate(year, second, first)
-	monthFirst := isDate(year, first, second) && separator != '.'
+// classifyYearLast decides whether the day or the month is first. With dots it
+// is the day, by custom.
+func classifyYearLast(numbers [3]int, separator byte) kind {
+	dayFirst := isDate(numbers[2], numbers[1], numbers[0])
+	monthFirst := isDate(numbers[2], numbers[0], numbers[1]) && separator != '.'
 	switch {
 	case dayFirst && monthFirst:
 		return kindEitherFirst
@@ -56,71 +83,54 @@ func classifyYearLast(b []byte, n int) kind {
 
 // clock reads HH:MM, HH:MM:SS or HH:MM:SS.ffffff and gives what follows.
 func clock(b []byte) (rest []byte, seconds, ok bool) {
-	if len(b) < 5 || b[2] != ':' || !allDigits(b[:2]) || !allDigits(b[3:5]) || number(b[:2]) > 23 || number(b[3:5]) > 59 {
+	if len(b) < 5 || b[2] != ':' || pair(b, 0) > 23 || pair(b, 3) > 59 {
 		return nil, false, false
 	}
 	rest = b[5:]
 	if len(rest) == 0 || rest[0] != ':' {
 		return rest, false, true
 	}
-	if len(rest) < 3 || !allDigits(rest[1:3]) || number(rest[1:3]) > 59 {
+	if len(rest) < 3 || pair(rest, 1) > 59 {
 		return nil, false, false
 	}
 	rest = rest[3:]
 	if len(rest) > 0 && rest[0] == '.' {
-		n := 1
-		for n < len(rest) && isDigit(rest[n]) {
-			n++
-		}
-		if n == 1 || n > 7 {
+		n := countDigits(rest[1:])
+		if n == 0 || n > 6 {
 			return nil, false, false
 		}
-		rest = rest[n:]
+		rest = rest[1+n:]
 	}
 	return rest, true, true
 }
 
-// isZone knows Z, +HH and +HH:MM.
+// isZone detects Z, +HH and +HH:MM.
 func isZone(b []byte) bool {
 	if len(b) == 1 {
 		return b[0] == 'Z'
 	}
-	if (b[0] != '+' && b[0] != '-') || len(b) < 3 || !allDigits(b[1:3]) || number(b[1:3]) > 14 {
+	if (b[0] != '+' && b[0] != '-') || len(b) < 3 || pair(b, 1) > 14 {
 		return false
 	}
-	return len(b) == 3 || len(b) == 6 && b[3] == ':' && allDigits(b[4:]) && number(b[4:]) <= 59
+	return len(b) == 3 || len(b) == 6 && b[3] == ':' && pair(b, 4) <= 59
 }
 
-// smallNumber reads one or two digits.
-func smallNumber(b []byte) (n int, rest []byte, ok bool) {
-	if len(b) == 0 || !isDigit(b[0]) {
-		return 0, nil, false
+// pair reads two digits; what is not digits gives a number past all limits.
+func pair(b []byte, at int) uint {
+	tens, units := uint(b[at]-'0'), uint(b[at+1]-'0')
+	if tens > 9 || units > 9 {
+		return 1000
 	}
-	if len(b) > 1 && isDigit(b[1]) {
-		return number(b[:2]), b[2:], true
-	}
-	return number(b[:1]), b[1:], true
+	return tens*10 + units
 }
 
-func number(digits []byte) (n int) {
-	for _, c := range digits {
-		n = n*10 + int(c-'0')
-	}
-	return n
+// isPlainDate is a quick check for YYYY-MM-DD up to the 28th, which every month
+// has: most dates are such.
+func isPlainDate(b []byte) bool {
+	return len(b) >= 10 && b[4] == '-' && b[7] == '-' && pair(b, 0)-1 < 99 && pair(b, 2) < 100 && pair(b, 5)-1 < 12 && pair(b, 8)-1 < 28
 }
 
 func isDate(year, month, day int) bool {
-	if year < 1 || month < 1 || month > 12 || day < 1 {
-		return false
-	}
-	switch month {
-	case 4, 6, 9, 11:
-		return day <= 30
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return day <= 29
-		}
-		return day <= 28
-	}
-	return day <= 31
+	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	return year > 0 && int(date.Month()) == month && date.Day() == day
 }

@@ -14,7 +14,7 @@ import (
 	"parley/storage"
 )
 
-// passageColumns are the columns of a text.
+// passageColumns are the columns of a text's passages.
 var passageColumns = []storage.Column{
 	{Name: "document", Type: typeVarchar},
 	{Name: "passage", Type: typeBigint},

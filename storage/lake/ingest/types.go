@@ -14,10 +14,10 @@ const (
 	typeJSON        = "JSON"
 	typeTimestampNS = "TIMESTAMP_NS"
 	typeBlob        = "BLOB"
-	// typeNull is a column without a value so far: whatever comes decides.
+	// typeNull is a column without a value so far: the first values decide.
 	typeNull = "NULL"
-	// typeEmptyList is a column of nothing but empty JSON lists. It never
-	// leaves this package: it joins any list, and alone becomes JSON.
+	// typeEmptyList is a column of nothing but empty JSON lists. It is internal:
+	// it unites with any list, and alone becomes JSON.
 	typeEmptyList = "[]"
 )
 
@@ -45,6 +45,8 @@ var families = []family{
 	{typ: typeTime, kinds: setOf(kindTime)},
 }
 
+var nestedKinds = setOf(kindList, kindNested)
+
 // columnKinds are the kinds of a column's values, and of the values inside its
 // lists.
 type columnKinds struct{ values, elements kindSet }
@@ -53,18 +55,17 @@ type columnKinds struct{ values, elements kindSet }
 // text, wherever it stands: the type depends on which values there are and on
 // nothing else.
 func (c columnKinds) typ() string {
-	lists := setOf(kindList)
 	switch {
 	case c.values == 0:
 		return typeNull
-	case c.values == lists && c.elements == 0:
+	case c.values == kindList.set() && c.elements == 0:
 		return typeEmptyList
-	case c.values == lists:
+	case c.values == kindList.set():
 		if of := familyOf(c.elements); of != nil && !of.temporal() {
 			return of.typ + "[]"
 		}
 		return typeVarchar + "[]"
-	case c.values.within(setOf(kindList, kindNested)):
+	case c.values.within(nestedKinds):
 		return typeJSON
 	}
 	if of := familyOf(c.values); of != nil {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"parley/internal/fsync"
@@ -17,16 +18,15 @@ import (
 	"parley/storage"
 )
 
-// A row group holds at most this many rows, and about this many bytes of
-// values: the writer keeps some of them in memory.
+// Limits of a row group: the writer holds some of them in memory.
 const (
 	groupRows  = 122_880
 	groupBytes = 64 << 20
 )
 
-// Query gives the SQL that reads files which Run or Compact made, in their
-// order, as the rows of a dataset with these columns. It is the reader's side of
-// the contract in the package's description.
+// Query gives the SQL that reads files of Run or Compact, in their order, as the
+// rows of a dataset with these columns, by the contract in the package's
+// description.
 func Query(files []string, columns []storage.Column) string {
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
@@ -50,12 +50,12 @@ func selectFiles(exprs, files []string) string {
 }
 
 // Compact writes the rows of files, in their order, into one file in outDir,
-// named compact.parquet. Columns are the dataset's, as the files' last Run gave
-// them. When it fails it leaves nothing.
+// named compact.parquet. Columns are the dataset's. When it fails it leaves
+// nothing.
 func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, outDir string) (File, error) {
 	work, err := os.MkdirTemp(outDir, ".ingest-*")
 	if err != nil {
-		return File{}, fmt.Errorf("make work folder: %w", err)
+		return File{}, fmt.Errorf("create work folder: %w", err)
 	}
 	defer os.RemoveAll(work)
 	var exprs []string
@@ -82,17 +82,17 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.
 	return published[0], nil
 }
 
-// write makes Parquet files of the tables.
+// write writes the tables to Parquet files.
 func (r *run) write(ctx context.Context, tables []*table, columns []storage.Column) ([]File, error) {
 	path := filepath.Join(r.work, "rows.parquet")
 	var want, bytes int64
 	for _, t := range tables {
 		want += t.rows
-		bytes += t.content
+		bytes += t.decoded
 	}
 	group := max(2048, min(groupRows, groupBytes/(bytes/want+1)))
-	// What the check allows, DuckDB should read. Where its parallel reader
-	// does not, or counts other rows, the plain one has the last word.
+	// DuckDB should read what the check accepts. Where its parallel reader does
+	// not, or counts other rows, the sequential one decides.
 	err := r.writeOnce(ctx, selectTables(tables, columns, false), path, group, want)
 	if err != nil && ctx.Err() == nil {
 		err = r.writeOnce(ctx, selectTables(tables, columns, true), path, group, want)
@@ -117,15 +117,15 @@ func (r *run) writeOnce(ctx context.Context, query, path string, group, want int
 	return err
 }
 
-// split makes files of bounded size of one. DuckDB has an option for it, but
-// then rows lose their order; and few sources are so large.
+// split cuts a file into files of limited size. DuckDB has an option for it that
+// does not preserve the order of rows; and few sources are so large.
 func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("look at Parquet file: %w", err)
+		return nil, fmt.Errorf("stat Parquet file: %w", err)
 	}
 	parts := (info.Size() + r.job.MaxFileBytes - 1) / r.job.MaxFileBytes
-	// Whole row groups, so that a part is read without what lies around it.
+	// Whole row groups, so that a part is read without its neighbours.
 	each := max(1, (rows/parts+group-1)/group) * group
 	var files []File
 	for first := int64(0); first < rows; first += each {
@@ -151,9 +151,8 @@ func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File
 	return files, nil
 }
 
-// selectTables gives the SQL for the rows of all tables, in order, as they are
-// written.
-func selectTables(tables []*table, columns []storage.Column, careful bool) string {
+// selectTables gives the SQL for the rows of all tables, in order.
+func selectTables(tables []*table, columns []storage.Column, sequential bool) string {
 	selects := make([]string, len(tables))
 	for i, t := range tables {
 		want := make([]string, len(t.columns))
@@ -166,7 +165,7 @@ func selectTables(tables []*table, columns []storage.Column, careful bool) strin
 				want[j] = c.Type
 			}
 		}
-		from, exprs := t.read(want, careful)
+		from, exprs := t.read(want, sequential)
 		var list []string
 		for k, c := range columns {
 			j, ok := own[fold(c.Name)]
@@ -183,18 +182,13 @@ func selectTables(tables []*table, columns []storage.Column, careful bool) strin
 	return strings.Join(selects, " UNION ALL ")
 }
 
-// hasValues reports whether some column is written. A Parquet file has at least
-// one, so the first is written where none has values.
+// hasValues reports whether some column has values. A Parquet file has at least
+// one column: the first, where none has values.
 func hasValues(columns []storage.Column) bool {
-	for _, c := range columns {
-		if c.Type != typeNull {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(columns, func(c storage.Column) bool { return c.Type != typeNull })
 }
 
-// copyTo has DuckDB write a query's rows. Level 1 of zstd with the encodings of
+// copyTo writes a query's rows to a file. Level 1 of zstd with the encodings of
 // Parquet's version 2 is both faster and smaller than the default level with
 // those of version 1.
 func copyTo(ctx context.Context, db *sql.DB, query, path string, group int64) error {
@@ -203,14 +197,14 @@ func copyTo(ctx context.Context, db *sql.DB, query, path string, group int64) er
 	return err
 }
 
-// seal puts a file on disk for good, and counts and hashes what is in it.
+// seal syncs a file to the disk, counts its rows and hashes it.
 func seal(ctx context.Context, db *sql.DB, path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return File{}, fmt.Errorf("open Parquet file: %w", err)
 	}
 	defer f.Close()
-	// The disk and the hash take about as long, and do not need each other.
+	// Syncing and hashing take about as long as each other.
 	synced := make(chan error, 1)
 	go func() { synced <- f.Sync() }()
 	hash := sha256.New()

@@ -17,27 +17,24 @@ func Append(log storage.Tasks, change storage.TaskChange) error {
 	return <-done
 }
 
-// Start is the change that makes a run for a question at a target that ResolveRun
-// gave, without an event.
-func Start(caller storage.Caller, question storage.Question, target storage.RunTarget) storage.TaskChange {
-	id := storage.NewID()
+// Start is the change that makes a run for a question, without an event.
+func Start(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.TaskChange, error) {
+	request := &storage.RunRequest{RunID: storage.NewID(), Caller: caller, Question: question}
 	return storage.TaskChange{
-		RunID:    id,
-		Start:    &storage.RunRequest{RunID: id, Caller: caller, Question: question},
-		Target:   target,
+		RunID:    request.RunID,
+		Start:    request,
 		Holder:   Holder,
 		State:    "submitted",
 		Snapshot: json.RawMessage(`{}`),
-	}
+	}, log.ResolveRun(ctx, request)
 }
 
 // Ask makes a run that answers a question.
 func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
-	target, err := log.ResolveRun(ctx, caller, question.Namespace, question.ConversationID)
+	start, err := Start(ctx, log, caller, question)
 	if err != nil {
 		return storage.RunRequest{}, err
 	}
-	start := Start(caller, question, target)
 	return *start.Start, Append(log, start)
 }
 

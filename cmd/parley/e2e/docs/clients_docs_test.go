@@ -1,8 +1,11 @@
 package docs
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"parley/cmd/parley/e2e/e2etest"
 )
@@ -20,8 +23,8 @@ func TestDocumentedClients(t *testing.T) {
 		switch language, text := block[1], block[2]; {
 		case language == "sh", language == "":
 		case language == "json":
-			if got := refusal(c); got != text {
-				t.Errorf("an error is\n%swant\n%s", got, text)
+			if got := refusals(c); !slices.Contains(got, text) {
+				t.Errorf("errors are\n%q\nwant\n%s", got, text)
 			}
 		case !strings.Contains(code[language], text):
 			t.Errorf("this is not in the tests:\n%s", text)
@@ -29,10 +32,12 @@ func TestDocumentedClients(t *testing.T) {
 	}
 }
 
-// refusal is the answer to a question that names no namespace.
-func refusal(c e2etest.Client) string {
+// refusals are the answers to a message without an id, and over HTTP+JSON to
+// one for a task that is not there.
+func refusals(c e2etest.Client) []string {
 	c.T.Helper()
-	_, text := c.Call(c.Token, "POST", "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{
-		"message":{"messageId":"question-1","role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`)
-	return strings.TrimSpace(text) + "\n"
+	_, rpc := c.Call(c.Token, "POST", "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{
+		"message":{"role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`)
+	_, http := c.Call(c.Token, "GET", "/api/v1/a2a/nl2ql/tasks/"+uuid.NewString(), "")
+	return []string{strings.TrimSpace(rpc) + "\n", strings.TrimSpace(http) + "\n"}
 }

@@ -235,24 +235,25 @@ func (b *tab) pressIn(within, words string) {
 }
 
 // clickable gives the center of the first element of an XPath that is visible, enabled,
-// in the same place for two frames and not covered by another element; null otherwise.
+// in the same place for two frames and not covered by another element; null otherwise. An
+// element that is out of view, or covered by what is fixed at an edge, is scrolled.
 const clickable = `(async (path) => {
 	const found = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
 	const all = Array.from({length: found.snapshotLength}, (_, i) => found.snapshotItem(i))
 	const element = all.find((e) => e.checkVisibility({visibilityProperty: true}))
-	if (!element || element.disabled) return null
-	element.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'})
-	const frame = () => new Promise(requestAnimationFrame)
+	if (!element) return null
 	const center = () => {
 		const box = element.getClientRects()[0]
-		return box ? [box.x + box.width / 2, box.y + box.height / 2] : []
+		return box ? [box.x + box.width / 2, box.y + box.height / 2] : [-1, -1]
 	}
+	const onTop = ([x, y]) => element.contains(document.elementFromPoint(x, y))
+	if (!onTop(center())) element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})
+	const frame = () => new Promise(requestAnimationFrame)
 	const before = center()
 	await frame()
 	await frame()
-	const [x, y] = center()
-	const still = x !== undefined && x === before[0] && y === before[1]
-	return still && !element.disabled && element.contains(document.elementFromPoint(x, y)) ? [x, y] : null
+	const now = center()
+	return !element.disabled && onTop(now) && now[0] === before[0] && now[1] === before[1] ? now : null
 })(%s)`
 
 // click clicks on what an XPath finds, once it is clickable: a click on a page that

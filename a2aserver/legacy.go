@@ -1,0 +1,216 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	legacy "github.com/a2aproject/a2a-go/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+
+	"parley/internal/jsonscan"
+	"parley/internal/sse"
+	"parley/storage"
+)
+
+// A2A 0.3 over JSON-RPC: the methods of another name, whose params and results are those
+// of the service in 0.3's words. The SDK has the conversions.
+
+var legacyMethods = map[string]rpcMethod{
+	"message/send":      unary(readLegacySend, service.SendMessage, encodeLegacySent),
+	"message/stream":    {open: openLegacyMessage},
+	"tasks/get":         unary(reading(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
+	"tasks/list":        unary(reading(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
+	"tasks/cancel":      unary(reading(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
+	"tasks/resubscribe": {open: openLegacyTask},
+
+	"tasks/pushNotificationConfig/set":    unary(reading(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/get":    unary(reading(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/list":   unary(reading(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
+	"tasks/pushNotificationConfig/delete": unary(reading(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
+
+	"agent/getAuthenticatedExtendedCard": unary(readNothing, service.GetExtendedAgentCard, transport.encodeLegacyCard),
+}
+
+// readLegacy reads params. The SDK's errors name its types: they stay here.
+func readLegacy(request rpcRequest, into any) error {
+	switch {
+	case len(request.params) == 0:
+		return nil
+	case request.params[0] != '{':
+		return invalidParams("params of %s must be an object", request.method)
+	}
+	if err := json.Unmarshal(request.params, into); err != nil {
+		return invalidParams("params do not fit %s of A2A %s", request.method, legacyVersion)
+	}
+	return nil
+}
+
+// reading makes the reader of a method's params from their conversion.
+func reading[M, P any](convert func(*M) P) func(request rpcRequest) (P, error) {
+	return func(request rpcRequest) (P, error) {
+		var in M
+		err := readLegacy(request, &in)
+		return convert(&in), err
+	}
+}
+
+func readNothing(rpcRequest) (*a2a.GetExtendedAgentCardRequest, error) { return nil, nil }
+
+func readLegacySend(request rpcRequest) (*a2a.SendMessageRequest, error) {
+	var in legacy.MessageSendParams
+	if err := readLegacy(request, &in); err != nil {
+		return nil, err
+	}
+	if in.Message == nil {
+		return nil, invalidParams("message is required") // the conversion needs it
+	}
+	for i, part := range in.Message.Parts {
+		if data, ok := part.(legacy.DataPart); ok && data.Data == nil {
+			return nil, invalidParams("message.parts[%d].data must be an object", i)
+		}
+	}
+	return a2av0.ToV1SendMessageRequest(&in)
+}
+
+func openLegacyMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := readLegacySend(request)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.stream(r.Context(), params)
+}
+
+func openLegacyTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
+	params, err := reading(a2av0.ToV1SubscribeToTaskRequest)(request)
+	if err != nil {
+		return nil, err
+	}
+	after, err := lastEvent(r)
+	if err != nil {
+		return nil, err
+	}
+	return t.agent.subscribe(r.Context(), params, after)
+}
+
+// legacyEnvelope makes each event a response of 0.3 to a JSON-RPC request.
+func legacyEnvelope(id json.RawMessage) envelope {
+	wrap := rpcEnvelope(id)
+	wrap.refusal = func(failure *rpcError, _ error) []byte { return legacyError(id, failure) }
+	wrap.convert = func(stored storage.Event) ([]byte, error) {
+		event, err := decode(stored)
+		if err != nil {
+			return nil, err
+		}
+		return encodeLegacy(event)
+	}
+	return wrap
+}
+
+// refuseLegacyStream answers with a stream of one error: clients of 0.3 do not look for
+// one outside of a stream.
+func (t transport) refuseLegacyStream(ctx context.Context, w http.ResponseWriter, request rpcRequest, err error) {
+	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: legacyEnvelope(request.id)}
+	defer out.Close()
+	if out.Start() == nil {
+		_ = out.fail(t.fail(ctx, request, err), err) // if this fails the client is gone
+	}
+}
+
+// legacyError writes an error as 0.3 has it: its data is an object.
+func legacyError(id json.RawMessage, failure *rpcError) []byte {
+	text, err := encodeJSON(struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}{failure.Code, failure.Message, failure.Data[0]})
+	if err != nil {
+		panic(fmt.Errorf("write error: %w", err)) // strings and a number always encode
+	}
+	buf := append(appendHead(nil, id), `,"error":`...)
+	return append(append(buf, text...), '}')
+}
+
+func encodeLegacy(event a2a.Event) ([]byte, error) {
+	converted, err := a2av0.FromV1Event(withPlainData(event))
+	if err != nil {
+		return nil, err
+	}
+	if update, ok := converted.(*legacy.TaskStatusUpdateEvent); ok && update.Status.State == legacy.TaskStateAuthRequired {
+		update.Final = true // the stream ends
+	}
+	return encodeJSON(converted)
+}
+
+// withPlainData gives an event whose data the conversion takes for objects: it knows no
+// json.RawMessage. The members stay as they are stored, in their order.
+func withPlainData(event a2a.Event) a2a.Event {
+	switch e := event.(type) {
+	case *a2a.Task:
+		plain := *e
+		plain.Artifacts = make([]*a2a.Artifact, len(e.Artifacts))
+		for i, artifact := range e.Artifacts {
+			plain.Artifacts[i] = withPlainParts(artifact)
+		}
+		return &plain
+	case *a2a.TaskArtifactUpdateEvent:
+		plain := *e
+		plain.Artifact = withPlainParts(e.Artifact)
+		return &plain
+	}
+	return event
+}
+
+func withPlainParts(artifact *a2a.Artifact) *a2a.Artifact {
+	plain := *artifact
+	plain.Parts = make(a2a.ContentParts, len(artifact.Parts))
+	for i, part := range artifact.Parts {
+		plain.Parts[i] = part
+		data, _ := part.Content.(a2a.Data)
+		if raw, ok := data.Value.(json.RawMessage); ok && len(raw) > 0 && raw[0] == '{' {
+			members := map[string]any{}
+			for key, value := range jsonscan.Members(raw) {
+				members[string(key)] = json.RawMessage(value)
+			}
+			copied := *part
+			copied.Content = a2a.Data{Value: members}
+			plain.Parts[i] = &copied
+		}
+	}
+	return &plain
+}
+
+func encodeLegacySent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
+	return encodeLegacy(result)
+}
+
+func encodeLegacyTask(_ transport, task *a2a.Task) ([]byte, error) { return encodeLegacy(task) }
+
+func encodeLegacyList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
+	plain := *list
+	plain.Tasks = make([]*a2a.Task, len(list.Tasks))
+	for i, task := range list.Tasks {
+		plain.Tasks[i] = withPlainData(task).(*a2a.Task)
+	}
+	return encodeJSON(a2av0.FromV1ListTasksResponse(&plain))
+}
+
+func encodeLegacyPush(_ transport, config *a2a.PushConfig) ([]byte, error) {
+	return encodeJSON(a2av0.FromV1PushConfig(config))
+}
+
+func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
+	configs := a2av0.FromV1PushConfigs(list.Configs)
+	if configs == nil {
+		configs = []*legacy.TaskPushConfig{} // not null
+	}
+	return encodeJSON(configs)
+}
+
+func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
+
+func (t transport) encodeLegacyCard(card *a2a.AgentCard) ([]byte, error) {
+	return t.LegacyCardJSON(card)
+}

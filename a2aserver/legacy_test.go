@@ -1,0 +1,144 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	legacy "github.com/a2aproject/a2a-go/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/internal/golden"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// legacyMessage is the params of 0.3 for a question about alice's namespace, with other
+// members of the message.
+func legacyMessage(members string) string {
+	return `{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"how <many>?"}],"metadata":{"namespace":"alice/shop"}` + members + `}}`
+}
+
+// TestLegacyTranscript is a conversation with a client of 0.3: all of its methods.
+func TestLegacyTranscript(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		server := serveHost(t, newHost(t, store, fourEvents, func(cfg *Config) {
+			cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
+				return &a2a.AgentCard{Name: "echo"}, nil
+			}
+			cfg.LegacyCardJSON = func(card *a2a.AgentCard) ([]byte, error) { return []byte(`{"name":"` + card.Name + `"}`), nil }
+		}))
+		var text strings.Builder
+		call := func(method, params string, header ...string) string {
+			response := postAs(t, server, alice, rpc("1", method, params), header...)
+			answer := textOf(t, response)
+			text.WriteString("> " + method + " " + strings.Join(header, " ") + "\n< " + response.Header.Get("Content-Type") + "\n" + answer + "\n")
+			return answer
+		}
+		var sent struct{ Result legacy.Task }
+		if err := json.Unmarshal([]byte(call("message/send", legacyMessage(""))), &sent); err != nil || sent.Result.Status.State != legacy.TaskStateCompleted {
+			t.Fatalf("sent: %+v, %v", sent, err)
+		}
+		id := `{"id":"` + string(sent.Result.ID) + `"}`
+		call("message/stream", strings.Replace(legacyMessage(""), `"m"`, `"n"`, 1))
+		call("tasks/get", id)
+		call("tasks/list", `{"includeArtifacts":true,"pageSize":1,"historyLength":0}`)
+		call("tasks/resubscribe", id, "Last-Event-ID", "3")
+		call("tasks/resubscribe", id)
+		call("tasks/cancel", id)
+		call("agent/getAuthenticatedExtendedCard", "{}")
+		call("message/send", "{}")
+		call("message/send", `{"configuration":{"pushNotificationConfig":{"url":"x"}}}`)
+		call("message/send", `{"message":{"messageId":"m","role":"user","parts":[{"kind":"data","data":null}]}}`)
+		call("message/send", `{"message":{"messageId":"m","role":"user","parts":[{"text":"of 1.0"}]}}`)
+		call("message/send", `{"message":{"messageId":7}}`)
+		call("message/send", `[]`)
+		call("message/stream", "{}")
+		call("message/stream", "{}", "A2A-Version", "0.2.6")
+		call("tasks/get", id, "A2A-Version", "0.3.0")
+		golden.Assert(t, "legacy.txt", golden.Scrub([]byte(text.String())))
+	})
+}
+
+// TestLegacyMethods has every name of 0.3 known, whatever comes of it.
+func TestLegacyMethods(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{
+		"message/send", "message/stream", "tasks/get", "tasks/cancel", "tasks/resubscribe", "agent/getAuthenticatedExtendedCard",
+		"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list", "tasks/pushNotificationConfig/delete",
+	} {
+		for _, version := range []string{"", "0.3", "0.3.0", "1.0", "1.0.1"} {
+			w := ask(echo(), rpc("1", method, "[]"), "A2A-Version", version)
+			if text := w.Body.String(); strings.Contains(text, "-32601") || strings.Contains(text, "-32009") || strings.Contains(text, "-32603") {
+				t.Errorf("%s in %q: %s", method, version, text)
+			}
+		}
+	}
+}
+
+// TestLegacyData has data of every kind in 0.3, whose data are objects.
+func TestLegacyData(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		`{"z":1,"a":{"y":2,"b":3}}`: `{"kind":"data","data":{"a":{"y":2,"b":3},"z":1}}`,
+		`[1,2]`:                     `{"kind":"data","data":{"value":[1,2]},"metadata":{"data_part_compat":true}}`,
+		`7`:                         `{"kind":"data","data":{"value":7},"metadata":{"data_part_compat":true}}`,
+	} {
+		stored, err := encode(1, artifact(&a2asrv.ExecutorContext{TaskID: "t", ContextID: "c"}, "rows", a2a.NewDataPart(json.RawMessage(data))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := legacyEnvelope(json.RawMessage("1")).convert(stored)
+		if err != nil || !strings.Contains(string(got), `"parts":[`+want+`]`) {
+			t.Errorf("%s: %s, %v", data, got, err)
+		}
+	}
+}
+
+// Overload is said in HTTP's words, where a stream was asked for too.
+func TestLegacyOverload(t *testing.T) {
+	t.Parallel()
+	agent := echo()
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return nil, storage.ErrTooMany }
+	w := ask(agent, rpc("1", "message/stream", legacyMessage("")))
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"data":{"@type"`) {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+}
+
+// What is asked without waiting is answered at once, and what pauses ends a stream.
+func TestLegacyStates(t *testing.T) {
+	t.Parallel()
+	agent := echo()
+	var immediately []bool
+	agent.send = func(_ context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+		immediately = append(immediately, request.Config != nil && request.Config.ReturnImmediately)
+		return &a2a.Task{ID: "t1"}, nil
+	}
+	for _, configuration := range []string{"", `,"configuration":{"blocking":true}`, `,"configuration":{"blocking":false}`} {
+		ask(agent, rpc("1", "message/send", strings.TrimSuffix(legacyMessage(""), "}")+configuration+"}"))
+	}
+	if len(immediately) != 3 || immediately[0] || immediately[1] || !immediately[2] {
+		t.Errorf("immediately: %v", immediately)
+	}
+	for _, state := range []a2a.TaskState{
+		a2a.TaskStateSubmitted, a2a.TaskStateWorking, a2a.TaskStateCompleted, a2a.TaskStateFailed, a2a.TaskStateCanceled,
+		a2a.TaskStateRejected, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired,
+	} {
+		text, err := encodeLegacy(&a2a.TaskStatusUpdateEvent{TaskID: "t", ContextID: "c", Status: a2a.TaskStatus{State: state}})
+		var update legacy.TaskStatusUpdateEvent
+		if err == nil {
+			err = json.Unmarshal(text, &update)
+		}
+		ends := state != a2a.TaskStateSubmitted && state != a2a.TaskStateWorking
+		if err != nil || update.Final != ends || update.Status.State == "" {
+			t.Errorf("%s: %s, %v", state, text, err)
+		}
+	}
+}

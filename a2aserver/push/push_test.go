@@ -1,0 +1,461 @@
+package push_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/a2aserver/push"
+	"parley/internal/logtest"
+	"parley/internal/safehttp"
+	"parley/internal/seal"
+	"parley/internal/waittest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+var alice = storage.Caller{Username: "alice"}
+
+// received is one request.
+type received struct {
+	header http.Header
+	body   string
+}
+
+// receiver takes events, and answers as its test says.
+type receiver struct {
+	*httptest.Server
+	mu  sync.Mutex
+	all []received
+}
+
+// newReceiver makes a receiver; answer gets each request and its number, from 1 on.
+func newReceiver(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, number int)) *receiver {
+	t.Helper()
+	taker := &receiver{}
+	taker.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the sender broke off
+		}
+		taker.mu.Lock()
+		taker.all = append(taker.all, received{r.Header, string(body)})
+		number := len(taker.all)
+		taker.mu.Unlock()
+		answer(w, r, number)
+	}))
+	t.Cleanup(taker.Close)
+	return taker
+}
+
+func accept(http.ResponseWriter, *http.Request, int) {}
+
+// numbers gives the numbers of the events that came, in order.
+func (r *receiver) numbers() string {
+	var all []string
+	for _, each := range r.requests() {
+		all = append(all, each.header.Get("Parley-Event-Id"))
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *receiver) requests() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
+func (r *receiver) waitFor(t *testing.T, numbers string) {
+	t.Helper()
+	waittest.Until(t, fmt.Sprintf("events %q at %s", numbers, r.URL), func() bool { return r.numbers() == numbers })
+}
+
+// world is a store with runs of alice, and the senders of a test.
+type world struct {
+	*sqlstore.Store
+	t        *testing.T
+	box      *seal.Box
+	log      *logtest.Buffer
+	mu       sync.Mutex
+	outcomes map[push.Outcome]int
+}
+
+func newWorld(t *testing.T, store *sqlstore.Store) *world {
+	t.Helper()
+	box, err := seal.New("push", []byte("a key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Store: store, t: t, box: box, log: &logtest.Buffer{}, outcomes: map[push.Outcome]int{}}
+	w.must(store.CreateDataset(t.Context(), alice, "shop", "orders", storage.Definition{}))
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run begins a run of alice's.
+func (w *world) run() string {
+	w.t.Helper()
+	asked, err := sqlstoretest.Ask(w.t.Context(), w, alice, storage.Question{
+		Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+	})
+	w.must(err)
+	return asked.RunID
+}
+
+// emit adds the events after a number to a run, up to another; the last of them ends it.
+func (w *world) emit(runID string, after, last int64, ends bool) {
+	w.t.Helper()
+	change := storage.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
+	for number := after + 1; number <= last; number++ {
+		body := fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":%d}}`, runID, number)
+		change.Events = append(change.Events, storage.Event{Number: number, Kind: storage.EventStatus, Body: json.RawMessage(body)})
+	}
+	if ends {
+		change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted}
+	}
+	w.must(sqlstoretest.Append(w, change))
+}
+
+// config makes a config of a run, to be sent to an address.
+func (w *world) config(runID, id, url string, secrets push.Secrets) {
+	w.t.Helper()
+	config := storage.PushConfig{RunID: runID, ID: id, URL: url, Receiver: url, Scheme: "Bearer"}
+	var err error
+	config.Secrets, err = secrets.Seal(w.box, "alice", config)
+	w.must(err)
+	w.must(w.SavePushConfig(w.t.Context(), alice, config))
+}
+
+// claim has a host claim the one config that is due.
+func (w *world) claim(holder string) storage.Push {
+	w.t.Helper()
+	due, err := w.DuePushes(w.t.Context(), holder, 10)
+	w.must(err)
+	claimed, err := w.ClaimPushes(w.t.Context(), holder, due)
+	w.must(err)
+	if len(claimed) != 1 {
+		w.t.Fatalf("claimed %+v", claimed)
+	}
+	return claimed[0]
+}
+
+// fromTheStart has the one config begin with the first event, as one that comes with the
+// question.
+func (w *world) fromTheStart() {
+	w.t.Helper()
+	w.must(w.ReleasePush(w.t.Context(), "before", w.claim("before"), storage.PushResult{Position: 0}))
+}
+
+// sender runs a sender until the test ends, or stop is called.
+func (w *world) sender(holder string, change ...func(*push.Config)) (sender *push.Sender, stop func()) {
+	w.t.Helper()
+	w.must(w.RenewHost(w.t.Context(), holder, time.Hour))
+	cfg := push.Config{
+		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Policy: safehttp.Policy{Insecure: true},
+		Encode: func(_ storage.PushConfig, event storage.Event) (storage.Event, error) { return event, nil },
+		Task: func(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+			task, err := w.Task(ctx, caller, "", runID, false)
+			return storage.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err
+		},
+		Reserve: func(context.Context, string, int) (func(), error) { return func() {}, nil },
+		Observe: func(outcome push.Outcome) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.outcomes[outcome]++
+		},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	sender = push.New(cfg)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	done := make(chan struct{})
+	go func() {
+		sender.Run(ctx)
+		close(done)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	w.t.Cleanup(stop)
+	return sender, stop
+}
+
+func (w *world) count(outcome push.Outcome) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outcomes[outcome]
+}
+
+func (w *world) waitClosed() {
+	w.t.Helper()
+	waittest.Until(w.t, "no config is open", func() bool {
+		open, err := w.OpenPushes(w.t.Context())
+		return err == nil && !open
+	})
+}
+
+// The task comes first, then each event as it is, in order, and after the last one the config
+// is done.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, to := newWorld(t, store), newReceiver(t, accept)
+		run := w.run()
+		w.emit(run, 0, 2, false)
+		w.config(run, "a", to.URL, push.Secrets{})
+		sender, _ := w.sender("host")
+		to.waitFor(t, "2")
+		w.emit(run, 2, 3, false)
+		sender.Notify()
+		to.waitFor(t, "2 3")
+		w.emit(run, 3, 40, true)
+		sender.Notify()
+		want := "2"
+		for number := 3; number <= 40; number++ {
+			want += fmt.Sprint(" ", number)
+		}
+		to.waitFor(t, want)
+		w.waitClosed()
+		requests := to.requests()
+		if got, want := requests[1].body, fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":3}}`, run); requests[0].body != `{"task":{}}` || got != want {
+			t.Errorf("sent %s, then %s", requests[0].body, got)
+		}
+		if w.count(push.Delivered) != 39 || w.count(push.Failed) != 0 {
+			t.Errorf("outcomes are %v", w.outcomes)
+		}
+	})
+}
+
+// An event that is not taken is sent again, and none after it before.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlstoretest.SQLite(t))
+	answers := []int{200, 500, 302, 200}
+	to := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, number int) {
+		if number <= len(answers) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(answers[number-1])
+		}
+	})
+	run := w.run()
+	w.emit(run, 0, 3, true)
+	w.config(run, "a", to.URL, push.Secrets{})
+	w.fromTheStart()
+	w.sender("host")
+	to.waitFor(t, "1 2 2 2 3")
+	w.waitClosed()
+	if w.count(push.Delivered) != 3 || w.count(push.Failed) != 2 || w.count(push.GivenUp) != 0 {
+		t.Errorf("outcomes are %v", w.outcomes)
+	}
+	if got := strings.Count(w.log.String(), "push notification failed"); got != 1 {
+		t.Errorf("%d lines of one failure:\n%s", got, w.log)
+	}
+}
+
+// A receiver that fails for too long, or is gone, is given up, which is said once.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	for status, after := range map[int]time.Duration{http.StatusInternalServerError: time.Nanosecond, http.StatusGone: time.Hour} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, sqlstoretest.SQLite(t))
+			to := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(status) })
+			run := w.run()
+			w.emit(run, 0, 1, true)
+			w.config(run, "a", to.URL+"/path-with-secret", push.Secrets{Token: "the-token"})
+			w.sender("host", func(cfg *push.Config) { cfg.GiveUpAfter = after })
+			w.waitClosed()
+			log := w.log.String()
+			if w.count(push.GivenUp) != 1 || strings.Count(log, "given up") != 1 || !strings.Contains(log, run) {
+				t.Errorf("outcomes are %v\n%s", w.outcomes, log)
+			}
+			if strings.Contains(log, "the-token") {
+				t.Errorf("the log has secrets:\n%s", log)
+			}
+		})
+	}
+}
+
+// What cannot be reached says nothing of its address in the log, which may hold a secret.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlstoretest.SQLite(t))
+	to := newReceiver(t, accept)
+	to.Close()
+	run := w.run()
+	config := storage.PushConfig{RunID: run, ID: "a", URL: to.URL + "/hook?key=secret", Receiver: "127.0.0.1"}
+	w.must(w.SavePushConfig(t.Context(), alice, config))
+	// A refused address fails in the same way.
+	other := w.run()
+	config.RunID = other
+	w.must(w.SavePushConfig(t.Context(), alice, config))
+	w.sender("host", func(cfg *push.Config) { cfg.GiveUpAfter = time.Nanosecond })
+	w.waitClosed()
+	if log := w.log.String(); strings.Contains(log, "secret") || !strings.Contains(log, "refused") {
+		t.Errorf("logged:\n%s", log)
+	}
+}
+
+// A receiver that takes its time keeps no other waiting: neither those of others, nor more
+// than a part of its owner's.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlstoretest.SQLite(t))
+	slow := newReceiver(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	quick := newReceiver(t, accept)
+	bob := storage.Caller{Username: "bob"}
+	w.must(w.CreateDataset(t.Context(), bob, "shop", "orders", storage.Definition{}))
+	for range 40 {
+		w.config(w.run(), "a", slow.URL, push.Secrets{})
+	}
+	sender, _ := w.sender("host")
+	waittest.Until(t, "some are being sent", func() bool { return len(slow.requests()) >= 8 })
+	asked, err := sqlstoretest.Ask(t.Context(), w, bob, storage.Question{
+		Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "bob", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+	})
+	w.must(err)
+	w.must(w.SavePushConfig(t.Context(), bob, storage.PushConfig{RunID: asked.RunID, ID: "a", URL: quick.URL, Receiver: quick.URL}))
+	sender.Added()
+	quick.waitFor(t, "0")
+	if got := len(slow.requests()); got > 8 {
+		t.Errorf("%d at once to a slow receiver of one owner", got)
+	}
+}
+
+// A config that is deleted or replaced while it is sent has nothing sent of what follows.
+func TestChangedWhileSending(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		arrived, resume := make(chan struct{}), make(chan struct{})
+		first := newReceiver(t, func(_ http.ResponseWriter, _ *http.Request, number int) {
+			if number == 1 {
+				close(arrived)
+				<-resume
+			}
+		})
+		second := newReceiver(t, accept)
+		run := w.run()
+		w.emit(run, 0, 5, true)
+		w.config(run, "a", first.URL, push.Secrets{})
+		w.fromTheStart()
+		w.sender("host")
+		<-arrived
+		w.config(run, "a", second.URL, push.Secrets{})
+		close(resume)
+		second.waitFor(t, "1 2 3 4 5") // whether the first took 1 was not known yet
+		w.waitClosed()
+		if got := first.numbers(); got != "1" {
+			t.Errorf("the one before got %s", got)
+		}
+	})
+}
+
+// A host that dies while it sends is followed by another, from the last event that it had
+// noted; one that stops leaves what it knows.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, to := newWorld(t, store), newReceiver(t, accept)
+		run := w.run()
+		w.config(run, "a", to.URL, push.Secrets{})
+		_, stop := w.sender("one")
+		to.waitFor(t, "0")
+		stop()
+		w.emit(run, 0, 3, false)
+		// It dies with what it claimed: event 1 was sent and noted.
+		w.must(w.AdvancePush(t.Context(), "dead", w.claim("dead"), 1))
+		w.sender("two")
+		to.waitFor(t, "0 2 3")
+		w.emit(run, 3, 4, true)
+		to.waitFor(t, "0 2 3 4")
+		w.waitClosed()
+	})
+}
+
+// Several hosts on one database send each event once, in order.
+func TestSeveralHosts(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.Postgres(t)
+	w := newWorld(t, store)
+	var senders []*push.Sender
+	for i := range 3 {
+		sender, _ := w.sender(fmt.Sprint("host-", i))
+		senders = append(senders, sender)
+	}
+	receivers := map[string]*receiver{}
+	for range 5 {
+		to := newReceiver(t, accept)
+		run := w.run()
+		w.config(run, "a", to.URL, push.Secrets{})
+		receivers[run] = to
+	}
+	for _, sender := range senders {
+		sender.Added()
+	}
+	for number := range int64(10) {
+		for run := range receivers {
+			w.emit(run, number, number+1, number == 9)
+		}
+		for _, sender := range senders {
+			sender.Notify()
+		}
+	}
+	w.waitClosed()
+	for run, to := range receivers {
+		var last string
+		for _, each := range to.requests() {
+			number := each.header.Get("Parley-Event-Id")
+			if len(number) < len(last) || len(number) == len(last) && number <= last {
+				t.Errorf("run %s: %s", run, to.numbers())
+				break
+			}
+			last = number
+		}
+		if last != "10" {
+			t.Errorf("run %s ended with %s", run, last)
+		}
+	}
+}
+
+// The task stands in for events that are no longer kept.
+func TestRemovedEvents(t *testing.T) {
+	t.Parallel()
+	w, to := newWorld(t, sqlstoretest.SQLite(t)), newReceiver(t, accept)
+	run := w.run()
+	w.config(run, "a", to.URL, push.Secrets{})
+	_, stop := w.sender("one")
+	to.waitFor(t, "0")
+	stop()
+	w.emit(run, 0, 5, true)
+	if count, err := w.TrimEvents(t.Context(), -time.Hour); err != nil || count != 1 {
+		t.Fatalf("%d, %v", count, err)
+	}
+	w.sender("two")
+	to.waitFor(t, "0 5")
+	if got := to.requests()[1].body; got != `{"task":{}}` {
+		t.Errorf("sent %s", got)
+	}
+	w.waitClosed()
+}

@@ -1,0 +1,295 @@
+package push
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/safehttp"
+	"parley/internal/seal"
+	"parley/storage"
+)
+
+const (
+	// maxSending is how many configs a host sends at a time, of which ownerSending are of
+	// one owner and receiverSending to one receiver: slow receivers keep no others waiting.
+	maxSending, ownerSending, receiverSending = 64, 8, 16
+	// candidates is how many configs are looked at for those that may be sent. Those that
+	// may not are fewer: see storage.PushOutbox.
+	candidates = 100
+	// pollInterval is how often it is looked for what nobody told of: configs whose pause
+	// is over or whose host died, and events whose notification was lost.
+	pollInterval = 2 * time.Second
+	// gatherInterval is how long further events are waited for before it is looked for
+	// what to send.
+	gatherInterval = 10 * time.Millisecond
+	// storeTimeout limits what is done in the store.
+	storeTimeout = 10 * time.Second
+	// postTimeout is how long a receiver may take to take an event.
+	postTimeout = 15 * time.Second
+)
+
+// Log has the events of runs, and what is to be sent of them.
+type Log interface {
+	storage.PushOutbox
+	Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error)
+	Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error)
+	EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (int, error)
+}
+
+// Outcome is what came of a try to send.
+type Outcome string
+
+// The outcomes. After a config is given up, nothing is sent to it.
+const (
+	Delivered Outcome = "delivered"
+	Failed    Outcome = "failed"
+	GivenUp   Outcome = "given_up"
+)
+
+// Outcomes lists all outcomes.
+func Outcomes() []Outcome { return []Outcome{Delivered, Failed, GivenUp} }
+
+// Config is what a Sender needs.
+type Config struct {
+	Log Log
+	// Holder is the host that sends, whose lease somebody renews: see storage.Hosts.
+	Holder string
+	// Policy says what may be called.
+	Policy safehttp.Policy
+	// Secrets decrypts the secrets of configs.
+	Secrets *seal.Box
+	// Encode gives an event, or a task, as the receiver of a config reads it.
+	Encode func(config storage.PushConfig, event storage.Event) (storage.Event, error)
+	// Task gives a run's task as it is, with the number of its last event. release frees
+	// its memory.
+	Task func(ctx context.Context, caller storage.Caller, runID string) (task storage.Event, release func(), err error)
+	// Reserve waits for memory for what is read for a user.
+	Reserve func(ctx context.Context, user string, bytes int) (release func(), err error)
+	// GiveUpAfter is how long a receiver may fail.
+	GiveUpAfter time.Duration
+	// Observe is told what came of each try; nil for nobody.
+	Observe func(Outcome)
+	Logger  *slog.Logger
+}
+
+// Sender sends the events of runs.
+type Sender struct {
+	cfg    Config
+	client *http.Client
+	wake   chan struct{}
+	// open says that some config may have something to send, as far as is known.
+	open atomic.Bool
+	// lost says that configs may be held in the log that are not being sent: the answer of
+	// a claim or of a release was lost.
+	lost atomic.Bool
+	work sync.WaitGroup
+
+	mu sync.Mutex
+	// sending are the configs that are being sent. owners and receivers count them.
+	sending           map[configKey]struct{}
+	owners, receivers map[string]int
+}
+
+type configKey struct{ runID, id string }
+
+// New makes a Sender. Run starts it.
+func New(cfg Config) *Sender {
+	return &Sender{
+		cfg:     cfg,
+		client:  safehttp.NewClient(safehttp.Config{Policy: cfg.Policy, Timeout: postTimeout}),
+		wake:    make(chan struct{}, 1),
+		sending: map[configKey]struct{}{}, owners: map[string]int{}, receivers: map[string]int{},
+	}
+}
+
+// Added says that there is a new config.
+func (s *Sender) Added() {
+	s.open.Store(true)
+	s.wakeUp()
+}
+
+// Notify says that there are new events. It does not block.
+func (s *Sender) Notify() {
+	if s.open.Load() {
+		s.wakeUp()
+	}
+}
+
+func (s *Sender) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends until ctx ends, and releases what it holds then.
+func (s *Sender) Run(ctx context.Context) {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	defer s.stop(ctx)
+	s.look(ctx)
+	for {
+		if s.open.Load() {
+			s.sendDue(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+			s.look(ctx)
+		case <-s.wake:
+			gather(ctx)
+		}
+	}
+}
+
+func gather(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(gatherInterval):
+	}
+}
+
+// stop waits for what is being sent.
+func (s *Sender) stop(ctx context.Context) {
+	s.work.Wait()
+	if s.lost.Load() {
+		s.inStore(context.WithoutCancel(ctx), "push release failed", s.releaseLost)
+	}
+	s.client.CloseIdleConnections()
+}
+
+// look asks the store whether there is anything to send, now or later.
+func (s *Sender) look(ctx context.Context) {
+	if s.lost.Load() {
+		s.inStore(ctx, "push release failed", s.releaseLost)
+	}
+	s.inStore(ctx, "push poll failed", func(ctx context.Context) error {
+		open, err := s.cfg.Log.OpenPushes(ctx)
+		if err == nil {
+			s.open.Store(open)
+		}
+		return err
+	})
+}
+
+// inStore does something in the store, in time, and logs its failure.
+func (s *Sender) inStore(ctx context.Context, failure string, do func(ctx context.Context) error) bool {
+	bounded, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.Error(failure, "error", err)
+	}
+	return err == nil
+}
+
+// releaseLost releases the configs that this host holds in the log and does not send.
+func (s *Sender) releaseLost(ctx context.Context) error {
+	s.lost.Store(false)
+	held, err := s.cfg.Log.HeldPushes(ctx, s.cfg.Holder)
+	var lost []storage.DuePush
+	for _, push := range held {
+		if !s.isSending(configKey{push.RunID, push.ID}) {
+			lost = append(lost, push)
+		}
+	}
+	if err == nil && len(lost) > 0 {
+		err = s.cfg.Log.UnclaimPushes(ctx, s.cfg.Holder, lost)
+	}
+	if err != nil {
+		s.lost.Store(true)
+	}
+	return err
+}
+
+// sendDue begins to send what is due, as far as there is room.
+func (s *Sender) sendDue(ctx context.Context) {
+	if s.isFull() {
+		return
+	}
+	s.inStore(ctx, "push claim failed", func(claiming context.Context) error {
+		due, err := s.cfg.Log.DuePushes(claiming, s.cfg.Holder, candidates)
+		if err != nil {
+			return err
+		}
+		due = s.admit(due)
+		if len(due) == 0 {
+			return nil
+		}
+		claimed, err := s.cfg.Log.ClaimPushes(claiming, s.cfg.Holder, due)
+		if err != nil {
+			s.lost.Store(true)
+		}
+		// Those that others claimed are left.
+		left := map[configKey]storage.DuePush{}
+		for _, push := range due {
+			left[configKey{push.RunID, push.ID}] = push
+		}
+		for _, push := range claimed {
+			key := configKey{push.RunID, push.ID}
+			admitted := left[key]
+			delete(left, key)
+			s.work.Go(func() {
+				defer s.leave(admitted)
+				s.send(ctx, push)
+			})
+		}
+		for _, push := range left {
+			s.leave(push)
+		}
+		return err
+	})
+}
+
+// admit takes room for those of some configs that may be sent now.
+func (s *Sender) admit(due []storage.DuePush) (admitted []storage.DuePush) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, push := range due {
+		key := configKey{push.RunID, push.ID}
+		_, already := s.sending[key]
+		if already || len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
+			continue
+		}
+		s.sending[key] = struct{}{}
+		s.owners[push.Owner]++
+		s.receivers[push.Receiver]++
+		admitted = append(admitted, push)
+	}
+	return admitted
+}
+
+// leave gives back the room of a config. It looks for more to send: events may have come
+// that nobody could claim meanwhile.
+func (s *Sender) leave(push storage.DuePush) {
+	s.mu.Lock()
+	delete(s.sending, configKey{push.RunID, push.ID})
+	decrement(s.owners, push.Owner)
+	decrement(s.receivers, push.Receiver)
+	s.mu.Unlock()
+	s.Notify()
+}
+
+func decrement(counts map[string]int, name string) {
+	if counts[name]--; counts[name] == 0 {
+		delete(counts, name)
+	}
+}
+
+func (s *Sender) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sending) >= maxSending
+}
+
+func (s *Sender) isSending(key configKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, sending := s.sending[key]
+	return sending
+}

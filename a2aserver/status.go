@@ -1,0 +1,66 @@
+package a2aserver
+
+import (
+	"net/http"
+
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+)
+
+// statuses has the errors of JSON-RPC, by their codes, as HTTP+JSON and gRPC have them:
+// section 5.4 of the specification.
+var statuses = map[int]struct {
+	http int
+	grpc rpccode.Code
+}{
+	-32700:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
+	-32600:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
+	-32601:       {http.StatusNotFound, rpccode.Code_UNIMPLEMENTED},
+	-32602:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
+	codeInternal: {http.StatusInternalServerError, rpccode.Code_INTERNAL},
+	-32001:       {http.StatusNotFound, rpccode.Code_NOT_FOUND},
+	-32002:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-32003:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-32004:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-32005:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
+	-32006:       {http.StatusInternalServerError, rpccode.Code_INTERNAL},
+	-32007:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-32008:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-32009:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
+	-31401:       {http.StatusUnauthorized, rpccode.Code_UNAUTHENTICATED},
+	-31403:       {http.StatusForbidden, rpccode.Code_PERMISSION_DENIED},
+}
+
+// statusOf gives the status of an error in HTTP+JSON and gRPC. failure is what the error
+// is in JSON-RPC, which has no code of its own for overload.
+func statusOf(failure *rpcError, err error) (int, rpccode.Code) {
+	if failure.Code == codeInternal {
+		switch status := httpStatus(err); status {
+		case http.StatusTooManyRequests:
+			return status, rpccode.Code_RESOURCE_EXHAUSTED
+		case http.StatusServiceUnavailable:
+			return status, rpccode.Code_UNAVAILABLE
+		}
+	}
+	status := statuses[failure.Code]
+	return status.http, status.grpc
+}
+
+// errorStatus is the body of an error in HTTP+JSON, a google.rpc.Status as AIP-193 has it.
+type errorStatus struct {
+	Error struct {
+		Code    int    `json:"code"`
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Details any    `json:"details"`
+	} `json:"error"`
+}
+
+// toStatus gives the HTTP status of an error, and its body.
+func toStatus(failure *rpcError, err error) (int, []byte) {
+	code, name := statusOf(failure, err)
+	var body errorStatus
+	body.Error.Code, body.Error.Status = code, name.String()
+	body.Error.Message, body.Error.Details = failure.Message, failure.Data
+	text, _ := encodeJSON(body) // strings and a number always encode
+	return code, text
+}

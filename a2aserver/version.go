@@ -1,0 +1,65 @@
+package a2aserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// Versions of A2A. protocolVersion is that of every binding; JSON-RPC has legacyVersion
+// as well, by the names of its methods.
+const (
+	protocolVersion = "1.0"
+	legacyVersion   = "0.3"
+)
+
+type legacyKey struct{}
+
+// withLegacy says in a context that its request is one of A2A 0.3.
+func withLegacy(ctx context.Context) context.Context {
+	return context.WithValue(ctx, legacyKey{}, true)
+}
+
+func isLegacy(ctx context.Context) bool { return ctx.Value(legacyKey{}) != nil }
+
+// namedVersion gives the version in the header or, by a name in any case, in the query.
+func namedVersion(r *http.Request) string {
+	if version := r.Header.Get(a2a.SvcParamVersion); version != "" || r.URL.RawQuery == "" {
+		return version
+	}
+	for name, values := range r.URL.Query() {
+		if strings.EqualFold(name, a2a.SvcParamVersion) && values[0] != "" {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// readVersion gives the version that a client names, without its patch number, which does
+// not count; "" for none. One that is not supported is refused.
+func readVersion(named string, supported ...string) (string, error) {
+	version := strings.TrimSpace(named)
+	if parts := strings.Split(version, "."); len(parts) == 3 && isNumber(parts[2]) {
+		version = parts[0] + "." + parts[1]
+	}
+	if version == "" || slices.Contains(supported, version) {
+		return version, nil
+	}
+	is := " is"
+	if len(supported) > 1 {
+		is = " are"
+	}
+	return "", a2a.NewError(a2a.ErrVersionNotSupported,
+		fmt.Sprintf("A2A version %q is not supported; %s", shorten(version), strings.Join(supported, " and ")+is),
+	).WithErrorInfoMeta(map[string]string{"supportedVersions": strings.Join(supported, ",")})
+}
+
+// isNumber reports whether a text is a number of one to nine digits.
+func isNumber(text string) bool {
+	notDigit := func(c rune) bool { return c < '0' || c > '9' }
+	return text != "" && len(text) < 10 && !strings.ContainsFunc(text, notDigit)
+}
