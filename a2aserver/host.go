@@ -26,7 +26,7 @@ type Log interface {
 	storage.PushOutbox
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.
@@ -67,9 +67,14 @@ type Config struct {
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
 	// LegacyCardJSON writes a card as A2A 0.3 has it.
 	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
-	// Catalog gives what GET /a2a answers, to be written as JSON.
-	Catalog func(baseURL string) any
-	Logger  *slog.Logger
+	// Sign gives a card with signatures, for the address of the context. It may be nil.
+	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
+	// Keys gives the keys of the signatures, to be written as JSON.
+	Keys func() any
+	// Catalog gives what GET /a2a answers, to be written as JSON; AICatalog, what crawlers
+	// read.
+	Catalog, AICatalog func(baseURL string) any
+	Logger             *slog.Logger
 	// Reads limits the memory of large answers.
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace

@@ -46,7 +46,7 @@ func TestLegacyTranscript(t *testing.T) {
 			t.Fatalf("sent: %+v, %v", sent, err)
 		}
 		id := `{"id":"` + string(sent.Result.ID) + `"}`
-		call("message/stream", legacyMessage(""))
+		call("message/stream", strings.Replace(legacyMessage(""), `"m"`, `"n"`, 1))
 		call("tasks/get", id)
 		call("tasks/list", `{"includeArtifacts":true,"pageSize":1,"historyLength":0}`)
 		call("tasks/resubscribe", id, "Last-Event-ID", "3")

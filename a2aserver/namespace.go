@@ -44,10 +44,10 @@ func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessa
 	return ref, nil
 }
 
-// resolve finds where to create a run. A question that names no namespace is asked of the
-// namespace of its conversation, or of the only one that the caller can read; when there are
-// several, it gives them as options and leaves the request without a namespace.
-func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.Namespace, error) {
+// resolve finds where to create a run and sets it in the request. A question that names no
+// namespace is asked of the namespace of its conversation, or of the only one that the
+// caller can read; when there are several, it gives them as options and sets no namespace.
+func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, storage.NamespaceRef{}
 	if request.Namespace == none && request.ConversationID != "" {
 		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
@@ -68,7 +68,7 @@ func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest)
 	case len(options) > 1 && request.NeverAsk:
 		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, and metadata.neverAsk is set")
 	}
-	request.Namespace = storage.NamespaceRef(options[0])
+	request.Namespace = options[0]
 	if err := log.ResolveRun(ctx, request); err != nil || len(options) == 1 {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ const maxNamespaceOptions = 50
 const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
-func askNamespace(info a2a.TaskInfo, options []storage.Namespace) *a2a.Message {
+func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
 	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
 	for _, option := range options[:cap(names)] {
-		name := storage.NamespaceRef(option).String()
+		name := option.String()
 		names = append(names, inputOption{ID: name, Label: name})
 	}
 	return inputMessage(info, "Which namespace is this question about?", inputData{Name: namespaceInput, Options: names})

@@ -44,6 +44,10 @@ type Agents interface {
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
 	// ServeLegacyCard is ServeCard for A2A 0.3.
 	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
+	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
+	// cards' signatures.
+	ServeAICatalog(w http.ResponseWriter, r *http.Request) error
+	ServeKeys(w http.ResponseWriter, r *http.Request) error
 }
 
 func (s *Server) getCatalog(c *gin.Context) error {
@@ -52,6 +56,19 @@ func (s *Server) getCatalog(c *gin.Context) error {
 
 func (s *Server) getCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
+}
+
+// getRootCard serves the card that clients look for when they know a host alone.
+func (s *Server) getRootCard(c *gin.Context) error {
+	return s.cfg.Agents.ServeCard(c.Writer, c.Request, agentAssistant)
+}
+
+func (s *Server) getAICatalog(c *gin.Context) error {
+	return s.cfg.Agents.ServeAICatalog(c.Writer, c.Request)
+}
+
+func (s *Server) getCardKeys(c *gin.Context) error {
+	return s.cfg.Agents.ServeKeys(c.Writer, c.Request)
 }
 
 // getLegacyCard serves a card of A2A 0.3; at the root of the host that of the assistant.

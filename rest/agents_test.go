@@ -178,8 +178,20 @@ func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) er
 	return err
 }
 
+func (a *scriptedAgents) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/ai-catalog+json")
+	_, err := fmt.Fprintf(w, "{\"entries\":[{\"url\":\"%s/a2a/nl2ql\"}]}\n", baseurl.From(r.Context()))
+	return err
+}
+
+func (a *scriptedAgents) ServeKeys(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/jwk-set+json")
+	_, err := fmt.Fprintln(w, `{"keys":[]}`)
+	return err
+}
+
 func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
-	if agent != "nl2ql" {
+	if agent != "nl2ql" && agent != "assistant" {
 		return storage.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")

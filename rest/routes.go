@@ -47,6 +47,10 @@ func (s *Server) routes() {
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent-card.json", s.getLegacyCard)
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent.json", s.getLegacyCard)
 		s.public(method, "/.well-known/agent.json", s.getLegacyCard)
+		s.public(method, Root+"/a2a/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/ai-catalog.json", s.getAICatalog)
+		s.public(method, "/.well-known/jwks.json", s.getCardKeys)
 	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))

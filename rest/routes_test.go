@@ -35,6 +35,7 @@ var publicOperations = []string{
 	"GET /a2a", "HEAD /a2a", "GET /a2a/:agent/.well-known/agent-card.json", "HEAD /a2a/:agent/.well-known/agent-card.json",
 	"GET /a2a/:agent/v0.3/.well-known/agent-card.json", "HEAD /a2a/:agent/v0.3/.well-known/agent-card.json",
 	"GET /a2a/:agent/v0.3/.well-known/agent.json", "HEAD /a2a/:agent/v0.3/.well-known/agent.json",
+	"GET /a2a/.well-known/agent-card.json", "HEAD /a2a/.well-known/agent-card.json",
 }
 
 // at fills in the parameters of an operation's path with what the service has.

@@ -147,7 +147,7 @@ func (w *world) config(runID, id, url string, secrets push.Secrets) {
 // claim has a host claim the one config that is due.
 func (w *world) claim(holder string) storage.Push {
 	w.t.Helper()
-	due, err := w.DuePushes(w.t.Context(), holder, 10)
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 10)
 	w.must(err)
 	claimed, err := w.ClaimPushes(w.t.Context(), holder, due)
 	w.must(err)
@@ -227,10 +227,10 @@ func TestOrder(t *testing.T) {
 		sender, _ := w.sender("host")
 		to.waitFor(t, "2")
 		w.emit(run, 2, 3, false)
-		sender.Notify()
+		sender.Notify(run)
 		to.waitFor(t, "2 3")
 		w.emit(run, 3, 40, true)
-		sender.Notify()
+		sender.Notify(run)
 		want := "2"
 		for number := 3; number <= 40; number++ {
 			want += fmt.Sprint(" ", number)
@@ -336,7 +336,7 @@ func TestSlowReceiver(t *testing.T) {
 	})
 	w.must(err)
 	w.must(w.SavePushConfig(t.Context(), bob, storage.PushConfig{RunID: asked.RunID, ID: "a", URL: quick.URL, Receiver: quick.URL}))
-	sender.Added()
+	sender.Added(asked.RunID)
 	quick.waitFor(t, "0")
 	if got := len(slow.requests()); got > 8 {
 		t.Errorf("%d at once to a slow receiver of one owner", got)
@@ -412,14 +412,14 @@ func TestSeveralHosts(t *testing.T) {
 		receivers[run] = to
 	}
 	for _, sender := range senders {
-		sender.Added()
+		sender.Added("")
 	}
 	for number := range int64(10) {
 		for run := range receivers {
 			w.emit(run, number, number+1, number == 9)
 		}
 		for _, sender := range senders {
-			sender.Notify()
+			sender.Notify("")
 		}
 	}
 	w.waitClosed()

@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"rest":              {"storage", "internal/..."},
 	"agents":            {"storage", "llm", "internal/retry"},
 	"llm":               {"internal/jsonscan", "internal/near", "internal/retry", "internal/sqltext"},
-	"cards":             {},
+	"cards":             {"internal/baseurl", "internal/jcs"},
 	"storage":           {},
 	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/retry", "internal/sqltext"},
 	"storage/objects":   {"storage", "internal/baseurl", "internal/fair", "internal/fsync"},

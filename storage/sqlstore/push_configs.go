@@ -32,14 +32,14 @@ SET token_id = excluded.token_id, url = excluded.url, receiver = excluded.receiv
 var selectPushedRun = parse(`SELECT ` + mayCancel + fromRuns + ` AND r.id = :run`)
 
 type pushRow struct {
-	RunID    string `db:"run_id"`
-	ID       string `db:"id"`
-	URL      string `db:"url"`
-	Receiver string `db:"receiver"`
-	Scheme   string `db:"scheme"`
-	Secrets  string `db:"secrets"`
-	Modes    string `db:"modes"`
-	Version  string `db:"version"`
+	RunID    string
+	ID       string
+	URL      string
+	Receiver string
+	Scheme   string
+	Secrets  string
+	Modes    string
+	Version  string
 }
 
 func (r pushRow) config() (storage.PushConfig, error) {
@@ -101,7 +101,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID st
 		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY created_at, id`, runID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list push configs: %w", classify(err))
+		return nil, wrap("list push configs", err)
 	}
 	configs := make([]storage.PushConfig, len(rows))
 	for i, row := range rows {

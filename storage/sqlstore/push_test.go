@@ -49,7 +49,7 @@ func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id 
 // due lists what a host could send, by id.
 func (w world) due(holder string) []storage.DuePush {
 	w.t.Helper()
-	due, err := w.DuePushes(w.t.Context(), holder, 100)
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 100)
 	w.must(err)
 	return due
 }
@@ -344,7 +344,7 @@ func TestPushesAlternate(t *testing.T) {
 			save(owner, "slow.example.com", 1)
 		}
 		save("zoe", "quick.example.com", 1)
-		due, err := w.DuePushes(ctx, "host", 10)
+		due, err := w.DuePushes(ctx, "host", nil, 10)
 		w.must(err)
 		owners, receivers := map[string]int{}, map[string]int{}
 		for _, push := range due {

@@ -32,6 +32,7 @@ type config struct {
 	retention retentionConfig
 	agents    agentConfig
 	push      pushConfig
+	cards     cardConfig
 	models    modelConfig
 	trace     traceConfig
 }
@@ -51,6 +52,7 @@ func (s *Command) read(c *command.Checker, version string) config {
 		models:    s.ModelSettings.read(c),
 		agents:    s.agentSettings.read(c),
 		push:      s.pushSettings.read(c),
+		cards:     s.cardSettings.read(c),
 		migrate:   c.Bool("migrate", s.Migrate),
 		retention: s.retentionSettings.read(c),
 	}

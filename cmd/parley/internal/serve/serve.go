@@ -29,6 +29,7 @@ type Command struct {
 	AuthSettings
 	agentSettings
 	pushSettings
+	cardSettings
 	ModelSettings
 	traceSettings
 	logSettings
