@@ -89,12 +89,14 @@ func (f *feed) attach(r *run, last int64) {
 	f.run, f.last, f.recent, f.bytes = r, last, nil, 0
 }
 
-// detach unsets the run when it no longer executes here. Unless it has ended, its
-// tails continue from the log.
-func (f *feed) detach() {
+// detach unsets a run that no longer executes here. Unless it has ended, its tails
+// continue from the log. One that asked for input may have been resumed already.
+func (f *feed) detach(r *run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.run = nil
+	if f.run == r {
+		f.run = nil
+	}
 	f.notifyLocked()
 }
 

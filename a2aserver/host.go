@@ -12,6 +12,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
 
 	"parley/a2aserver/push"
 	"parley/internal/fair"
@@ -55,6 +56,8 @@ type Projection struct {
 	Failure func(task *a2a.Task) string
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
+	// Input gives what a task with this status asks its asker; nil when it does not wait.
+	Input func(status a2a.TaskStatus) *storage.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
 }
@@ -93,6 +96,10 @@ type Config struct {
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
+	// DefaultAgent is the agent of gRPC calls that name none.
+	DefaultAgent string
+	// MaxMessage limits a request of gRPC, in bytes; 4 MiB when 0.
+	MaxMessage int
 	// WriteTimeout is how long a client may take to read an event of a stream.
 	WriteTimeout time.Duration
 	// KeepAlive is the interval of keep-alive comments in a stream without events.
@@ -109,6 +116,7 @@ type Host struct {
 	cfg      Config
 	id       string
 	services map[string]*agentService
+	grpc     *grpc.Server
 	feeds    feeds
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
@@ -161,6 +169,7 @@ func New(cfg Config) *Host {
 		agent := &cfg.Agents[i]
 		h.services[agent.Name] = &agentService{host: h, agent: agent}
 	}
+	h.grpc = h.newGRPC()
 	return h
 }
 

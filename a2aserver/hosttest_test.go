@@ -69,6 +69,9 @@ var plain = Projection{
 	},
 	Failure:  func(task *a2a.Task) string { return string(task.Status.State) },
 	LastNode: func(event a2a.Event) string { return string(kindOf(event)) },
+	Input: func(status a2a.TaskStatus) *storage.Input {
+		return &storage.Input{Question: messageText(status.Message)}
+	},
 	Progress: func(string) func(a2a.Event) []storage.Progress {
 		return func(event a2a.Event) []storage.Progress {
 			return []storage.Progress{{Kind: storage.Answered, Text: string(kindOf(event))}}

@@ -70,7 +70,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readText(request.Message); err != nil {
+	if err := checkAnswer(request.Message); err != nil {
 		return nil, err
 	}
 	answered := storage.AnsweredRun{RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted)}
@@ -94,6 +94,62 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 		return nil, err
 	}
 	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
+}
+
+// checkAnswer refuses a message that is no answer. Whether it is one of the options is for
+// the agent to say.
+func checkAnswer(message *a2a.Message) error {
+	text, err := readText(message)
+	if err != nil {
+		return err
+	}
+	if problem := storage.CheckQuestion(text); problem != "" {
+		return invalidField("message.parts", "%s", problem)
+	}
+	return checkText(message)
+}
+
+// Input gives what one of the caller's runs asks its asker; nil when it does not wait.
+func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
+	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
+	if err != nil || !isWaiting(a2a.TaskState(stored.State)) {
+		return nil, err
+	}
+	s, ok := h.services[stored.Agent]
+	if !ok {
+		return nil, nil // no host takes the answer
+	}
+	task, err := toTask(stored)
+	if err != nil {
+		return nil, err
+	}
+	return s.agent.Input(task.Status), nil
+}
+
+// Answer answers what one of the caller's runs asks, with the id of an option or a text, and
+// resumes it. ErrConflict when it does not wait, ErrInvalid when it takes no such answer.
+func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer string) error {
+	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
+	if err != nil {
+		return err
+	}
+	s, ok := h.services[stored.Agent]
+	if !ok {
+		return storage.Errorf(storage.ErrUnavailable, "the agent of this run is not available")
+	}
+	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(answer))
+	ctx, reserved := h.cfg.withReservation(ctx)
+	defer reserved.release()
+	_, err = s.continueTask(ctx, caller, a2a.TaskID(runID), &a2a.SendMessageRequest{Message: message})
+	switch {
+	case errors.Is(err, a2a.ErrUnsupportedOperation):
+		return storage.Errorf(storage.ErrConflict, "the run does not wait for an answer")
+	case errors.Is(err, a2a.ErrTaskNotFound):
+		return storage.ErrNotFound
+	case errors.Is(err, a2a.ErrInvalidParams):
+		return storage.Errorf(storage.ErrInvalid, "the answer must be one of the options")
+	}
+	return err
 }
 
 // answeredNamespaceID gives the id of the namespace that an answer names.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,4 +223,134 @@ func TestWaitingTaskExpires(t *testing.T) {
 			t.Errorf("%+v, %v", run, err)
 		}
 	})
+}
+
+// Readers of runs see the question and answer it, too.
+func TestAnswerForRuns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		h := newHost(t, store, asking)
+		asked, err := h.Ask(t.Context(), alice, storage.Question{
+			Agent: "echo", Text: "Paint it", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range h.Follow(t.Context(), alice, asked.RunID) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		input, err := h.Input(t.Context(), alice, asked.RunID)
+		if err != nil || input == nil || input.Question != "Which colour?" {
+			t.Fatalf("%+v, %v", input, err)
+		}
+		if _, err := h.Input(t.Context(), bob, asked.RunID); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("somebody else reads it: %v", err)
+		}
+		if err := h.Answer(t.Context(), bob, asked.RunID, "red"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("somebody else answers: %v", err)
+		}
+		for _, bad := range []string{"", " \n", "a\x00b"} {
+			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) {
+				t.Errorf("answer %q: %v", bad, err)
+			}
+		}
+		if err := h.Answer(t.Context(), alice, asked.RunID, "red"); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Answer(t.Context(), alice, asked.RunID, "red"); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("answered twice: %v", err)
+		}
+		last := storage.Progress{}
+		for progress, err := range h.Follow(t.Context(), alice, asked.RunID) {
+			if last = progress; err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := store.Run(t.Context(), alice, asked.RunID)
+		if err != nil || run.Status != storage.RunCompleted || last.Text != string(storage.EventStatus) {
+			t.Errorf("%+v, %+v, %v", run, last, err)
+		}
+		if input, err := h.Input(t.Context(), alice, asked.RunID); err != nil || input != nil {
+			t.Errorf("it still asks %+v, %v", input, err)
+		}
+	})
+}
+
+// A follower who comes between the answer and what follows it does not take the question
+// for the end.
+func TestFollowedBetweenAnswerAndEvents(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		proceed := make(gate)
+		slow := script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			if request.StoredTask != nil {
+				proceed.wait(ctx)
+			}
+			asking(ctx, request, yield)
+		})
+		s, _ := newHost(t, store, slow).service("echo")
+		task := sendTask(t, s, alice, toShop("Paint it"))
+		answer := reply(task, "red")
+		answer.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+		sendTask(t, s, alice, answer)
+		missed, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := missed.next(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		proceed.open()
+		if states, _ := drain(t, missed); len(states) != 3 || states[2] != a2a.TaskStateCompleted {
+			t.Errorf("followed: %v", states)
+		}
+	})
+}
+
+// The end of the execution that asked does not take the place of the one that goes on.
+func TestDetachOfAnEarlierExecution(t *testing.T) {
+	t.Parallel()
+	f, first, second := &feed{}, &run{}, &run{}
+	f.attach(first, 0)
+	f.attach(second, 2)
+	f.detach(first)
+	if f.worker() != second {
+		t.Error("the run that goes on is no longer attached")
+	}
+	f.detach(second)
+	if f.worker() != nil {
+		t.Error("the run is still attached")
+	}
+}
+
+func TestAnswersAreChecked(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	s, _ := newHost(t, store, asking).service("echo")
+	task := sendTask(t, s, alice, toShop("Paint it"))
+	for name, test := range map[string]struct {
+		parts []*a2a.Part
+		want  error
+	}{
+		"blank": {[]*a2a.Part{a2a.NewTextPart(" ")}, a2a.ErrInvalidParams},
+		"NUL":   {[]*a2a.Part{a2a.NewTextPart("a\x00b")}, a2a.ErrInvalidParams},
+		"long":  {[]*a2a.Part{a2a.NewTextPart(strings.Repeat("x", storage.MaxQuestion+1))}, a2a.ErrInvalidParams},
+		"data":  {[]*a2a.Part{a2a.NewTextPart("red"), a2a.NewDataPart(map[string]any{"option": 1})}, a2a.ErrUnsupportedContentType},
+	} {
+		answer := reply(task, "")
+		answer.Message.Parts = test.parts
+		if _, err := s.SendMessage(as(t, alice), answer); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if done := sendTask(t, s, alice, reply(task, "red")); done.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("answered: %s", toText(t, done))
+	}
 }

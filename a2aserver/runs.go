@@ -145,7 +145,7 @@ func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context
 // release frees the resources of a run.
 func (h *Host) release(r *run) {
 	r.stop(nil)
-	r.feed.detach()
+	r.feed.detach(r)
 	h.feeds.release(r.feed)
 	r.slot.Release()
 }

@@ -103,7 +103,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 				t.last.Body = nil // which may be large
 			}
 			return t.fit(event, err)
-		case asksForInput(t.last):
+		case asksForInput(t.last) && t.stillWaits(ctx):
 			return storage.Event{}, io.EOF // streams end where the agent asks for input
 		}
 		if err := t.wait(ctx, tick); err != nil {
@@ -260,6 +260,18 @@ func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 // not be decoded for it.
 func asksForInput(event storage.Event) bool {
 	return bytes.Contains(event.Body, []byte(`_REQUIRED"`)) && hasState(event, isWaiting)
+}
+
+// stillWaits reports whether a run that asked for input waits for it: the answer may be
+// there, and nothing that follows it yet.
+func (t *feedTail) stillWaits(ctx context.Context) bool {
+	look, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	task, err := t.host.cfg.Log.Task(look, t.caller, "", t.feed.runID, false)
+	if err != nil {
+		return !errors.Is(err, storage.ErrNotFound)
+	}
+	return isWaiting(a2a.TaskState(task.State))
 }
 
 // wait returns when there may be a new event.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
 )
 
 // look notes the metadata of an artifact that holds a query.
@@ -44,4 +46,17 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 		}
 	}
 	return metadata
+}
+
+// Assumed says how the question was read where it has another reading that is about as
+// likely, and its asker must not be asked; "" otherwise.
+func (w *Run) Assumed() string {
+	var readings []string
+	for _, step := range w.looked {
+		reading, _ := step["reasoning"].(string)
+		if _, ok := step["alternative"]; ok {
+			readings = append(readings, reading)
+		}
+	}
+	return clean(llm.Plain(strings.Join(readings, " ")), maxReasoning)
 }

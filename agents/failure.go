@@ -18,6 +18,8 @@ const (
 	// NotUnderstood is the code where no query could be written for the question.
 	NotUnderstood = "NOT_UNDERSTOOD"
 
+	// codeInput is for answers that are none of the options.
+	codeInput       = "INPUT_NOT_UNDERSTOOD"
 	codeQuery       = "QUERY_FAILED"
 	codeModel       = "MODEL_UNAVAILABLE"
 	codeNotFound    = "NAMESPACE_NOT_FOUND"
@@ -66,6 +68,8 @@ func explain(err error) (code, reason string) {
 	switch {
 	case isRefusal:
 		return NotUnderstood, refusal.Reason
+	case errors.Is(err, errInputNotUnderstood):
+		return codeInput, errInputNotUnderstood.Error()
 	case errors.Is(err, storage.ErrNotFound):
 		return codeNotFound, "the namespace is not there, or you may not read it any more"
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrTooMany):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,40 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 	}
 }
 
+// An answer finds the question that an agent has asked back on the SDK's host as on ours.
+func TestAskingBackOnOtherHosts(t *testing.T) {
+	t.Parallel()
+	for name, executor := range executors {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ambiguous()
+			theirs := askAndAnswer(t, t.Context(), a2asrv.NewHandler(executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
+			s = ambiguous()
+			caller := storage.Caller{Username: "ann"}
+			ours := askAndAnswer(t, auth.WithCaller(t.Context(), caller), hostOf(t, caller, executor(s.Config()), false), s)
+			if got, want := normal(t, ours), normal(t, theirs); got != want {
+				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
+			}
+			if task := s.Fold(t, ours, true); task.Status.State != a2a.TaskStateCompleted || !slices.Equal(s.Ran, []string{otherSQL}) {
+				t.Errorf("ran %q: %s", s.Ran, agentstest.Line(t, task))
+			}
+		})
+	}
+}
+
+// askAndAnswer gives the events before and after an answer that is none of the options, and
+// one that is.
+func askAndAnswer(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *agentstest.Script) []a2a.Event {
+	t.Helper()
+	events := streamOf(t, ctx, host, s)
+	for _, text := range []string{"neither", "number of orders"} {
+		answer := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
+		answer.TaskID = events[0].TaskInfo().TaskID
+		events = append(events, send(t, ctx, host, answer)...)
+	}
+	return events
+}
+
 // annCalls says who calls, as an authenticating proxy would.
 type annCalls struct {
 	a2asrv.PassthroughCallInterceptor
@@ -96,7 +131,7 @@ func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, 
 		Log: store,
 		Agents: []a2aserver.Agent{{
 			Name: "agent", Executor: executor, OmitSubmitted: omitSubmitted,
-			Projection: a2aserver.Projection{Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress},
+			Projection: a2aserver.Projection{Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Input: agents.InputOf, Progress: agents.NewProgress},
 		}},
 		Logger:     slog.New(slog.DiscardHandler),
 		Reads:      fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 64 << 20}),
@@ -116,6 +151,12 @@ func streamOf(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *
 	t.Helper()
 	message := s.Message()
 	message.TaskID, message.Metadata = "", map[string]any{"namespace": "shop"}
+	return send(t, ctx, host, message)
+}
+
+// send gives the events of a message's stream.
+func send(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, message *a2a.Message) []a2a.Event {
+	t.Helper()
 	var events []a2a.Event
 	for event, err := range host.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: message}) {
 		if err != nil {

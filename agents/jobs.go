@@ -95,6 +95,9 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	if text == "" {
 		return "", &modelError{llm.ErrNoAnswer}
 	}
+	if assumed := w.Assumed(); assumed != "" {
+		text += "\n\n" + assumed
+	}
 	return text, nil
 }
 

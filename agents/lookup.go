@@ -31,20 +31,34 @@ type Found struct {
 	Confidence float64
 	// Search is set where the step was a search.
 	Search *llm.Search
+	// Alternative describes another reading that is about as likely, of a question whose
+	// asker must not be asked; "" for none.
+	Alternative string
 	// Refusal is set where no query could be written.
 	Refusal *llm.UnanswerableError
 }
 
-// LookUp writes a query for a step and runs it. One that is refused or fails is rewritten
-// once, with the reason. A step that the data cannot answer has its Failure set.
-func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step) (Found, error) {
+// LookUp writes a query for a step, counted from 0, and runs it. One that is refused or
+// fails is rewritten once, with the reason. A step that the data cannot answer has its
+// Failure set. A step with two readings suspends the run with a question to its asker; when
+// it is resumed, the query is that of the reading that was chosen.
+func (w *Run) LookUp(ctx context.Context, step int, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
 		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
 	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before, maxRowsBefore, maxBytesBefore)}
+	chosen, err := w.chosen(ctx, step, instruction)
+	if err != nil {
+		return Found{}, err
+	}
 	var shown string
 	for {
-		found, err := w.write(ctx, job)
+		var found Found
+		if chosen != nil {
+			found, chosen = *chosen, nil
+		} else {
+			found, err = w.write(ctx, step, job)
+		}
 		if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {
 			return refused(instruction, unanswerable), nil
 		}
@@ -62,15 +76,25 @@ func (w *Run) LookUp(ctx context.Context, instruction string, before []llm.Step)
 	}
 }
 
-// write writes a query, with its texts limited.
-func (w *Run) write(ctx context.Context, job llm.QueryTask) (Found, error) {
+// write writes a query, with its texts limited. A step with several readings is asked about,
+// unless its asker must not be asked.
+func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, error) {
 	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
 		func(q llm.Query) llm.Usage { return q.Usage })
-	return Found{
+	found := Found{
 		Step:       llm.Step{Instruction: job.Instruction, Query: clean(query.SQL, maxQuery), Reasoning: clean(query.Reasoning, maxReasoning)},
 		Confidence: share(query.Confidence),
 		Search:     searchOf(query.Search),
-	}, err
+	}
+	switch {
+	case err != nil || len(query.Readings) < 2:
+		return found, err
+	case !w.request.NeverAsk:
+		return found, w.askReading(ctx, step, job.Instruction, query.Readings)
+	}
+	found.Alternative = label(query.Readings[1].Words)
+	found.Reasoning = clean(sentence(found.Reasoning)+" It could also mean: "+sentence(found.Alternative), maxReasoning)
+	return found, nil
 }
 
 // run runs the query or search and sets the rows.
@@ -114,6 +138,9 @@ func (f Found) Metadata() map[string]any {
 	metadata := map[string]any{"reasoning": f.Reasoning, "confidence": f.Confidence}
 	if f.Failure != "" {
 		metadata["answered"] = false
+	}
+	if f.Alternative != "" {
+		metadata["alternative"] = f.Alternative
 	}
 	return metadata
 }

@@ -50,7 +50,7 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 		return nil, err
 	}
 	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Run) bool {
-		return slices.Contains(w.execution.Message.ReferenceTasks, a2a.TaskID(turn.ID))
+		return slices.Contains(w.message.ReferenceTasks, a2a.TaskID(turn.ID))
 	})...)
 	var answered []llm.Turn
 	for left := maxMemory; len(turns) > 0 && len(answered) < maxTurns; turns = turns[1:] {
@@ -75,7 +75,7 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 // count like the latest of the conversation.
 func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
 	var turns []storage.Run
-	for _, id := range slices.Backward(w.execution.Message.ReferenceTasks) {
+	for _, id := range slices.Backward(w.message.ReferenceTasks) {
 		if len(turns) == maxTurns {
 			break
 		}

@@ -46,6 +46,9 @@ func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
 	if reason := failureOf(status); reason != "" {
 		return []storage.Progress{{Kind: storage.RunHasFailed, Text: reason}}
 	}
+	if input := InputOf(status); input != nil {
+		return []storage.Progress{{Kind: storage.InputRequired, Input: input}}
+	}
 	if status.State != a2a.TaskStateWorking {
 		return nil
 	}

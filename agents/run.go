@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -23,9 +24,12 @@ import (
 type Run struct {
 	config    Config
 	execution *a2asrv.ExecutorContext
-	request   storage.RunRequest
-	yield     func(a2a.Event, error) bool
-	// stored is what was emitted before a takeover; an empty task for a new run.
+	// message asked the question, which request has with its settings.
+	message *a2a.Message
+	request storage.RunRequest
+	yield   func(a2a.Event, error) bool
+	// stored is what was emitted before a takeover or an answer; an empty task for a new
+	// run.
 	stored *a2a.Task
 
 	// Open fills these.
@@ -56,8 +60,9 @@ func NewExecutor(config Config, answer func(context.Context, *Run) error) *Execu
 	return &Executor{config: config, answer: answer}
 }
 
-// Execute gives the events of a run. An error ends the run as failed; when ctx ends, no
-// final event is emitted: the host writes it. A run that has ended gives nothing.
+// Execute gives the events of a run, to its end or to a question to its asker. An error ends
+// the run as failed; when ctx ends, no final event is emitted: the host writes it. A run that
+// has ended, or waits for an answer, gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		w := &Run{config: e.config, execution: exec, yield: yield, stored: exec.StoredTask}
@@ -67,37 +72,43 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 		for _, made := range w.stored.Artifacts {
 			w.look(made)
 		}
-		if w.State().Terminal() {
+		if w.State().Terminal() || w.waits() {
 			return
 		}
-		var err error
-		if w.request, err = readRequest(exec); err != nil {
+		if err := w.readRequest(); err != nil {
 			yield(nil, fmt.Errorf("%w: %w", a2a.ErrInvalidParams, err))
 			return
 		}
-		if err = e.answer(ctx, w); err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
+		err := e.answer(ctx, w)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) && !errors.Is(err, errWaiting) {
 			w.fail(ctx, err)
 		}
 	}
 }
 
-// readRequest reads the question from the message. Metadata of the request takes precedence
+// readRequest reads the question from its message. Metadata of the request takes precedence
 // over that of the message.
-func readRequest(exec *a2asrv.ExecutorContext) (storage.RunRequest, error) {
+func (w *Run) readRequest() error {
+	exec := w.execution
 	if exec.Message == nil || exec.User == nil {
-		return storage.RunRequest{}, errors.New("a run needs a message and a user")
+		return errors.New("a run needs a message and a user")
+	}
+	w.message = exec.Message
+	if said := w.userMessages(); len(said) > 0 {
+		w.message = said[0] // that of the execution may be an answer
 	}
 	caller := storage.Caller{Username: exec.User.Name}
 	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
 	metadata := map[string]any{}
-	maps.Copy(metadata, exec.Message.Metadata)
+	maps.Copy(metadata, w.message.Metadata)
 	maps.Copy(metadata, exec.Metadata)
-	question, err := storage.ReadQuestion(caller, readText(exec.Message.Parts), metadata)
+	question, err := storage.ReadQuestion(caller, readText(w.message.Parts), metadata)
 	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
 		err = errors.New("metadata.namespace is required")
 	}
 	question.ConversationID = exec.ContextID
-	return storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}, err
+	w.request = storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
+	return err
 }
 
 // Cancel gives the final event of a canceled run.
@@ -117,23 +128,38 @@ func (w *Run) State() a2a.TaskState { return w.stored.Status.State }
 func (w *Run) Artifact(id string) *a2a.Artifact { return artifact(w.stored, id) }
 
 // StatusMessages gives the messages that came with the status of the stored task, oldest
-// first.
+// first, without those that asked for input.
 func (w *Run) StatusMessages() []*a2a.Message {
-	var messages []*a2a.Message
-	for _, message := range w.stored.History {
-		if message.Role == a2a.MessageRoleAgent {
-			messages = append(messages, message)
-		}
-	}
+	return slices.DeleteFunc(w.agentMessages(), func(message *a2a.Message) bool {
+		_, asks := readInput(message)
+		return asks
+	})
+}
+
+func (w *Run) agentMessages() []*a2a.Message {
+	messages := w.said(a2a.MessageRoleAgent)
 	if w.stored.Status.Message != nil {
 		messages = append(messages, w.stored.Status.Message)
 	}
 	return messages
 }
 
+func (w *Run) userMessages() []*a2a.Message { return w.said(a2a.MessageRoleUser) }
+
+// said gives the messages in the history of the stored task by their author, oldest first.
+func (w *Run) said(by a2a.MessageRole) []*a2a.Message {
+	var messages []*a2a.Message
+	for _, message := range w.stored.History {
+		if message.Role == by {
+			messages = append(messages, message)
+		}
+	}
+	return messages
+}
+
 // EmitSubmitted emits the submitted task with the question in its history.
 func (w *Run) EmitSubmitted(ctx context.Context) error {
-	asked := *w.execution.Message
+	asked := *w.message
 	asked.TaskID, asked.ContextID = w.execution.TaskID, w.execution.ContextID
 	task := a2a.NewSubmittedTask(w.execution, &asked)
 	task.Status.Timestamp = new(w.config.Now().UTC())

@@ -148,7 +148,17 @@ type Query struct {
 	Reasoning string
 	// Confidence is from 0 to 1.
 	Confidence float64
-	Usage      Usage
+	// Readings are set where the question can be read in several ways that are about
+	// equally likely. The first is that of SQL.
+	Readings []Reading
+	Usage    Usage
+}
+
+// Reading is one way to read a question.
+type Reading struct {
+	SQL string
+	// Words describe it for the user, unlike the others.
+	Words string
 }
 
 // Search finds the passages of a dataset that match some words best.

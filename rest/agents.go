@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/auth"
 	"parley/storage"
 )
 
@@ -38,6 +39,9 @@ type Agents interface {
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
 	// request's path; ErrNotFound for an unknown one.
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
+	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
+	// answer.
+	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)
 	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
 	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/rest"
 	"parley/storage"
@@ -170,6 +171,10 @@ func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{
 		"agent": agent, "path": path, "caller": caller.Username, "restricted": caller.Restricted(), "body": body})
+}
+
+func (a *scriptedAgents) ServeGRPC(w http.ResponseWriter, _ *http.Request, session auth.Session, refused error) {
+	_, _ = fmt.Fprintf(w, "%s %v", session.Caller.Username, refused)
 }
 
 func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) error {

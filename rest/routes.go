@@ -113,6 +113,7 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3", s.callLegacyAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3/", s.callLegacyAgent)
 	s.routeHTTPBinding()
+	s.public(http.MethodPost, grpcPath, s.callGRPC)
 
 	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)
@@ -166,17 +167,10 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
 		return storage.Errorf(errBadRequest, "the query of the address cannot be read")
 	}
-	token, err := auth.Bearer(c.Request.Header)
+	session, err := s.session(c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
-	defer cancel()
-	session, err := s.cfg.Auth.Session(ctx, token)
-	if err != nil {
-		return err
-	}
-	c.Set(userKey, session.Caller.Username)
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
@@ -185,6 +179,21 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 		return cause
 	}
 	return err
+}
+
+// session verifies the token of a request.
+func (s *Server) session(c *gin.Context) (auth.Session, error) {
+	token, err := auth.Bearer(c.Request.Header)
+	if err != nil {
+		return auth.Session{}, err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+	defer cancel()
+	session, err := s.cfg.Auth.Session(ctx, token)
+	if err == nil {
+		c.Set(userKey, session.Caller.Username)
+	}
+	return session, err
 }
 
 // public routes an operation that needs no token.

@@ -5,8 +5,9 @@ import "encoding/json"
 // ProgressKind is the type of a Progress.
 type ProgressKind string
 
-// The kinds of progress, in the order in which they come; a failure may come at any time
-// and is the last.
+// The kinds of progress, in the order in which they come. A failure may come at any time and
+// is the last; a question to the asker may come at any time, and is the last until it is
+// answered.
 const (
 	PlanningStarted ProgressKind = "planningStarted"
 	Planned         ProgressKind = "plan"
@@ -16,6 +17,7 @@ const (
 	AnswerStarted   ProgressKind = "answerStarted"
 	Answered        ProgressKind = "answer"
 	RunHasFailed    ProgressKind = "error"
+	InputRequired   ProgressKind = "inputRequired"
 )
 
 // Progress is one step of a run as its readers see it.
@@ -30,6 +32,8 @@ type Progress struct {
 	Step  Step
 	// Text is the answer, or why there is none: Answered, RunHasFailed.
 	Text string
+	// Input is what the asker is asked: InputRequired.
+	Input *Input
 }
 
 // Step is one query of a run and its result.

@@ -224,18 +224,24 @@ func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Ta
 // as JSON, or in maps.
 func (s *Script) Fold(t testing.TB, events []a2a.Event, raw bool) *a2a.Task {
 	t.Helper()
-	task := &a2a.Task{ID: RunID, ContextID: ContextID, History: []*a2a.Message{s.Message()}}
+	return FoldInto(t, &a2a.Task{ID: RunID, ContextID: ContextID, History: []*a2a.Message{s.Message()}}, events, raw)
+}
+
+// FoldInto is Fold for events that follow a task.
+func FoldInto(t testing.TB, before *a2a.Task, events []a2a.Event, raw bool) *a2a.Task {
+	t.Helper()
+	task := new(*before)
 	for _, event := range events {
 		switch event := Reread(t, event, raw).(type) {
 		case *a2a.Task:
 			task = event
 		case *a2a.TaskStatusUpdateEvent:
 			if task.Status.Message != nil {
-				task.History = append(task.History, task.Status.Message)
+				task.History = append(slices.Clip(task.History), task.Status.Message)
 			}
 			task.Status = event.Status
 		case *a2a.TaskArtifactUpdateEvent:
-			task.Artifacts = append(task.Artifacts, event.Artifact)
+			task.Artifacts = append(slices.Clip(task.Artifacts), event.Artifact)
 		}
 	}
 	return task

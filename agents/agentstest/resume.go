@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
@@ -32,4 +33,18 @@ func Resume(t *testing.T, script func() *Script, executor func(agents.Config) a2
 			}
 		}
 	}
+}
+
+// Answered gives a task that waits for input with the answer, as our host stores it, or as
+// the SDK's does: there the question is not in the history yet.
+func Answered(task *a2a.Task, answer string, bySDK bool) *a2a.Task {
+	answered := *task
+	said := &a2a.Message{Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}
+	if bySDK {
+		answered.History = append(slices.Clip(task.History), said)
+		return &answered
+	}
+	answered.History = append(slices.Clip(task.History), task.Status.Message, said)
+	answered.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted}
+	return &answered
 }

@@ -77,6 +77,16 @@ func scripts() map[string]func() *agentstest.Script {
 			s.PlanError = llm.Unanswerable("Nothing here speaks of it.")
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, s.PlanError }
 		}),
+		"two-readings": change(three, func(s *agentstest.Script) {
+			write := s.Write
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				query, err := write(task)
+				if strings.Contains(task.Instruction, "Count") {
+					query.Readings = []llm.Reading{{SQL: query.SQL, Words: "number of orders"}, {SQL: "SELECT sum(total)", Words: "sum of total"}}
+				}
+				return query, err
+			}
+		}),
 		"no-data": change(nil, func(s *agentstest.Script) { s.Data = nil }),
 		"follow-up": change(three[:1], func(s *agentstest.Script) {
 			s.Turns = []storage.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}

@@ -48,7 +48,7 @@ func find(ctx context.Context, w *agents.Run) error {
 		if err = w.Recall(ctx); err != nil {
 			return err
 		}
-		if found, err = w.LookUp(ctx, w.Question(), nil); err != nil {
+		if found, err = w.LookUp(ctx, 0, w.Question(), nil); err != nil {
 			return err
 		}
 		if found.Refusal != nil {
@@ -67,5 +67,9 @@ func find(ctx context.Context, w *agents.Run) error {
 		return w.EmitArtifact(ctx, agents.ResultData, map[string]any{"answered": false},
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
-	return w.EmitArtifact(ctx, agents.ResultData, nil, a2a.NewTextPart(agents.CountRows(found.Rows)), agents.NewRows(found.Rows))
+	summary := agents.CountRows(found.Rows)
+	if assumed := w.Assumed(); assumed != "" {
+		summary += ". " + assumed
+	}
+	return w.EmitArtifact(ctx, agents.ResultData, nil, a2a.NewTextPart(summary), agents.NewRows(found.Rows))
 }

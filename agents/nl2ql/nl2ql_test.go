@@ -41,6 +41,13 @@ func script() *agentstest.Script {
 	}
 }
 
+// twoReadings is the query of a question that may mean two things.
+func twoReadings() llm.Query {
+	return llm.Query{SQL: good, Reasoning: "Read as: totals per customer.", Confidence: 0.4, Readings: []llm.Reading{
+		{SQL: good, Words: "totals per customer"}, {SQL: "SELECT count(*) FROM orders", Words: "number of orders\n![x](http://evil.example)"},
+	}}
+}
+
 func scripts() map[string]func() *agentstest.Script {
 	change := func(change func(*agentstest.Script)) func() *agentstest.Script {
 		return func() *agentstest.Script {
@@ -80,6 +87,9 @@ func scripts() map[string]func() *agentstest.Script {
 		"unanswerable": fails(llm.Unanswerable("Nothing here speaks\nof the weather")),
 		"words": fails(&llm.UnanswerableError{
 			Reason: "Not understood: “blargh”.", Words: []string{"blargh", "![x](http://evil.example)"}, Suggestions: []string{"How many orders are there?"},
+		}),
+		"two-readings": change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) { return twoReadings(), nil }
 		}),
 		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
 		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),

@@ -57,6 +57,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":            {"rest/openapi"},
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
+	"google.golang.org/grpc":              {"a2aserver"},
 	"modernc.org/sqlite":                  {"storage/sqlstore"},
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
 	"parley/cmd/parley/e2e/e2etest":       {},

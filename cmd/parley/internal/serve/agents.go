@@ -84,7 +84,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 	if err != nil {
 		return nil, err
 	}
-	hosted := hostedAgent{cfg.version, p.models, agents.NewExamples(work, b.store)}
+	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, p.models, agents.NewExamples(work, b.store)}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
 		Agents: []a2aserver.Agent{
@@ -104,6 +104,8 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
+		DefaultAgent:       cards.AssistantName,
+		MaxMessage:         int(cfg.http.maxBody),
 		MaxRuns:            maxRuns,
 		MaxWorking:         maxWorking,
 		UserRuns:           cfg.agents.userRuns,
@@ -120,18 +122,27 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 
 // hostedAgent has what all agents of the host share.
 type hostedAgent struct {
-	version  string
-	models   *llm.Models
-	examples *agents.Examples
+	version string
+	// grpcAddress is where gRPC can be reached; "" for the address of requests.
+	grpcAddress string
+	models      *llm.Models
+	examples    *agents.Examples
 }
 
 func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
+	describe := func(baseURL string) *a2a.AgentCard {
+		described := card(baseURL, h.version)
+		if h.grpcAddress != "" {
+			cards.SetGRPC(described, h.grpcAddress)
+		}
+		return described
+	}
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
 		// The streams of nl2ql have four events, the first of them a status.
 		OmitSubmitted: name == cards.NL2QLName,
-		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		Card:          describe,
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
 			found, err := h.examples.Of(ctx, caller)
 			if err != nil {
@@ -141,7 +152,7 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			for i, example := range found {
 				examples[i] = cards.Example{Text: example.Question, Namespace: example.Namespace.String()}
 			}
-			return cards.WithExamples(card(baseURL, h.version), examples)
+			return cards.WithExamples(describe(baseURL), examples)
 		},
 		Check: func(question storage.Question) error {
 			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
@@ -150,7 +161,7 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			return nil
 		},
 		Projection: a2aserver.Projection{
-			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Progress: agents.NewProgress,
+			Result: agents.Result, Failure: agents.Failure, LastNode: agents.LastNode, Input: agents.InputOf, Progress: agents.NewProgress,
 		},
 	}
 }

@@ -16,8 +16,13 @@ import (
 	"parley/llm/reader/net"
 )
 
-// questionsEach is how many questions are asked about each database.
-const questionsEach = 8
+const (
+	// questionsEach is how many questions are asked about each database.
+	questionsEach = 8
+	// mostAsked is how many questions the asker may be asked to choose a reading of, in
+	// percent: more would be a nuisance.
+	mostAsked = 6
+)
 
 // TestFloor asks some questions of databases that nothing was trained or fitted on: of
 // those for validation, and of the everyday ones. It shows none of them. Race builds leave
@@ -62,6 +67,10 @@ func TestFloor(t *testing.T) {
 			t.Error(err)
 		}
 		f := count(all)
+		if asked := f.asked + f.none; 100*f.chosen > mostAsked*asked {
+			t.Errorf("%s: %d of %d questions are asked back about", test.name, f.chosen, asked)
+		}
+		t.Logf("%s: %d are asked back about, %d of them with the right reading", test.name, f.chosen, f.offered)
 		t.Logf("%s: of %d questions %d are read right; %d are answered, %d of them right; %d of %d without an answer are answered",
 			test.name, f.asked, f.right, f.answered, f.precise, f.answeredNone, f.none)
 		if 100*f.right < test.right*f.asked || 100*f.precise < test.precise*f.answered || 100*f.answeredNone > test.unanswerable*f.none {

@@ -30,6 +30,10 @@ func report(all []outcome.Outcome) {
 		line(s, bySet[s])
 	}
 	line("all", all)
+	for _, s := range sets {
+		choices(s, bySet[s])
+	}
+	choices("all", all)
 	curve(all)
 	reliability(all)
 }
@@ -44,6 +48,9 @@ type figures struct {
 	answered, precise int
 	// none have no answer; answeredNone of them got one.
 	none, answeredNone int
+	// chosen are left to the asker to choose a reading of, offered are those of them with
+	// the right one among the two, and first those where it is the first.
+	chosen, offered, first int
 }
 
 func count(list []outcome.Outcome) (f figures) {
@@ -62,6 +69,9 @@ func count(list []outcome.Outcome) (f figures) {
 		add(&f.asked, !o.None)
 		add(&f.right, !o.None && o.Right())
 		add(&f.any, !o.None && o.Any())
+		add(&f.chosen, o.Alternative > 0)
+		add(&f.offered, o.Offered())
+		add(&f.first, o.Alternative > 0 && o.Right())
 	}
 	return f
 }
@@ -78,6 +88,14 @@ func line(name string, list []outcome.Outcome) {
 	fmt.Printf("%-20s %6d %5.1f %% %5.1f %% | %12.1f %% %7.1f %% %5d of %3d | %v %v\n", name, f.asked, percent(f.right, f.asked), percent(f.any, f.asked),
 		percent(f.answered, len(list)), percent(f.precise, f.answered), f.answeredNone, f.none,
 		times[len(times)/2].Round(time.Millisecond), times[len(times)*99/100].Round(time.Millisecond))
+}
+
+// choices prints how often the asker is asked which reading is meant, and how often the right
+// one is offered.
+func choices(name string, list []outcome.Outcome) {
+	f := count(list)
+	fmt.Printf("   %-20s asks back %3d of %4d, %.1f %%: right among the two %.0f %%, as the first %.0f %%\n", name, f.chosen, len(list), percent(f.chosen, len(list)),
+		percent(f.offered, f.chosen), percent(f.first, f.chosen))
 }
 
 // curve prints precision and coverage at some confidences.

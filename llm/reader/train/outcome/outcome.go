@@ -17,7 +17,10 @@ type Outcome struct {
 	Follows    bool `json:",omitempty"`
 	Answerable float64
 	Readings   []Reading
-	Took       time.Duration
+	// Alternative is the number of the reading that is about as likely as the first, so that
+	// the asker is asked; 0 for none.
+	Alternative int `json:",omitempty"`
+	Took        time.Duration
 }
 
 // Reading is one way to read a question.
@@ -47,6 +50,11 @@ func (o *Outcome) Any() bool {
 // Answered reports whether the best reading is confident enough to be an answer.
 func (o *Outcome) Answered() bool {
 	return len(o.Readings) > 0 && rank.IsConfident(o.Readings[0].Confidence, o.Readings[0].Unread)
+}
+
+// Offered reports whether one of the two readings that the asker chooses from is right.
+func (o *Outcome) Offered() bool {
+	return o.Alternative > 0 && (o.Readings[0].Right || o.Readings[o.Alternative].Right)
 }
 
 // Confidence returns the confidence of the best reading; 0 if there is none.

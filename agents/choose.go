@@ -1,0 +1,90 @@
+package agents
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// choose gives the option that an answer names: by its id, its number, its label or query,
+// or words that only its label has.
+func (d inputData) choose(answer string) (inputOption, bool) {
+	said := wordsIn(answer)
+	if len(said) == 0 {
+		return inputOption{}, false
+	}
+	number := strconv.Itoa(numberIn(said))
+	for i, option := range d.Options {
+		for _, name := range []string{option.ID, option.Label, option.Query} {
+			if strings.EqualFold(strings.TrimSpace(answer), name) || slices.Equal(said, wordsIn(name)) {
+				return option, true
+			}
+		}
+		if number == strconv.Itoa(i+1) {
+			return option, true
+		}
+	}
+	if !slices.ContainsFunc(said, isTelling) {
+		return inputOption{}, false
+	}
+	var named []inputOption
+	for _, option := range d.Options {
+		if hasWords(wordsIn(option.Label), said) {
+			named = append(named, option)
+		}
+	}
+	if len(named) != 1 {
+		return inputOption{}, false
+	}
+	return named[0], true
+}
+
+// wordsIn gives the words and numbers of a text in lower case.
+func wordsIn(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// numberWords are words for the number of an option; courtesies may stand around them.
+var (
+	numberWords = map[string]int{"first": 1, "1st": 1, "one": 1, "second": 2, "2nd": 2, "two": 2}
+	courtesies  = []string{"the", "option", "number", "no", "reading", "please", "i", "mean", "take", "it", "is"}
+)
+
+// numberIn gives the number that an answer such as "the second one, please" names; 0 for
+// none.
+func numberIn(said []string) int {
+	var left []string
+	for _, word := range said {
+		if !slices.Contains(courtesies, word) {
+			left = append(left, word)
+		}
+	}
+	if len(left) == 2 && left[1] == "one" {
+		left = left[:1]
+	}
+	if len(left) != 1 {
+		return 0
+	}
+	if n, ok := numberWords[left[0]]; ok {
+		return n
+	}
+	n, _ := strconv.Atoi(left[0]) // 0 for a word
+	return n
+}
+
+// isTelling reports whether a word is long enough, or a number, to tell readings apart:
+// "no" may be part of a label, too.
+func isTelling(word string) bool {
+	return len([]rune(word)) > 3 || strings.IndexFunc(word, unicode.IsDigit) >= 0
+}
+
+// hasWords reports whether a text has words in a row.
+func hasWords(text, words []string) bool {
+	for i := 0; i+len(words) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(words)], words) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+const (
+	// readingInput is the name of the input that chooses how a question is read.
+	readingInput = "reading"
+	// maxAskedAgain is how often a question is asked again whose answer is none of its
+	// options.
+	maxAskedAgain = 3
+	// maxLabel limits the description of a reading, in bytes.
+	maxLabel = 500
+)
+
+var (
+	// errWaiting says that the run waits for an answer of its asker.
+	errWaiting = errors.New("the run waits for an answer")
+	// errInputNotUnderstood is for the reader of the run, too.
+	errInputNotUnderstood = errors.New("the answers were none of the options; ask again in words that fit only one of them")
+)
+
+// inputData is the data part of a message that asks for input.
+type inputData struct {
+	// Name says what is asked for.
+	Name string `json:"name,omitempty"`
+	// Step is the step that it is about, counted from 0.
+	Step    int           `json:"step"`
+	Options []inputOption `json:"options"`
+}
+
+// inputOption is a possible answer.
+type inputOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Query string `json:"query,omitempty"`
+}
+
+// readInput reads the data of a message that asks for input. It reports false for others.
+func readInput(message *a2a.Message) (inputData, bool) {
+	var data inputData
+	return data, readData(message.Parts, &data) && data.Options != nil
+}
+
+// InputOf gives what a task asks its asker for; nil when it does not.
+func InputOf(status a2a.TaskStatus) *storage.Input {
+	if status.State != a2a.TaskStateInputRequired && status.State != a2a.TaskStateAuthRequired {
+		return nil
+	}
+	input := &storage.Input{}
+	if status.Message == nil {
+		return input
+	}
+	data, _ := readInput(status.Message)
+	input.Question = strings.TrimSuffix(readText(status.Message.Parts), optionLines(data.Options))
+	for _, option := range data.Options {
+		input.Options = append(input.Options, storage.InputOption(option))
+	}
+	return input
+}
+
+// askedBack is a question to the asker.
+type askedBack struct {
+	inputData
+	// answer is "" when there is none yet.
+	answer string
+}
+
+// asked gives the questions to the asker, oldest first. Hosts differ in the order of a
+// question and its answer in the history; what the user said after the first message are the
+// answers, one for each question.
+func (w *Run) asked() []askedBack {
+	var all []askedBack
+	answers := w.userMessages()
+	for _, message := range w.agentMessages() {
+		data, ok := readInput(message)
+		if !ok {
+			continue
+		}
+		one := askedBack{inputData: data}
+		if len(all)+1 < len(answers) {
+			one.answer = readText(answers[len(all)+1].Parts)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// waits reports whether the last question to the asker has no answer.
+func (w *Run) waits() bool {
+	return InputOf(w.stored.Status) != nil && len(w.userMessages()) <= len(w.asked())
+}
+
+// askReading asks which reading of a step is meant, and suspends the run.
+func (w *Run) askReading(ctx context.Context, step int, instruction string, readings []llm.Reading) error {
+	data := inputData{Name: readingInput, Step: step}
+	for i, reading := range readings {
+		data.Options = append(data.Options, inputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
+	}
+	question := "Which do you mean?"
+	if instruction != w.request.Text {
+		question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
+	}
+	return w.ask(ctx, question, data)
+}
+
+// ask asks for input and suspends the run. Clients that do not read the data see the options
+// in the text.
+func (w *Run) ask(ctx context.Context, question string, data inputData) error {
+	text := question + optionLines(data.Options)
+	if err := w.EmitStatus(ctx, a2a.TaskStateInputRequired, a2a.NewTextPart(text), newData(data)); err != nil {
+		return err
+	}
+	return errWaiting
+}
+
+// optionLines lists options, each after a line break.
+func optionLines(options []inputOption) string {
+	var lines strings.Builder
+	for _, option := range options {
+		fmt.Fprintf(&lines, "\n%s. %s", option.ID, option.Label)
+	}
+	return lines.String()
+}
+
+// chosen gives the reading of a step that its asker has chosen; nil when the asker was not
+// asked. An answer that is none of the options has the question asked again.
+func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found, error) {
+	var last *askedBack
+	count := 0
+	for _, one := range w.asked() {
+		if one.Name == readingInput && one.Step == step {
+			last = &one
+			count++
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	if option, ok := last.choose(last.answer); ok {
+		return &Found{
+			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: "Read as chosen: " + sentence(option.Label)},
+			Confidence: 1,
+		}, nil
+	}
+	if count > maxAskedAgain {
+		return nil, errInputNotUnderstood
+	}
+	return nil, w.ask(ctx, "That is none of these. Which do you mean?", last.inputData)
+}
+
+// label gives an untrusted description for a reader, on one line.
+func label(text string) string { return llm.Plain(oneLine(text, maxLabel)) }

@@ -1,0 +1,201 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"parley/agents"
+	"parley/agents/agentstest"
+	"parley/agents/assistant"
+	"parley/agents/nl2ql"
+	"parley/internal/golden"
+	"parley/llm"
+	"parley/storage"
+)
+
+const otherSQL = "SELECT count(*) FROM orders"
+
+// executors are both agents.
+var executors = map[string]func(agents.Config) a2asrv.AgentExecutor{
+	"nl2ql":     func(c agents.Config) a2asrv.AgentExecutor { return nl2ql.New(c) },
+	"assistant": func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) },
+}
+
+// ambiguous has two readings of the question.
+func ambiguous() *agentstest.Script {
+	s := script()
+	s.Steps = s.Steps[:1]
+	s.Results[otherSQL] = agentstest.Rows(otherSQL, []string{"n"}, `{"n":7}`)
+	s.Write = func(task llm.QueryTask) (llm.Query, error) {
+		if len(task.Failed) > 0 {
+			return llm.Query{SQL: sql, Reasoning: "The other one failed.", Confidence: 0.5}, nil
+		}
+		return llm.Query{SQL: sql, Reasoning: "Read as: orders by total.", Confidence: 0.4, Readings: []llm.Reading{
+			{SQL: sql, Words: "orders by total"}, {SQL: otherSQL, Words: "number of orders"},
+		}}, nil
+	}
+	return s
+}
+
+// waiting has an agent ask which reading is meant.
+func waiting(t *testing.T, s *agentstest.Script, executor func(agents.Config) a2asrv.AgentExecutor, raw bool) *a2a.Task {
+	t.Helper()
+	task := s.Fold(t, s.Run(t, executor(s.Config()), nil), raw)
+	if task.Status.State != a2a.TaskStateInputRequired {
+		t.Fatalf("the agent did not ask: %s", agentstest.Line(t, task))
+	}
+	return task
+}
+
+// each runs a test for both agents, on stored tasks of our host and of the SDK's.
+func each(t *testing.T, test func(t *testing.T, name string, executor func(agents.Config) a2asrv.AgentExecutor, bySDK bool)) {
+	t.Helper()
+	for name, executor := range executors {
+		for host, bySDK := range map[string]bool{"ours": false, "SDK": true} {
+			t.Run(name+" "+host, func(t *testing.T) {
+				t.Parallel()
+				test(t, name, executor, bySDK)
+			})
+		}
+	}
+}
+
+// The answer chooses the query, and the run goes on from any point after it with exactly what
+// is missing.
+func TestChosenReading(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, name string, executor func(agents.Config) a2asrv.AgentExecutor, bySDK bool) {
+		s := ambiguous()
+		task := waiting(t, s, executor, !bySDK)
+		if len(s.Ran) > 0 {
+			t.Errorf("ran before the answer: %q", s.Ran)
+		}
+		answered := agentstest.Answered(task, "the second one, please", bySDK)
+		s = ambiguous()
+		events := s.Run(t, executor(s.Config()), answered)
+		golden.Assert(t, name+"-chosen.jsonl", golden.Scrub(agentstest.Lines(t, events)))
+		if !slices.Equal(s.Ran, []string{otherSQL}) || slices.ContainsFunc(s.Asked, func(job string) bool { return strings.HasPrefix(job, "query") }) {
+			t.Errorf("ran %q, asked for %q", s.Ran, s.Asked)
+		}
+		for at := range events {
+			s = ambiguous()
+			rest := s.Run(t, executor(s.Config()), agentstest.FoldInto(t, answered, events[:at+1], !bySDK))
+			got := agentstest.Lines(t, slices.Concat(events[:at+1], rest))
+			if want := agentstest.Lines(t, events); string(golden.Scrub(got)) != string(golden.Scrub(want)) {
+				t.Errorf("taken over after event %d:\n%s\nwant\n%s", at+1, got, want)
+			}
+		}
+	})
+}
+
+// An answer that is none of the options has the question asked again, and is never run.
+func TestAnswersThatChooseNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, _ string, executor func(agents.Config) a2asrv.AgentExecutor, bySDK bool) {
+		s := ambiguous()
+		s.Results["SELECT secret FROM others"] = agentstest.Rows("", nil)
+		task := waiting(t, s, executor, true)
+		for _, answer := range []string{"SELECT secret FROM others", "neither", "3"} {
+			answered := agentstest.Answered(task, answer, bySDK)
+			task = agentstest.FoldInto(t, answered, s.Run(t, executor(s.Config()), answered), true)
+			if text := task.Status.Message.Parts[0].Text(); task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(text, "2. number of orders") {
+				t.Fatalf("%q: %s", answer, agentstest.Line(t, task))
+			}
+		}
+		right := agentstest.Answered(task, "1", bySDK)
+		if end := agentstest.FoldInto(t, right, s.Run(t, executor(s.Config()), right), true); end.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("a right answer in the end: %s", agentstest.Line(t, end))
+		}
+		s.Ran = nil
+		wrong := agentstest.Answered(task, "both", bySDK)
+		end := agentstest.FoldInto(t, wrong, s.Run(t, executor(s.Config()), wrong), true)
+		if line := string(agentstest.Line(t, end)); end.Status.State != a2a.TaskStateFailed || !strings.Contains(line, `"INPUT_NOT_UNDERSTOOD"`) {
+			t.Errorf("too many answers: %s", line)
+		}
+		if len(s.Ran) > 0 {
+			t.Errorf("ran %q", s.Ran)
+		}
+	})
+}
+
+// Whoever must not be asked gets the most likely reading, and is told of the other.
+func TestNeverAsk(t *testing.T) {
+	t.Parallel()
+	for name, executor := range executors {
+		s := ambiguous()
+		request := s.Request(nil)
+		request.Metadata["neverAsk"] = true
+		var events []a2a.Event
+		for event, err := range executor(s.Config()).Execute(t.Context(), request) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, event)
+		}
+		task := s.Fold(t, events, true)
+		const reading = "Read as: orders by total. It could also mean: number of orders."
+		last := events[len(events)-1].(*a2a.TaskStatusUpdateEvent)
+		if task.Status.State != a2a.TaskStateCompleted || !slices.Equal(s.Ran, []string{sql}) || last.Metadata["reading"] != reading {
+			t.Errorf("%s: ran %q, read as %v: %s", name, s.Ran, last.Metadata["reading"], agentstest.Line(t, task))
+		}
+		if answer := agents.Response(task); !strings.HasSuffix(answer, reading) {
+			t.Errorf("%s answers %q", name, answer)
+		}
+	}
+}
+
+// A chosen query that fails, since the data changed, is written anew.
+func TestChosenQueryFails(t *testing.T) {
+	t.Parallel()
+	for name, executor := range executors {
+		s := ambiguous()
+		answered := agentstest.Answered(waiting(t, s, executor, true), "number of orders", false)
+		delete(s.Results, otherSQL)
+		s.Run(t, executor(s.Config()), answered)
+		if !slices.Equal(s.Ran, []string{otherSQL, sql}) {
+			t.Errorf("%s ran %q", name, s.Ran)
+		}
+	}
+}
+
+// A question of the host itself, and its answer, are no part of what the agent said.
+func TestAskedByTheHost(t *testing.T) {
+	t.Parallel()
+	for name, executor := range executors {
+		s := script()
+		first := s.Fold(t, nil, true)
+		first.Status = a2a.TaskStatus{State: a2a.TaskStateInputRequired, Message: a2a.NewMessage(a2a.MessageRoleAgent,
+			a2a.NewTextPart("Which namespace?"), a2a.NewDataPart(json.RawMessage(`{"name":"namespace","options":[{"id":"ann/shop","label":"ann/shop"}]}`)))}
+		answered := agentstest.Answered(first, "ann/shop", false)
+		events := s.Run(t, executor(s.Config()), answered)
+		for at := range events {
+			s = script()
+			rest := s.Run(t, executor(s.Config()), agentstest.FoldInto(t, answered, events[:at+1], true))
+			got := agentstest.Lines(t, slices.Concat(events[:at+1], rest))
+			if want := agentstest.Lines(t, events); string(golden.Scrub(got)) != string(golden.Scrub(want)) {
+				t.Errorf("%s, taken over after event %d:\n%s\nwant\n%s", name, at+1, got, want)
+			}
+		}
+	}
+}
+
+func TestInputOf(t *testing.T) {
+	t.Parallel()
+	s := ambiguous()
+	input := agents.InputOf(waiting(t, s, executors["nl2ql"], false).Status)
+	want := []storage.InputOption{{ID: "1", Label: "orders by total", Query: sql}, {ID: "2", Label: "number of orders", Query: otherSQL}}
+	if input == nil || input.Question != "Which do you mean?" || !slices.Equal(input.Options, want) {
+		t.Errorf("got %+v", input)
+	}
+	if input := agents.InputOf(a2a.TaskStatus{State: a2a.TaskStateWorking}); input != nil {
+		t.Errorf("a working task asks %+v", input)
+	}
+	if input := agents.InputOf(a2a.TaskStatus{State: a2a.TaskStateAuthRequired}); input == nil || len(input.Options) > 0 {
+		t.Errorf("a task without a message asks %+v", input)
+	}
+}
