@@ -85,11 +85,13 @@ func (r *receiver) waitFor(t *testing.T, numbers string) {
 // world is a store with runs of alice, and the senders of a test.
 type world struct {
 	*sqlstore.Store
-	t        *testing.T
-	box      *seal.Box
-	log      *logtest.Buffer
-	mu       sync.Mutex
-	outcomes map[push.Outcome]int
+	t   *testing.T
+	box *seal.Box
+	log *logtest.Buffer
+	// artifacts are the numbers of events that are of artifacts.
+	artifacts []int64
+	mu        sync.Mutex
+	outcomes  map[push.Outcome]int
 }
 
 func newWorld(t *testing.T, store *sqlstore.Store) *world {
@@ -126,7 +128,11 @@ func (w *world) emit(runID string, after, last int64, ends bool) {
 	change := storage.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
 	for number := after + 1; number <= last; number++ {
 		body := fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":%d}}`, runID, number)
-		change.Events = append(change.Events, storage.Event{Number: number, Kind: storage.EventStatus, Body: json.RawMessage(body)})
+		kind := storage.EventStatus
+		if slices.Contains(w.artifacts, number) {
+			kind = storage.EventArtifact
+		}
+		change.Events = append(change.Events, storage.Event{Number: number, Kind: kind, Body: json.RawMessage(body)})
 	}
 	if ends {
 		change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted}
@@ -439,22 +445,22 @@ func TestSeveralHosts(t *testing.T) {
 	}
 }
 
-// The task stands in for events that are no longer kept.
+// The task stands in for events that are no longer kept, also where some of them are: those of
+// artifacts.
 func TestRemovedEvents(t *testing.T) {
 	t.Parallel()
 	w, to := newWorld(t, sqlstoretest.SQLite(t)), newReceiver(t, accept)
 	run := w.run()
+	w.artifacts = []int64{1, 2, 4}
 	w.config(run, "a", to.URL, push.Secrets{})
-	_, stop := w.sender("one")
-	to.waitFor(t, "0")
-	stop()
+	w.fromTheStart()
 	w.emit(run, 0, 5, true)
 	if count, err := w.TrimEvents(t.Context(), -time.Hour); err != nil || count != 1 {
 		t.Fatalf("%d, %v", count, err)
 	}
-	w.sender("two")
-	to.waitFor(t, "0 5")
-	if got := to.requests()[1].body; got != `{"task":{}}` {
+	w.sender("host")
+	to.waitFor(t, "1 2 5")
+	if got := to.requests()[2].body; got != `{"task":{}}` {
 		t.Errorf("sent %s", got)
 	}
 	w.waitClosed()

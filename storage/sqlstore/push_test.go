@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -354,8 +355,13 @@ func TestPushesAlternate(t *testing.T) {
 		if len(due) != 10 || owners["zoe"] != 1 {
 			t.Errorf("due are %v, %v", owners, receivers)
 		}
-		if all := w.due("host"); len(all) != 47 {
+		all := w.due("host")
+		if len(all) != 47 {
 			t.Errorf("%d are due", len(all))
+		}
+		some, err := w.DuePushes(ctx, "host", []string{all[3].RunID, all[40].RunID, uuid.NewString()}, 10)
+		if err != nil || len(some) != 2 || !slices.Contains(all, some[0]) || !slices.Contains(all, some[1]) {
+			t.Errorf("of two runs: %+v, %v", some, err)
 		}
 	})
 }
