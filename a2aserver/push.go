@@ -104,9 +104,9 @@ func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
 		switch {
 		case err != nil:
 		case change.Start != nil && change.Start.Push != nil:
-			l.sender.Added()
+			l.sender.Added(change.RunID)
 		default:
-			l.sender.Notify()
+			l.sender.Notify(change.RunID)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
 func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error {
 	return l.Log.Listen(ctx, func(runID string) {
 		changed(runID)
-		l.sender.Notify()
+		l.sender.Notify(runID)
 	})
 }
 
@@ -142,7 +142,7 @@ func (s *agentService) savePush(ctx context.Context, who storage.Caller, config 
 	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
 		return err
 	}
-	s.host.sender.Added()
+	s.host.sender.Added(config.RunID)
 	return nil
 }
 

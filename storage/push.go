@@ -81,9 +81,9 @@ type PushConfigs interface {
 type PushOutbox interface {
 	// OpenPushes reports whether any config may have something to send, now or later.
 	OpenPushes(ctx context.Context) (bool, error)
-	// DuePushes lists configs that a host could send, at most limit. They alternate between
-	// owners and receivers, so that none hides another.
-	DuePushes(ctx context.Context, holder string, limit int) ([]DuePush, error)
+	// DuePushes lists configs that a host could send, of some runs or, with none, of all; at
+	// most limit. They alternate between owners and receivers, so that none hides another.
+	DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]DuePush, error)
 	// ClaimPushes makes a host the holder of configs, without those that another host was
 	// faster to claim.
 	ClaimPushes(ctx context.Context, holder string, due []DuePush) ([]Push, error)

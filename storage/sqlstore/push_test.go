@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id 
 // due lists what a host could send, by id.
 func (w world) due(holder string) []storage.DuePush {
 	w.t.Helper()
-	due, err := w.DuePushes(w.t.Context(), holder, 100)
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 100)
 	w.must(err)
 	return due
 }
@@ -344,7 +345,7 @@ func TestPushesAlternate(t *testing.T) {
 			save(owner, "slow.example.com", 1)
 		}
 		save("zoe", "quick.example.com", 1)
-		due, err := w.DuePushes(ctx, "host", 10)
+		due, err := w.DuePushes(ctx, "host", nil, 10)
 		w.must(err)
 		owners, receivers := map[string]int{}, map[string]int{}
 		for _, push := range due {
@@ -354,8 +355,13 @@ func TestPushesAlternate(t *testing.T) {
 		if len(due) != 10 || owners["zoe"] != 1 {
 			t.Errorf("due are %v, %v", owners, receivers)
 		}
-		if all := w.due("host"); len(all) != 47 {
+		all := w.due("host")
+		if len(all) != 47 {
 			t.Errorf("%d are due", len(all))
+		}
+		some, err := w.DuePushes(ctx, "host", []string{all[3].RunID, all[40].RunID, uuid.NewString()}, 10)
+		if err != nil || len(some) != 2 || !slices.Contains(all, some[0]) || !slices.Contains(all, some[1]) {
+			t.Errorf("of two runs: %+v, %v", some, err)
 		}
 	})
 }
