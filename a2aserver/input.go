@@ -73,6 +73,9 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if err := checkAnswer(request.Message); err != nil {
 		return nil, err
 	}
+	if !stored.MayCancel {
+		return nil, storage.ErrReadOnlyToken
+	}
 	answered := storage.AnsweredRun{RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted)}
 	if readInput(task.Status.Message).Name == namespaceInput {
 		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, request); err != nil {

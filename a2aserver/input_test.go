@@ -354,3 +354,25 @@ func TestAnswersAreChecked(t *testing.T) {
 		t.Errorf("answered: %s", toText(t, done))
 	}
 }
+
+// A read-only token answers what it asked itself, and nothing else.
+func TestReadOnlyTokenAnswers(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		reader := readOnly(t, store, "shop")
+		h := newHost(t, store, asking)
+		s, _ := h.service("echo")
+		task := sendTask(t, s, alice, toShop("Paint it"))
+		if _, err := s.SendMessage(as(t, reader), reply(task, "red")); !errors.Is(err, storage.ErrReadOnlyToken) {
+			t.Errorf("another token's run: %v", err)
+		}
+		if err := h.Answer(t.Context(), reader, string(task.ID), "red"); !errors.Is(err, storage.ErrReadOnlyToken) {
+			t.Errorf("another token's run: %v", err)
+		}
+		own := sendTask(t, s, reader, toShop("Paint it"))
+		if done := sendTask(t, s, reader, reply(own, "red")); done.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("its own run: %s", toText(t, done))
+		}
+	})
+}

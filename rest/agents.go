@@ -23,9 +23,17 @@ type Agents interface {
 	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid.
 	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error)
 	// Follow yields the progress of a run from its first event to its last, RunHasFailed
-	// for a failed run. A Progress without a kind is a keep-alive. When Follow ends without
-	// an error, the store has the result.
+	// for a failed run, or to a question that waits for its answer, InputRequired. A
+	// Progress without a kind is a keep-alive. When Follow ends otherwise without an error,
+	// the store has the result.
 	Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error]
+
+	// Input gives what a run asks its asker; nil when it does not wait. ErrNotFound when
+	// there is no such run.
+	Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error)
+	// Answer answers it with the id of an option or a text, and the run goes on. ErrConflict
+	// when it does not wait, ErrInvalid when it takes no such answer.
+	Answer(ctx context.Context, caller storage.Caller, runID, answer string) error
 
 	// Stop cancels a run before it is deleted. ErrNotFound when there is none.
 	Stop(ctx context.Context, caller storage.Caller, runID string) error

@@ -42,6 +42,11 @@ func linesFor(agent, question string) []storage.Progress {
 		Data: []json.RawMessage{json.RawMessage(`{"n": 3, "big": 12345678901234567890, "text": "a < b & c\n",` + "\n" + `"__metadata": {"score": 1.0}}`)},
 	}
 	switch {
+	case strings.HasPrefix(question, "Which"):
+		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.InputRequired, Input: &storage.Input{
+			Question: "Which do you mean?",
+			Options:  []storage.InputOption{{ID: "1", Label: "number of <orders>", Query: "SELECT count(*) FROM orders"}, {ID: "2", Label: "sum of price"}},
+		}}}
 	case strings.HasPrefix(question, "Fail"):
 		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "table `order` does not exist"}}
 	case agent == "nl2ql":
@@ -114,13 +119,42 @@ func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, questio
 		return asking, err
 	}
 	lines := linesFor(question.Agent, question.Text)
+	if question.NeverAsk && lines[len(lines)-1].Kind == storage.InputRequired {
+		lines = linesFor(question.Agent, "")
+	}
 	a.mu.Lock()
 	a.asked, a.lines[asking.RunID] = asked, lines
 	a.mu.Unlock()
-	if a.follow == nil {
+	if a.follow == nil && lines[len(lines)-1].Kind != storage.InputRequired {
 		err = sqlstoretest.Finish(ctx, a.store, caller, asking.RunID, outcomeOf(lines))
 	}
 	return asking, err
+}
+
+func (a *scriptedAgents) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
+	if _, err := a.store.Task(ctx, caller, "", runID, false); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if lines := a.lines[runID]; len(lines) > 0 {
+		return lines[len(lines)-1].Input, nil
+	}
+	return nil, nil
+}
+
+// Answer ends the run, as if any answer were right.
+func (a *scriptedAgents) Answer(ctx context.Context, caller storage.Caller, runID, answer string) error {
+	if input, err := a.Input(ctx, caller, runID); err != nil {
+		return err
+	} else if input == nil {
+		return storage.Errorf(storage.ErrConflict, "the run does not wait for an answer")
+	}
+	lines := []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.Answered, Text: "You said " + answer + "."}}
+	a.mu.Lock()
+	a.lines[runID] = lines
+	a.mu.Unlock()
+	return sqlstoretest.Finish(ctx, a.store, caller, runID, outcomeOf(lines))
 }
 
 func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID string) error {

@@ -36,6 +36,9 @@ func (s *Server) readQuestion(r *request) (storage.Question, error) {
 	if f.has("conversationId") {
 		question.ConversationID = f.uuid("conversationId")
 	}
+	if f.has("neverAsk") {
+		question.NeverAsk, _ = decode[bool](f, "neverAsk", "true or false")
+	}
 	return question, r.err()
 }
 
@@ -102,8 +105,10 @@ func (s *Server) resumeRun(r *request) error {
 	return s.sendProgress(r, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
 }
 
-// runToEnd starts a run, passes its progress to report, and returns the completed run.
+// runToEnd starts a run, passes its progress to report, and returns the completed run. The
+// response has no place for a question to the asker: the most likely reading is taken.
 func (s *Server) runToEnd(r *request, question storage.Question, report func(storage.Progress)) (storage.Run, error) {
+	question.NeverAsk = true
 	started, err := s.startRun(r, question)
 	if err != nil {
 		return storage.Run{}, err
@@ -121,6 +126,9 @@ func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id strin
 	for progress, err := range s.cfg.Agents.Follow(ctx, caller, id) {
 		if err != nil {
 			return storage.Run{}, fmt.Errorf("follow run: %w", err)
+		}
+		if progress.Kind == storage.InputRequired {
+			return storage.Run{}, storage.Errorf(storage.ErrInvalid, "run %s waits for an answer: %s", id, progress.Input.Question)
 		}
 		report(progress)
 	}

@@ -66,15 +66,15 @@ func TestWhatIsAsked(t *testing.T) {
 		"least": {"/query/ask", aQuestion, storage.Question{Agent: "assistant", Namespace: shop, Text: "How many orders?"}},
 		"most": {"/query/autorag",
 			`{"username":"ALICE","namespace":"shop","query":" <why> ","helperPrompt":"be short","model":"m","provider":"p","agent":"nl2ql"}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: " <why> ", HelperPrompt: "be short", Model: "m", Provider: "p"}},
+			storage.Question{Agent: "nl2ql", Namespace: shop, Text: " <why> ", HelperPrompt: "be short", Model: "m", Provider: "p", NeverAsk: true}},
 		"nulls": {"/query/ask", `{"username":"self","namespace":"shop","query":"x","helperPrompt":null,"model":null,"conversationId":null,"agent":null}`,
 			storage.Question{Agent: "assistant", Namespace: shop, Text: "x"}},
 		"longest": {"/query/ask", `{"username":"self","namespace":"shop","query":"` + longest + `"}`,
 			storage.Question{Agent: "assistant", Namespace: shop, Text: longest}},
 		"for rows": {"/query", `{"username":"self","namespace":"shop","naturalLanguageQuery":"x","model":"m","provider":"p","helperPrompt":7}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", Model: "m", Provider: "p"}},
+			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", Model: "m", Provider: "p", NeverAsk: true}},
 		"for rows of a dataset": {"/query", `{"username":"self","namespace":"shop","dataset":"Orders","naturalLanguageQuery":"x"}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", HelperPrompt: "The question is about the dataset Orders."}},
+			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", HelperPrompt: "The question is about the dataset Orders.", NeverAsk: true}},
 	} {
 		if got := ask(test.path, test.body); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)

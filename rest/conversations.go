@@ -77,6 +77,8 @@ var errRunDeleted = errors.New("the run is gone")
 func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.ID, quote(turn.Question), turn.Status)
 	switch {
+	case !turn.Status.Final():
+		return s.sendRunningTurn(r, text, turn)
 	case turn.Status != storage.RunCompleted || turn.ResultBytes == 0:
 		return send(r, append(text, '}'))
 	case turn.ResultBytes <= storage.InlineResult:
@@ -96,6 +98,25 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 		return err
 	}
 	return send(r, append(text, `,"result":`...), run.Result, []byte{'}'})
+}
+
+// sendRunningTurn writes the rest of a turn that goes on, with what it asks its asker.
+func (s *Server) sendRunningTurn(r *request, text []byte, turn storage.Run) error {
+	input, err := s.input(r, turn)
+	if errors.Is(err, storage.ErrNotFound) {
+		return errRunDeleted
+	}
+	if err != nil {
+		return err
+	}
+	if input != nil {
+		asked, err := encodeJSON(input)
+		if err != nil {
+			return fmt.Errorf("write what a run asks: %w", err)
+		}
+		text = append(append(text, `,"inputRequired":`...), asked...)
+	}
+	return send(r, append(text, '}'))
 }
 
 func send(r *request, pieces ...[]byte) error {

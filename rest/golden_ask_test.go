@@ -16,6 +16,41 @@ alice POST /query/runs/00000000-0000-4000-8000-000000000000/resume
 alice POST /query/runs/not-an-id/resume
 alice GET /query/runs/{running}/resume
 `
+	inputScript = `
+# A run that waits for an answer goes on, and says what it asks.
+alice POST /query/runs/{waiting}/resume
+alice GET /query/runs/{waiting}
+alice GET /query/conversations/{asking}
+# Everything wrong is said at once, and leaves the question open.
+alice POST /query/runs/{waiting}/input {}
+alice POST /query/runs/{waiting}/input {"option":null,"text":null}
+alice POST /query/runs/{waiting}/input {"option":1,"text":" "}
+alice POST /query/runs/{waiting}/input {"option":"1","text":"the first"}
+alice POST /query/runs/{waiting}/input {"option":"3"}
+alice POST /query/runs/not-an-id/input {"option":7}
+alice POST /query/runs/{waiting}/input {"option":
+alice POST /query/runs/{waiting}/input plain text
+alice POST /query/runs/{waiting}/input
+# What is not there, or not theirs, or does not wait.
+bob POST /query/runs/{waiting}/input {"option":"1"}
+bob POST /query/runs/{waiting}/input {"text":"1"}
+alice POST /query/runs/00000000-0000-4000-8000-000000000000/input {"option":"1"}
+- POST /query/runs/{waiting}/input {"option":"1"}
+alice POST /query/runs/{running}/input {"option":"1"}
+alice POST /query/runs/{completed}/input {"text":"1"}
+alice GET /query/runs/{waiting}/input
+# The answer.
+alice POST /query/runs/{waiting}/input {"option":"1"}
+alice POST /query/runs/{waiting}/input {"option":"1"}
+alice GET /query/runs/{waiting}
+alice POST /query/runs/{spoken}/input {"text":"the second one"}
+alice GET /query/runs/{spoken}
+# Whoever waits for the answer, or says so, is never asked.
+alice POST /query/ask {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":true}
+alice POST /query/ask {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":"yes"}
+alice POST /query/autorag {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":false}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Which orders?"}
+`
 	askScript = `
 alice POST /query/ask {"username":"self","namespace":"shop","query":"How many orders?"}
 alice POST /query/ask {"username":"self","namespace":"shop","query":"How many orders?","agent":"nl2ql","conversationId":"{conversation}"}

@@ -172,6 +172,7 @@ alice DELETE /query/runs/{completed}
 alice GET /query/conversations/{conversation}
 `,
 	"resume": resumeScript,
+	"input":  inputScript,
 	"ask":    askScript,
 	"a2a":    a2aScript,
 	"feedback": `
@@ -428,6 +429,9 @@ func TestGolden(t *testing.T) {
 				switch name {
 				case "conversations", "runs", "resume", "ask", "feedback":
 					s.haveConversation()
+				case "input":
+					s.haveConversation()
+					s.haveQuestions()
 				case "uploads", "ingestions", "query":
 					s.haveUpload()
 				case "tokens":
@@ -474,6 +478,20 @@ func (s *service) haveConversation() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+	}
+}
+
+// haveQuestions has two runs of alice's ask her something.
+func (s *service) haveQuestions() {
+	s.t.Helper()
+	for _, name := range []string{"waiting", "spoken"} {
+		asked, err := s.agents.Ask(s.t.Context(), storage.Caller{Username: "alice"}, storage.Question{
+			Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "Which orders?",
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.vars[name], s.vars["asking"] = asked.RunID, asked.ConversationID
 	}
 }
 

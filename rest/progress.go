@@ -58,11 +58,14 @@ func toEvent(p storage.Progress) any {
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:
 		return errorEvent{Message: p.Text}
+	case storage.InputRequired:
+		return toInput(p.Input)
 	}
 	return struct{}{}
 }
 
-// sendProgress streams the progress of a run from its start to its end. The stream is
+// sendProgress streams the progress of a run from its start to its end, or to a question
+// that waits for its answer. The stream is
 // aborted when it cannot continue: it reports a failed run only when the run failed.
 func (s *Server) sendProgress(r *request, started runStarted) error {
 	out := sse.NewWriter(r.Writer, s.cfg.WriteTimeout)

@@ -33,6 +33,8 @@ type queryMetadata struct {
 	OriginalQuery   string  `json:"originalQuery"`
 	StartingDataset *string `json:"startingDataset"`
 	FinalDataset    *string `json:"finalDataset"`
+	// Reading says how a question was read.
+	Reading string `json:"reading,omitempty"`
 }
 
 // postQuery runs a query, or has an agent write one for a question.
@@ -54,7 +56,7 @@ func (s *Server) postQuery(r *request) error {
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, query, dataset)
+	writeRows(r, result, queryMetadata{OriginalQuery: query}, dataset)
 	return nil
 }
 
@@ -77,15 +79,17 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 		return err
 	}
 	var result storage.QueryResult
+	metadata := queryMetadata{OriginalQuery: question.Text}
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
 			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
+			metadata.Reading = progress.Step.Reasoning
 		}
 	})
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, question.Text, dataset)
+	writeRows(r, result, metadata, dataset)
 	return nil
 }
 
@@ -100,12 +104,9 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 	return err
 }
 
-func writeRows(r *request, result storage.QueryResult, original, dataset string) {
-	r.PureJSON(http.StatusOK, queryAnswer{
-		Data: orEmpty(result.Rows),
-		Metadata: queryMetadata{
-			Count: len(result.Rows), Truncated: result.Truncated, ExecutedQuery: result.SQL, OriginalQuery: original,
-			StartingDataset: orNull(dataset), FinalDataset: orNull(dataset),
-		},
-	})
+// writeRows responds with rows; metadata says what was asked.
+func writeRows(r *request, result storage.QueryResult, metadata queryMetadata, dataset string) {
+	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
+	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
+	r.PureJSON(http.StatusOK, queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata})
 }

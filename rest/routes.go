@@ -106,6 +106,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/query/runs/:runId", http.StatusOK, on(pathID("runId"), s.getRun))
 	s.handle(http.MethodDelete, "/query/runs/:runId", http.StatusNoContent, on(pathID("runId"), s.deleteRun))
 	s.stream(http.MethodPost, "/query/runs/:runId/resume", s.resumeRun)
+	s.handle(http.MethodPost, "/query/runs/:runId/input", http.StatusAccepted, s.answerRun)
 	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)

@@ -99,6 +99,7 @@ var bodies = map[string]string{
 	"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
 	"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
 	"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/runs/:runId/input":    `{"text":"1"}`,
 	"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
 }
 
@@ -189,6 +190,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",
 		"POST /a2a/:agent/:owner/:namespace", "POST /a2a/:agent/:owner/:namespace/", "GET /a2a/:agent/:owner/:namespace/.well-known/agent-card.json", // where an agent's host decides
+		"POST /query/runs/:runId/input",
 	}, append(rest.HTTPBinding(), publicOperations...)...)
 	// Uploads that others have prepared are not found, as with any restricted
 	// token.

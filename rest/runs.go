@@ -17,6 +17,8 @@ type runJSON struct {
 	LastNodeID   *string           `json:"lastNodeId"`
 	ErrorMessage *string           `json:"errorMessage"`
 	Result       json.RawMessage   `json:"result"`
+	// InputRequired is what it asks its asker while it waits for the answer.
+	InputRequired *inputJSON `json:"inputRequired,omitempty"`
 }
 
 func toRun(r storage.Run) runJSON {
@@ -32,7 +34,11 @@ func (s *Server) getRun(r *request, id string) (any, error) {
 		return nil, err
 	}
 	defer release()
-	r.PureJSON(http.StatusOK, toRun(run)) // while its memory is reserved
+	shown := toRun(run)
+	if shown.InputRequired, err = s.input(r, run); err != nil {
+		return nil, err
+	}
+	r.PureJSON(http.StatusOK, shown) // while its memory is reserved
 	return nil, nil
 }
 

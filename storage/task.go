@@ -40,7 +40,8 @@ type Task struct {
 	// LastEvent is the number of the last event.
 	LastEvent int64
 	UpdatedAt time.Time
-	// MayCancel says that the caller's token may end the run; unset in lists.
+	// MayCancel says that the caller's token may end the run, and answer what it asks;
+	// unset in lists.
 	MayCancel bool
 	// Artifacts are the events of its artifacts, if requested.
 	Artifacts []Event

@@ -22,7 +22,7 @@ import (
 // description is the beginning of --help.
 const description = `An A2A-first agent host for people's own data.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server is unreachable or overloaded, 6 the question has no answer, 130 interrupted.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server is unreachable or overloaded, 6 the question has no answer, 7 the agent waits for an answer, 130 interrupted.`
 
 // cli is the command line. Every setting has a PARLEY_ variable, or the variable that a
 // standard gives it. A flag for a single call has none: in the environment it would change

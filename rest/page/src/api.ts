@@ -155,5 +155,8 @@ export const conversationsOf = async (n: Namespace) => {
 
 export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
 
+/** answer answers what a run asks: with the id of an option, or in words. */
+export const answer = (run: string, input: { option: string } | { text: string }) => call<void>('POST', path`query/runs/${run}/input`, input);
+
 export const rate = (run: string, thumbsUp: boolean, comment: string) =>
   call<void>('POST', path`query/runs/${run}/feedback`, comment ? { thumbsUp, comment } : { thumbsUp });

@@ -9,7 +9,7 @@ import { hrefOf, parse } from './place';
 import { fieldsOf, scores, shown } from './rows';
 import { toRun } from './run';
 import { suggest } from './suggest';
-import { ended, fold, type Event, type Task } from './task';
+import { ended, fold, waits, type Event, type Task } from './task';
 
 describe('a chart', () => {
   test('is bars for names and numbers', () => {
@@ -136,6 +136,23 @@ describe('a task', () => {
     const run = toRun(folded([...assistant.slice(0, 5), status('FAILED', 'm9', [{ text: 'no such column' }, { data: { code: 'X', query: 'SELECT z' } }])]), '');
     expect(run).toMatchObject({ state: 'failed', failure: 'no such column', failedQuery: 'SELECT z', steps: [{ id: 'step-0' }] });
     expect(toRun(folded([...assistant.slice(0, 5), status('CANCELED')]), '').state).toBe('canceled');
+  });
+  test('says what it asks, and goes on from there', () => {
+    const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];
+    const question = status('INPUT_REQUIRED', 'm4', [{ text: 'Which do you mean?\n1. opened\n2. done' }, { data: { name: 'reading', step: 0, options } }]);
+    const asked = folded([...assistant.slice(0, 4), question]);
+    expect([waits(asked), ended(asked)]).toEqual([true, false]);
+    expect(toRun(asked, '')).toMatchObject({
+      state: 'waiting', current: '', plan: { steps: ['One', 'Two'] },
+      asks: { question: 'Which do you mean?', options: [{ id: '1', label: 'opened & so on', query: 'SELECT 1' }, { id: '2', label: 'done', query: '' }] },
+    });
+    const answer = { messageId: 'a', role: 'ROLE_USER', parts: [{ text: '2' }] };
+    const answered = { ...asked, history: [...asked.history, asked.status.message!, answer], status: { state: 'TASK_STATE_SUBMITTED' } };
+    const whole = folded([...assistant.slice(0, 4), question, { task: answered }, status('WORKING'), ...assistant.slice(4)]);
+    expect(toRun(whole, '')).toMatchObject({ question: 'Why?', state: 'completed', asks: undefined, answer: '**Because**' });
+    expect(toRun(folded([status('INPUT_REQUIRED', 'm', [{ text: 'Sign in.' }])]), '').asks).toEqual({ question: 'Sign in.', options: [] });
+    expect(toRun(folded([status('AUTH_REQUIRED')]), '').asks).toEqual({ question: 'The agent waits for an answer.', options: [] });
+    expect(toRun(folded([status('INPUT_REQUIRED', 'm', [{ data: { options: ['x', { id: 7 }] } }])]), '').asks?.options).toEqual([]);
   });
   test('that makes no sense does no harm', () => {
     expect(toRun(folded([{ task: {} }, artifact('step-0', [{ data: { rows: [1, null, 'x'] } }])]), 'Q').steps[0]?.rows).toEqual([{}, {}, {}]);

@@ -13,14 +13,23 @@ export interface Step {
   truncated: boolean;
 }
 
+/** Option is a possible answer to what a run asks. */
+export interface Option {
+  id: string;
+  label: string;
+  query: string;
+}
+
 export interface Run {
   id: string;
   question: string;
-  state: 'working' | 'completed' | 'failed' | 'canceled';
+  state: 'working' | 'waiting' | 'completed' | 'failed' | 'canceled';
   plan?: { reasoning: string; steps: string[] };
   steps: Step[];
   /** What is being worked on, while something is. */
   current: string;
+  /** What its user is asked, while it waits for the answer. */
+  asks?: { question: string; options: Option[] };
   /** The answer, in Markdown; '' when there is none yet. */
   answer: string;
   /** Why it failed, and the query that did. */
@@ -29,6 +38,8 @@ export interface Run {
 }
 
 const states: Record<string, Run['state']> = {
+  TASK_STATE_INPUT_REQUIRED: 'waiting',
+  TASK_STATE_AUTH_REQUIRED: 'waiting',
   TASK_STATE_COMPLETED: 'completed',
   TASK_STATE_FAILED: 'failed',
   TASK_STATE_REJECTED: 'failed',
@@ -46,6 +57,7 @@ export function toRun(task: Task, question: string): Run {
     plan: planOf(said),
     steps: stepsOf(task.artifacts),
     current: state === 'working' ? currentOf(task.status.message) : '',
+    asks: state === 'waiting' ? asksOf(task.status.message) : undefined,
     answer: answerOf(task.artifacts),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
@@ -69,6 +81,15 @@ function planOf(said: Message[]): Run['plan'] {
 function currentOf(message: Message | undefined): string {
   if (!message) return 'Thinking';
   return data(message.parts) === undefined ? plain(text(message.parts)) : 'Planning';
+}
+
+/** asksOf reads a question to the user. Its text lists the options, too, for those who read nothing else. */
+function asksOf(message: Message | undefined): Run['asks'] {
+  const parts = message?.parts ?? [];
+  const { options } = record(data(parts));
+  const known = (Array.isArray(options) ? options : []).map(record).map((o) => ({ id: string(o.id), label: plain(string(o.label)), query: string(o.query) }));
+  const words = plain(text(parts));
+  return { question: (known.length ? words.split('\n', 1)[0] : words) || 'The agent waits for an answer.', options: known.filter((o) => o.id) };
 }
 
 function stepsOf(artifacts: Artifact[]): Step[] {

@@ -70,4 +70,7 @@ export function fold(task: Task | undefined, event: Event): Task | undefined {
 
 const ends = ['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'];
 
+/** waits is true of a task that has asked its user something. */
+export const waits = (task: Task | undefined): boolean => task?.status.state === 'TASK_STATE_INPUT_REQUIRED' || task?.status.state === 'TASK_STATE_AUTH_REQUIRED';
+
 export const ended = (task: Task | undefined): boolean => task !== undefined && ends.includes(task.status.state);

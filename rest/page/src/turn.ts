@@ -1,22 +1,26 @@
 // A question and what comes of it, followed through breaks of the connection.
 import { computed, signal } from '@preact/signals';
 import { ask, cancel, getTask, subscribe, tasksOf, type Agent, type Question } from './a2a';
-import { Refusal, say } from './api';
+import { answer, Refusal, say } from './api';
 import { uuid } from './names';
 import { pause } from './patience';
 import { toRun, type Run } from './run';
-import { ended, fold, type Event, type Task } from './task';
+import { ended, fold, waits, type Event, type Task } from './task';
 
 export class Turn {
   readonly task = signal<Task | undefined>(undefined);
   /** lost is true while the connection is, and is being made again. */
   readonly lost = signal(false);
   readonly canceling = signal(false);
+  /** answering is true while an answer is on its way; refusal says why the last one was not taken. */
+  readonly answering = signal(false);
+  readonly refusal = signal('');
   /** problem says why it cannot be asked, or not be followed. */
   readonly problem = signal('');
   readonly run = computed((): Run | undefined => this.task.value && toRun(this.task.value, this.question.text));
   readonly over = computed(() => this.problem.value !== '' || ended(this.task.value));
   private readonly stop = new AbortController();
+  private following = false;
 
   private constructor(
     readonly agent: Agent,
@@ -34,7 +38,7 @@ export class Turn {
   static of(agent: Agent, task: Task, namespace: string): Turn {
     const turn = new Turn(agent, { text: '', namespace, contextId: task.contextId, messageId: '' });
     turn.task.value = task;
-    if (!ended(task)) void turn.follow(() => turn.rejoin());
+    if (!ended(task) && !waits(task)) void turn.follow(() => turn.rejoin());
     return turn;
   }
 
@@ -68,9 +72,35 @@ export class Turn {
       // It has ended already, or the server is away: what is followed tells.
       this.canceling.value = false;
     }
+    this.resume();
+  }
+
+  /** answer answers what the run asks. It is not waiting any more when somebody else has. */
+  async answer(input: { option: string } | { text: string }): Promise<void> {
+    this.answering.value = true;
+    this.refusal.value = '';
+    try {
+      await answer(this.task.value!.id, input);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.status === 409)) this.refusal.value = say(error);
+    }
+    this.answering.value = false;
+    if (!this.refusal.value) this.resume();
+  }
+
+  /** resume follows the run again after it has waited. */
+  private resume(): void {
+    if (!this.following && !ended(this.task.value)) void this.follow(() => this.rejoin());
   }
 
   private async follow(open: () => AsyncIterable<Event>): Promise<void> {
+    this.following = true;
+    await this.listen(open);
+    this.following = false;
+  }
+
+  /** listen follows the run to its end, or to a question to the user. */
+  private async listen(open: () => AsyncIterable<Event>): Promise<void> {
     for (let attempt = 0; !this.stop.signal.aborted; attempt++) {
       try {
         for await (const event of open()) {
@@ -85,7 +115,7 @@ export class Turn {
           return;
         }
       }
-      if (ended(this.task.value)) break;
+      if (ended(this.task.value) || waits(this.task.value)) break;
       this.lost.value = true;
       await pause(250 * 2 ** attempt, this.stop.signal);
       open = () => this.rejoin();

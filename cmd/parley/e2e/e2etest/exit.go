@@ -9,5 +9,6 @@ const (
 	ExitNotFound    = 4
 	ExitUnavailable = 5
 	ExitNoAnswer    = 6
+	ExitInput       = 7
 	ExitInterrupted = 130
 )

@@ -14,6 +14,7 @@ import (
 const (
 	TaskNotFound  = -32001
 	TaskHasEnded  = -32002
+	NotWaiting    = -32004
 	InvalidParams = -32602
 	InternalError = -32603
 )
@@ -45,6 +46,12 @@ type Question struct {
 	ContextID string
 	// Provider and Model choose a language model, "" for the server's choice.
 	Provider, Model string
+	// NeverAsk has the agent take the likelier of two readings instead of asking.
+	NeverAsk bool
+	// TaskID is the task whose question this answers, and After the number of the event
+	// that asked; "" for a question.
+	TaskID string
+	After  int64
 }
 
 // NewQuestion returns a question with a new id.
@@ -53,7 +60,13 @@ func NewQuestion(text, namespace string) Question {
 }
 
 func (q Question) params() map[string]any {
-	metadata := map[string]any{"namespace": q.Namespace}
+	metadata := map[string]any{}
+	if q.Namespace != "" {
+		metadata["namespace"] = q.Namespace
+	}
+	if q.NeverAsk {
+		metadata["neverAsk"] = true
+	}
 	message := map[string]any{
 		"messageId": q.ID, "role": "ROLE_USER", "parts": []any{map[string]any{"text": q.Text}}, "metadata": metadata,
 	}
@@ -66,10 +79,14 @@ func (q Question) params() map[string]any {
 	if q.ContextID != "" {
 		message["contextId"] = q.ContextID
 	}
+	if q.TaskID != "" {
+		message["taskId"] = q.TaskID
+	}
 	return map[string]any{"message": message}
 }
 
-// Send sends a question and waits for the end of the task, without a time limit.
+// Send sends a question and waits for the end of the task, or for a question to the user,
+// without a time limit.
 func (a Agent) Send(ctx context.Context, q Question) (*Task, error) {
 	var result struct{ Task *Task }
 	if err := a.call(ctx, a.client.callUnlimited, "SendMessage", q.params(), &result); err != nil {

@@ -34,12 +34,12 @@ var (
 	errTooMuch  = fmt.Errorf("the agent's answer is larger than %d bytes", maxAnswer)
 )
 
-// Ask sends a question and yields the events of its task to the end. It resumes a broken
-// stream, for up to a minute: no event is lost or repeated. broken is called for each
-// break. After an error the task may still run.
+// Ask sends a question, or an answer, and yields the events of its task to the end, or to a
+// question to the user. It resumes a broken stream, for up to a minute: no event is lost or
+// repeated. broken is called for each break. After an error the task may still run.
 func (a Agent) Ask(ctx context.Context, q Question, broken func(error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := follower{agent: a, question: q}
+		f := follower{agent: a, question: q, last: q.After}
 		f.attempts = retry.New(retry.Policy{
 			Initial: firstPause, Max: lastPause, Timeout: reconnectTimeout,
 			Retryable: func(err error) bool { return ctx.Err() == nil && f.transient(err) },
@@ -69,7 +69,7 @@ type follower struct {
 	since time.Time
 }
 
-// listen yields the events of one connection, to the end of the task.
+// listen yields the events of one connection, to the end of the task or to a question.
 func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) error {
 	method, params := "SendStreamingMessage", f.question.params()
 	if f.task != "" {
@@ -90,7 +90,8 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) er
 		var task Task
 		task.Apply(e.Event)
 		f.task = task.ID
-		if !yield(e.Event, nil) || task.Status.State.Ended() {
+		e.Number = e.number
+		if state := task.Status.State; !yield(e.Event, nil) || state.Ended() || state.Waits() {
 			break
 		}
 	}
@@ -99,7 +100,7 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) er
 
 // attempt finds the task if the question may have started one, and listens.
 func (f *follower) attempt(ctx context.Context, yield func(Event, error) bool) error {
-	if f.task == "" && !f.since.IsZero() {
+	if f.task == "" && !f.since.IsZero() && f.question.TaskID == "" {
 		task, err := f.find(ctx)
 		if err != nil {
 			return err
@@ -108,7 +109,13 @@ func (f *follower) attempt(ctx context.Context, yield func(Event, error) bool) e
 			f.task = task.ID
 		}
 	}
-	return f.listen(ctx, yield)
+	err := f.listen(ctx, yield)
+	var refused *RPCError
+	if f.task == "" && f.question.TaskID != "" && !f.since.IsZero() && errors.As(err, &refused) && refused.Code == NotWaiting {
+		f.task = f.question.TaskID // it has the answer already
+		return f.listen(ctx, yield)
+	}
+	return err
 }
 
 // find looks for the task of the question until reconnectTimeout.

@@ -69,6 +69,8 @@ type Artifact struct {
 		Answered               *bool
 		Confidence             float64
 		Instruction, Reasoning string
+		// Alternative is another reading that is about as likely.
+		Alternative string
 	}
 }
 
@@ -84,14 +86,23 @@ type Part struct {
 	Data Data
 }
 
-// Data has rows, the steps of a plan, or the query that failed.
+// Data has rows, the steps of a plan, the options of a question to the user, or the query
+// that failed.
 type Data struct {
 	Rows      []json.RawMessage
 	RowCount  int
 	Truncated bool
 	Steps     []string
+	Options   []Option
 	Code      string
 	Query     string
+}
+
+// Option is a possible answer to a question to the user.
+type Option struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Query string `json:"query,omitempty"`
 }
 
 // Text returns the first text.
@@ -107,7 +118,7 @@ func (p Parts) Text() string {
 // Data returns the first data.
 func (p Parts) Data() Data {
 	for _, part := range p {
-		if d := part.Data; d.Rows != nil || d.Steps != nil || d.Code != "" || d.Query != "" {
+		if d := part.Data; d.Rows != nil || d.Steps != nil || d.Options != nil || d.Code != "" || d.Query != "" {
 			return d
 		}
 	}
@@ -117,12 +128,16 @@ func (p Parts) Data() Data {
 // State is that of a task, as A2A spells it.
 type State string
 
-// The final states.
+// The states in which nothing follows: the final ones, and those in which the user is asked
+// something.
 const (
 	Completed State = "TASK_STATE_COMPLETED"
 	Failed    State = "TASK_STATE_FAILED"
 	Canceled  State = "TASK_STATE_CANCELED"
 	Rejected  State = "TASK_STATE_REJECTED"
+
+	InputRequired State = "TASK_STATE_INPUT_REQUIRED"
+	AuthRequired  State = "TASK_STATE_AUTH_REQUIRED"
 )
 
 // Ended reports whether the state is final.
@@ -130,11 +145,19 @@ func (s State) Ended() bool {
 	return slices.Contains([]State{Completed, Failed, Canceled, Rejected}, s)
 }
 
-// String returns the state as one word: completed, failed, working.
-func (s State) String() string { return strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")) }
+// Waits reports whether the task waits for an answer of the user.
+func (s State) Waits() bool { return s == InputRequired || s == AuthRequired }
+
+// String returns the state in lower case: completed, failed, working, input-required.
+func (s State) String() string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")), "_", "-")
+}
 
 // Event is one of a task's stream: exactly one of the three.
 type Event struct {
+	// Number counts the events of a task; 0 where the server does not.
+	Number int64 `json:"-"`
+
 	Task           *Task
 	StatusUpdate   *StatusUpdate
 	ArtifactUpdate *ArtifactUpdate

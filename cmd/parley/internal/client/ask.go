@@ -25,6 +25,7 @@ type Ask struct {
 	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
 	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
 	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
+	NeverAsk  command.Toggle `env:"-" help:"Take the likelier of two readings of the question instead of asking which one is meant."`
 	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
@@ -34,7 +35,7 @@ type Ask struct {
 // standard error.
 func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	follow, asJSON := c.Bool("follow", a.Follow), c.Bool("json", a.JSON)
+	follow, asJSON, neverAsk := c.Bool("follow", a.Follow), c.Bool("json", a.JSON), c.Bool("never-ask", a.NeverAsk)
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
 		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
@@ -47,7 +48,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	}
 	s := &askSession{
 		client: client, env: env, json: asJSON,
-		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model},
+		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk},
 	}
 	if err == nil {
 		s.agent = client.Agent(a.Agent)

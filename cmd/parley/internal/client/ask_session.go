@@ -43,20 +43,20 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	show := newAskView(s.env.Stdout, s.env.Stderr)
 	show.quiet = s.json
 	task := &apiclient.Task{History: []apiclient.Message{{Parts: apiclient.Parts{{Text: text}}}}}
-	var failed error
-	for event, err := range s.agent.Ask(ctx, asked, show.broken) {
-		if failed = err; err == nil {
-			task.Apply(event)
-			failed = show.event(event)
-		}
-		if failed != nil {
+	last, failed := s.events(ctx, asked, task, show)
+	for failed == nil && task.Status.State.Waits() {
+		var answer string
+		if answer, failed = s.answer(ctx, task, show); failed != nil {
 			break
 		}
+		reply := apiclient.Question{ID: uuid.NewString(), Text: answer, TaskID: task.ID, After: last}
+		last, failed = s.events(ctx, reply, task, show)
 	}
-	show.live.Clear()
 	switch {
 	case ctx.Err() != nil && !task.Status.State.Ended():
 		failed = s.cancel(ctx, asked, task)
+	case errors.Is(failed, command.ErrInputRequired):
+		failed = s.leave(ctx, task, failed)
 	case failed != nil && task.ID != "" && apiclient.Unavailable(failed):
 		failed = fmt.Errorf("%w; `parley tasks %s` shows what has become of the question", failed, task.ID)
 	case failed != nil:
@@ -71,6 +71,23 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 		}
 	}
 	return s.report(task, failed)
+}
+
+// events sends a question or an answer and shows the events, to the end of the task or to a
+// question to the user. It returns the number of the last event.
+func (s *askSession) events(ctx context.Context, asked apiclient.Question, task *apiclient.Task, show *askView) (last int64, failed error) {
+	defer show.live.Clear()
+	for event, err := range s.agent.Ask(ctx, asked, show.broken) {
+		if err != nil {
+			return last, err
+		}
+		last = event.Number
+		task.Apply(event)
+		if err := show.event(event); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
 }
 
 // cancelTimeout is how long a server may take to cancel a run.
@@ -134,6 +151,8 @@ type askReport struct {
 	Answer    string       `json:"answer"`
 	Steps     []stepReport `json:"steps"`
 	Error     string       `json:"error,omitempty"`
+	// InputRequired is what the agent asks.
+	InputRequired *inputReport `json:"inputRequired,omitempty"`
 }
 
 // stepReport is a step of it.
@@ -149,7 +168,8 @@ type stepReport struct {
 func reportOf(task *apiclient.Task, failed error) askReport {
 	r := askReport{
 		TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Steps: []stepReport{},
-		Answered: failed == nil && task.Status.State == apiclient.Completed,
+		Answered:      failed == nil && task.Status.State == apiclient.Completed,
+		InputRequired: inputOf(task),
 	}
 	if failed != nil {
 		r.Error = failed.Error()

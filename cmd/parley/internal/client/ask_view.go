@@ -61,6 +61,7 @@ func (v *askView) event(e apiclient.Event) error {
 func (v *askView) status(s apiclient.TaskStatus) error {
 	text, data := s.Message.Parts.Text(), s.Message.Parts.Data()
 	switch {
+	case s.State.Waits(): // the user is asked at the end of the stream
 	case data.Code == agents.NotUnderstood:
 		return console.Markdown(v.result, text, v.resultStyle)
 	case s.State.Ended():
@@ -109,6 +110,9 @@ func (v *askView) artifact(made apiclient.Artifact) error {
 	switch text := made.Parts.Text(); made.ArtifactID {
 	case agents.GeneratedQuery:
 		v.query(text)
+		if made.Metadata.Alternative != "" {
+			fmt.Fprintln(v.progress, console.Line(made.Metadata.Reasoning))
+		}
 		v.live.Set("… running the query")
 	case agents.AnswerText:
 		fmt.Fprintln(v.progress)
@@ -181,6 +185,10 @@ func (v *askView) task(task *apiclient.Task) error {
 		}
 	}
 	v.failedQuery(task.Status.Message.Parts.Data().Query)
+	if input := inputOf(task); input != nil {
+		fmt.Fprintln(v.result)
+		writeInput(v.result, v.resultStyle, input)
+	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ const (
 	ExitNotFound    = 4
 	ExitUnavailable = 5
 	ExitNoAnswer    = 6
+	ExitInput       = 7
 	ExitInterrupted = 130
 )
 
@@ -30,6 +31,8 @@ var (
 	// ErrUnanswered is ErrNoAnswer for a question that was not understood, or that the
 	// data does not answer.
 	ErrUnanswered = fmt.Errorf("%w", ErrNoAnswer)
+	// ErrInputRequired is a question that the agent asks back, and that is not answered.
+	ErrInputRequired = errors.New("the agent waits for an answer")
 	// ErrInterrupted is an interruption by the user.
 	ErrInterrupted = errors.New("interrupted")
 )
@@ -70,6 +73,8 @@ func ExitCode(ctx context.Context, err error) int {
 		return ExitUnavailable
 	case errors.Is(err, ErrNoAnswer):
 		return ExitNoAnswer
+	case errors.Is(err, ErrInputRequired):
+		return ExitInput
 	}
 	return ExitFailed
 }

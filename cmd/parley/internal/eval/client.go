@@ -30,6 +30,9 @@ func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Qu
 		if err != nil {
 			return eval.Reply{}, err
 		}
+		if task.Status.State.Waits() { // what follows would be taken for the answer
+			return eval.Reply{}, eval.Unanswered(task.Status.Message.Parts.Text())
+		}
 		conversation = task.ContextID
 	}
 	task, err := c.send(ctx, space, question.Question, conversation)
@@ -58,7 +61,7 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
 		message := task.Status.Message.Parts
-		if message.Data().Code == agents.NotUnderstood {
+		if message.Data().Code == agents.NotUnderstood || task.Status.State.Waits() {
 			return eval.Reply{}, eval.Unanswered(message.Text())
 		}
 		return eval.Reply{Query: message.Data().Query}, errors.New(cmp.Or(message.Text(), "the run ended as "+string(task.Status.State)))

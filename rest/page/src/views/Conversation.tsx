@@ -86,13 +86,15 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
   const text = draft.value.user === user.value ? draft.value.text : '';
   const setText = (text: string) => (draft.value = { user: user.value, text });
   const box = useRef<HTMLTextAreaElement>(null);
+  const asked = working?.run.value?.asks;
   useEffect(() => {
     if (!matchMedia('(pointer: coarse)').matches) box.current?.focus();
   }, [place.value?.conversation, here.value]);
   const submit = () => {
-    if (!text.trim() || working || !turns.value) return;
+    if (!text.trim() || (working && !asked) || working?.answering.value || !turns.value) return;
     setText('');
-    ask(agent.value, text.trim());
+    if (working) void working.answer({ text: text.trim() });
+    else ask(agent.value, text.trim());
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
@@ -101,18 +103,18 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
   };
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
-      <label class="offscreen" for="question">Your question</label>
-      <textarea id="question" ref={box} rows={1} maxLength={30000} placeholder="Ask a question of your data" value={text}
+      <label class="offscreen" for="question">{asked ? 'Your answer' : 'Your question'}</label>
+      <textarea id="question" ref={box} rows={1} maxLength={30000} placeholder={asked ? 'Choose above, or answer in your own words' : 'Ask a question of your data'} value={text}
         onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKey} />
       <div class="composer-row">
         <AgentChoice />
-        {working ? (
+        {working && !asked ? (
           <button type="button" class="round" aria-label="Cancel" title="Cancel" disabled={working.canceling.value}
             onClick={() => { void working.cancel(); box.current?.focus(); }}>
             <Icon name="stop" />
           </button>
         ) : (
-          <button class="round primary" aria-label="Ask" title="Ask (Enter)" disabled={!text.trim()}><Icon name="send" /></button>
+          <button class="round primary" aria-label={asked ? 'Answer' : 'Ask'} title={asked ? 'Answer (Enter)' : 'Ask (Enter)'} disabled={!text.trim()}><Icon name="send" /></button>
         )}
       </div>
     </form>

@@ -40,6 +40,7 @@ function Shown({ turn }: { turn: Turn }): VNode {
       <h2 class="question">{run?.question || turn.question.text}</h2>
       {run && <Steps run={run} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
+      {run?.asks && <Asks turn={turn} asks={run.asks} />}
       {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
       {run?.state === 'failed' && <Failed run={run} />}
       <Problem text={turn.problem.value} />
@@ -52,12 +53,32 @@ function progressOf(turn: Turn, run: Run | undefined): VNode | null {
   if (turn.lost.value && !turn.over.value) return <><span class="spinner" /> Reconnecting…</>;
   if (run?.state === 'completed') return <span class="offscreen">Answered{run.answer && `: ${firstWords(run.answer)}`}</span>;
   if (turn.over.value) return run?.state === 'canceled' ? <>Canceled.</> : null;
+  if (run?.asks) return <span class="offscreen">{run.asks.question}</span>;
   if (turn.canceling.value) return <><span class="spinner" /> Canceling…</>;
   return <><span class="spinner" /> {run ? run.current || 'Writing the answer' : 'Sending'}</>;
 }
 
 /** firstWords gives the first sentence of an answer, or as much of it as one listens to. */
 const firstWords = (answer: string): string => /^.{0,200}?(?=[.!?](\s|$)|\n|$)|^.{200}/.exec(answer.trim())?.[0] ?? '';
+
+/** Asks shows what the agent asks, with a button for each answer. One can also be typed. */
+function Asks({ turn, asks }: { turn: Turn; asks: NonNullable<Run['asks']> }): VNode {
+  const busy = turn.answering.value || turn.canceling.value;
+  return (
+    <div class="asks" role="group" aria-label={asks.question}>
+      <p>{asks.question}</p>
+      <ol class="options">
+        {asks.options.map((option) => (
+          <li>
+            <button type="button" title={option.query || undefined} disabled={busy} onClick={() => void turn.answer({ option: option.id })}>{option.label}</button>
+          </li>
+        ))}
+      </ol>
+      <button type="button" disabled={busy} onClick={() => void turn.cancel()}>Never mind</button>
+      <Problem text={turn.refusal.value} />
+    </div>
+  );
+}
 
 function Steps({ run }: { run: Run }): VNode {
   const { plan, steps } = run;

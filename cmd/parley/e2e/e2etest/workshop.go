@@ -1,0 +1,23 @@
+package e2etest
+
+import "net/http"
+
+// WhichDate is a question about the work orders of [Client.NewWorkshop] that has two
+// readings: opened in 2025, which are two, and done in 2025, which are three. The reader's
+// own tests say which questions it asks back about.
+const WhichDate = "How many work orders were there in 2025?"
+
+// NewWorkshop makes the user's namespace workshop with four work orders, each with two
+// dates.
+func (c Client) NewWorkshop() {
+	c.T.Helper()
+	status := c.Ask("POST", "/ingest/workshop/work_orders", Object{"data": []Object{
+		{"order_no": 1, "work_type": "oil change", "mechanic": "Ada", "opened": "2024-12-30", "done": "2025-01-03", "hours": 1},
+		{"order_no": 2, "work_type": "brakes", "mechanic": "Bo", "opened": "2025-02-01", "done": "2025-02-11", "hours": 3},
+		{"order_no": 3, "work_type": "oil change", "mechanic": "Cy", "opened": "2025-02-20", "done": "2025-03-01", "hours": 1.5},
+		{"order_no": 4, "work_type": "tyres", "mechanic": "Ada", "opened": "2024-12-01", "done": "2024-12-05", "hours": 2},
+	}}, nil)
+	if status != http.StatusOK {
+		c.T.Fatalf("ingest: %d", status)
+	}
+}
