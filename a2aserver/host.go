@@ -42,6 +42,9 @@ type Agent struct {
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard
 	ExtendedCard func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error)
+	// NamespaceCard is the card for one caller and one namespace. ErrNotFound when the caller
+	// may not read it.
+	NamespaceCard func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error)
 	// Check refuses a question that the agent cannot answer, with ErrInvalid. It
 	// may be nil.
 	Check func(question storage.Question) error

@@ -31,6 +31,12 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 	return nil
 }
 
+// CallNamespace is Call below the path of a namespace, "owner/name", which questions that
+// name none are about.
+func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+	return h.Call(w, r.WithContext(withPathTenant(r.Context(), namespace)), caller, agent, body)
+}
+
 // CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
 // what it cannot read it answers as 1.0 has it.
 func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
@@ -65,6 +71,27 @@ func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) e
 	text, err := h.cfg.CardJSON(card)
 	if err == nil {
 		servePublic(w, r, mediaJSON, text)
+	}
+	return err
+}
+
+// ServeNamespaceCard serves a caller the card of an agent for a namespace. An unknown agent,
+// and a namespace that the caller may not read, are ErrNotFound.
+func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+	s, ok := h.services[agent]
+	if !ok {
+		return noAgent(agent)
+	}
+	card, err := s.agent.NamespaceCard(r.Context(), caller, baseurl.From(r.Context()), namespace)
+	if err == nil {
+		card, err = h.sign(r.Context(), card)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := h.cfg.CardJSON(card)
+	if err == nil {
+		serveDocument(w, r, mediaJSON, "private, no-cache", text)
 	}
 	return err
 }
@@ -124,14 +151,19 @@ func noAgent(name string) error {
 // servePublic serves a public JSON document with an ETag and a cache lifetime. Its URLs
 // may come from the request's headers: then shared caches must not store it.
 func servePublic(w http.ResponseWriter, r *http.Request, mediaType string, text []byte) {
+	caching := "private, max-age=300"
+	if baseurl.Configured(r.Context()) {
+		caching = "public, max-age=300"
+	}
+	serveDocument(w, r, mediaType, caching, text)
+}
+
+func serveDocument(w http.ResponseWriter, r *http.Request, mediaType, caching string, text []byte) {
 	text = append(text[:len(text):len(text)], '\n')
 	sum := sha256.Sum256(text)
 	header := w.Header()
 	header.Set("Content-Type", mediaType)
-	header.Set("Cache-Control", "private, max-age=300")
-	if baseurl.Configured(r.Context()) {
-		header.Set("Cache-Control", "public, max-age=300")
-	}
+	header.Set("Cache-Control", caching)
 	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // namedNamespace gives the namespace that a request names: in the metadata of the message,
-// in the payload of the namespace extension, in the metadata of the request, or as the
-// tenant, which transports also take from the path. It is zero when none does.
-func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+// in the payload of the namespace extension, in the metadata of the request, as the tenant,
+// or in the path. It is zero when none does.
+func (s *agentService) namedNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	extension := s.host.cfg.NamespaceExtension
 	payload, ok := request.Message.Metadata[extension].(map[string]any)
 	if !ok && request.Message.Metadata[extension] != nil {
@@ -34,10 +34,26 @@ func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessa
 			return ref, err
 		}
 	}
-	if request.Tenant == "" {
+	return tenantNamespace(ctx, who, request.Tenant)
+}
+
+type pathTenantKey struct{}
+
+// withPathTenant gives a context with the tenant that the path of a request names.
+func withPathTenant(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, pathTenantKey{}, tenant)
+}
+
+// tenantNamespace gives the namespace that the tenant of a request, or its path, names; zero
+// for none.
+func tenantNamespace(ctx context.Context, who storage.Caller, tenant string) (storage.NamespaceRef, error) {
+	if tenant == "" {
+		tenant, _ = ctx.Value(pathTenantKey{}).(string)
+	}
+	if tenant == "" {
 		return storage.NamespaceRef{}, nil
 	}
-	ref, ok := storage.ParseNamespace(who, request.Tenant)
+	ref, ok := storage.ParseNamespace(who, tenant)
 	if !ok {
 		return ref, invalidField("tenant", "must be a namespace, or owner/namespace")
 	}
@@ -94,7 +110,7 @@ func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Messag
 
 // answeredNamespace gives the namespace that an answer to askNamespace names.
 func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
-	ref, err := s.namedNamespace(who, request)
+	ref, err := s.namedNamespace(ctx, who, request)
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err
 	}

@@ -72,7 +72,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(who, request)
+	question, err := s.toQuestion(ctx, who, request)
 	if err != nil {
 		return nil, err
 	}
@@ -448,12 +448,24 @@ func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, ta
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil)
 }
 
-func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	card, err := s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	namespace, err := tenantNamespace(ctx, who, orEmpty(request).Tenant)
+	if err != nil {
+		return nil, err
+	}
+	var card *a2a.AgentCard
+	if namespace == (storage.NamespaceRef{}) {
+		card, err = s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	} else {
+		card, err = s.agent.NamespaceCard(ctx, who, baseurl.From(ctx), namespace)
+	}
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, errNoNamespace
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ const (
 	// datasets that are tried for them.
 	maxExamples        = 5
 	maxExampleDatasets = 20
+	// maxDescribed limits the datasets on the card of a namespace.
+	maxDescribed = 100
 	// exampleTimeout limits the search: a card without examples is better than none.
 	exampleTimeout = 20 * time.Second
 	// maxExampleCache limits the remembered examples.
@@ -124,6 +126,41 @@ func (e *Examples) In(ctx context.Context, caller storage.Caller, ref storage.Na
 		}
 	}
 	return found, nil
+}
+
+// DescribedDataset is a dataset with examples.
+type DescribedDataset struct {
+	Name, Description string
+	Examples          []string
+}
+
+// Datasets describes the datasets of a namespace that a caller may read, at most
+// maxDescribed. ErrNotFound when there is no such namespace.
+func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]DescribedDataset, error) {
+	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read the datasets: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
+	defer cancel()
+	examples, err := e.In(ctx, caller, ref, maxExampleDatasets)
+	if err != nil {
+		e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
+	}
+	described := make([]DescribedDataset, 0, min(len(all), maxDescribed))
+	for _, dataset := range all[:cap(described)] {
+		d := DescribedDataset{Name: dataset.Name}
+		if dataset.Definition.Description != nil {
+			d.Description = *dataset.Definition.Description
+		}
+		for _, example := range examples {
+			if example.Dataset == dataset.Name {
+				d.Examples = append(d.Examples, example.Question)
+			}
+		}
+		described = append(described, d)
+	}
+	return described, nil
 }
 
 // about gives the question about a dataset, found or remembered.

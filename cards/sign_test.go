@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -197,7 +196,11 @@ func publicKey(t *testing.T, key cards.JWK) crypto.PublicKey {
 	if key.KeyType == "OKP" {
 		return ed25519.PublicKey(number(key.X))
 	}
-	return &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(number(key.X)), Y: new(big.Int).SetBytes(number(key.Y))}
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, number(key.X), number(key.Y)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return public
 }
 
 func TestRotation(t *testing.T) {

@@ -34,6 +34,8 @@ type Agents interface {
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	// CallNamespace is Call below the path of a namespace, "owner/name".
+	CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error
 	// CallLegacy is Call for A2A 0.3.
 	CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
@@ -46,6 +48,9 @@ type Agents interface {
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
 	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
+	// ServeNamespaceCard serves a caller an agent's card for a namespace. ErrNotFound for an
+	// unknown agent and an unreadable namespace.
+	ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error
 	// ServeLegacyCard is ServeCard for A2A 0.3.
 	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
 	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
@@ -85,6 +90,23 @@ func (s *Server) getLegacyCard(c *gin.Context) error {
 }
 
 func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.Call) }
+
+// callNamespace is callAgent for a namespace in the path.
+func (s *Server) callNamespace(r *request) error {
+	namespace := pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
+	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller storage.Caller, agent string, body []byte) error {
+		return s.cfg.Agents.CallNamespace(w, h, caller, agent, namespace, body)
+	})
+}
+
+// getNamespaceCard serves the card of an agent for a namespace.
+func (s *Server) getNamespaceCard(r *request) error {
+	namespace := storage.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
+	if err := r.err(); err != nil {
+		return err
+	}
+	return s.cfg.Agents.ServeNamespaceCard(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), namespace)
+}
 
 func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
 

@@ -160,6 +160,20 @@ func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller sto
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
+func (a *scriptedAgents) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+	w.Header().Set("X-Namespace", namespace)
+	return a.Call(w, r, caller, agent, body)
+}
+
+func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+	if agent != "nl2ql" && agent != "assistant" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{
+		"name": agent, "namespace": namespace.String(), "caller": caller.Username, "restricted": caller.Restricted()})
+}
+
 func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
 	return a.Call(w, r, caller, agent, body)
 }

@@ -110,6 +110,9 @@ func (s *Server) routes() {
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
+	s.stream(http.MethodPost, "/a2a/:agent/:owner/:namespace", s.callNamespace)
+	s.stream(http.MethodPost, "/a2a/:agent/:owner/:namespace/", s.callNamespace)
+	s.stream(http.MethodGet, "/a2a/:agent/:owner/:namespace/.well-known/agent-card.json", s.getNamespaceCard)
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3", s.callLegacyAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3/", s.callLegacyAgent)
 	s.routeHTTPBinding()

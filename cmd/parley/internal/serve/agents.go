@@ -154,6 +154,17 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			}
 			return cards.WithExamples(describe(baseURL), examples)
 		},
+		NamespaceCard: func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error) {
+			datasets, err := h.examples.Datasets(ctx, caller, namespace)
+			if err != nil {
+				return nil, fmt.Errorf("describe namespace: %w", err)
+			}
+			skills := make([]cards.Dataset, len(datasets))
+			for i, dataset := range datasets {
+				skills[i] = cards.Dataset(dataset)
+			}
+			return cards.ForNamespace(describe(baseURL), namespace.String(), skills), nil
+		},
 		Check: func(question storage.Question) error {
 			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
 				return storage.Errorf(storage.ErrInvalid, "%v", err)
