@@ -25,6 +25,7 @@ import (
 
 	"parley/internal/benchtest"
 	"parley/internal/nodetest"
+	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -169,7 +170,7 @@ func TestBenchClients(t *testing.T) {
 	if url == "" {
 		t.Skip("this is a part of a benchmark")
 	}
-	body := rpcText(os.Getenv("METHOD"), toShop("What is the answer?"))
+	body := newRequests(os.Getenv("METHOD"))
 	requests, _ := strconv.Atoi(os.Getenv("REQUESTS"))
 	count, _ := strconv.Atoi(os.Getenv("CLIENTS"))
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count}}
@@ -181,7 +182,7 @@ func TestBenchClients(t *testing.T) {
 	for i := range count {
 		clients.Go(func() {
 			for left.Add(-1) >= 0 {
-				took, err := sendOne(client, url+"/echo", body)
+				took, err := sendOne(client, url+"/echo", body.next())
 				if err != nil {
 					t.Error(err)
 					return
@@ -197,6 +198,17 @@ func TestBenchClients(t *testing.T) {
 	}
 	fmt.Println(string(told))
 }
+
+// requestBodies makes requests, each with a message of its own.
+type requestBodies struct{ before, after string }
+
+func newRequests(method string) requestBodies {
+	request := toShop("What is the answer?")
+	before, after, _ := strings.Cut(rpcText(method, request), request.Message.ID)
+	return requestBodies{before, after}
+}
+
+func (b requestBodies) next() string { return b.before + storage.NewID() + b.after }
 
 // sendOne sends one request and reads the answer to its end. It gives the time
 // until the first line of the answer.

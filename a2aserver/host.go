@@ -12,6 +12,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
 
 	"parley/a2aserver/push"
 	"parley/internal/fair"
@@ -26,7 +27,7 @@ type Log interface {
 	storage.PushOutbox
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.
@@ -41,6 +42,9 @@ type Agent struct {
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard
 	ExtendedCard func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error)
+	// NamespaceCard is the card for one caller and one namespace. ErrNotFound when the caller
+	// may not read it.
+	NamespaceCard func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error)
 	// Check refuses a question that the agent cannot answer, with ErrInvalid. It
 	// may be nil.
 	Check func(question storage.Question) error
@@ -69,9 +73,14 @@ type Config struct {
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
 	// LegacyCardJSON writes a card as A2A 0.3 has it.
 	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
-	// Catalog gives what GET /a2a answers, to be written as JSON.
-	Catalog func(baseURL string) any
-	Logger  *slog.Logger
+	// Sign gives a card with signatures, for the address of the context. It may be nil.
+	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
+	// Keys gives the keys of the signatures, to be written as JSON.
+	Keys func() any
+	// Catalog gives what GET /a2a answers, to be written as JSON; AICatalog, what crawlers
+	// read.
+	Catalog, AICatalog func(baseURL string) any
+	Logger             *slog.Logger
 	// Reads limits the memory of large answers.
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
@@ -90,6 +99,10 @@ type Config struct {
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
+	// DefaultAgent is the agent of gRPC calls that name none.
+	DefaultAgent string
+	// MaxMessage limits a request of gRPC, in bytes; 4 MiB when 0.
+	MaxMessage int
 	// WriteTimeout is how long a client may take to read an event of a stream.
 	WriteTimeout time.Duration
 	// KeepAlive is the interval of keep-alive comments in a stream without events.
@@ -106,6 +119,7 @@ type Host struct {
 	cfg      Config
 	id       string
 	services map[string]*agentService
+	grpc     *grpc.Server
 	feeds    feeds
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
@@ -158,6 +172,7 @@ func New(cfg Config) *Host {
 		agent := &cfg.Agents[i]
 		h.services[agent.Name] = &agentService{host: h, agent: agent}
 	}
+	h.grpc = h.newGRPC()
 	return h
 }
 

@@ -2,11 +2,14 @@ package a2aserver
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
@@ -28,6 +31,12 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 	return nil
 }
 
+// CallNamespace is Call below the path of a namespace, "owner/name", which questions that
+// name none are about.
+func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+	return h.Call(w, r.WithContext(withPathTenant(r.Context(), namespace)), caller, agent, body)
+}
+
 // CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
 // what it cannot read it answers as 1.0 has it.
 func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
@@ -45,7 +54,7 @@ func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("write catalog: %w", err)
 	}
-	servePublic(w, r, text)
+	servePublic(w, r, mediaJSON, text)
 	return nil
 }
 
@@ -55,9 +64,34 @@ func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) e
 	if !ok {
 		return noAgent(agent)
 	}
-	text, err := h.cfg.CardJSON(s.agent.Card(baseurl.From(r.Context())))
+	card, err := h.sign(r.Context(), s.agent.Card(baseurl.From(r.Context())))
+	if err != nil {
+		return err
+	}
+	text, err := h.cfg.CardJSON(card)
 	if err == nil {
-		servePublic(w, r, text)
+		servePublic(w, r, mediaJSON, text)
+	}
+	return err
+}
+
+// ServeNamespaceCard serves a caller the card of an agent for a namespace. An unknown agent,
+// and a namespace that the caller may not read, are ErrNotFound.
+func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+	s, ok := h.services[agent]
+	if !ok {
+		return noAgent(agent)
+	}
+	card, err := s.agent.NamespaceCard(r.Context(), caller, baseurl.From(r.Context()), namespace)
+	if err == nil {
+		card, err = h.sign(r.Context(), card)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := h.cfg.CardJSON(card)
+	if err == nil {
+		serveDocument(w, r, mediaJSON, "private, no-cache", text)
 	}
 	return err
 }
@@ -70,10 +104,45 @@ func (h *Host) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent str
 	}
 	text, err := h.cfg.LegacyCardJSON(s.agent.Card(baseurl.From(r.Context())))
 	if err == nil {
-		servePublic(w, r, text)
+		servePublic(w, r, mediaJSON, text)
 	}
 	return err
 }
+
+// sign gives a card as it leaves the host, by any transport.
+func (h *Host) sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error) {
+	if h.cfg.Sign == nil {
+		return card, nil
+	}
+	return h.cfg.Sign(ctx, card)
+}
+
+// ServeAICatalog serves the list of agents for registries.
+func (h *Host) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
+	text, err := encodeJSON(h.cfg.AICatalog(baseurl.From(r.Context())))
+	if err != nil {
+		return fmt.Errorf("write AI catalog: %w", err)
+	}
+	servePublic(w, r, mediaAICatalog, text)
+	return nil
+}
+
+// ServeKeys serves the keys of cards' signatures.
+func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
+	text, err := encodeJSON(h.cfg.Keys())
+	if err != nil {
+		return fmt.Errorf("write keys: %w", err)
+	}
+	// They are the same at any address.
+	servePublic(w, r.WithContext(baseurl.With(r.Context(), baseurl.From(r.Context()), true)), mediaKeys, text)
+	return nil
+}
+
+// The media types of public documents.
+const (
+	mediaKeys      = "application/jwk-set+json"
+	mediaAICatalog = "application/ai-catalog+json"
+)
 
 func noAgent(name string) error {
 	return storage.Errorf(storage.ErrNotFound, "there is no agent %q", shorten(name))
@@ -81,15 +150,20 @@ func noAgent(name string) error {
 
 // servePublic serves a public JSON document with an ETag and a cache lifetime. Its URLs
 // may come from the request's headers: then shared caches must not store it.
-func servePublic(w http.ResponseWriter, r *http.Request, text []byte) {
+func servePublic(w http.ResponseWriter, r *http.Request, mediaType string, text []byte) {
+	caching := "private, max-age=300"
+	if baseurl.Configured(r.Context()) {
+		caching = "public, max-age=300"
+	}
+	serveDocument(w, r, mediaType, caching, text)
+}
+
+func serveDocument(w http.ResponseWriter, r *http.Request, mediaType, caching string, text []byte) {
 	text = append(text[:len(text):len(text)], '\n')
 	sum := sha256.Sum256(text)
 	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "private, max-age=300")
-	if baseurl.Configured(r.Context()) {
-		header.Set("Cache-Control", "public, max-age=300")
-	}
+	header.Set("Content-Type", mediaType)
+	header.Set("Cache-Control", caching)
 	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

@@ -19,6 +19,13 @@ func cardHost() *Host {
 	cfg := testConfig(&logtest.Buffer{})
 	cfg.Agents = []Agent{{Name: "nl2ql", Card: func(baseURL string) *a2a.AgentCard { return &a2a.AgentCard{Name: baseURL + "/nl2ql"} }}}
 	cfg.Catalog = func(baseURL string) any { return []map[string]string{{"url": baseURL + "?a&b"}} }
+	cfg.AICatalog = func(baseURL string) any { return map[string]string{"host": baseURL} }
+	cfg.Keys = func() any { return map[string]string{"kty": "EC"} }
+	cfg.Sign = func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error) {
+		signed := *card
+		signed.Name += " signed for " + baseurl.From(ctx)
+		return &signed, nil
+	}
 	return New(*cfg)
 }
 
@@ -40,8 +47,8 @@ func TestServeCardAndCatalog(t *testing.T) {
 	t.Parallel()
 	host := cardHost()
 	serves := map[string]func(w http.ResponseWriter, r *http.Request) error{
-		"{\"name\":\"http://a/nl2ql\"}\n": func(w http.ResponseWriter, r *http.Request) error { return host.ServeCard(w, r, "nl2ql") },
-		"[{\"url\":\"http://a?a&b\"}]\n":  host.ServeCatalog,
+		"{\"name\":\"http://a/nl2ql signed for http://a\"}\n": func(w http.ResponseWriter, r *http.Request) error { return host.ServeCard(w, r, "nl2ql") },
+		"[{\"url\":\"http://a?a&b\"}]\n":                      host.ServeCatalog,
 	}
 	for want, serve := range serves {
 		w := get(t, serve, http.MethodGet, "http://a", "")
@@ -64,6 +71,15 @@ func TestServeCardAndCatalog(t *testing.T) {
 		w = get(t, serve, http.MethodGet, "http://b", etag)
 		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "private, max-age=300" {
 			t.Errorf("at an address that the client named: %d %v", w.Code, w.Header())
+		}
+	}
+	for want, serve := range map[string]func(w http.ResponseWriter, r *http.Request) error{
+		"application/jwk-set+json {\"kty\":\"EC\"}\n public, max-age=300":            host.ServeKeys,
+		"application/ai-catalog+json {\"host\":\"http://b\"}\n private, max-age=300": host.ServeAICatalog,
+	} {
+		w := get(t, serve, http.MethodGet, "http://b", "")
+		if got := w.Header().Get("Content-Type") + " " + w.Body.String() + " " + w.Header().Get("Cache-Control"); got != want || w.Header().Get("ETag") == "" {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	err := host.ServeCard(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "nobody")

@@ -155,15 +155,15 @@ func BenchmarkIdleStreams(b *testing.B) {
 }
 
 func benchmarkIdleStreams(b *testing.B, streams int) {
-	body := rpcText("SendStreamingMessage", toShop("What is the answer?"))
+	body := newRequests("SendStreamingMessage")
 	var before, after memory
 	for b.Loop() {
 		address := startIdleServer(b, streams)
-		_ = openIdle(b, address, body).Close() // what the first one brings along is not each one's
+		_ = openIdle(b, address, body.next()).Close() // what the first one brings along is not each one's
 		before = askMemory(b, address)
 		conns := make([]net.Conn, streams)
 		for i := range conns {
-			conns[i] = openIdle(b, address, body)
+			conns[i] = openIdle(b, address, body.next())
 		}
 		after = askMemory(b, address)
 		for _, conn := range conns {

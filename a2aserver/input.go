@@ -82,6 +82,9 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 			return nil, err
 		}
 	}
+	if err := s.addPush(ctx, who, stored.RunID, request); err != nil {
+		return nil, err
+	}
 	message := *request.Message
 	message.TaskID, message.ContextID = task.ID, task.ContextID
 	if task.Status.Message != nil {
@@ -158,12 +161,12 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Call
 	if err != nil {
 		return "", err
 	}
-	in := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref, ConversationID: stored.ConversationID}}
-	err = s.host.cfg.Log.ResolveRun(ctx, &in)
+	run := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref, ConversationID: stored.ConversationID}}
+	err = s.host.cfg.Log.ResolveRun(ctx, &run)
 	if errors.Is(err, storage.ErrNotFound) {
 		err = errNoNamespace
 	}
-	return in.NamespaceID, err
+	return run.NamespaceID, err
 }
 
 // resumeAnswered continues a run that has been answered.

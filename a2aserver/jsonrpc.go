@@ -90,6 +90,9 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 		t.respond(w, httpStatus(err), answer)
 		return
 	}
+	if request.legacy {
+		r = r.WithContext(withLegacy(ctx))
+	}
 	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
 	case err != nil && request.legacy && !request.isNotification() && httpStatus(err) == http.StatusOK:
@@ -166,6 +169,9 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 // for a notification, and the error.
 func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
+	if request.legacy {
+		ctx = withLegacy(ctx)
+	}
 	if err == nil {
 		result, err = recovered(func() ([]byte, error) { return method.answer(ctx, t, request) })
 	}

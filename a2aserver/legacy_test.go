@@ -10,6 +10,7 @@ import (
 	legacy "github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/google/uuid"
 
 	"parley/internal/golden"
 	"parley/storage"
@@ -20,7 +21,7 @@ import (
 // legacyMessage is the params of 0.3 for a question about alice's namespace, with other
 // members of the message.
 func legacyMessage(members string) string {
-	return `{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"how <many>?"}],"metadata":{"namespace":"alice/shop"}` + members + `}}`
+	return `{"message":{"kind":"message","messageId":"` + uuid.NewString() + `","role":"user","parts":[{"kind":"text","text":"how <many>?"}],"metadata":{"namespace":"alice/shop"}` + members + `}}`
 }
 
 // TestLegacyTranscript is a conversation with a client of 0.3: all of its methods.
@@ -46,7 +47,7 @@ func TestLegacyTranscript(t *testing.T) {
 			t.Fatalf("sent: %+v, %v", sent, err)
 		}
 		id := `{"id":"` + string(sent.Result.ID) + `"}`
-		call("message/stream", legacyMessage(""))
+		call("message/stream", strings.Replace(legacyMessage(""), `"m"`, `"n"`, 1))
 		call("tasks/get", id)
 		call("tasks/list", `{"includeArtifacts":true,"pageSize":1,"historyLength":0}`)
 		call("tasks/resubscribe", id, "Last-Event-ID", "3")

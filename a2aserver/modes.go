@@ -45,6 +45,24 @@ func readModes(accepted []string) (*outputModes, error) {
 	return &modes, nil
 }
 
+// String gives the modes as readModes reads them, separated by commas; "" for all.
+func (m *outputModes) String() string {
+	if m == nil {
+		return ""
+	}
+	var accepted []string
+	if m.text {
+		accepted = append(accepted, mediaPlain)
+	}
+	if m.markdown {
+		accepted = append(accepted, mediaMarkdown)
+	}
+	if m.data {
+		accepted = append(accepted, mediaJSON)
+	}
+	return strings.Join(accepted, ",")
+}
+
 // modesOf gives the modes of a request that was checked.
 func modesOf(request *a2a.SendMessageRequest) *outputModes {
 	if request.Config == nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // namedNamespace gives the namespace that a request names: in the metadata of the message,
-// in the payload of the namespace extension, in the metadata of the request, or as the
-// tenant, which transports also take from the path. It is zero when none does.
-func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+// in the payload of the namespace extension, in the metadata of the request, as the tenant,
+// or in the path. It is zero when none does.
+func (s *agentService) namedNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	extension := s.host.cfg.NamespaceExtension
 	payload, ok := request.Message.Metadata[extension].(map[string]any)
 	if !ok && request.Message.Metadata[extension] != nil {
@@ -34,20 +34,36 @@ func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessa
 			return ref, err
 		}
 	}
-	if request.Tenant == "" {
+	return tenantNamespace(ctx, who, request.Tenant)
+}
+
+type pathTenantKey struct{}
+
+// withPathTenant gives a context with the tenant that the path of a request names.
+func withPathTenant(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, pathTenantKey{}, tenant)
+}
+
+// tenantNamespace gives the namespace that the tenant of a request, or its path, names; zero
+// for none.
+func tenantNamespace(ctx context.Context, who storage.Caller, tenant string) (storage.NamespaceRef, error) {
+	if tenant == "" {
+		tenant, _ = ctx.Value(pathTenantKey{}).(string)
+	}
+	if tenant == "" {
 		return storage.NamespaceRef{}, nil
 	}
-	ref, ok := storage.ParseNamespace(who, request.Tenant)
+	ref, ok := storage.ParseNamespace(who, tenant)
 	if !ok {
 		return ref, invalidField("tenant", "must be a namespace, or owner/namespace")
 	}
 	return ref, nil
 }
 
-// resolve finds where to create a run. A question that names no namespace is asked of the
-// namespace of its conversation, or of the only one that the caller can read; when there are
-// several, it gives them as options and leaves the request without a namespace.
-func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.Namespace, error) {
+// resolve finds where to create a run and sets it in the request. A question that names no
+// namespace is asked of the namespace of its conversation, or of the only one that the
+// caller can read; when there are several, it gives them as options and sets no namespace.
+func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, storage.NamespaceRef{}
 	if request.Namespace == none && request.ConversationID != "" {
 		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
@@ -68,7 +84,7 @@ func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest)
 	case len(options) > 1 && request.NeverAsk:
 		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, and metadata.neverAsk is set")
 	}
-	request.Namespace = storage.NamespaceRef(options[0])
+	request.Namespace = options[0]
 	if err := log.ResolveRun(ctx, request); err != nil || len(options) == 1 {
 		return nil, err
 	}
@@ -83,10 +99,10 @@ const maxNamespaceOptions = 50
 const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
-func askNamespace(info a2a.TaskInfo, options []storage.Namespace) *a2a.Message {
+func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
 	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
 	for _, option := range options[:cap(names)] {
-		name := storage.NamespaceRef(option).String()
+		name := option.String()
 		names = append(names, inputOption{ID: name, Label: name})
 	}
 	return inputMessage(info, "Which namespace is this question about?", inputData{Name: namespaceInput, Options: names})
@@ -94,7 +110,7 @@ func askNamespace(info a2a.TaskInfo, options []storage.Namespace) *a2a.Message {
 
 // answeredNamespace gives the namespace that an answer to askNamespace names.
 func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
-	ref, err := s.namedNamespace(who, request)
+	ref, err := s.namedNamespace(ctx, who, request)
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err
 	}

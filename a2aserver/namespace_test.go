@@ -217,6 +217,7 @@ func TestContextIDs(t *testing.T) {
 		request := question("How many?")
 		request.Message.ContextID = id
 		first := sendTask(t, s, alice, request)
+		request.Message.ID = "another"
 		second := sendTask(t, s, alice, request)
 		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: second.ID})
 		if err != nil || first.ContextID != id || second.ContextID != id || read.ContextID != id || read.History[0].ContextID != id {

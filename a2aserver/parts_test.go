@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -205,4 +207,43 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
+}
+
+// Whatever message is taken, its task can be read by a client of the SDK.
+func FuzzStoredTask(f *testing.F) {
+	for _, message := range []string{
+		`{"messageId":"m","role":"ROLE_USER","parts":[{"text":"?"}]}`,
+		`{"messageId":"a","role":1,"parts":[{"text":""},{"text":"x","metadata":{"n":1e300}}],"metadata":{"deep":[[{"a":null}]]},"extensions":["x"]}`,
+		`{"messageId":"b","role":"ROLE_USER","parts":[{"text":"?"},{"data":null},{"url":""},{"raw":""}]}`,
+		`{"messageId":"c","role":"ROLE_USER","parts":[{"text":"\u0000\u2028","filename":"\u0001","mediaType":"a/b"}],"contextId":"c","referenceTaskIds":["x"]}`,
+	} {
+		f.Add([]byte(message), byte(0))
+		f.Add([]byte(message), byte(1))
+	}
+	store := sqlstoretest.SQLite(f)
+	withNamespace(f, store)
+	h := newHost(f, store, fourEvents, func(cfg *Config) { cfg.Logger = quiet() })
+	call := func(body string) []byte {
+		w := httptest.NewRecorder()
+		if err := h.Call(w, httptest.NewRequest(http.MethodPost, "/", nil), alice, "echo", []byte(body)); err != nil {
+			panic(err)
+		}
+		return w.Body.Bytes()
+	}
+	f.Fuzz(func(t *testing.T, message []byte, streamed byte) {
+		method := []string{"SendMessage", "SendStreamingMessage"}[streamed%2]
+		call(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"message":` + string(message) + `}}`)
+		var listed struct {
+			Result *a2a.ListTasksResponse
+		}
+		if err := json.Unmarshal(call(rpc("1", "ListTasks", `{"pageSize":1,"includeArtifacts":true}`)), &listed); err != nil || listed.Result == nil {
+			t.Fatalf("ListTasks: %v", err)
+		}
+		for _, task := range listed.Result.Tasks {
+			var read struct{ Result *a2a.Task }
+			if err := json.Unmarshal(call(rpc("1", "GetTask", `{"id":"`+string(task.ID)+`","historyLength":5}`)), &read); err != nil || read.Result == nil {
+				t.Fatalf("GetTask: %v", err)
+			}
+		}
+	})
 }

@@ -2,7 +2,6 @@ package a2aserver
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ var (
 func (h *Host) newSender() *push.Sender {
 	return push.New(push.Config{
 		Log: h.cfg.Log, Holder: h.id, Policy: h.cfg.Push.Policy, Secrets: h.cfg.Push.Secrets, GiveUpAfter: h.cfg.Push.GiveUpAfter,
-		Observe: h.cfg.Push.Observe, Logger: h.cfg.Logger, Task: h.pushTask,
+		Observe: h.cfg.Push.Observe, Logger: h.cfg.Logger, Task: h.pushTask, Encode: encodePushed,
 		Reserve: func(ctx context.Context, user string, bytes int) (func(), error) {
 			r := &reservation{queue: h.cfg.Reads}
 			return r.release, r.take(ctx, user, bytes)
@@ -69,6 +68,29 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Cal
 	return encode(stored.LastEvent, task)
 }
 
+// encodePushed gives a stored event as the receiver of a config reads it.
+func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event, error) {
+	if config.Modes == "" && config.Version == "" {
+		return event, nil
+	}
+	decoded, err := decode(event)
+	if err != nil {
+		return event, err
+	}
+	if config.Modes != "" {
+		modes, err := readModes(strings.Split(config.Modes, ","))
+		if err != nil {
+			return event, err
+		}
+		decoded = modes.event(decoded)
+	}
+	if config.Version != legacyVersion {
+		return encode(event.Number, decoded)
+	}
+	event.Body, err = encodeLegacy(decoded)
+	return event, err
+}
+
 // pushedLog is a Log that tells a sender of what is new in it.
 type pushedLog struct {
 	Log
@@ -82,9 +104,9 @@ func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
 		switch {
 		case err != nil:
 		case change.Start != nil && change.Start.Push != nil:
-			l.sender.Added()
+			l.sender.Added(change.RunID)
 		default:
-			l.sender.Notify()
+			l.sender.Notify(change.RunID)
 		}
 	})
 }
@@ -93,7 +115,7 @@ func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
 func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error {
 	return l.Log.Listen(ctx, func(runID string) {
 		changed(runID)
-		l.sender.Notify()
+		l.sender.Notify(runID)
 	})
 }
 
@@ -103,18 +125,25 @@ func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.Pu
 	if err != nil {
 		return nil, err
 	}
-	config, err := s.toPushConfig(who, "", request)
+	config, err := s.readPush(ctx, who, "", request)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
 	config.RunID = stored.RunID
-	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
+	if err := s.savePush(ctx, who, config); err != nil {
 		return nil, err
 	}
-	s.host.sender.Added()
 	return fromPushConfig(config), nil
+}
+
+func (s *agentService) savePush(ctx context.Context, who storage.Caller, config storage.PushConfig) error {
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
+		return err
+	}
+	s.host.sender.Added(config.RunID)
+	return nil
 }
 
 func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
@@ -125,14 +154,17 @@ func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTa
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	config, err := s.host.cfg.Log.PushConfig(ctx, who, stored.RunID, request.ID)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = errNoPushConfig
-	}
+	configs, err := s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
 	if err != nil {
 		return nil, err
 	}
-	return fromPushConfig(config), nil
+	for _, config := range configs {
+		// Clients of 0.3 need not name one: the first is meant.
+		if config.ID == request.ID || request.ID == "" && isLegacy(ctx) {
+			return fromPushConfig(config), nil
+		}
+	}
+	return nil, errNoPushConfig
 }
 
 func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -19,23 +20,36 @@ const (
 )
 
 // inlinePush gives the config that comes with a message; nil for none.
-func (s *agentService) inlinePush(who storage.Caller, cfg *a2a.SendMessageConfig) (*storage.PushConfig, error) {
-	if cfg == nil || cfg.PushConfig == nil {
+func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (*storage.PushConfig, error) {
+	if request.Config == nil || request.Config.PushConfig == nil {
 		return nil, nil
 	}
 	if s.host.sender == nil {
 		return nil, errNoPush
 	}
-	config, err := s.toPushConfig(who, "configuration.taskPushNotificationConfig.", cfg.PushConfig)
+	config, err := s.readPush(ctx, who, "configuration.taskPushNotificationConfig.", request.Config.PushConfig)
+	config.Modes = modesOf(request).String()
 	return &config, err
 }
 
-// toPushConfig checks a config, and encrypts its secrets. The names of its fields follow
-// path.
-func (s *agentService) toPushConfig(who storage.Caller, path string, in *a2a.PushConfig) (storage.PushConfig, error) {
+// addPush makes the config, if any, that comes with a message to a task.
+func (s *agentService) addPush(ctx context.Context, who storage.Caller, runID string, request *a2a.SendMessageRequest) error {
+	config, err := s.inlinePush(ctx, who, request)
+	if err != nil || config == nil {
+		return err
+	}
+	config.RunID = runID
+	return s.savePush(ctx, who, *config)
+}
+
+// readPush checks a config, and encrypts its secrets. The names of its fields follow path.
+func (s *agentService) readPush(ctx context.Context, who storage.Caller, path string, in *a2a.PushConfig) (storage.PushConfig, error) {
 	config, secrets := storage.PushConfig{ID: in.ID, URL: in.URL}, push.Secrets{Token: in.Token}
 	if config.ID == "" {
 		config.ID = storage.NewID()
+	}
+	if isLegacy(ctx) {
+		config.Version = legacyVersion
 	}
 	if in.Auth != nil {
 		config.Scheme, secrets.Credentials = in.Auth.Scheme, in.Auth.Credentials

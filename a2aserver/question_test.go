@@ -35,7 +35,7 @@ func TestQuestionRules(t *testing.T) {
 				message.Metadata[key] = value
 			}
 			service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
-			q, err := service.toQuestion(storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
+			q, err := service.toQuestion(t.Context(), storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
 			switch {
 			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
 				t.Errorf("%+v, %v", q, err)

@@ -61,7 +61,7 @@ func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Mes
 
 // start starts a new run: it is written to the log while the agent executes.
 // With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.Namespace, message *a2a.Message) (*run, error) {
+func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.NamespaceRef, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
@@ -86,6 +86,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 		Start:    &request,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
+		StatusAt: now,
 		Snapshot: stored,
 	}, func(err error) {
 		if r.commitErr = err; err != nil {
@@ -175,7 +176,7 @@ func (r *run) work() {
 
 // endUnanswered fails a run whose execution ended early, unless another host resumes it.
 func (r *run) endUnanswered(err error) {
-	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
+	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) || errors.Is(err, storage.ErrMessageSent) {
 		return
 	}
 	<-r.committed
@@ -303,9 +304,13 @@ func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (
 	folded := *task
 	fold(&folded, event)
 	text, err := snapshot(&folded)
-	return storage.TaskChange{
+	change := storage.TaskChange{
 		RunID: string(run.TaskID), After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
-	}, &folded, err
+	}
+	if at := folded.Status.Timestamp; at != nil {
+		change.StatusAt = *at
+	}
+	return change, &folded, err
 }
 
 // outcome gives the outcome of a run from its task; nil when it has not ended.

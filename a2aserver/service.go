@@ -72,7 +72,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(who, request)
+	question, err := s.toQuestion(ctx, who, request)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
+	message, err := sentMessage(request)
+	if err != nil {
+		return nil, err
+	}
 	if waiting != "" {
+		// The question itself, sent again, is no answer.
+		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key); !errors.Is(err, storage.ErrNotFound) {
+			return nil, cmp.Or(err, storage.ErrMessageSent)
+		}
 		return s.continueTask(ctx, who, waiting, request)
 	}
 	if err := checkText(request.Message); err != nil {
@@ -89,10 +97,10 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
 		return nil, err
 	}
-	if question.Push, err = s.inlinePush(who, request.Config); err != nil {
+	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
 	}
-	r, err := s.ask(ctx, who, question, request.Message, false)
+	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, errNoNamespace
 	}
@@ -103,13 +111,13 @@ var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
 	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
-func (s *agentService) ask(ctx context.Context, who storage.Caller, question storage.Question, message *a2a.Message, mustExist bool) (*run, error) {
+func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, mustExist bool) (*run, error) {
 	if s.agent.Check != nil {
-		if err := s.agent.Check(question); err != nil {
+		if err := s.agent.Check(request.Question); err != nil {
 			return nil, err
 		}
 	}
-	request := storage.RunRequest{RunID: storage.NewID(), Caller: who, Question: question}
+	request.RunID = storage.NewID()
 	options, err := s.resolve(ctx, &request)
 	if err != nil {
 		return nil, err
@@ -138,6 +146,11 @@ func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id 
 		return nil, err
 	case contextID != "" && contextID != stored.ConversationID:
 		return nil, invalidField("message.contextId", "is not that of the task")
+	}
+	err = checkRepeated(s.host.readTask(stored), request.Message)
+	switch {
+	case err != nil:
+		return nil, err
 	case isWaiting(a2a.TaskState(stored.State)):
 		return s.answer(ctx, who, stored, request)
 	case stored.Open:
@@ -198,12 +211,16 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	if err == nil {
 		err = r.waitCommitted(starting)
 	}
-	if err != nil {
-		return nil, err
-	}
 	cfg := request.Config
 	if cfg == nil {
 		cfg = &a2a.SendMessageConfig{}
+	}
+	if err != nil {
+		stored, err := s.repeated(starting, request, err)
+		if err != nil {
+			return nil, err
+		}
+		return s.sentTask(ctx, request, stored, cfg)
 	}
 	if !cfg.ReturnImmediately {
 		select {
@@ -214,20 +231,32 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 		if r.settled {
 			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
-		if err := s.waitRemote(ctx, r); err != nil {
+	}
+	return s.sentTask(ctx, request, storage.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
+}
+
+// sentTask answers a request with a task that this host does not execute, when that has
+// ended or waits for an answer.
+func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageRequest, stored storage.Task, cfg *a2a.SendMessageConfig) (*a2a.Task, error) {
+	if stored.Open && !cfg.ReturnImmediately && !isWaiting(a2a.TaskState(stored.State)) {
+		if err := s.waitRemote(ctx, stored); err != nil {
 			return nil, err
 		}
 	}
-	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(r.request.RunID), HistoryLength: cfg.HistoryLength})
+	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(stored.RunID), HistoryLength: cfg.HistoryLength})
 	if err != nil {
 		return nil, err
 	}
 	return modesOf(request).task(task), nil
 }
 
-// waitRemote waits for the end of a run that this host no longer executes.
-func (s *agentService) waitRemote(ctx context.Context, r *run) error {
-	t := s.host.follow(r.request.Caller, r.request.RunID, r.after)
+// waitRemote waits for the end of a run that this host does not execute.
+func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) error {
+	who, err := caller(ctx)
+	if err != nil {
+		return err
+	}
+	t := s.host.follow(who, stored.RunID, stored.LastEvent)
 	defer t.close()
 	for {
 		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
@@ -242,6 +271,21 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
+	t, err := s.sendAndFollow(ctx, request)
+	if err != nil {
+		if t, err = s.followRepeated(ctx, request, err); err != nil {
+			return nil, err
+		}
+	}
+	t.modes = modesOf(request)
+	if request.Config != nil {
+		t.history = request.Config.HistoryLength
+	}
+	return t, nil
+}
+
+// sendAndFollow opens a tail of a new run.
+func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
 	r, err := s.send(ctx, request)
 	if err != nil {
 		return nil, err
@@ -252,10 +296,6 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
 		return nil, err
-	}
-	t.modes = modesOf(request)
-	if request.Config != nil {
-		t.history = request.Config.HistoryLength
 	}
 	return t, nil
 }
@@ -408,10 +448,26 @@ func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, ta
 	return a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil)
 }
 
-func (s *agentService) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	namespace, err := tenantNamespace(ctx, who, orEmpty(request).Tenant)
+	if err != nil {
+		return nil, err
+	}
+	var card *a2a.AgentCard
+	if namespace == (storage.NamespaceRef{}) {
+		card, err = s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
+	} else {
+		card, err = s.agent.NamespaceCard(ctx, who, baseurl.From(ctx), namespace)
+	}
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, errNoNamespace
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.host.sign(ctx, card)
 }

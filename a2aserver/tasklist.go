@@ -111,7 +111,7 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 		filter.Limit = defaultPage
 	}
 	if request.StatusTimestampAfter != nil {
-		filter.UpdatedSince = *request.StatusTimestampAfter
+		filter.StatusSince = *request.StatusTimestampAfter
 	}
 	if request.PageToken != "" {
 		var ok bool

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,6 +16,15 @@ const (
 	protocolVersion = "1.0"
 	legacyVersion   = "0.3"
 )
+
+type legacyKey struct{}
+
+// withLegacy says in a context that its request is one of A2A 0.3.
+func withLegacy(ctx context.Context) context.Context {
+	return context.WithValue(ctx, legacyKey{}, true)
+}
+
+func isLegacy(ctx context.Context) bool { return ctx.Value(legacyKey{}) != nil }
 
 // namedVersion gives the version in the header or, by a name in any case, in the query.
 func namedVersion(r *http.Request) string {

@@ -2,28 +2,184 @@ package agents
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
+	"parley/llm"
 	"parley/storage"
 )
 
-// maxExamples limits the example questions of a card.
-const maxExamples = 5
+const (
+	// maxExamples limits the example questions of a card, and maxExampleDatasets the
+	// datasets that are tried for them.
+	maxExamples        = 5
+	maxExampleDatasets = 20
+	// maxDescribed limits the datasets on the card of a namespace.
+	maxDescribed = 100
+	// exampleTimeout limits the search: a card without examples is better than none.
+	exampleTimeout = 20 * time.Second
+	// maxExampleCache limits the remembered examples.
+	maxExampleCache = 4096
+)
+
+// Example is a question that an agent answers.
+type Example struct {
+	Question  string
+	Namespace storage.NamespaceRef
+	// Dataset is what it is about.
+	Dataset string
+}
 
 // DatasetList lists the datasets that a caller may read.
 type DatasetList interface {
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 }
 
-// Examples gives example questions about datasets that the caller may read.
-func Examples(ctx context.Context, list DatasetList, caller storage.Caller) ([]string, error) {
-	datasets, err := list.Datasets(ctx, caller)
+// Examples finds example questions. Each is read by the built-in reader first, whichever
+// model answers: one that it refuses is no example. It is safe for concurrent use.
+type Examples struct {
+	config Config
+	list   DatasetList
+
+	mu sync.Mutex
+	// known has questions, "" for none, by the versions of the datasets that they are read
+	// among, and the dataset that they are about.
+	known map[exampleKey]string
+}
+
+type exampleKey struct {
+	among [sha256.Size]byte
+	about string
+}
+
+// NewExamples makes Examples of what agents work with. Models must have the reader.
+func NewExamples(config Config, list DatasetList) *Examples {
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	config.RetryTimeout = 0
+	return &Examples{config: config, list: list, known: map[exampleKey]string{}}
+}
+
+// Of gives examples for a caller, at most five, each about another dataset.
+func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, error) {
+	all, err := e.list.Datasets(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	examples := make([]string, 0, maxExamples)
-	for _, d := range datasets[:min(len(datasets), maxExamples)] {
-		examples = append(examples, fmt.Sprintf("How many %s are there? (namespace %s/%s)", d.Name, d.Owner, d.Namespace))
+	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
+	defer cancel()
+	var found []Example
+	tried := map[storage.NamespaceRef]bool{}
+	for _, dataset := range all[:min(len(all), maxExampleDatasets)] {
+		ref := storage.NamespaceRef{Owner: dataset.Owner, Name: dataset.Namespace}
+		if tried[ref] {
+			continue
+		}
+		tried[ref] = true
+		more, err := e.In(ctx, caller, ref, maxExamples-len(found))
+		if err != nil {
+			// What cannot be read now has no examples now.
+			e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
+		}
+		if found = append(found, more...); len(found) == maxExamples {
+			break
+		}
 	}
-	return examples, nil
+	return found, nil
+}
+
+// In gives examples for a caller about a namespace, one for each dataset, at most limit.
+func (e *Examples) In(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, limit int) ([]Example, error) {
+	jobs, err := e.config.Models.Jobs("reader", "")
+	if err != nil {
+		return nil, err
+	}
+	reader, ok := jobs.(llm.Exampler)
+	if !ok {
+		return nil, fmt.Errorf("%T gives no examples", jobs)
+	}
+	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read the datasets: %w", err)
+	}
+	run := &Run{config: e.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: ref}}}
+	task := llm.Task{Datasets: describe(all), Data: &data{Run: run}, Now: e.config.Now()}
+	among := sha256.New()
+	for _, d := range task.Datasets {
+		_, _ = fmt.Fprintf(among, "%q", d.Version)
+	}
+	var found []Example
+	for _, d := range task.Datasets[:min(len(task.Datasets), maxExampleDatasets)] {
+		question, err := e.about(ctx, reader, task, d, exampleKey{[sha256.Size]byte(among.Sum(nil)), d.Version})
+		if err != nil {
+			return found, err
+		}
+		if question != "" {
+			found = append(found, Example{question, ref, d.Name})
+		}
+		if len(found) == limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// DescribedDataset is a dataset with examples.
+type DescribedDataset struct {
+	Name, Description string
+	Examples          []string
+}
+
+// Datasets describes the datasets of a namespace that a caller may read, at most
+// maxDescribed. ErrNotFound when there is no such namespace.
+func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]DescribedDataset, error) {
+	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read the datasets: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
+	defer cancel()
+	examples, err := e.In(ctx, caller, ref, maxExampleDatasets)
+	if err != nil {
+		e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
+	}
+	described := make([]DescribedDataset, 0, min(len(all), maxDescribed))
+	for _, dataset := range all[:cap(described)] {
+		d := DescribedDataset{Name: dataset.Name}
+		if dataset.Definition.Description != nil {
+			d.Description = *dataset.Definition.Description
+		}
+		for _, example := range examples {
+			if example.Dataset == dataset.Name {
+				d.Examples = append(d.Examples, example.Question)
+			}
+		}
+		described = append(described, d)
+	}
+	return described, nil
+}
+
+// about gives the question about a dataset, found or remembered.
+func (e *Examples) about(ctx context.Context, reader llm.Exampler, task llm.Task, about llm.Dataset, key exampleKey) (string, error) {
+	e.mu.Lock()
+	question, ok := e.known[key]
+	e.mu.Unlock()
+	if ok {
+		return question, nil
+	}
+	question, err := reader.ExampleQuestion(ctx, task, about)
+	if err != nil {
+		return "", fmt.Errorf("find an example: %w", errors.Join(err, ctx.Err()))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.known) >= maxExampleCache {
+		clear(e.known)
+	}
+	e.known[key] = question
+	return question, nil
 }

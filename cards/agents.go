@@ -1,6 +1,9 @@
 package cards
 
 import (
+	"cmp"
+	"net"
+	"net/url"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -71,7 +74,30 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolHTTPJSON),
+			grpcInterface(baseURL, name),
 		},
+	}
+}
+
+// grpcInterface is that of gRPC. Clients take its URL for a target of gRPC, which has no
+// scheme and no path: the tenant says which agent is called.
+func grpcInterface(baseURL, name string) *a2a.AgentInterface {
+	target := ""
+	if base, err := url.Parse(baseURL); err == nil {
+		port := cmp.Or(base.Port(), map[string]string{"https": "443", "http": "80"}[base.Scheme])
+		target = net.JoinHostPort(base.Hostname(), port)
+	}
+	grpc := a2a.NewAgentInterface(target, a2a.TransportProtocolGRPC)
+	grpc.Tenant = name
+	return grpc
+}
+
+// SetGRPC sets where the agent of a card can be reached by gRPC.
+func SetGRPC(card *a2a.AgentCard, target string) {
+	for _, i := range card.SupportedInterfaces {
+		if i.ProtocolBinding == a2a.TransportProtocolGRPC {
+			i.URL = target
+		}
 	}
 }
 

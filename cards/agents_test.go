@@ -77,6 +77,27 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+func TestGRPCTarget(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"https://parley.example/api/v1":   "parley.example:443",
+		"http://parley.example/x/api/v1":  "parley.example:80",
+		"http://127.0.0.1:8080/api/v1":    "127.0.0.1:8080",
+		"https://[2001:db8::1]/api/v1":    "[2001:db8::1]:443",
+		"http://[2001:db8::1]:99/api/v1/": "[2001:db8::1]:99",
+	} {
+		card := cards.NL2QL(base, version)
+		grpc := card.SupportedInterfaces[2]
+		if grpc.ProtocolBinding != a2a.TransportProtocolGRPC || grpc.URL != want || grpc.Tenant != "nl2ql" {
+			t.Errorf("%s: %+v, want %s", base, grpc, want)
+		}
+		cards.SetGRPC(card, "grpc.example:443")
+		if card.SupportedInterfaces[2].URL != "grpc.example:443" || card.SupportedInterfaces[0].URL == "grpc.example:443" {
+			t.Errorf("set: %+v", card.SupportedInterfaces)
+		}
+	}
+}
+
 func cardJSON(t *testing.T, card *a2a.AgentCard) []byte {
 	t.Helper()
 	data, err := cards.JSON(card)

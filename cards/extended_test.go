@@ -13,7 +13,7 @@ import (
 
 func TestWithExamplesGolden(t *testing.T) {
 	t.Parallel()
-	extended, err := cards.WithExamples(cards.Assistant(base, version), []string{"How many orders came in May?"})
+	extended, err := cards.WithExamples(cards.Assistant(base, version), []cards.Example{{Text: "How many orders came in May?", Namespace: "alice/shop"}, {Text: "How many orders came in May?", Namespace: "bob/shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestWithExamplesGolden(t *testing.T) {
 func TestWithExamplesAddsOnlyExamples(t *testing.T) {
 	t.Parallel()
 	for _, card := range cards.All(base, version) {
-		extended, err := cards.WithExamples(card, []string{"one", "two"})
+		extended, err := cards.WithExamples(card, []cards.Example{{Text: "one", Namespace: "a/b"}, {Text: "two", Namespace: "a/b"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,6 +31,7 @@ func TestWithExamplesAddsOnlyExamples(t *testing.T) {
 			t.Errorf("examples = %q", got)
 		}
 		extended.Skills[0].Examples = nil
+		delete(extended.Capabilities.Extensions[0].Params, "examples")
 		if diff := cmp.Diff(string(cardJSON(t, card)), string(cardJSON(t, extended))); diff != "" {
 			t.Errorf("the extended card without its examples (- want, + got):\n%s", diff)
 		}
@@ -40,8 +41,8 @@ func TestWithExamplesAddsOnlyExamples(t *testing.T) {
 func TestCopiesShareNothing(t *testing.T) {
 	t.Parallel()
 	card := cards.Assistant(base, version)
-	card.Capabilities.Extensions = []a2a.AgentExtension{{URI: "x", Params: map[string]any{"deep": []any{"kept"}}}}
-	examples := []string{"kept"}
+	card.Capabilities.Extensions = []a2a.AgentExtension{{URI: cards.NamespaceExtension, Params: map[string]any{"deep": []any{"kept"}}}}
+	examples := []cards.Example{{Text: "kept", Namespace: "a/b"}}
 	before := string(cardJSON(t, card))
 
 	extended, err := cards.WithExamples(card, examples)
@@ -55,7 +56,7 @@ func TestCopiesShareNothing(t *testing.T) {
 	if after := string(cardJSON(t, card)); after != before {
 		t.Errorf("the card changed with its copy:\n%s\nwas\n%s", after, before)
 	}
-	if examples[0] != "kept" {
+	if examples[0].Text != "kept" {
 		t.Error("the copy shares the caller's examples")
 	}
 }

@@ -45,7 +45,8 @@ func TestJSONFields(t *testing.T) {
 				}
 			}
 			url := `{"url":"` + base + "/a2a/" + card.Name + `","protocolBinding":`
-			want := `[` + url + `"JSONRPC","protocolVersion":"1.0"},` + url + `"HTTP+JSON","protocolVersion":"1.0"}]`
+			want := `[` + url + `"JSONRPC","protocolVersion":"1.0"},` + url + `"HTTP+JSON","protocolVersion":"1.0"},` +
+				`{"url":"parley.example:443","protocolBinding":"GRPC","tenant":"` + card.Name + `","protocolVersion":"1.0"}]`
 			if got := string(fields["supportedInterfaces"]); got != want {
 				t.Errorf("supportedInterfaces = %s, want %s", got, want)
 			}

@@ -12,7 +12,7 @@ import (
 
 func TestLegacyGolden(t *testing.T) {
 	t.Parallel()
-	extended, err := cards.WithExamples(cards.Assistant(base, version), []string{"How many orders came in May?"})
+	extended, err := cards.WithExamples(cards.Assistant(base, version), []cards.Example{{Text: "How many orders came in May?", Namespace: "alice/shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}

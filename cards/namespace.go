@@ -1,6 +1,10 @@
 package cards
 
-import "github.com/a2aproject/a2a-go/v2/a2a"
+import (
+	"slices"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
 
 // NamespaceExtension is the URI of the extension with which a client names the namespace
 // that it asks about: message.metadata has the payload under this key.
@@ -21,4 +25,48 @@ func namespaceExtension() a2a.AgentExtension {
 			},
 		}},
 	}
+}
+
+// Dataset is a dataset as a skill of a namespace's card.
+type Dataset struct {
+	Name, Description string
+	// Examples are questions about it, to be sent as they are.
+	Examples []string
+}
+
+// ForNamespace changes the card of an agent to one for a namespace, "owner/name", alone: it
+// has a skill for each dataset, and its interfaces have the namespace as their tenant.
+// Clients of JSON-RPC that send no tenant name the namespace by the path.
+func ForNamespace(card *a2a.AgentCard, namespace string, datasets []Dataset) *a2a.AgentCard {
+	agent := card.Name
+	card.Name = agent + "/" + namespace
+	card.Description += " It answers from the namespace " + namespace + "."
+	for _, i := range card.SupportedInterfaces {
+		switch i.ProtocolBinding {
+		case a2a.TransportProtocolGRPC:
+			i.Tenant = agent + "/" + namespace
+		case a2a.TransportProtocolJSONRPC:
+			i.URL += "/" + namespace
+			fallthrough
+		default:
+			i.Tenant = namespace
+		}
+	}
+	card.Capabilities.Extensions = slices.DeleteFunc(card.Capabilities.Extensions, func(e a2a.AgentExtension) bool {
+		return e.URI == NamespaceExtension
+	})
+	if len(datasets) == 0 {
+		return card // which needs a skill
+	}
+	general := card.Skills[0]
+	card.Skills = make([]a2a.AgentSkill, len(datasets))
+	for i, dataset := range datasets {
+		skill := general
+		skill.ID, skill.Name, skill.Examples = dataset.Name, dataset.Name, dataset.Examples
+		if skill.Description = dataset.Description; skill.Description == "" {
+			skill.Description = "Answers questions about the dataset " + dataset.Name + "."
+		}
+		card.Skills[i] = skill
+	}
+	return card
 }

@@ -22,7 +22,7 @@ func TestJSONFitsSchema(t *testing.T) {
 	for _, card := range cards.All(base, version) {
 		t.Run(card.Name, func(t *testing.T) {
 			t.Parallel()
-			extended, err := cards.WithExamples(card, []string{"How many orders came in May?"})
+			extended, err := cards.WithExamples(card, []cards.Example{{Text: "How many orders came in May?", Namespace: "alice/shop"}})
 			if err != nil {
 				t.Fatal(err)
 			}

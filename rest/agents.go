@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/auth"
 	"parley/storage"
 )
 
@@ -41,17 +42,29 @@ type Agents interface {
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	// CallNamespace is Call below the path of a namespace, "owner/name".
+	CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error
 	// CallLegacy is Call for A2A 0.3.
 	CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
 	// request's path; ErrNotFound for an unknown one.
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
+	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
+	// answer.
+	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)
 	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
 	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
+	// ServeNamespaceCard serves a caller an agent's card for a namespace. ErrNotFound for an
+	// unknown agent and an unreadable namespace.
+	ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error
 	// ServeLegacyCard is ServeCard for A2A 0.3.
 	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
+	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
+	// cards' signatures.
+	ServeAICatalog(w http.ResponseWriter, r *http.Request) error
+	ServeKeys(w http.ResponseWriter, r *http.Request) error
 }
 
 func (s *Server) getCatalog(c *gin.Context) error {
@@ -60,6 +73,19 @@ func (s *Server) getCatalog(c *gin.Context) error {
 
 func (s *Server) getCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
+}
+
+// getRootCard serves the card that clients look for when they know a host alone.
+func (s *Server) getRootCard(c *gin.Context) error {
+	return s.cfg.Agents.ServeCard(c.Writer, c.Request, agentAssistant)
+}
+
+func (s *Server) getAICatalog(c *gin.Context) error {
+	return s.cfg.Agents.ServeAICatalog(c.Writer, c.Request)
+}
+
+func (s *Server) getCardKeys(c *gin.Context) error {
+	return s.cfg.Agents.ServeKeys(c.Writer, c.Request)
 }
 
 // getLegacyCard serves a card of A2A 0.3; at the root of the host that of the assistant.
@@ -72,6 +98,23 @@ func (s *Server) getLegacyCard(c *gin.Context) error {
 }
 
 func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.Call) }
+
+// callNamespace is callAgent for a namespace in the path.
+func (s *Server) callNamespace(r *request) error {
+	namespace := pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
+	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller storage.Caller, agent string, body []byte) error {
+		return s.cfg.Agents.CallNamespace(w, h, caller, agent, namespace, body)
+	})
+}
+
+// getNamespaceCard serves the card of an agent for a namespace.
+func (s *Server) getNamespaceCard(r *request) error {
+	namespace := storage.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
+	if err := r.err(); err != nil {
+		return err
+	}
+	return s.cfg.Agents.ServeNamespaceCard(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), namespace)
+}
 
 func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/rest"
 	"parley/storage"
@@ -193,6 +194,20 @@ func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller sto
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
+func (a *scriptedAgents) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+	w.Header().Set("X-Namespace", namespace)
+	return a.Call(w, r, caller, agent, body)
+}
+
+func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+	if agent != "nl2ql" && agent != "assistant" {
+		return storage.ErrNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{
+		"name": agent, "namespace": namespace.String(), "caller": caller.Username, "restricted": caller.Restricted()})
+}
+
 func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
 	return a.Call(w, r, caller, agent, body)
 }
@@ -206,14 +221,30 @@ func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller
 		"agent": agent, "path": path, "caller": caller.Username, "restricted": caller.Restricted(), "body": body})
 }
 
+func (a *scriptedAgents) ServeGRPC(w http.ResponseWriter, _ *http.Request, session auth.Session, refused error) {
+	_, _ = fmt.Fprintf(w, "%s %v", session.Caller.Username, refused)
+}
+
 func (a *scriptedAgents) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "[{\"name\":\"nl2ql\",\"url\":\"%s/a2a/nl2ql\"}]\n", baseurl.From(r.Context()))
 	return err
 }
 
+func (a *scriptedAgents) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/ai-catalog+json")
+	_, err := fmt.Fprintf(w, "{\"entries\":[{\"url\":\"%s/a2a/nl2ql\"}]}\n", baseurl.From(r.Context()))
+	return err
+}
+
+func (a *scriptedAgents) ServeKeys(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/jwk-set+json")
+	_, err := fmt.Fprintln(w, `{"keys":[]}`)
+	return err
+}
+
 func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
-	if agent != "nl2ql" {
+	if agent != "nl2ql" && agent != "assistant" {
 		return storage.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -62,6 +62,8 @@ func (w deadlineWriter) WriteString(text string) (int, error) { return w.Write([
 func (w deadlineWriter) Flush() {
 	w.extendDeadline()
 	w.ResponseWriter.Flush()
+	// A deadline that passes without a pending write would end an HTTP/2 stream.
+	w.setDeadline(time.Time{})
 }
 
 // Unwrap lets an http.ResponseController reach the connection.

@@ -84,6 +84,12 @@ alice GET /query/ask
 - GET /a2a/nl2ql/.well-known/agent-card.json
 - HEAD /a2a/nl2ql/.well-known/agent-card.json
 - GET /a2a/nobody/.well-known/agent-card.json
+- GET /a2a/.well-known/agent-card.json
+- GET /.well-known/agent-card.json
+- HEAD /.well-known/agent-card.json
+- GET /.well-known/ai-catalog.json
+- GET /.well-known/jwks.json
+- POST /.well-known/jwks.json {}
 - POST /a2a/nl2ql {"jsonrpc":"2.0"}
 - POST /a2a/nl2ql/ {"jsonrpc":"2.0"}
 alice POST /a2a/nl2ql {"jsonrpc":"2.0"}

@@ -18,7 +18,7 @@ func (s *Server) getNamespaces(r *request, owner string) (any, error) {
 		owner = ""
 	}
 	namespaces, err := s.cfg.Store.Namespaces(r.ctx(), r.caller, owner)
-	return toList(namespaces, func(n storage.Namespace) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
+	return toList(namespaces, func(n storage.NamespaceRef) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
 }
 
 // rename renames a namespace or dataset.

@@ -59,6 +59,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	s := newService(t, sqlstoretest.SQLite(t))
 	var there, said []string
 	for _, r := range s.rest.Routes() {
+		if strings.HasPrefix(r.Path, "/lf.a2a.v1.") {
+			continue // gRPC, which has a description of its own
+		}
 		there = append(there, route(r.Method, r.Path))
 	}
 	for path, item := range s.description().Paths {

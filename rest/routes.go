@@ -47,6 +47,10 @@ func (s *Server) routes() {
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent-card.json", s.getLegacyCard)
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent.json", s.getLegacyCard)
 		s.public(method, "/.well-known/agent.json", s.getLegacyCard)
+		s.public(method, Root+"/a2a/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/agent-card.json", s.getRootCard)
+		s.public(method, "/.well-known/ai-catalog.json", s.getAICatalog)
+		s.public(method, "/.well-known/jwks.json", s.getCardKeys)
 	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))
@@ -107,9 +111,13 @@ func (s *Server) routes() {
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
+	s.stream(http.MethodPost, "/a2a/:agent/:owner/:namespace", s.callNamespace)
+	s.stream(http.MethodPost, "/a2a/:agent/:owner/:namespace/", s.callNamespace)
+	s.stream(http.MethodGet, "/a2a/:agent/:owner/:namespace/.well-known/agent-card.json", s.getNamespaceCard)
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3", s.callLegacyAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3/", s.callLegacyAgent)
 	s.routeHTTPBinding()
+	s.public(http.MethodPost, grpcPath, s.callGRPC)
 
 	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)
@@ -163,17 +171,10 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
 		return storage.Errorf(errBadRequest, "the query of the address cannot be read")
 	}
-	token, err := auth.Bearer(c.Request.Header)
+	session, err := s.session(c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
-	defer cancel()
-	session, err := s.cfg.Auth.Session(ctx, token)
-	if err != nil {
-		return err
-	}
-	c.Set(userKey, session.Caller.Username)
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
@@ -182,6 +183,21 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 		return cause
 	}
 	return err
+}
+
+// session verifies the token of a request.
+func (s *Server) session(c *gin.Context) (auth.Session, error) {
+	token, err := auth.Bearer(c.Request.Header)
+	if err != nil {
+		return auth.Session{}, err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+	defer cancel()
+	session, err := s.cfg.Auth.Session(ctx, token)
+	if err == nil {
+		c.Set(userKey, session.Caller.Username)
+	}
+	return session, err
 }
 
 // public routes an operation that needs no token.

@@ -107,7 +107,7 @@ type answer struct {
 }
 
 // outside are the paths that are not under rest.Root.
-var outside = regexp.MustCompile(`^/(healthz|readyz|metrics|openapi\.yaml|docs)`)
+var outside = regexp.MustCompile(`^/(healthz|readyz|metrics|openapi\.yaml|docs|\.well-known)`)
 
 // send sends a request as a user, "-" for none.
 func (s *service) send(user, method, path, contentType, body string) answer {

@@ -24,7 +24,7 @@ type Store interface {
 
 // Namespaces has the records of namespaces.
 type Namespaces interface {
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error)
+	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 	RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error
 	DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error
 }

@@ -26,6 +26,8 @@ var (
 	// ErrTracing says that the tracing store cannot be reached now, or does not
 	// do what it should.
 	ErrTracing = errors.New("tracing store unavailable")
+	// ErrMessageSent says that a message has made a run before.
+	ErrMessageSent = errors.New("message sent before")
 	// ErrRunNotCompleted says that this can only be done to a completed run.
 	ErrRunNotCompleted = errors.New("run not completed")
 )

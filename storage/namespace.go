@@ -1,6 +1,8 @@
 package storage
 
-// NamespaceRef addresses a namespace. Name is compared without regard to case.
+// NamespaceRef addresses a namespace, a user's named group of datasets. Name is compared
+// without regard to case. A namespace is created with its first dataset and exists until
+// it is deleted.
 type NamespaceRef struct {
 	Owner string
 	Name  string
@@ -8,10 +10,3 @@ type NamespaceRef struct {
 
 // String gives "owner/name".
 func (r NamespaceRef) String() string { return r.Owner + "/" + r.Name }
-
-// Namespace is a user's named group of datasets. It comes into being with its
-// first dataset and stays until it is deleted.
-type Namespace struct {
-	Owner string
-	Name  string
-}

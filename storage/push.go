@@ -20,6 +20,10 @@ type PushConfig struct {
 	Scheme string
 	// Secrets are the token and the credentials, encrypted; nil for none.
 	Secrets []byte
+	// Modes are the media types that the receiver accepts, separated by commas; "" for all.
+	Modes string
+	// Version is that of the protocol, when it is not the current one.
+	Version string
 }
 
 // PushFromTask is the position of a config whose first event is the task as it is.
@@ -66,8 +70,7 @@ type PushConfigs interface {
 	// SavePushConfig makes a config, from the task on, or replaces the one with its id,
 	// which goes on where that was. ErrInvalid when the run has too many.
 	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
-	PushConfig(ctx context.Context, caller Caller, runID, id string) (PushConfig, error)
-	// PushConfigs lists those of a run.
+	// PushConfigs lists those of a run, the oldest first.
 	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)
 	// DeletePushConfig deletes a config, if there is one.
 	DeletePushConfig(ctx context.Context, caller Caller, runID, id string) error
@@ -78,9 +81,9 @@ type PushConfigs interface {
 type PushOutbox interface {
 	// OpenPushes reports whether any config may have something to send, now or later.
 	OpenPushes(ctx context.Context) (bool, error)
-	// DuePushes lists configs that a host could send, at most limit. They alternate between
-	// owners and receivers, so that none hides another.
-	DuePushes(ctx context.Context, holder string, limit int) ([]DuePush, error)
+	// DuePushes lists configs that a host could send, of some runs or, with none, of all; at
+	// most limit. They alternate between owners and receivers, so that none hides another.
+	DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]DuePush, error)
 	// ClaimPushes makes a host the holder of configs, without those that another host was
 	// faster to claim.
 	ClaimPushes(ctx context.Context, holder string, due []DuePush) ([]Push, error)

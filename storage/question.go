@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // MaxQuestion is the longest question, in bytes.
@@ -61,7 +62,19 @@ type RunRequest struct {
 	// Tasks.ResolveRun.
 	NamespaceID        string
 	ConversationExists bool
+	// Message is the message that asks; zero when the client gave it no id.
+	Message SentMessage
 }
+
+// SentMessage identifies a message of a client. A message that a user sends to an agent
+// again within MessageRetention makes no second run.
+type SentMessage struct {
+	// Key is a hash of the id that the client gave it, Digest one of all that it says.
+	Key, Digest string
+}
+
+// MessageRetention is how long a message is known.
+const MessageRetention = 24 * time.Hour
 
 // The settings of a question in the metadata of a message.
 const (

@@ -10,9 +10,6 @@ const (
 	Owner  Role = "owner"
 )
 
-// Grantable reports whether a grant can carry the role.
-func (r Role) Grantable() bool { return r == Viewer || r == Editor }
-
 // Access is what a caller may do to a thing that the caller may see.
 type Access struct {
 	Role Role

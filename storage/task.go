@@ -51,7 +51,8 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run.
+	// Start, if set, creates the run. Without a namespace it waits until its asker names
+	// one.
 	Start *RunRequest
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
@@ -60,6 +61,8 @@ type TaskChange struct {
 	After  int64
 	Events []Event
 	State  string
+	// StatusAt is the time of the task's status.
+	StatusAt time.Time
 	// Snapshot is the task without its artifacts.
 	Snapshot json.RawMessage
 	// LastNodeID names the last step that the run reached; "" leaves it unchanged.
@@ -79,8 +82,8 @@ type TaskFilter struct {
 	Agent          string
 	ConversationID string
 	State          string
-	// UpdatedSince excludes tasks that were last changed before.
-	UpdatedSince time.Time
+	// StatusSince excludes tasks whose status is from before.
+	StatusSince time.Time
 	// After has the RunID and UpdatedAt of the last task of the previous page; zero for the
 	// first page.
 	After Task
@@ -94,8 +97,10 @@ type Tasks interface {
 	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
 	// the caller may read, and in a conversation, or a new one if its id is "". A
 	// conversation that the caller's token does not cover is ErrNotFound; one that does not
-	// exist is no error.
+	// exist is no error. A message that was sent before is ErrMessageSent.
 	ResolveRun(ctx context.Context, request *RunRequest) error
+	// SentRun gives the id of the run that a message of the caller has made, and its digest.
+	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
 	// ErrNotFound when there is none that the caller may read.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
@@ -104,7 +109,8 @@ type Tasks interface {
 	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID string) ([]string, error)
 	// Append writes a change and then calls done: with ErrConflict when the change does
 	// not follow the last event, with ErrNotFound when the run, its namespace or its
-	// conversation was deleted. Changes of one run are written in order; one that follows
+	// conversation was deleted, with ErrMessageSent when the run's message has made a run
+	// before. Changes of one run are written in order; one that follows
 	// a failed one fails. Append does not block, and done must not.
 	Append(change TaskChange, done func(error))
 

@@ -28,7 +28,7 @@ func (s *Sender) send(ctx context.Context, push storage.Push) {
 		s.cfg.Logger.Warn("push interrupted", "run", push.RunID, "error", err)
 	}
 	if result.Pause > 0 && result.Pause < pollInterval {
-		time.AfterFunc(result.Pause, s.Notify)
+		time.AfterFunc(result.Pause, func() { s.Notify(push.RunID) })
 	}
 	released := s.inStore(context.WithoutCancel(ctx), "push release failed", func(ctx context.Context) error {
 		err := s.cfg.Log.ReleasePush(ctx, s.cfg.Holder, push, result)
@@ -77,7 +77,8 @@ func (s *Sender) deliver(ctx context.Context, push *storage.Push) (storage.PushR
 }
 
 // next reads the events that follow a config's position; none when there are none. The task
-// stands in for events that were removed. release, where there are some, frees their memory.
+// stands in for events that were removed, and for all of them where the version of the
+// protocol knows no events. release, where there are some, frees their memory.
 func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.Event, release func(), err error) {
 	if push.Position == storage.PushFromTask {
 		return s.wholeTask(ctx, push)
@@ -90,15 +91,26 @@ func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.E
 		return nil, nil, err
 	}
 	page, err = s.cfg.Log.Events(ctx, push.Caller, push.RunID, push.Position)
-	if err == nil && len(page) > 0 && page[0].Number != push.Position+1 {
-		release()
-		return s.wholeTask(ctx, push)
-	}
 	if err != nil || len(page) == 0 {
 		release()
 		return nil, nil, err
 	}
+	page = upToGap(page, push.Position)
+	if len(page) == 0 || push.Version != "" {
+		release()
+		return s.wholeTask(ctx, push)
+	}
 	return page, release, nil
+}
+
+// upToGap gives the events that follow a position without a gap.
+func upToGap(page []storage.Event, position int64) []storage.Event {
+	for i, event := range page {
+		if event.Number != position+int64(i)+1 {
+			return page[:i]
+		}
+	}
+	return page
 }
 
 func (s *Sender) wholeTask(ctx context.Context, push *storage.Push) ([]storage.Event, func(), error) {

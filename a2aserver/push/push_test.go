@@ -85,11 +85,13 @@ func (r *receiver) waitFor(t *testing.T, numbers string) {
 // world is a store with runs of alice, and the senders of a test.
 type world struct {
 	*sqlstore.Store
-	t        *testing.T
-	box      *seal.Box
-	log      *logtest.Buffer
-	mu       sync.Mutex
-	outcomes map[push.Outcome]int
+	t   *testing.T
+	box *seal.Box
+	log *logtest.Buffer
+	// artifacts are the numbers of events that are of artifacts.
+	artifacts []int64
+	mu        sync.Mutex
+	outcomes  map[push.Outcome]int
 }
 
 func newWorld(t *testing.T, store *sqlstore.Store) *world {
@@ -126,7 +128,11 @@ func (w *world) emit(runID string, after, last int64, ends bool) {
 	change := storage.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
 	for number := after + 1; number <= last; number++ {
 		body := fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":%d}}`, runID, number)
-		change.Events = append(change.Events, storage.Event{Number: number, Kind: storage.EventStatus, Body: json.RawMessage(body)})
+		kind := storage.EventStatus
+		if slices.Contains(w.artifacts, number) {
+			kind = storage.EventArtifact
+		}
+		change.Events = append(change.Events, storage.Event{Number: number, Kind: kind, Body: json.RawMessage(body)})
 	}
 	if ends {
 		change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted}
@@ -147,7 +153,7 @@ func (w *world) config(runID, id, url string, secrets push.Secrets) {
 // claim has a host claim the one config that is due.
 func (w *world) claim(holder string) storage.Push {
 	w.t.Helper()
-	due, err := w.DuePushes(w.t.Context(), holder, 10)
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 10)
 	w.must(err)
 	claimed, err := w.ClaimPushes(w.t.Context(), holder, due)
 	w.must(err)
@@ -171,6 +177,7 @@ func (w *world) sender(holder string, change ...func(*push.Config)) (sender *pus
 	cfg := push.Config{
 		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Policy: safehttp.Policy{Insecure: true},
+		Encode: func(_ storage.PushConfig, event storage.Event) (storage.Event, error) { return event, nil },
 		Task: func(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
 			task, err := w.Task(ctx, caller, "", runID, false)
 			return storage.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err
@@ -226,10 +233,10 @@ func TestOrder(t *testing.T) {
 		sender, _ := w.sender("host")
 		to.waitFor(t, "2")
 		w.emit(run, 2, 3, false)
-		sender.Notify()
+		sender.Notify(run)
 		to.waitFor(t, "2 3")
 		w.emit(run, 3, 40, true)
-		sender.Notify()
+		sender.Notify(run)
 		want := "2"
 		for number := 3; number <= 40; number++ {
 			want += fmt.Sprint(" ", number)
@@ -335,7 +342,7 @@ func TestSlowReceiver(t *testing.T) {
 	})
 	w.must(err)
 	w.must(w.SavePushConfig(t.Context(), bob, storage.PushConfig{RunID: asked.RunID, ID: "a", URL: quick.URL, Receiver: quick.URL}))
-	sender.Added()
+	sender.Added(asked.RunID)
 	quick.waitFor(t, "0")
 	if got := len(slow.requests()); got > 8 {
 		t.Errorf("%d at once to a slow receiver of one owner", got)
@@ -411,14 +418,14 @@ func TestSeveralHosts(t *testing.T) {
 		receivers[run] = to
 	}
 	for _, sender := range senders {
-		sender.Added()
+		sender.Added("")
 	}
 	for number := range int64(10) {
 		for run := range receivers {
 			w.emit(run, number, number+1, number == 9)
 		}
 		for _, sender := range senders {
-			sender.Notify()
+			sender.Notify("")
 		}
 	}
 	w.waitClosed()
@@ -438,22 +445,22 @@ func TestSeveralHosts(t *testing.T) {
 	}
 }
 
-// The task stands in for events that are no longer kept.
+// The task stands in for events that are no longer kept, also where some of them are: those of
+// artifacts.
 func TestRemovedEvents(t *testing.T) {
 	t.Parallel()
 	w, to := newWorld(t, sqlstoretest.SQLite(t)), newReceiver(t, accept)
 	run := w.run()
+	w.artifacts = []int64{1, 2, 4}
 	w.config(run, "a", to.URL, push.Secrets{})
-	_, stop := w.sender("one")
-	to.waitFor(t, "0")
-	stop()
+	w.fromTheStart()
 	w.emit(run, 0, 5, true)
 	if count, err := w.TrimEvents(t.Context(), -time.Hour); err != nil || count != 1 {
 		t.Fatalf("%d, %v", count, err)
 	}
-	w.sender("two")
-	to.waitFor(t, "0 5")
-	if got := to.requests()[1].body; got != `{"task":{}}` {
+	w.sender("host")
+	to.waitFor(t, "1 2 5")
+	if got := to.requests()[2].body; got != `{"task":{}}` {
 		t.Errorf("sent %s", got)
 	}
 	w.waitClosed()

@@ -20,8 +20,10 @@ import (
 )
 
 const (
-	// mediaType is what the protocol asks for.
-	mediaType = "application/a2a+json"
+	// mediaType is what the protocol asks for, plainType what it did before 1.0.
+	mediaType, plainType = "application/a2a+json", "application/json"
+	// version is that of the protocol, unless a config has another.
+	version = "1.0"
 	// maxResponse is how much of a response is read, so that its connection can be used
 	// again, in bytes.
 	maxResponse = 4 << 10
@@ -47,6 +49,10 @@ func isGone(err error) bool {
 
 // post sends an event. The error says nothing of the URL, which may hold secrets.
 func (s *Sender) post(ctx context.Context, push *storage.Push, secrets Secrets, event storage.Event) error {
+	event, err := s.cfg.Encode(push.PushConfig, event)
+	if err != nil {
+		return fmt.Errorf("encode an event: %w", err)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, push.URL, bytes.NewReader(event.Body))
 	if err != nil {
 		return errors.New("the URL is not valid")
@@ -70,8 +76,12 @@ func (s *Sender) post(ctx context.Context, push *storage.Push, secrets Secrets, 
 // setHeader sets the header of a request: who sends, what, and which one of the run's events.
 func setHeader(header http.Header, push *storage.Push, secrets Secrets, event storage.Event, now time.Time) {
 	header.Set("Content-Type", mediaType)
+	header.Set("A2A-Version", version)
+	if push.Version != "" {
+		header.Set("Content-Type", plainType)
+		header.Set("A2A-Version", push.Version)
+	}
 	header.Set("User-Agent", "parley")
-	header.Set("A2A-Version", "1.0")
 	number := strconv.FormatInt(event.Number, 10)
 	header.Set("Parley-Event-Id", number)
 	if push.Scheme != "" && secrets.Credentials != "" {

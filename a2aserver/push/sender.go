@@ -3,7 +3,9 @@ package push
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +28,8 @@ const (
 	// gatherInterval is how long further events are waited for before it is looked for
 	// what to send.
 	gatherInterval = 10 * time.Millisecond
+	// maxChanged is how many changed runs are looked at by name, rather than all.
+	maxChanged = 100
 	// storeTimeout limits what is done in the store.
 	storeTimeout = 10 * time.Second
 	// postTimeout is how long a receiver may take to take an event.
@@ -62,6 +66,8 @@ type Config struct {
 	Policy safehttp.Policy
 	// Secrets decrypts the secrets of configs.
 	Secrets *seal.Box
+	// Encode gives an event, or a task, as the receiver of a config reads it.
+	Encode func(config storage.PushConfig, event storage.Event) (storage.Event, error)
 	// Task gives a run's task as it is, with the number of its last event. release frees
 	// its memory.
 	Task func(ctx context.Context, caller storage.Caller, runID string) (task storage.Event, release func(), err error)
@@ -87,9 +93,14 @@ type Sender struct {
 	work sync.WaitGroup
 
 	mu sync.Mutex
-	// sending are the configs that are being sent. owners and receivers count them.
+	// changed are the runs that may have something to send; all says that any may.
+	changed map[string]struct{}
+	all     bool
+	// sending are the configs that are being sent. owners and receivers count them. backlog
+	// says that there was no room for some.
 	sending           map[configKey]struct{}
 	owners, receivers map[string]int
+	backlog           bool
 }
 
 type configKey struct{ runID, id string }
@@ -100,24 +111,26 @@ func New(cfg Config) *Sender {
 		cfg:     cfg,
 		client:  safehttp.NewClient(safehttp.Config{Policy: cfg.Policy, Timeout: postTimeout}),
 		wake:    make(chan struct{}, 1),
-		sending: map[configKey]struct{}{}, owners: map[string]int{}, receivers: map[string]int{},
+		changed: map[string]struct{}{}, sending: map[configKey]struct{}{}, owners: map[string]int{}, receivers: map[string]int{},
 	}
 }
 
-// Added says that there is a new config.
-func (s *Sender) Added() {
+// Added says that a run has a new config.
+func (s *Sender) Added(runID string) {
 	s.open.Store(true)
-	s.wakeUp()
+	s.Notify(runID)
 }
 
-// Notify says that there are new events. It does not block.
-func (s *Sender) Notify() {
-	if s.open.Load() {
-		s.wakeUp()
+// Notify says that there are new events of a run; "" for any. It does not block.
+func (s *Sender) Notify(runID string) {
+	if !s.open.Load() {
+		return
 	}
-}
-
-func (s *Sender) wakeUp() {
+	s.mu.Lock()
+	if s.all = s.all || runID == "" || len(s.changed) == maxChanged; !s.all {
+		s.changed[runID] = struct{}{}
+	}
+	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -129,11 +142,7 @@ func (s *Sender) Run(ctx context.Context) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	defer s.stop(ctx)
-	s.look(ctx)
-	for {
-		if s.open.Load() {
-			s.sendDue(ctx)
-		}
+	for s.look(ctx); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -141,6 +150,7 @@ func (s *Sender) Run(ctx context.Context) {
 			s.look(ctx)
 		case <-s.wake:
 			gather(ctx)
+			s.sendDue(ctx)
 		}
 	}
 }
@@ -173,6 +183,7 @@ func (s *Sender) look(ctx context.Context) {
 		}
 		return err
 	})
+	s.Notify("")
 }
 
 // inStore does something in the store, in time, and logs its failure.
@@ -205,13 +216,14 @@ func (s *Sender) releaseLost(ctx context.Context) error {
 	return err
 }
 
-// sendDue begins to send what is due, as far as there is room.
+// sendDue begins to send what is due of the runs that changed, as far as there is room.
 func (s *Sender) sendDue(ctx context.Context) {
-	if s.isFull() {
+	runIDs, some := s.takeChanged()
+	if !some {
 		return
 	}
 	s.inStore(ctx, "push claim failed", func(claiming context.Context) error {
-		due, err := s.cfg.Log.DuePushes(claiming, s.cfg.Holder, candidates)
+		due, err := s.cfg.Log.DuePushes(claiming, s.cfg.Holder, runIDs, candidates)
 		if err != nil {
 			return err
 		}
@@ -244,14 +256,35 @@ func (s *Sender) sendDue(ctx context.Context) {
 	})
 }
 
+// takeChanged gives the runs that changed since the last time, none for all. some is false
+// when nothing changed, or there is no room to send.
+func (s *Sender) takeChanged() (runIDs []string, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sending) >= maxSending {
+		s.backlog = true
+		return nil, false
+	}
+	some = s.all || len(s.changed) > 0
+	if !s.all {
+		runIDs = slices.Collect(maps.Keys(s.changed))
+	}
+	clear(s.changed)
+	s.all = false
+	return runIDs, some
+}
+
 // admit takes room for those of some configs that may be sent now.
 func (s *Sender) admit(due []storage.DuePush) (admitted []storage.DuePush) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, push := range due {
 		key := configKey{push.RunID, push.ID}
-		_, already := s.sending[key]
-		if already || len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
+		if _, already := s.sending[key]; already {
+			continue
+		}
+		if len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
+			s.backlog = true
 			continue
 		}
 		s.sending[key] = struct{}{}
@@ -262,27 +295,22 @@ func (s *Sender) admit(due []storage.DuePush) (admitted []storage.DuePush) {
 	return admitted
 }
 
-// leave gives back the room of a config. It looks for more to send: events may have come
-// that nobody could claim meanwhile.
+// leave gives back the room of a config. It has more looked for: events may have come that
+// nobody could claim meanwhile, and others may wait for the room.
 func (s *Sender) leave(push storage.DuePush) {
 	s.mu.Lock()
 	delete(s.sending, configKey{push.RunID, push.ID})
 	decrement(s.owners, push.Owner)
 	decrement(s.receivers, push.Receiver)
+	s.all, s.backlog = s.all || s.backlog, false
 	s.mu.Unlock()
-	s.Notify()
+	s.Notify(push.RunID)
 }
 
 func decrement(counts map[string]int, name string) {
 	if counts[name]--; counts[name] == 0 {
 		delete(counts, name)
 	}
-}
-
-func (s *Sender) isFull() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sending) >= maxSending
 }
 
 func (s *Sender) isSending(key configKey) bool {

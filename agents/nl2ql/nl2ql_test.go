@@ -282,10 +282,7 @@ func TestReferences(t *testing.T) {
 	t.Parallel()
 	s := script()
 	for _, question := range []string{"one", "two", "three"} {
-		s.Turns = append(s.Turns, storage.Run{
-			ID: question, Question: question,
-			RunOutcome: storage.RunOutcome{Result: json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)},
-		})
+		s.Turns = append(s.Turns, agentstest.Turn(question, question, json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)))
 	}
 	s.References = []a2a.TaskID{"two", "one", "deleted"}
 	s.Run(t, newExecutor(s.Config()), nil)

@@ -36,6 +36,7 @@ type cli struct {
 	Ingest     client.Ingest      `cmd:"" help:"Upload files and ingest them into a dataset. Resumes if interrupted."`
 	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you can read, or describe one."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`
+	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    admin.Migrate      `cmd:"" help:"Migrate the database's schema to the version of this program."`
 	Backup     admin.Backup       `cmd:"" help:"Back up a data folder to an archive, also while a server uses it."`

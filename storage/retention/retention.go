@@ -32,19 +32,21 @@ type Kind string
 // The kinds of records.
 const (
 	Events     Kind = "events"
+	Messages   Kind = "messages"
 	Runs       Kind = "runs"
 	Ingestions Kind = "ingestions"
 	Uploads    Kind = "uploads"
 )
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
+func Kinds() []Kind { return []Kind{Events, Messages, Runs, Ingestions, Uploads} }
 
 // Store has the records. What removes gets an age, and removes at most Config.Batch
 // of what is older.
 type Store interface {
 	storage.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)
+	DeleteOldMessages(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldUploads(ctx context.Context, age time.Duration) (int, error)
@@ -129,18 +131,15 @@ type rule struct {
 	remove func(ctx context.Context, age time.Duration) (int, error)
 }
 
-func (r *Retention) rules() []rule {
-	return []rule{
+func (r *Retention) removeOld(ctx context.Context) {
+	total := 0
+	for _, rule := range []rule{
 		{Events, r.cfg.KeepEvents, r.cfg.Store.TrimEvents},
+		{Messages, storage.MessageRetention, r.cfg.Store.DeleteOldMessages},
 		{Runs, r.cfg.KeepRuns, r.cfg.Store.DeleteOldRuns},
 		{Ingestions, r.cfg.KeepRuns, r.cfg.Store.DeleteOldIngestions},
 		{Uploads, r.cfg.KeepUploads, r.cfg.Store.DeleteOldUploads},
-	}
-}
-
-func (r *Retention) removeOld(ctx context.Context) {
-	total := 0
-	for _, rule := range r.rules() {
+	} {
 		if rule.keep > 0 {
 			count, err := r.apply(ctx, rule)
 			r.warn(ctx, string(rule.kind), err)
@@ -167,12 +166,10 @@ func (r *Retention) apply(ctx context.Context, rule rule) (total int, err error)
 		if count < r.cfg.Batch {
 			return total, nil
 		}
-		timer := time.NewTimer(time.Since(start))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return total, nil
-		case <-timer.C:
+		case <-time.After(time.Since(start)):
 		}
 	}
 }

@@ -122,9 +122,9 @@ const ownConversation = `(c.owner = :caller AND (:restriction = '' OR EXISTS (
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
 
-// fromRuns, fromEvents, fromTurns, fromRatings and fromConversations are the
-// runs r with their task t, those with their events e, the runs r with their
-// conversation c, those with their rating t, and the conversations c that the
+// fromRuns, fromEvents, fromMessages, fromTurns, fromRatings and fromConversations are the
+// runs r with their task t, those with their events e, with their message m, the runs r with
+// their conversation c, those with their rating t, and the conversations c that the
 // caller may see. They end in a WHERE to which conditions can be added.
 const (
 	fromRuns = `
@@ -134,6 +134,10 @@ WHERE ` + ownRun
 	fromEvents = `
 FROM runs r
 JOIN events e ON e.run_id = r.id
+WHERE ` + ownRun
+	fromMessages = `
+FROM runs r
+JOIN sent_messages m ON m.run_id = r.id
 WHERE ` + ownRun
 	fromTurns = `
 FROM runs r
@@ -156,10 +160,22 @@ const (
 	AND lower(d.name) = lower(:dataset)`
 )
 
-// ownNamespaceID is the id of the namespace :namespace of a caller whose token is not
-// restricted. fromNamespaces gives the same; this is planned and found many times
-// faster, and most questions are about one's own.
-var ownNamespaceID = parse(`SELECT n.id FROM namespaces n WHERE n.owner = :caller AND lower(n.name) = lower(:namespace)`)
+// messageSent holds when the caller has sent message :message to agent :agent.
+const messageSent = `EXISTS (
+	SELECT 1
+	FROM sent_messages m
+	WHERE m.owner = :caller
+		AND m.agent = :agent
+		AND m.message = :message)`
+
+// selectOwnTarget is where a new conversation about the namespace :namespace of a caller
+// whose token is not restricted begins. fromNamespaces gives the same; this is planned and
+// found many times faster, and most questions are about one's own.
+var selectOwnTarget = parse(`
+SELECT n.id, ` + messageSent + ` AS sent
+FROM namespaces n
+WHERE n.owner = :caller
+	AND lower(n.name) = lower(:namespace)`)
 
 // tokenScopes is what token :token covers of what the caller may see, by the names
 // of now.

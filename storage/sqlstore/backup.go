@@ -14,8 +14,8 @@ import (
 // keepOrphansLease is held by whoever copies objects.
 const keepOrphansLease = "keep-loose"
 
-// KeptObject is an object that the records name.
-type KeptObject struct {
+// StoredObject is an object that the records name.
+type StoredObject struct {
 	Key   string `db:"object_key"`
 	Bytes int64  `db:"byte_count"`
 	// SHA256 is "" where it was not recorded.
@@ -45,8 +45,8 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// Sound reports what is wrong with the file of the embedded database.
-func (s *Store) Sound(ctx context.Context) error {
+// CheckIntegrity reports what is wrong with the file of the embedded database.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
 	var said string
 	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
 		return wrap("check the database", err)
@@ -57,7 +57,7 @@ func (s *Store) Sound(ctx context.Context) error {
 	return nil
 }
 
-var keptObjects = parse(`
+var storedObjects = parse(`
 SELECT object_key, byte_count, sha256
 FROM dataset_files
 UNION ALL
@@ -66,12 +66,12 @@ FROM upload_files
 WHERE status = 'completed'
 ORDER BY object_key`)
 
-// EachKeptObject gives every object that the records name, one after the other,
+// EachObject gives every object that the records name, one after the other,
 // until one is an error.
-func (s *Store) EachKeptObject(ctx context.Context, each func(KeptObject) error) error {
+func (s *Store) EachObject(ctx context.Context, each func(StoredObject) error) error {
 	var failed error
-	err := s.eachRow(ctx, keptObjects, nil, func(rows *sqlx.Rows) error {
-		var object KeptObject
+	err := s.eachRow(ctx, storedObjects, nil, func(rows *sqlx.Rows) error {
+		var object StoredObject
 		if err := rows.StructScan(&object); err != nil {
 			return err
 		}

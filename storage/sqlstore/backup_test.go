@@ -56,9 +56,9 @@ func TestSnapshot(t *testing.T) {
 		t.Error("a file that was there was written over")
 	}
 	copied := open(t, sqlstore.Config{Path: to})
-	w.must(copied.Sound(t.Context()))
+	w.must(copied.CheckIntegrity(t.Context()))
 	var keys []string
-	w.must(copied.EachKeptObject(t.Context(), func(o sqlstore.KeptObject) error {
+	w.must(copied.EachObject(t.Context(), func(o sqlstore.StoredObject) error {
 		keys = append(keys, o.Key)
 		return nil
 	}))

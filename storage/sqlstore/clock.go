@@ -25,8 +25,8 @@ func (c *serverClock) now() time.Time {
 	return seen.shown.Add(time.Since(seen.at))
 }
 
-// look sets the clock, unless it is right.
-func (c *serverClock) look(ctx context.Context, db sqlx.QueryerContext) error {
+// sync sets the clock, unless it is right.
+func (c *serverClock) sync(ctx context.Context, db sqlx.QueryerContext) error {
 	var millis int64
 	asked := time.Now()
 	err := sqlx.GetContext(ctx, db, &millis, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`)

@@ -25,7 +25,7 @@ const (
 )
 
 // sessionSettings have the server notice that we are gone, though nothing says
-// so, and let go of what a transaction has locked.
+// so, and release what a transaction has locked.
 const sessionSettings = `
 SET idle_in_transaction_session_timeout = '60s';
 SET tcp_keepalives_idle = 30;
@@ -45,15 +45,15 @@ type connector struct {
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	l := &line{}
+	d := &guardedDialer{}
 	own := *c.Connector
-	own.Dialer(l)
+	own.Dialer(d)
 	made, err := own.Connect(ctx)
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	conn := &connection{made.(pqConn), l}
-	if err := l.established(); err != nil {
+	conn := &connection{made.(pqConn), d}
+	if err := d.established(); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if _, err := conn.ExecContext(ctx, c.settings, nil); err != nil {
@@ -77,12 +77,12 @@ type pqConn interface {
 
 type connection struct {
 	pqConn
-	line *line
+	dialer *guardedDialer
 }
 
 // BeginTx heeds the context from the first statement on.
 func (c *connection) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	defer context.AfterFunc(ctx, c.line.breakOff)()
+	defer context.AfterFunc(ctx, c.dialer.interrupt)()
 	return c.pqConn.BeginTx(ctx, opts)
 }
 
@@ -110,20 +110,20 @@ type sessionStmt struct{ pqStmt }
 func (sessionStmt) Close() error { return nil }
 
 // IsValid implements driver.Validator.
-func (c *connection) IsValid() bool { return !c.line.isBroken() && c.pqConn.IsValid() }
+func (c *connection) IsValid() bool { return !c.dialer.isBroken() && c.pqConn.IsValid() }
 
 // ResetSession implements driver.SessionResetter.
 func (c *connection) ResetSession(ctx context.Context) error {
-	if c.line.isBroken() {
+	if c.dialer.isBroken() {
 		return driver.ErrBadConn
 	}
 	return c.pqConn.ResetSession(ctx)
 }
 
-// line dials for one connection. Once that is there, lib/pq dials again only to
+// guardedDialer dials for one connection. Once that is there, lib/pq dials again only to
 // ask the server to stop a statement whose context has ended: the connection is
-// given up then, and whoever waits on it is let go.
-type line struct {
+// closed then, and the wait for it ends.
+type guardedDialer struct {
 	mu     sync.Mutex
 	conn   net.Conn
 	inUse  bool
@@ -132,23 +132,23 @@ type line struct {
 }
 
 var (
-	_ pq.Dialer        = (*line)(nil)
-	_ pq.DialerContext = (*line)(nil)
+	_ pq.Dialer        = (*guardedDialer)(nil)
+	_ pq.DialerContext = (*guardedDialer)(nil)
 )
 
 // DialContext implements pq.DialerContext. What it gives is good until the
 // context's deadline.
-func (l *line) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	l.mu.Lock()
-	inUse := l.inUse
-	l.mu.Unlock()
+func (d *guardedDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	inUse := d.inUse
+	d.mu.Unlock()
 	if inUse {
-		l.breakOff()
+		d.interrupt()
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 	}
-	conn, err := l.dialer.DialContext(ctx, network, address)
+	conn, err := d.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -158,46 +158,46 @@ func (l *line) DialContext(ctx context.Context, network, address string) (net.Co
 		}
 	}
 	if !inUse {
-		l.mu.Lock()
-		l.conn = conn
-		l.mu.Unlock()
+		d.mu.Lock()
+		d.conn = conn
+		d.mu.Unlock()
 	}
 	return conn, nil
 }
 
 // Dial implements pq.Dialer.
-func (l *line) Dial(network, address string) (net.Conn, error) {
-	return l.DialTimeout(network, address, connectTimeout)
+func (d *guardedDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialTimeout(network, address, connectTimeout)
 }
 
 // DialTimeout implements pq.Dialer.
-func (l *line) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (d *guardedDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	return l.DialContext(ctx, network, address)
+	return d.DialContext(ctx, network, address)
 }
 
 // established says that the connection is there, and good for as long as it is
 // used.
-func (l *line) established() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.inUse = true
-	return l.conn.SetDeadline(time.Time{})
+func (d *guardedDialer) established() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inUse = true
+	return d.conn.SetDeadline(time.Time{})
 }
 
-// breakOff lets go of whoever waits for the server.
-func (l *line) breakOff() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.broken = true
-	_ = l.conn.SetDeadline(time.Unix(1, 0))
+// interrupt ends the wait for the server.
+func (d *guardedDialer) interrupt() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = true
+	_ = d.conn.SetDeadline(time.Unix(1, 0))
 }
 
-func (l *line) isBroken() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.broken
+func (d *guardedDialer) isBroken() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken
 }
 
 // listenDialer makes connections on which the server answers soon or is gone.

@@ -23,7 +23,7 @@ func hostLease(holder string) string { return "host/" + holder }
 func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
-			if err := s.clock.look(ctx, tx); err != nil {
+			if err := s.clock.sync(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -104,7 +104,7 @@ LIMIT :limit`
 	if err != nil {
 		return nil, err
 	}
-	s.observer.RunsTaken(died)
+	s.observer.RunsClaimed(died)
 	return claimed, nil
 }
 
@@ -167,7 +167,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 
 // HostRuns implements storage.Hosts.
 func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	var ids []string
 	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder)

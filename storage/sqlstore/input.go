@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -29,19 +28,15 @@ SELECT n.owner, n.name` + fromNamespaces + `
 // WaitingRuns implements storage.Tasks.
 func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, conversationID string) ([]string, error) {
 	var ids []string
-	if err := listWaitingRuns.list(ctx, s, &ids, by(caller, args{"conversation": conversationID, "agent": agent})); err != nil {
-		return nil, fmt.Errorf("find waiting runs: %w", classify(err))
-	}
-	return ids, nil
+	err := listWaitingRuns.list(ctx, s, &ids, by(caller, args{"conversation": conversationID, "agent": agent}))
+	return ids, wrap("find waiting runs", err)
 }
 
 // ConversationNamespace implements storage.Tasks.
 func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller, conversationID string) (storage.NamespaceRef, error) {
 	var ref storage.NamespaceRef
-	if err := selectConversationNamespace.get(ctx, s, &ref, by(caller, args{"conversation": conversationID})); err != nil {
-		return ref, fmt.Errorf("find the namespace of a conversation: %w", classify(err))
-	}
-	return ref, nil
+	err := selectConversationNamespace.get(ctx, s, &ref, by(caller, args{"conversation": conversationID}))
+	return ref, wrap("find the namespace of a conversation", err)
 }
 
 // ResumeRun implements storage.Hosts.
@@ -49,7 +44,7 @@ func (s *Store) ResumeRun(ctx context.Context, holder string, answered storage.A
 	err = s.inLeaseTx(ctx, "resume run", func(tx *sqlx.Tx) error {
 		n, err := exec(ctx, tx, `
 UPDATE tasks AS t
-SET holder = $2, state = $3, snapshot = $4, updated_at = $5
+SET holder = $2, state = $3, snapshot = $4, updated_at = $5, status_at = NULL
 WHERE t.run_id = $1
 	AND t.open
 	AND t.last_event = $6

@@ -48,18 +48,18 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 			// It fails when the connection is gone, or nothing comes back; the
 			// listener then makes another.
 			go func() { _ = listener.Ping() }()
-		case told := <-listener.Notify:
-			if told == nil {
+		case notification := <-listener.Notify:
+			if notification == nil {
 				changed("") // a new connection: something may have been missed
 			} else {
-				s.hear(told.Extra, changed)
+				s.onNotify(notification.Extra, changed)
 			}
 		}
 	}
 }
 
-// hear passes on what another process told.
-func (s *Store) hear(message string, changed func(runID string)) {
+// onNotify handles a notification of another process; its own are ignored.
+func (s *Store) onNotify(message string, changed func(runID string)) {
 	instance, ids, _ := strings.Cut(message, " ")
 	if instance == s.instance {
 		return

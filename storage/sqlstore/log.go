@@ -125,7 +125,7 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 		a := &queue[count]
 		run := byRun[a.change.RunID]
 		switch {
-		case !sound(&a.change):
+		case !valid(&a.change):
 			a.run = &runChange{err: fmt.Errorf("append to run: %w", storage.ErrConflict)}
 		case run == nil:
 			a.run = newRunChange(a.change)
@@ -146,9 +146,9 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 	return count, runs
 }
 
-// sound reports whether a change can hold at all: its events are in order, and
+// valid reports whether a change can hold at all: its events are in order, and
 // somebody who does not hold the run only ends it.
-func sound(change *storage.TaskChange) bool {
+func valid(change *storage.TaskChange) bool {
 	for i, event := range change.Events {
 		if event.Number != change.After+int64(i)+1 {
 			return false
@@ -177,7 +177,7 @@ func (r *runChange) followedBy(next *storage.TaskChange) bool {
 
 func (r *runChange) join(next *storage.TaskChange) {
 	r.Events = append(r.Events, next.Events...)
-	r.State, r.Snapshot, r.Outcome = next.State, next.Snapshot, next.Outcome
+	r.State, r.StatusAt, r.Snapshot, r.Outcome = next.State, next.StatusAt, next.Snapshot, next.Outcome
 	r.LastNodeID = cmp.Or(next.LastNodeID, r.LastNodeID)
 }
 
@@ -210,8 +210,19 @@ func (s *Store) writeRuns(runs []*runChange) {
 	}
 }
 
+// statusAt is the time of the status in milliseconds; 0 when it is not known.
+func (r *runChange) statusAt() int64 {
+	if r.StatusAt.IsZero() {
+		return 0
+	}
+	return r.StatusAt.UnixMilli()
+}
+
 // appendError gives a refusal the kind under which it is answered.
 func appendError(run *runChange, err error) error {
+	if run.Start != nil && run.Start.Message.Key != "" && isUniqueViolation(err) {
+		return storage.ErrMessageSent
+	}
 	if run.Start != nil && isForeignKeyViolation(err) {
 		return storage.ErrNotFound // what it was asked in has gone just now
 	}

@@ -40,10 +40,12 @@ WITH begun AS (
 	SELECT *
 	FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::text[], $17::text[],
-		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::text[])
+		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::bigint[],
+		$26::text[], $27::text[], $28::text[])
 		AS s (run_id, owner, conversation_id, namespace_id, restriction, agent, question,
 			provider, model, helper_prompt,
-			status, error_message, result, state, snapshot, last_event, last_node_id, holder)
+			status, error_message, result, state, snapshot, last_event, last_node_id, status_at,
+			holder, message, digest)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 		provider, model, helper_prompt, status, error_message, created_at)
@@ -51,19 +53,25 @@ WITH begun AS (
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
 	FROM start s
 ), started AS (
-	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
-	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint
+	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
+	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint,
+		NULLIF(s.status_at, 0)
 	FROM start s
 	RETURNING run_id
+), sent AS (
+	INSERT INTO sent_messages (run_id, owner, agent, message, digest, created_at)
+	SELECT s.run_id, s.owner, s.agent, s.message, s.digest, $2::bigint
+	FROM start s
+	WHERE s.message <> ''
 ), change AS MATERIALIZED (
 	SELECT *
-	FROM unnest($26::text[], $27::bigint[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[],
-		$33::text[], $34::bigint[], $35::text[])
-		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id)
+	FROM unnest($29::text[], $30::bigint[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[],
+		$36::text[], $37::bigint[], $38::text[], $39::bigint[])
+		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id, status_at)
 ), changed AS (
 	UPDATE tasks AS t
 	SET open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
-		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint
+		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint, status_at = NULLIF(c.status_at, 0)
 	FROM change c
 	WHERE t.run_id = c.run_id
 		AND CASE WHEN t.open THEN t.last_event END = c.after
@@ -93,7 +101,7 @@ WITH begun AS (
 ), logged AS (
 	INSERT INTO events (run_id, number, kind, body, created_at)
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
-	FROM unnest($36::text[], $37::bigint[], $38::text[], $39::text[]) AS e (run_id, number, kind, body)
+	FROM unnest($40::text[], $41::bigint[], $42::text[], $43::text[]) AS e (run_id, number, kind, body)
 	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
 ), told AS (
 	SELECT string_agg(n.run_id, ' ') AS ids
@@ -230,6 +238,8 @@ func startColumns(runs []*runChange) []any {
 		texts(runs, func(r *runChange) string { return r.Start.HelperPrompt }),
 	}, stateColumns(runs), []any{
 		texts(runs, func(r *runChange) string { return r.Holder }),
+		texts(runs, func(r *runChange) string { return r.Start.Message.Key }),
+		texts(runs, func(r *runChange) string { return r.Start.Message.Digest }),
 	})
 }
 
@@ -250,6 +260,7 @@ func stateColumns(runs []*runChange) []any {
 		texts(runs, func(r *runChange) string { return string(r.Snapshot) }),
 		numbers(runs, (*runChange).last),
 		texts(runs, func(r *runChange) string { return r.LastNodeID }),
+		numbers(runs, (*runChange).statusAt),
 	}
 }
 

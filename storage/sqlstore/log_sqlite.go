@@ -29,12 +29,12 @@ INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, 
 	provider, model, helper_prompt, status, error_message, created_at)
 VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	insertTask = `
-INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`
+INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, NULLIF($11, 0))`
 	updateTask = `
 UPDATE tasks
 SET open = $4, state = $5, snapshot = $6, last_event = $7,
-	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9
+	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9, status_at = NULLIF($10, 0)
 WHERE run_id = $1
 	AND open
 	AND last_event = $2
@@ -47,6 +47,9 @@ VALUES ($1, $2, $3, $4, $5)`
 UPDATE runs
 SET status = $2, error_message = $3
 WHERE id = $1`
+	insertMessage = `
+INSERT INTO sent_messages (run_id, owner, agent, message, digest, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)`
 	insertResult = `
 INSERT INTO results (run_id, body)
 VALUES ($1, $2)
@@ -67,10 +70,10 @@ type sqliteLog struct {
 func writeSQLite(s *Store, runs []*runChange) error {
 	// Without an end: the driver would start a goroutine for each statement.
 	ctx := context.Background()
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return err
 	}
-	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult, insertPush)
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertMessage, insertResult, insertPush)
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,10 @@ func (l *sqliteLog) start(run *runChange) error {
 		return err
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
-		run.last(), run.LastNodeID, run.Holder, l.now)
+		run.last(), run.LastNodeID, run.Holder, l.now, run.statusAt())
+	if err == nil && start.Message.Key != "" {
+		_, err = l.exec(insertMessage, run.RunID, owner, start.Agent, start.Message.Key, start.Message.Digest, l.now)
+	}
 	if err == nil && start.Push != nil {
 		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
 	}
@@ -141,7 +147,7 @@ func (l *sqliteLog) start(run *runChange) error {
 // the run is not where it should be.
 func (l *sqliteLog) change(run *runChange) (bool, error) {
 	n, err := l.exec(updateTask, run.RunID, run.After, run.Holder, run.Outcome == nil, run.State, string(run.Snapshot),
-		run.last(), run.LastNodeID, l.now)
+		run.last(), run.LastNodeID, l.now, run.statusAt())
 	if err != nil {
 		return false, err
 	}

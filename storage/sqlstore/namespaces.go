@@ -18,12 +18,12 @@ SELECT n.owner, n.name` + fromNamespaces + `
 
 // Namespaces lists those that the caller may see, by owner and name: all of them, or
 // those of one owner.
-func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.Namespace, error) {
-	namespaces := []storage.Namespace{}
+func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error) {
+	namespaces := []storage.NamespaceRef{}
 	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
 		return nil, wrap("list namespaces", err)
 	}
-	slices.SortFunc(namespaces, func(a, b storage.Namespace) int {
+	slices.SortFunc(namespaces, func(a, b storage.NamespaceRef) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Name, b.Name))
 	})
 	return namespaces, nil

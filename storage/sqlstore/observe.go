@@ -41,24 +41,24 @@ type Observer interface {
 	Batch(runs, events int)
 	RunStarted(agent string)
 	RunEnded(status storage.RunStatus)
-	// RunsTaken counts the runs that were taken over from hosts that have died.
-	RunsTaken(count int)
+	// RunsClaimed counts the runs that were taken over from hosts that have died.
+	RunsClaimed(count int)
 	// IngestionEnded says what an ingestion has come to.
 	IngestionEnded(status storage.IngestionStatus, rows, bytes int64)
 	// UploadsEnded says of some files that they are completed or aborted.
 	UploadsEnded(status storage.UploadStatus, files int, bytes int64)
 }
 
-// unobserved is the Observer of a store that has none.
-type unobserved struct{}
+// noObserver is the Observer of a store that has none.
+type noObserver struct{}
 
-func (unobserved) Done(Operation, time.Duration, bool)                  {}
-func (unobserved) Batch(int, int)                                       {}
-func (unobserved) RunStarted(string)                                    {}
-func (unobserved) RunEnded(storage.RunStatus)                           {}
-func (unobserved) RunsTaken(int)                                        {}
-func (unobserved) IngestionEnded(storage.IngestionStatus, int64, int64) {}
-func (unobserved) UploadsEnded(storage.UploadStatus, int, int64)        {}
+func (noObserver) Done(Operation, time.Duration, bool)                  {}
+func (noObserver) Batch(int, int)                                       {}
+func (noObserver) RunStarted(string)                                    {}
+func (noObserver) RunEnded(storage.RunStatus)                           {}
+func (noObserver) RunsClaimed(int)                                      {}
+func (noObserver) IngestionEnded(storage.IngestionStatus, int64, int64) {}
+func (noObserver) UploadsEnded(storage.UploadStatus, int, int64)        {}
 
 // observe says that an operation has ended.
 func (s *Store) observe(op Operation, since time.Time, err error) {

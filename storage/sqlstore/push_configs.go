@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	pushColumns = `run_id, id, url, receiver, scheme, secrets`
+	pushColumns = `run_id, id, url, receiver, scheme, secrets, modes, version`
 	// insertPush makes a config at a position, as another process or the log's writer may
 	// do at the same time.
 	insertPush = `
-INSERT INTO push_configs (run_id, id, token_id, url, receiver, scheme, secrets, position, holder, due_at, failures, failing_since, ended, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 0, 0, 0, FALSE, $9)`
+INSERT INTO push_configs (run_id, id, token_id, url, receiver, scheme, secrets, modes, version,
+	position, holder, due_at, failures, failing_since, ended, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, 0, 0, FALSE, $11)`
 	// replacePush has the host that sends now, if any, notice it: the config is not its
 	// any more.
 	replacePush = `
 ON CONFLICT (run_id, id) DO UPDATE
 SET token_id = excluded.token_id, url = excluded.url, receiver = excluded.receiver, scheme = excluded.scheme, secrets = excluded.secrets,
-	holder = '', due_at = 0, failures = 0, failing_since = 0, ended = FALSE`
+	modes = excluded.modes, version = excluded.version, holder = '', due_at = 0, failures = 0, failing_since = 0, ended = FALSE`
 )
 
 // selectPushedRun finds one of the caller's runs, and says whether the caller's token may
@@ -31,12 +32,14 @@ SET token_id = excluded.token_id, url = excluded.url, receiver = excluded.receiv
 var selectPushedRun = parse(`SELECT ` + mayCancel + fromRuns + ` AND r.id = :run`)
 
 type pushRow struct {
-	RunID    string `db:"run_id"`
-	ID       string `db:"id"`
-	URL      string `db:"url"`
-	Receiver string `db:"receiver"`
-	Scheme   string `db:"scheme"`
-	Secrets  string `db:"secrets"`
+	RunID    string
+	ID       string
+	URL      string
+	Receiver string
+	Scheme   string
+	Secrets  string
+	Modes    string
+	Version  string
 }
 
 func (r pushRow) config() (storage.PushConfig, error) {
@@ -44,14 +47,17 @@ func (r pushRow) config() (storage.PushConfig, error) {
 	if len(secrets) == 0 {
 		secrets = nil
 	}
-	return storage.PushConfig{RunID: r.RunID, ID: r.ID, URL: r.URL, Receiver: r.Receiver, Scheme: r.Scheme, Secrets: secrets}, err
+	return storage.PushConfig{
+		RunID: r.RunID, ID: r.ID, URL: r.URL, Receiver: r.Receiver, Scheme: r.Scheme, Secrets: secrets, Modes: r.Modes, Version: r.Version,
+	}, err
 }
 
 // pushValues are the parameters of insertPush.
 func pushValues(config storage.PushConfig, runID string, caller storage.Caller, position, now int64) []any {
 	token := sql.NullString{String: caller.Restriction, Valid: caller.Restricted()}
 	return []any{
-		runID, config.ID, token, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets), position, now,
+		runID, config.ID, token, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
+		config.Modes, config.Version, position, now,
 	}
 }
 
@@ -86,20 +92,6 @@ func (s *Store) SavePushConfig(ctx context.Context, caller storage.Caller, confi
 	})
 }
 
-// PushConfig implements storage.PushConfigs.
-func (s *Store) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
-	configs, err := s.PushConfigs(ctx, caller, runID)
-	if err != nil {
-		return storage.PushConfig{}, err
-	}
-	for _, config := range configs {
-		if config.ID == id {
-			return config, nil
-		}
-	}
-	return storage.PushConfig{}, fmt.Errorf("read push config: %w", storage.ErrNotFound)
-}
-
 // PushConfigs implements storage.PushConfigs.
 func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID string) ([]storage.PushConfig, error) {
 	var mayChange bool
@@ -109,7 +101,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID st
 		err = s.SelectContext(ctx, &rows, `SELECT `+pushColumns+` FROM push_configs WHERE run_id = $1 ORDER BY created_at, id`, runID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list push configs: %w", classify(err))
+		return nil, wrap("list push configs", err)
 	}
 	configs := make([]storage.PushConfig, len(rows))
 	for i, row := range rows {

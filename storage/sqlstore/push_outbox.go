@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -16,8 +15,14 @@ import (
 
 // duePushes is the configs p with events after their position, or whose run has ended, that
 // are due at the time :now, and that no living host holds, nor :holder. Those of an owner, and
-// of a receiver, take turns: the first of each come first.
-var duePushes = newLimited(`
+// of a receiver, take turns: the first of each come first. duePushesOf is those of runs.
+var (
+	duePushes   = newLimited(selectDuePushes(``))
+	duePushesOf = selectDuePushes(`AND p.run_id IN (:runs)`) + `101`
+)
+
+func selectDuePushes(condition string) string {
+	return `
 SELECT d.run_id, d.id, d.owner, d.receiver, d.holder
 FROM (
 	SELECT p.run_id, p.id, t.owner, p.receiver, p.holder, p.due_at,
@@ -30,13 +35,16 @@ FROM (
 		AND p.due_at <= :now
 		AND (t.last_event > p.position OR NOT t.open)
 		AND p.holder <> :holder
-		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)) AS d
+		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+		` + condition + `) AS d
 ORDER BY d.turn, d.due_at
-LIMIT `)
+LIMIT `
+}
 
 const (
 	selectClaimedPush = `
-SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.position, p.failures, p.failing_since, p.token_id, r.owner
+SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.modes, p.version,
+	p.position, p.failures, p.failing_since, p.token_id, r.owner
 FROM push_configs p
 JOIN runs r ON r.id = p.run_id
 WHERE p.run_id = $1
@@ -51,11 +59,11 @@ WHERE run_id = $1
 
 type claimedPushRow struct {
 	pushRow
-	Position     int64          `db:"position"`
-	Failures     int            `db:"failures"`
-	FailingSince int64          `db:"failing_since"`
-	TokenID      sql.NullString `db:"token_id"`
-	Owner        string         `db:"owner"`
+	Position     int64
+	Failures     int
+	FailingSince int64
+	TokenID      sql.NullString
+	Owner        string
 }
 
 func (r claimedPushRow) push(now int64) (storage.Push, error) {
@@ -74,25 +82,30 @@ func (r claimedPushRow) push(now int64) (storage.Push, error) {
 
 // OpenPushes implements storage.PushOutbox.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
-	if err := s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`); err != nil {
-		return false, fmt.Errorf("look for push configs: %w", classify(err))
-	}
-	return open, nil
+	err = s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`)
+	return open, wrap("look for push configs", err)
 }
 
 // DuePushes implements storage.PushOutbox.
-func (s *Store) DuePushes(ctx context.Context, holder string, limit int) ([]storage.DuePush, error) {
-	var due []storage.DuePush
-	err := s.someRows(ctx, limit, duePushes, args{"now": s.millis(), "holder": holder}, func(rows *sqlx.Rows) error {
-		var push storage.DuePush
-		err := rows.Scan(&push.RunID, &push.ID, &push.Owner, &push.Receiver, &push.Holder)
-		due = append(due, push)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find what to push: %w", classify(err))
+func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) (due []storage.DuePush, err error) {
+	a := args{"now": s.millis(), "holder": holder}
+	if len(runIDs) == 0 {
+		err = s.someRows(ctx, limit, duePushes, a, func(rows *sqlx.Rows) error {
+			var push storage.DuePush
+			err := rows.StructScan(&push)
+			due = append(due, push)
+			return err
+		})
 	}
-	return due, nil
+	for list := range lists(runIDs) {
+		var some []storage.DuePush
+		a["runs"] = list
+		if err = selectIn(ctx, s, &some, duePushesOf, a); err != nil {
+			break
+		}
+		due = append(due, some...)
+	}
+	return due[:min(len(due), limit)], wrap("find what to push", err)
 }
 
 // ClaimPushes implements storage.PushOutbox.
@@ -150,19 +163,14 @@ SET holder = '', position = $4, due_at = $5, ended = $6,
 }
 
 // HeldPushes implements storage.PushOutbox.
-func (s *Store) HeldPushes(ctx context.Context, holder string) ([]storage.DuePush, error) {
-	var rows []struct {
-		RunID string `db:"run_id"`
-		ID    string `db:"id"`
-	}
-	if err := s.SelectContext(ctx, &rows, `SELECT run_id, id FROM push_configs WHERE holder = $1 AND NOT ended`, holder); err != nil {
-		return nil, fmt.Errorf("list the pushes of a host: %w", classify(err))
-	}
-	held := make([]storage.DuePush, len(rows))
-	for i, row := range rows {
-		held[i] = storage.DuePush{RunID: row.RunID, ID: row.ID, Holder: holder}
-	}
-	return held, nil
+func (s *Store) HeldPushes(ctx context.Context, holder string) (held []storage.DuePush, err error) {
+	err = s.SelectContext(ctx, &held, `
+SELECT p.run_id, p.id, r.owner, p.receiver, p.holder
+FROM push_configs p
+JOIN runs r ON r.id = p.run_id
+WHERE p.holder = $1
+	AND NOT p.ended`, holder)
+	return held, wrap("list the pushes of a host", err)
 }
 
 // UnclaimPushes implements storage.PushOutbox.

@@ -1,9 +1,11 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 func pushTo(runID, id string) storage.PushConfig {
 	return storage.PushConfig{
 		RunID: runID, ID: id, URL: "https://example.com/" + id, Receiver: "example.com", Scheme: "Bearer", Secrets: []byte("sealed " + id),
+		Modes: "text/plain", Version: "0.3",
 	}
 }
 
@@ -33,10 +36,21 @@ func (w world) pushes(caller storage.Caller, runID string) string {
 	return strings.Join(ids, " ")
 }
 
+// PushConfig gives one of a run's configs; ErrNotFound when it has none with this id.
+func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
+	configs, err := w.PushConfigs(ctx, caller, runID)
+	for _, config := range configs {
+		if config.ID == id {
+			return config, nil
+		}
+	}
+	return storage.PushConfig{}, errors.Join(err, storage.ErrNotFound)
+}
+
 // due lists what a host could send, by id.
 func (w world) due(holder string) []storage.DuePush {
 	w.t.Helper()
-	due, err := w.DuePushes(w.t.Context(), holder, 100)
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 100)
 	w.must(err)
 	return due
 }
@@ -331,7 +345,7 @@ func TestPushesAlternate(t *testing.T) {
 			save(owner, "slow.example.com", 1)
 		}
 		save("zoe", "quick.example.com", 1)
-		due, err := w.DuePushes(ctx, "host", 10)
+		due, err := w.DuePushes(ctx, "host", nil, 10)
 		w.must(err)
 		owners, receivers := map[string]int{}, map[string]int{}
 		for _, push := range due {
@@ -341,8 +355,13 @@ func TestPushesAlternate(t *testing.T) {
 		if len(due) != 10 || owners["zoe"] != 1 {
 			t.Errorf("due are %v, %v", owners, receivers)
 		}
-		if all := w.due("host"); len(all) != 47 {
+		all := w.due("host")
+		if len(all) != 47 {
 			t.Errorf("%d are due", len(all))
+		}
+		some, err := w.DuePushes(ctx, "host", []string{all[3].RunID, all[40].RunID, uuid.NewString()}, 10)
+		if err != nil || len(some) != 2 || !slices.Contains(all, some[0]) || !slices.Contains(all, some[1]) {
+			t.Errorf("of two runs: %+v, %v", some, err)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.now = time.Now
 	}
 	if s.observer == nil {
-		s.observer = unobserved{}
+		s.observer = noObserver{}
 	}
 	var err error
 	if cfg.DatabaseURL != "" {
@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	err = s.Ping(ctx)
 	if err == nil && cfg.DatabaseURL != "" {
 		s.clock = &serverClock{}
-		s.now, err = s.clock.now, s.clock.look(ctx, s.read)
+		s.now, err = s.clock.now, s.clock.sync(ctx, s.read)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -130,9 +130,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// inPlace is ErrUnavailable when the embedded database's file was removed or
+// checkFile is ErrUnavailable when the embedded database's file was removed or
 // replaced: what is written then is lost, though SQLite does not mind.
-func (s *Store) inPlace() error {
+func (s *Store) checkFile() error {
 	if s.file == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *Store) inPlace() error {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return err
 	}
 	// Connections that the database closed while they were idle say nothing about it.
@@ -200,7 +200,7 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 // the wait for a connection ends with the context.
 func (s *Store) reading(ctx context.Context, query string, read func(ctx context.Context, stmt *sqlx.Stmt) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	if s.readers != nil {
 		select {
@@ -218,9 +218,8 @@ func (s *Store) reading(ctx context.Context, query string, read func(ctx context
 	return read(ctx, stmt)
 }
 
-// bounded has what is done on a server end at some time, though nobody set a
-// limit. The embedded database always answers.
-func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout bounds what is done on a server. The embedded database always answers.
+func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.readers != nil {
 		return ctx, func() {}
 	}
@@ -279,7 +278,7 @@ func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *sqlx.
 }
 
 func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) error {
-	ctx, done := s.bounded(ctx)
+	ctx, done := s.withTimeout(ctx)
 	defer done()
 	for try := 1; ; try++ {
 		err := s.inTxOnce(ctx, db, attempt, fn)
@@ -291,7 +290,7 @@ func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func
 
 func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
-	if err := s.inPlace(); err != nil {
+	if err := s.checkFile(); err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
 	tx, err := db.BeginTxx(ctx, nil)

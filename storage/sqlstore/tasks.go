@@ -19,7 +19,13 @@ const (
 )
 
 var (
-	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + namedNamespace)
+	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun, ` + messageSent + ` AS sent` + fromNamespaces + namedNamespace)
+
+	selectSentRun = parse(`
+SELECT m.run_id, m.digest` + fromMessages + `
+	AND m.owner = :caller
+	AND m.agent = :agent
+	AND m.message = :message`)
 
 	selectTask = parse(`
 SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
@@ -62,7 +68,7 @@ func newTaskList(condition string) taskList {
 	AND t.owner = :caller
 	AND (:conversation = '' OR r.conversation_id = :conversation)
 	AND (:state = '' OR t.state = :state)
-	AND t.updated_at >= :since
+	AND COALESCE(t.status_at, t.updated_at) >= :since
 	` + condition
 	return taskList{
 		count: parse(`SELECT COUNT(*)` + from),
@@ -88,13 +94,15 @@ func newLimited(query string) limited {
 // ResolveRun implements storage.Tasks.
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
 	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
+	a["agent"], a["message"] = request.Agent, request.Message.Key
 	var found struct {
 		ID    string
 		Begun sql.NullInt64
+		Sent  bool
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
-		err = ownNamespaceID.get(ctx, s, &found.ID, a)
+		err = selectOwnTarget.get(ctx, s, &found, a)
 	} else {
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)
@@ -102,11 +110,21 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
+	if err == nil && found.Sent {
+		err = storage.ErrMessageSent
+	}
 	if err != nil {
 		return wrap("find where to ask", err)
 	}
 	request.NamespaceID, request.ConversationExists = found.ID, found.Begun.Valid
 	return nil
+}
+
+// SentRun implements storage.Tasks.
+func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
+	var found struct{ RunID, Digest string }
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key}))
+	return found.RunID, found.Digest, wrap("find the run of a message", err)
 }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
@@ -180,8 +198,8 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 		query = tasksOfAgent
 	}
 	since := int64(0)
-	if !filter.UpdatedSince.IsZero() {
-		since = filter.UpdatedSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
+	if !filter.StatusSince.IsZero() {
+		since = filter.StatusSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
 	}
 	a := by(caller, args{
 		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "since": since,

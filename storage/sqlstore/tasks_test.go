@@ -169,8 +169,8 @@ func TestTaskLists(t *testing.T) {
 			"one conversation":  {storage.TaskFilter{Agent: "nl2ql", ConversationID: conversation}, 5},
 			"a state":           {storage.TaskFilter{State: "submitted"}, 26},
 			"no such state":     {storage.TaskFilter{State: "working"}, 0},
-			"changed then":      {storage.TaskFilter{UpdatedSince: before.UpdatedAt}, 26},
-			"changed since now": {storage.TaskFilter{UpdatedSince: time.Now().Add(time.Hour)}, 0},
+			"changed then":      {storage.TaskFilter{StatusSince: before.UpdatedAt}, 26},
+			"changed since now": {storage.TaskFilter{StatusSince: time.Now().Add(time.Hour)}, 0},
 			"another agent's":   {storage.TaskFilter{Agent: other.Agent}, 1},
 		} {
 			for _, limit := range []int{1, 7, 10, 25, 100} {

@@ -268,12 +268,13 @@ func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSessio
 		if file.Status != storage.UploadAborted {
 			continue
 		}
-		if err := s.config.Objects.Abort(ctx, uploadOf(file)); err != nil {
-			return fmt.Errorf("remove the parts of an upload: %w", err)
+		err := s.config.Objects.Abort(ctx, uploadOf(file))
+		if err == nil {
+			// A process may have made the object and died before it recorded it.
+			err = s.config.Objects.Delete(ctx, file.Key)
 		}
-		// A process may have made the object and died before it recorded it.
-		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
-			return fmt.Errorf("remove an upload: %w", err)
+		if err != nil {
+			return fmt.Errorf("remove aborted upload: %w", err)
 		}
 	}
 	return nil

@@ -8,7 +8,8 @@ INSERT INTO schema_readers (oldest) VALUES (6);
 -- Where the events of runs are sent, and how far that is: position is the number of
 -- the last event that was received, -1 when the task comes first. Until due_at nothing is
 -- tried. holder is the host that sends now, '' for none. token_id is the restricted token
--- that it was made with. secrets are encrypted.
+-- that it was made with. secrets are encrypted. modes are the media types that are accepted,
+-- '' for all, and version is that of the protocol, '' for the current one.
 CREATE TABLE push_configs (
 	run_id        TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
 	id            TEXT NOT NULL,
@@ -17,6 +18,8 @@ CREATE TABLE push_configs (
 	receiver      TEXT NOT NULL,
 	scheme        TEXT NOT NULL,
 	secrets       TEXT NOT NULL,
+	modes         TEXT NOT NULL,
+	version       TEXT NOT NULL,
 	position      BIGINT NOT NULL,
 	holder        TEXT NOT NULL,
 	due_at        BIGINT NOT NULL,

@@ -32,12 +32,12 @@ func TestDocumentedClients(t *testing.T) {
 	}
 }
 
-// refusals are the answers to a question that names no namespace, and over HTTP+JSON to
+// refusals are the answers to a message without an id, and over HTTP+JSON to
 // one for a task that is not there.
 func refusals(c e2etest.Client) []string {
 	c.T.Helper()
 	_, rpc := c.Call(c.Token, "POST", "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{
-		"message":{"messageId":"question-1","role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`)
+		"message":{"role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`)
 	_, http := c.Call(c.Token, "GET", "/api/v1/a2a/nl2ql/tasks/"+uuid.NewString(), "")
 	return []string{strings.TrimSpace(rpc) + "\n", strings.TrimSpace(http) + "\n"}
 }

@@ -33,6 +33,7 @@ var documented = map[string][]block{
 	},
 	"docs/a2a.md": {
 		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`/a2a/assistant/.well-known/agent-card.json"`, `"securityRequirements":[{"schemes":{"bearer":`}},
+		{begins: "parley card verify", prints: []string{"verified: the card\n", "verified: the card without its empty fields\n"}},
 		{begins: "curl -s -H", prints: []string{`"state":"TASK_STATE_COMPLETED"`, `"count":2`}},
 		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
@@ -47,6 +48,7 @@ var documented = map[string][]block{
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
 		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
+		{begins: "parley card verify", prints: []string{"verified: the card\n"}},
 		{begins: "source <(parley completion bash)"},
 	},
 	"docs/eval.md": {
@@ -66,6 +68,7 @@ var documented = map[string][]block{
 		{begins: "OPENAI_API_KEY=", serves: true, elsewhere: true},
 		{begins: "export LANGFUSE_HOST=", serves: true, elsewhere: true},
 		{begins: "parley serve --trusted-proxies", serves: true, elsewhere: true},
+		{begins: "openssl genpkey", serves: true, elsewhere: true},
 		{begins: "curl -sf", prints: []string{`{"status":"ready"}`, "parley_http_requests_total{"}},
 		{begins: "parley backup", serves: true, then: hasOrders},
 		{begins: "export PARLEY_DATABASE_URL="},

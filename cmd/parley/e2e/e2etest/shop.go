@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/storage"
 )
 
 // Shop starts a server on which alice has three orders, two of them in Berlin.
@@ -139,7 +141,7 @@ func (p *Process) Post(token, path, body string, header ...string) (int, string)
 // one is named.
 func A2ABody(method, question, contextID string) string {
 	message := map[string]any{
-		"messageId": "m-1", "role": "ROLE_USER", "parts": []any{map[string]any{"text": question}}, "metadata": map[string]any{"namespace": "shop"},
+		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []any{map[string]any{"text": question}}, "metadata": map[string]any{"namespace": "shop"},
 	}
 	if contextID != "" {
 		message["contextId"] = contextID

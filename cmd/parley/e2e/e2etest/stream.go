@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/golden"
+	"parley/storage"
 )
 
 // Probe is a question to an agent and the expected events.
@@ -161,7 +162,7 @@ func (f *Fallible) post(agent, method string, params any, header ...string) (*ht
 // Said has the parameters of a question about the shop over A2A.
 func Said(text string) Object {
 	return Object{"message": Object{
-		"messageId": "m", "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
+		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
 	}}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/benchtest"
+	"parley/storage"
 )
 
 // askQuestions are asked in turns: figures of all, of groups, of some, and the
@@ -127,8 +128,8 @@ func (s askBench) fill(path string, rows, datasets int) {
 // answer asks a question, reads the answer to its end and gives the query in it.
 func (s askBench) answer(question int) (query string, err error) {
 	request, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.URL+"/api/v1/a2a/nl2ql", strings.NewReader(fmt.Sprintf(
-		`{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"m","role":"ROLE_USER",
-		"parts":[{"text":%q}],"metadata":{"namespace":"alice/shop"}}}}`, askQuestions[question])))
+		`{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":%q,"role":"ROLE_USER",
+		"parts":[{"text":%q}],"metadata":{"namespace":"alice/shop"}}}}`, storage.NewID(), askQuestions[question])))
 	if err != nil {
 		return "", err
 	}

@@ -192,14 +192,14 @@ func TestLegacyJavaScriptClient(t *testing.T) {
 	}
 }
 
-// TestADKRequest sends what the agent development kit does: 0.3, and no stream.
+// TestADKRequest sends what the agent development kit does: 0.3, no metadata, and no
+// stream. The data is in the only namespace that the user has.
 func TestADKRequest(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
 	const request = `{"id":"7f0c2a0e-1","jsonrpc":"2.0","method":"message/send","params":{
 		"configuration":{"acceptedOutputModes":[],"blocking":true},
-		"message":{"kind":"message","messageId":"0b1e6f52-2","parts":[{"kind":"text","text":"How many orders are there in Berlin?"}],"role":"user",
-		"metadata":{"namespace":"shop"}}}}`
+		"message":{"kind":"message","messageId":"0b1e6f52-2","parts":[{"kind":"text","text":"How many orders are there in Berlin?"}],"role":"user"}}}`
 	for _, path := range []string{"/api/v1/a2a/assistant", "/api/v1/a2a/assistant/v0.3"} {
 		status, text := c.Call(c.Token, "POST", path, request)
 		var answer struct {

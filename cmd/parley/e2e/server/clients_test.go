@@ -12,8 +12,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"parley/cmd/parley/e2e/e2etest"
@@ -92,6 +95,7 @@ func TestGoClient(t *testing.T) {
 	for binding, options := range map[a2a.TransportProtocol][]a2aclient.FactoryOption{
 		a2a.TransportProtocolJSONRPC:  nil,
 		a2a.TransportProtocolHTTPJSON: nil,
+		a2a.TransportProtocolGRPC:     {a2agrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))},
 	} {
 		t.Run(string(binding), func(t *testing.T) {
 			t.Parallel()

@@ -235,7 +235,7 @@ func TestRunUsage(t *testing.T) {
 	_, answer := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", ""))
 	_, task := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.ToJSON(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": e2etest.Object{"id": e2etest.Field(answer, "id")}}))
 	for _, text := range []string{answer, task} {
-		if !strings.Contains(text, `"metadata":{"usage":{"inputTokens":7,"model":"ollama:standin","outputTokens":5}}`) {
+		if !strings.Contains(text, `"usage":{"inputTokens":7,"model":"ollama:standin","outputTokens":5}}`) {
 			t.Errorf("no usage in %s", text)
 		}
 	}

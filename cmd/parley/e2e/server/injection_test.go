@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/storage"
 )
 
 const (
@@ -271,7 +272,7 @@ func (v *victim) askOne(name string) {
 		owner, inner = "self", namespace
 	}
 	message := func(contextID string) string {
-		question := e2etest.Object{"messageId": "m", "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "What is there?"}},
+		question := e2etest.Object{"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "What is there?"}},
 			"metadata": e2etest.Object{"namespace": namespace, "provider": "ollama", "model": name}}
 		if contextID != "" {
 			question["contextId"] = contextID

@@ -42,7 +42,10 @@ var onTask = []attempt{
 	rpcAttempt("send", "SendMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
 	rpcAttempt("send in the context", "SendMessage", e2etest.Message(`"taskId":"{task}","contextId":"{context}","metadata":{"namespace":"mine"}`)),
 	rpcAttempt("stream", "SendStreamingMessage", e2etest.Message(`"taskId":"{task}","metadata":{"namespace":"mine"}`)),
-	rpcAttempt("push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
+	rpcAttempt("push", "CreateTaskPushNotificationConfig", `{"taskId":"{task}","id":"x","url":"https://hooks.example.com"}`),
+	rpcAttempt("get push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
+	rpcAttempt("list pushes", "ListTaskPushNotificationConfigs", `{"taskId":"{task}"}`),
+	rpcAttempt("delete push", "DeleteTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
 }
 
 // onRun are all the ways to reach a run or its conversation by REST, and a

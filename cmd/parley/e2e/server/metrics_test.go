@@ -57,6 +57,7 @@ func TestMetricsMove(t *testing.T) {
 			`parley_ingestions_open{state="running"}`, `parley_log_queue`, `parley_query_pool_queries{state="waiting"}`,
 			`parley_turns{state="waiting",what="parts"}`, `parley_turns{state="running",what="files"}`,
 			`parley_turns_refused_total{what="inferences"}`, `parley_turns_refused_total{what="large_requests"}`,
+			`parley_push_notifications_total{outcome="delivered"}`, `parley_push_notifications_total{outcome="given_up"}`,
 			`parley_run_takeovers_total`, `parley_store_failures_total{operation="log"}`,
 		} {
 			if value, there := after[name]; !there || value != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/rest"
+	"parley/storage"
 )
 
 // maxBody is how large bodies may be on the server of TestOpenAPI.
@@ -294,7 +295,7 @@ func (d *described) begin() (run string) {
 	}
 	d.call("alice callAgent 200", example("send"), set(e2etest.Object{"params": e2etest.Object{
 		"message": e2etest.Object{
-			"messageId": "held", "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "How many orders are there?"}},
+			"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "How many orders are there?"}},
 			"metadata": e2etest.Object{"namespace": "shop"},
 		},
 		"configuration": e2etest.Object{"returnImmediately": true},
@@ -303,7 +304,9 @@ func (d *described) begin() (run string) {
 }
 
 func (d *described) agents() {
-	d.call("- getCatalog 200")
+	for _, id := range []string{"getCatalog", "getDefaultCard", "getHostCard", "getAICatalog", "getCardKeys"} {
+		d.call("- " + id + " 200")
+	}
 	for _, name := range []string{"nl2ql", "assistant"} {
 		agent := param("agent", name)
 		d.call("- getCard 200", agent)

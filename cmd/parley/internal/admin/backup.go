@@ -229,7 +229,7 @@ func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 	if err != nil {
 		return errors.Join(err, copied.Close())
 	}
-	err = copied.EachKeptObject(ctx, func(object sqlstore.KeptObject) error {
+	err = copied.EachObject(ctx, func(object sqlstore.StoredObject) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 	return errors.Join(err, folder.Close(), copied.Close())
 }
 
-func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objects.Folder, object sqlstore.KeptObject) error {
+func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objects.Folder, object sqlstore.StoredObject) error {
 	content, size, err := folder.Open(ctx, object.Key)
 	if err != nil {
 		return err

@@ -185,7 +185,7 @@ func (r *restore) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Sound(ctx); err != nil {
+	if err := store.CheckIntegrity(ctx); err != nil {
 		return err
 	}
 	if err := serve.CheckSchema(ctx, store); err != nil {
@@ -196,7 +196,7 @@ func (r *restore) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	return store.EachKeptObject(ctx, func(object sqlstore.KeptObject) error {
+	return store.EachObject(ctx, func(object sqlstore.StoredObject) error {
 		path, err := folder.Path(ctx, object.Key)
 		if err != nil {
 			return fmt.Errorf("a file that its database names is not in it: %w", err)

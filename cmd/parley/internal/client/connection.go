@@ -22,14 +22,18 @@ type connectionSettings struct {
 
 // connect checks the settings and returns a client, or all problems that c has.
 func (s connectionSettings) connect(c *command.Checker) (*apiclient.Client, error) {
-	if s.Server == "" {
-		c.Refuse("server", "must be the address of a server")
-	}
-	c.PublicURL("server", s.Server)
+	s.check(c)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	return s.client()
+}
+
+func (s connectionSettings) check(c *command.Checker) {
+	if s.Server == "" {
+		c.Refuse("server", "must be the address of a server")
+	}
+	c.PublicURL("server", s.Server)
 }
 
 // connections is how many idle connections a client has.

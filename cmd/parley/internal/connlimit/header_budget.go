@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"sync"
@@ -31,21 +32,30 @@ type limitedConn struct {
 	// what counts against the budget.
 	reading     bool
 	read, taken int64
+	// http2 says that the connection began with the preface of HTTP/2.
+	begun, http2 bool
 }
+
+// preface is how a connection of HTTP/2 begins.
+var preface = []byte("PRI * HTTP/2.0")
 
 // Read implements net.Conn.
 func (c *limitedConn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	if !c.count(int64(n)) {
+	if !c.count(p[:n]) {
 		return 0, errHeaderBudget
 	}
 	return n, err
 }
 
 // count reports whether what was read fits into the budget.
-func (c *limitedConn) count(n int64) bool {
+func (c *limitedConn) count(text []byte) bool {
+	n := int64(len(text))
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.begun {
+		c.begun, c.http2 = true, bytes.HasPrefix(text, preface)
+	}
 	if !c.reading {
 		return true
 	}
@@ -62,6 +72,17 @@ func (c *limitedConn) headers(reading bool) {
 	defer c.mu.Unlock()
 	c.budget.Add(-c.taken)
 	c.reading, c.read, c.taken = reading, 0, 0
+}
+
+// active says that the connection has a request. With HTTP/1 its headers are to be read;
+// with HTTP/2 they were, and a body follows that does not wait for the handler.
+func (c *limitedConn) active() {
+	c.mu.Lock()
+	http2 := c.http2
+	c.mu.Unlock()
+	if http2 {
+		c.headers(false)
+	}
 }
 
 // Close implements net.Conn.

@@ -57,8 +57,11 @@ func (l *Listener) Install(server *http.Server) {
 		if !ok {
 			return
 		}
-		if state == http.StateIdle {
+		switch state {
+		case http.StateIdle:
 			c.headers(true)
+		case http.StateActive:
+			c.active()
 		}
 		l.idle.set(c, state == http.StateIdle)
 	}

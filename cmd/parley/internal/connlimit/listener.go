@@ -55,17 +55,22 @@ func connectionLimit(descriptors uint64) int {
 // connections for which there is no descriptor.
 type Listener struct {
 	*net.TCPListener
+	*limits
 	log *slog.Logger
-	// headerBytes is what unfinished headers take of headerBudget.
-	headerBytes atomic.Int64
-	idle        idleConns
-	// open and lingering have a slot for each connection.
-	open, lingering chan struct{}
 	// spare is a descriptor to accept a connection with when there is no other; nil if
 	// none could be opened. Accept alone, which one goroutine calls, uses it and
 	// lastLogged.
 	spare      io.Closer
 	lastLogged time.Time
+}
+
+// limits are those of the connections of a process.
+type limits struct {
+	// headerBytes is what unfinished headers take of headerBudget.
+	headerBytes atomic.Int64
+	idle        idleConns
+	// open and lingering have a slot for each connection.
+	open, lingering chan struct{}
 }
 
 // New returns a listener that accepts as many connections of another as the process
@@ -77,8 +82,13 @@ func New(listener *net.TCPListener, log *slog.Logger) *Listener {
 func newListener(listener *net.TCPListener, limit int, log *slog.Logger) *Listener {
 	return &Listener{
 		TCPListener: listener, log: log, spare: openSpare(),
-		open: make(chan struct{}, limit), lingering: make(chan struct{}, maxLingering),
+		limits: &limits{open: make(chan struct{}, limit), lingering: make(chan struct{}, maxLingering)},
 	}
+}
+
+// Also returns a listener for the connections of another one, within the same limits.
+func (l *Listener) Also(listener *net.TCPListener) *Listener {
+	return &Listener{TCPListener: listener, log: l.log, spare: openSpare(), limits: l.limits}
 }
 
 // openSpare opens a file that takes a descriptor; nil if there is none left.

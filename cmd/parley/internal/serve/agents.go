@@ -19,7 +19,6 @@ import (
 	"parley/llm"
 	"parley/storage"
 	"parley/storage/lake"
-	"parley/storage/sqlstore"
 	"parley/storage/trace"
 )
 
@@ -81,7 +80,11 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 	if err != nil {
 		return nil, err
 	}
-	hosted := hostedAgent{cfg.version, b.store, p.models}
+	signer, err := openSigner(ctx, cfg.cards, b.store)
+	if err != nil {
+		return nil, err
+	}
+	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, p.models, agents.NewExamples(work, b.store)}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
 		Agents: []a2aserver.Agent{
@@ -90,7 +93,10 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		},
 		CardJSON:           cards.JSON,
 		LegacyCardJSON:     cards.LegacyJSON,
+		Sign:               signer.Sign,
+		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
@@ -98,6 +104,8 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
+		DefaultAgent:       cards.AssistantName,
+		MaxMessage:         int(cfg.http.maxBody),
 		MaxRuns:            maxRuns,
 		MaxWorking:         maxWorking,
 		UserRuns:           cfg.agents.userRuns,
@@ -115,23 +123,47 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 // hostedAgent has what all agents of the host share.
 type hostedAgent struct {
 	version string
-	store   *sqlstore.Store
-	models  *llm.Models
+	// grpcAddress is where gRPC can be reached; "" for the address of requests.
+	grpcAddress string
+	models      *llm.Models
+	examples    *agents.Examples
 }
 
 func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
+	describe := func(baseURL string) *a2a.AgentCard {
+		described := card(baseURL, h.version)
+		if h.grpcAddress != "" {
+			cards.SetGRPC(described, h.grpcAddress)
+		}
+		return described
+	}
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,
 		// The streams of nl2ql have four events, the first of them a status.
 		OmitSubmitted: name == cards.NL2QLName,
-		Card:          func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) },
+		Card:          describe,
 		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
-			examples, err := agents.Examples(ctx, h.store, caller)
+			found, err := h.examples.Of(ctx, caller)
 			if err != nil {
 				return nil, fmt.Errorf("find examples: %w", err)
 			}
-			return cards.WithExamples(card(baseURL, h.version), examples)
+			examples := make([]cards.Example, len(found))
+			for i, example := range found {
+				examples[i] = cards.Example{Text: example.Question, Namespace: example.Namespace.String()}
+			}
+			return cards.WithExamples(describe(baseURL), examples)
+		},
+		NamespaceCard: func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error) {
+			datasets, err := h.examples.Datasets(ctx, caller, namespace)
+			if err != nil {
+				return nil, fmt.Errorf("describe namespace: %w", err)
+			}
+			skills := make([]cards.Dataset, len(datasets))
+			for i, dataset := range datasets {
+				skills[i] = cards.Dataset(dataset)
+			}
+			return cards.ForNamespace(describe(baseURL), namespace.String(), skills), nil
 		},
 		Check: func(question storage.Question) error {
 			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {

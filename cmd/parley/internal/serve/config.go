@@ -32,6 +32,7 @@ type config struct {
 	retention retentionConfig
 	agents    agentConfig
 	push      pushConfig
+	cards     cardConfig
 	models    modelConfig
 	trace     traceConfig
 }
@@ -51,6 +52,7 @@ func (s *Command) read(c *command.Checker, version string) config {
 		models:    s.ModelSettings.read(c),
 		agents:    s.agentSettings.read(c),
 		push:      s.pushSettings.read(c),
+		cards:     s.cardSettings.read(c),
 		migrate:   c.Bool("migrate", s.Migrate),
 		retention: s.retentionSettings.read(c),
 	}
@@ -121,6 +123,8 @@ func (s AuthSettings) Read(c *command.Checker) auth.Config {
 // httpSettings configure the HTTP server.
 type httpSettings struct {
 	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
+	GRPCListen     string `name:"grpc-listen" placeholder:"HOST:PORT" help:"Another address to listen on, for gRPC alone. --listen has gRPC too."`
+	GRPCAddress    string `name:"grpc-address" placeholder:"HOST:PORT" help:"Where gRPC can be reached from outside, for cards, when it is not the address that requests come in on."`
 	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
 	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
 	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
@@ -135,6 +139,7 @@ type httpSettings struct {
 // httpConfig is httpSettings, parsed.
 type httpConfig struct {
 	listen                                   string
+	grpcListen, grpcAddress                  string
 	baseURL                                  string
 	authURL, authClientID                    string
 	trustedProxies, corsOrigins              []string
@@ -145,6 +150,12 @@ type httpConfig struct {
 func (s httpSettings) read(c *command.Checker) httpConfig {
 	if _, port, err := net.SplitHostPort(s.Listen); err != nil || !isPort(port) {
 		c.Refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", s.Listen)
+	}
+	for _, setting := range [][2]string{{"grpc-listen", s.GRPCListen}, {"grpc-address", s.GRPCAddress}} {
+		name, address := setting[0], setting[1]
+		if _, port, err := net.SplitHostPort(address); address != "" && (err != nil || !isPort(port)) {
+			c.Refuse(name, "must be an address such as 127.0.0.1:8081, not %q", address)
+		}
 	}
 	if base := c.URL("base-url", s.BaseURL); base != nil && (!strings.HasSuffix(base.Path, rest.Root) || base.RawQuery != "" || base.Fragment != "") {
 		c.Refuse("base-url", "must end in %s, not %q", rest.Root, s.BaseURL)
@@ -167,6 +178,8 @@ func (s httpSettings) read(c *command.Checker) httpConfig {
 	}
 	return httpConfig{
 		listen:         s.Listen,
+		grpcListen:     s.GRPCListen,
+		grpcAddress:    s.GRPCAddress,
 		baseURL:        s.BaseURL,
 		authURL:        s.AuthURL,
 		authClientID:   s.AuthClientID,

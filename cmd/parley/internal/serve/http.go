@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"syscall"
 	"time"
 
 	"parley/a2aserver"
-	"parley/cmd/parley/internal/connlimit"
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/llm"
@@ -73,33 +71,33 @@ func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener
 	return listener.(*net.TCPListener), nil
 }
 
-// maxHeaderBytes limits the headers of a request, which take memory before the user is
-// known. net/http adds 4 KiB.
-const maxHeaderBytes = 64 << 10
+// listeners are what is listened on; grpc may be nil.
+type listeners struct{ main, grpc *net.TCPListener }
+
+// openListeners listens where the settings say.
+func openListeners(ctx context.Context, cfg config, anyPort bool) (on listeners, err error) {
+	if on.main, err = listen(ctx, cfg.http.listen, anyPort); err != nil {
+		return on, err
+	}
+	if cfg.http.grpcListen != "" {
+		if on.grpc, err = listen(ctx, cfg.http.grpcListen, false); err != nil {
+			_ = on.main.Close()
+		}
+	}
+	return on, err
+}
 
 // serveHTTP serves until ctx ends, then stops accepting requests and waits for the
 // running ones.
-func serveHTTP(ctx context.Context, cfg config, listener *net.TCPListener, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      cfg.answerTimeout() + time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	limited := connlimit.New(listener, log)
-	limited.Install(server)
-	go func() { failed <- server.Serve(limited) }()
-	notReady := ready(ctx, "http://"+reachable(listener.Addr()))
+func serveHTTP(ctx context.Context, cfg config, on listeners, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
+	serving := serve(cfg, on.main, on.grpc, handler, log)
+	notReady := ready(ctx, "http://"+reachable(on.main.Addr()))
 	if ctx.Err() != nil {
 		notReady = nil // it was interrupted
 	}
 	if notReady == nil {
 		select {
-		case err := <-failed:
+		case err := <-serving.failed:
 			return fmt.Errorf("serve: %w", err)
 		case <-ctx.Done():
 		}
@@ -110,9 +108,9 @@ func serveHTTP(ctx context.Context, cfg config, listener *net.TCPListener, handl
 	drain()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.http.drainTimeout)
 	defer cancel()
-	if err := server.Shutdown(deadline); err != nil {
+	if err := serving.shutdown(deadline); err != nil {
 		log.Warn("drain timeout exceeded, requests aborted", "error", err)
-		_ = server.Close()
+		serving.close()
 	}
 	log.Info("stopped")
 	return notReady

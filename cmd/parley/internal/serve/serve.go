@@ -29,6 +29,7 @@ type Command struct {
 	AuthSettings
 	agentSettings
 	pushSettings
+	cardSettings
 	ModelSettings
 	traceSettings
 	logSettings
@@ -120,7 +121,7 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 		return err
 	}
 	registerMetrics(b, data, reads, handler)
-	listener, err := listen(ctx, cfg.http.listen, options.AnyPort)
+	on, err := openListeners(ctx, cfg, options.AnyPort)
 	if err != nil {
 		return err
 	}
@@ -128,8 +129,11 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 	if onPostgres && cfg.objects.bucket == nil {
 		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
 	}
-	b.log.Info("starting", "version", cfg.version, "address", listener.Addr().String(), "data", cfg.data, "postgres", onPostgres)
-	return serveHTTP(ctx, cfg, listener, handler, options.Ready, host.Drain, b.log)
+	b.log.Info("starting", "version", cfg.version, "address", on.main.Addr().String(), "data", cfg.data, "postgres", onPostgres)
+	if on.grpc != nil {
+		b.log.Info("starting gRPC", "address", on.grpc.Addr().String())
+	}
+	return serveHTTP(ctx, cfg, on, handler, options.Ready, host.Drain, b.log)
 }
 
 // largeAnswers limits the memory of answers that are read from the database and held

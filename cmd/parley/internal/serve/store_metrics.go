@@ -93,8 +93,8 @@ func (m *storeMetrics) RunEnded(status storage.RunStatus) {
 	m.runsEnded.WithLabelValues(string(status)).Inc()
 }
 
-// RunsTaken implements sqlstore.Observer.
-func (m *storeMetrics) RunsTaken(count int) { m.takeovers.Add(float64(count)) }
+// RunsClaimed implements sqlstore.Observer.
+func (m *storeMetrics) RunsClaimed(count int) { m.takeovers.Add(float64(count)) }
 
 // IngestionEnded implements sqlstore.Observer.
 func (m *storeMetrics) IngestionEnded(status storage.IngestionStatus, rows, bytes int64) {

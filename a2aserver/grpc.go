@@ -1,0 +1,234 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"parley/internal/auth"
+)
+
+const (
+	// agentKey is the metadata that names the agent of a call, if its tenant does not.
+	agentKey = "a2a-agent"
+	// defaultMaxMessage limits a request of gRPC where nothing is set, in bytes.
+	defaultMaxMessage = 4 << 20
+)
+
+// ServeGRPC answers a call of A2A's gRPC service, which came over HTTP/2. refused says why
+// there is no session, which is then the answer. The request's context must not end with
+// the session: gRPC answers nothing once it has.
+func (h *Host) ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error) {
+	caller := grpcCaller{session, refused}
+	h.grpc.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), grpcCallerKey{}, caller)))
+}
+
+type grpcCallerKey struct{}
+
+// grpcCaller is who makes a call, or why that is not known.
+type grpcCaller struct {
+	session auth.Session
+	refused error
+}
+
+// newGRPC makes the server of the gRPC service.
+func (h *Host) newGRPC() *grpc.Server {
+	server := grpc.NewServer(
+		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
+		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
+			defer h.recoverGRPC(ctx, &err)
+			return handle(ctx, in)
+		}),
+		grpc.StreamInterceptor(func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+			defer h.recoverGRPC(stream.Context(), &err)
+			return handle(service, stream)
+		}),
+	)
+	a2apb.RegisterA2AServiceServer(server, grpcService{host: h})
+	return server
+}
+
+// recoverGRPC answers a panic, which would end the process: gRPC calls methods in
+// goroutines of its own.
+func (h *Host) recoverGRPC(ctx context.Context, err *error) {
+	if cause := recover(); cause != nil {
+		t := transport{Config: &h.cfg}
+		*err = t.grpcError(ctx, "", fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+	}
+}
+
+// grpcCall is a call that was read.
+type grpcCall struct {
+	transport
+	method string
+	memory *reservation
+	stop   func()
+}
+
+func (c *grpcCall) end() {
+	c.memory.release()
+	c.stop()
+}
+
+// begin gives the context of a call, and the agent that it is for, whose name it takes
+// out of the request's tenant.
+func (h *Host) begin(ctx context.Context, method string, in proto.Message) (context.Context, *grpcCall, error) {
+	who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller)
+	call := &grpcCall{transport: transport{Config: &h.cfg}, method: method, stop: func() {}}
+	if who.refused != nil {
+		return ctx, call, who.refused
+	}
+	ctx, call.stop = who.session.Context(auth.WithCaller(ctx, who.session.Caller))
+	ctx, call.memory = h.cfg.withReservation(ctx)
+	_, err := readVersion(metadataOf(ctx, a2a.SvcParamVersion), protocolVersion)
+	if err == nil {
+		call.agent, err = h.agentOf(ctx, in)
+	}
+	return ctx, call, err
+}
+
+// agentOf gives the agent of a request: the first segment of its tenant names it, or its
+// metadata, or it is the default one. What is left of the tenant is the agent's.
+func (h *Host) agentOf(ctx context.Context, in proto.Message) (service, error) {
+	message := in.ProtoReflect()
+	field := message.Descriptor().Fields().ByName("tenant")
+	name, rest, _ := strings.Cut(message.Get(field).String(), "/")
+	if s, ok := h.services[name]; ok {
+		message.Set(field, protoreflect.ValueOfString(rest))
+		return s, nil
+	}
+	name = cmp.Or(metadataOf(ctx, agentKey), h.cfg.DefaultAgent)
+	s, ok := h.services[name]
+	if !ok {
+		return nil, invalidParams("tenant must name an agent, or the metadata %s", agentKey)
+	}
+	return s, nil
+}
+
+// metadataOf gives the first value of a call's metadata; "" for none.
+func metadataOf(ctx context.Context, key string) string {
+	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// grpcError gives an error as gRPC has it, and logs internal ones.
+func (t transport) grpcError(ctx context.Context, method string, err error) error {
+	if errors.Is(err, errStopping) {
+		return status.Error(codes.Unavailable, "the server is stopping; try again")
+	}
+	failure := t.fail(ctx, rpcRequest{method: method}, err)
+	_, code := statusOf(failure, err)
+	said := status.New(codes.Code(code), failure.Message)
+	if detailed, err := said.WithDetails(toDetails(failure)...); err == nil {
+		said = detailed
+	}
+	return said.Err()
+}
+
+// toDetails gives the details of an error as messages.
+func toDetails(failure *rpcError) (details []protoadapt.MessageV1) {
+	for _, data := range failure.Data {
+		switch d := data.(type) {
+		case errorInfo:
+			details = append(details, &errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata})
+		case badRequest:
+			wrong := &errdetails.BadRequest{}
+			for _, v := range d.FieldViolations {
+				wrong.FieldViolations = append(wrong.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description})
+			}
+			details = append(details, wrong)
+		}
+	}
+	return details
+}
+
+// fromJSON reads what other bindings send: results and events are proto3-JSON.
+func fromJSON(text []byte, into proto.Message) error {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, into); err != nil {
+		return fmt.Errorf("write %s: %w", into.ProtoReflect().Descriptor().Name(), err)
+	}
+	return nil
+}
+
+// answerGRPC answers a unary call by the functions that JSON-RPC has for its method.
+func answerGRPC[I proto.Message, P, R any, O proto.Message](
+	ctx context.Context, h *Host, method string, in I,
+	convert func(in I) P,
+	call func(agent service, ctx context.Context, params P) (R, error),
+	encode func(t transport, result R) ([]byte, error),
+	out O,
+) (O, error) {
+	ctx, c, err := h.begin(ctx, method, in)
+	defer c.end()
+	var result R
+	if err == nil {
+		result, err = call(c.agent, ctx, convert(in))
+	}
+	var text []byte
+	if err == nil {
+		text, err = encode(c.transport, result)
+	}
+	if err == nil {
+		err = fromJSON(text, out)
+	}
+	if err != nil {
+		var none O
+		return none, c.grpcError(ctx, method, err)
+	}
+	return out, nil
+}
+
+// streamGRPC sends the events of a tail.
+func streamGRPC(
+	h *Host, method string, in proto.Message, stream grpc.ServerStreamingServer[a2apb.StreamResponse],
+	open func(ctx context.Context, agent service) (tail, error),
+) error {
+	ctx, c, err := h.begin(stream.Context(), method, in)
+	defer c.end()
+	if err != nil {
+		return c.grpcError(ctx, method, err)
+	}
+	events, err := open(ctx, c.agent)
+	if err != nil {
+		return c.grpcError(ctx, method, err)
+	}
+	defer events.close()
+	if err := stream.SendHeader(nil); err != nil {
+		return err // the client is gone
+	}
+	for {
+		event, err := events.next(ctx, nil)
+		if err == io.EOF { // not a wrapped one, such as a lost connection
+			return nil
+		}
+		response := new(a2apb.StreamResponse)
+		if err == nil {
+			err = fromJSON(event.Body, response)
+		}
+		if err != nil {
+			return c.grpcError(ctx, method, err)
+		}
+		if err := stream.Send(response); err != nil {
+			return err // the client is gone
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/storage"
+)
+
+// A message that a client sends again, since it got no answer, gives the same task. The
+// log knows the messages that made runs; those that answered a question are in the
+// history of their task.
+
+// sentMessage identifies the message of a request. How the client wants its answer does
+// not count.
+func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
+	e := encoder{}
+	e.raw("[")
+	e.message(request.Message)
+	e.raw(",")
+	e.value(request.Metadata)
+	e.raw(",")
+	e.string(request.Tenant)
+	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(e.text)}, e.err
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// repeatedError says that a message is in the history of a task.
+type repeatedError struct{ runID string }
+
+func (*repeatedError) Error() string { return storage.ErrMessageSent.Error() }
+
+var errOtherBody = invalidField("message.messageId", "was used for another message; each message needs an id of its own")
+
+// checkRepeated gives a repeatedError for a message that a task has received before.
+func checkRepeated(task *a2a.Task, message *a2a.Message) error {
+	for _, received := range task.History {
+		if received.ID != message.ID || received.Role != a2a.MessageRoleUser {
+			continue
+		}
+		again := *message
+		again.TaskID, again.ContextID = received.TaskID, received.ContextID
+		one, other := encoder{}, encoder{}
+		one.message(received)
+		other.message(&again)
+		if !bytes.Equal(one.text, other.text) {
+			return errOtherBody
+		}
+		return &repeatedError{runID: string(task.ID)}
+	}
+	return nil
+}
+
+// repeated gives the task of a message that was sent before. cause is why the message made
+// no run now, and the error when it is new.
+func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (storage.Task, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return storage.Task{}, cause
+	}
+	if received, ok := errors.AsType[*repeatedError](cause); ok {
+		return s.storedTask(ctx, who, a2a.TaskID(received.runID), false)
+	}
+	// Also when there is no room for a run, or its namespace is gone.
+	if !errors.Is(cause, storage.ErrMessageSent) && !errors.Is(cause, storage.ErrTooMany) && !errors.Is(cause, errNoNamespace) {
+		return storage.Task{}, cause
+	}
+	message, err := sentMessage(request)
+	if err != nil {
+		return storage.Task{}, err
+	}
+	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+	switch {
+	case err == nil && digest == message.Digest:
+		return s.storedTask(ctx, who, a2a.TaskID(runID), false)
+	case err != nil && !errors.Is(err, storage.ErrNotFound):
+		return storage.Task{}, err
+	case !errors.Is(cause, storage.ErrMessageSent):
+		return storage.Task{}, cause
+	}
+	// Another body, or one that was sent with a token that covers something else.
+	return storage.Task{}, errOtherBody
+}
+
+// followRepeated opens a tail of the task of a message that was sent before, from its first
+// event on.
+func (s *agentService) followRepeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (*feedTail, error) {
+	stored, err := s.repeated(ctx, request, cause)
+	if err != nil {
+		return nil, err
+	}
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := s.host.follow(who, stored.RunID, 0)
+	t.contextID = s.host.readTask(stored).ContextID
+	return t, nil
+}

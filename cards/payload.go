@@ -1,0 +1,233 @@
+package cards
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"parley/internal/jcs"
+)
+
+// Form is what of a card is signed. Signers differ in what they leave out before they make
+// the rest canonical by RFC 8785; all leave out the signatures.
+type Form string
+
+const (
+	// FormStandard is that of A2A 1.0, section 8.4.1: fields with their default value are
+	// left out, unless they are required or optional by the protocol's schema.
+	FormStandard Form = "standard"
+	// FormSDK is what the SDKs for Python and JavaScript sign: also without strings, lists
+	// and objects that are empty, or become empty by this. It leaves out more than the
+	// specification wants: of Parley's cards, that a token is required.
+	FormSDK Form = "sdk"
+	// FormParsed is FormSDK without security schemes. @a2a-js/sdk 1.3 loses them from a card
+	// that it has parsed, which is what its client verifies; it signs such cards so, too.
+	FormParsed Form = "parsed"
+	// FormDocument is a card as it is, for cards before 1.0.
+	FormDocument Form = "document"
+	// FormDense is FormDocument without what is empty.
+	FormDense Form = "dense"
+)
+
+// payload is what is signed of a document, in one form.
+type payload struct {
+	form Form
+	text []byte
+}
+
+// payloads gives what may be signed of a card, in some forms, without repetitions.
+func payloads(card map[string]any, forms ...Form) ([]payload, error) {
+	var all []payload
+	for _, form := range forms {
+		text, err := canonical(form, card)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all, func(p payload) bool { return bytes.Equal(p.text, text) }) {
+			all = append(all, payload{form, text})
+		}
+	}
+	return all, nil
+}
+
+func canonical(form Form, card map[string]any) ([]byte, error) {
+	schema := (&a2apb.AgentCard{}).ProtoReflect().Descriptor()
+	var signed any = card
+	switch form {
+	case FormStandard:
+		signed = reducer{}.message(schema, card)
+	case FormSDK:
+		signed = dense(reducer{known: true}.message(schema, card))
+	case FormParsed:
+		signed = dense(reducer{known: true, noOneofs: true}.message(schema, card))
+	case FormDense:
+		signed = dense(card)
+	case FormDocument:
+	}
+	text, err := json.Marshal(signed)
+	if err != nil {
+		return nil, fmt.Errorf("write what is signed of a card: %w", err)
+	}
+	return jcs.Canonical(text)
+}
+
+// readCard reads a card, without its signatures. One that has no canonical form is refused:
+// others may read it differently.
+func readCard(document []byte) (map[string]any, error) {
+	text, err := jcs.Canonical(document)
+	if err != nil {
+		return nil, err
+	}
+	var card map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // numbers stay as they are
+	if err := decoder.Decode(&card); err != nil {
+		return nil, fmt.Errorf("read the card: %w", err)
+	}
+	if card == nil {
+		return nil, errors.New("read the card: it is null")
+	}
+	delete(card, "signatures")
+	return card, nil
+}
+
+// reducer leaves fields with default values out of proto3-JSON, unless they are required or
+// have presence.
+type reducer struct {
+	known    bool // also those that the schema does not know, of a later version
+	noOneofs bool // also those of which a message has one
+}
+
+func (r reducer) message(schema protoreflect.MessageDescriptor, message map[string]any) map[string]any {
+	kept := map[string]any{}
+	for name, value := range message {
+		field := schema.Fields().ByJSONName(name)
+		switch {
+		case field == nil:
+			if !r.known {
+				kept[name] = value
+			}
+		case value == nil: // the same as no field
+		case r.noOneofs && field.ContainingOneof() != nil && !field.HasOptionalKeyword():
+		default:
+			value = r.field(field, value)
+			if field.HasPresence() || required(field) || !isDefault(value) {
+				kept[name] = value
+			}
+		}
+	}
+	for i := range schema.Fields().Len() {
+		field := schema.Fields().Get(i)
+		if _, set := kept[field.JSONName()]; !set && required(field) {
+			kept[field.JSONName()] = defaultOf(field)
+		}
+	}
+	return kept
+}
+
+func (r reducer) field(field protoreflect.FieldDescriptor, value any) any {
+	clean := func(schema protoreflect.MessageDescriptor, value any) any {
+		message, ok := value.(map[string]any)
+		if schema == nil || !ok || strings.HasPrefix(string(schema.FullName()), "google.protobuf.") {
+			return value // a scalar, or JSON of any form
+		}
+		return r.message(schema, message)
+	}
+	switch value := value.(type) {
+	case []any:
+		if !field.IsList() {
+			return value
+		}
+		cleaned := make([]any, len(value))
+		for i, element := range value {
+			cleaned[i] = clean(field.Message(), element)
+		}
+		return cleaned
+	case map[string]any:
+		if !field.IsMap() {
+			return clean(field.Message(), value)
+		}
+		cleaned := make(map[string]any, len(value))
+		for key, element := range value {
+			cleaned[key] = clean(field.MapValue().Message(), element)
+		}
+		return cleaned
+	}
+	return value
+}
+
+func required(field protoreflect.FieldDescriptor) bool {
+	behavior, _ := proto.GetExtension(field.Options(), annotations.E_FieldBehavior).([]annotations.FieldBehavior)
+	return slices.Contains(behavior, annotations.FieldBehavior_REQUIRED)
+}
+
+// isDefault reports whether a field without presence has its default value.
+func isDefault(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == ""
+	case bool:
+		return !value
+	case json.Number:
+		number, err := value.Float64()
+		return err == nil && number == 0
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return value == nil
+}
+
+func defaultOf(field protoreflect.FieldDescriptor) any {
+	switch {
+	case field.IsList():
+		return []any{}
+	case field.IsMap(), field.Message() != nil:
+		return map[string]any{}
+	}
+	return field.Default().Interface()
+}
+
+// dense gives a value without strings, lists and objects that are empty.
+func dense(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for name, member := range value {
+			if member = dense(member); !isEmpty(member) {
+				kept[name] = member
+			}
+		}
+		return kept
+	case []any:
+		kept := []any{}
+		for _, element := range value {
+			if element = dense(element); !isEmpty(element) {
+				kept = append(kept, element)
+			}
+		}
+		return kept
+	}
+	return value
+}
+
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == ""
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return value == nil
+}

@@ -1,0 +1,109 @@
+package cards
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// maxSignatures limits the signatures of a card that are read.
+const maxSignatures = 100
+
+// Signature is a signature of a card, as it says of itself.
+type Signature struct {
+	Algorithm string
+	KeyID     string
+	// KeysURL is where the card says that the key is. Whether that is to be believed is the
+	// reader's to decide.
+	KeysURL string
+
+	protected string
+	signature []byte
+	err       error // of a malformed one
+}
+
+// SignedCard is a card with its signatures, to be verified.
+type SignedCard struct {
+	Signatures []Signature
+	payloads   []payload
+}
+
+// ReadSigned reads a card, of any version of the protocol, as it was received.
+func ReadSigned(document []byte) (SignedCard, error) {
+	fields, err := readCard(document)
+	if err != nil {
+		return SignedCard{}, err
+	}
+	forms := []Form{FormDocument, FormDense}
+	if _, current := fields["supportedInterfaces"]; current {
+		forms = []Form{FormStandard, FormSDK, FormParsed, FormDocument}
+	}
+	all, err := payloads(fields, forms...)
+	if err != nil {
+		return SignedCard{}, err
+	}
+	var card struct {
+		Signatures []struct {
+			Protected string `json:"protected"`
+			Signature string `json:"signature"`
+		} `json:"signatures"`
+	}
+	if err := json.Unmarshal(document, &card); err != nil {
+		return SignedCard{}, fmt.Errorf("read the signatures: %w", err)
+	}
+	if len(card.Signatures) > maxSignatures {
+		return SignedCard{}, fmt.Errorf("the card has %d signatures, more than %d", len(card.Signatures), maxSignatures)
+	}
+	signed := SignedCard{payloads: all}
+	for _, s := range card.Signatures {
+		signed.Signatures = append(signed.Signatures, readSignature(s.Protected, s.Signature))
+	}
+	return signed, nil
+}
+
+func readSignature(protected, signature string) (s Signature) {
+	s.protected = protected
+	text, err := base64.RawURLEncoding.DecodeString(protected)
+	if err != nil {
+		s.err = errors.New("the protected header is not base64url")
+		return s
+	}
+	var fields struct {
+		header
+		Critical json.RawMessage `json:"crit"`
+	}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		s.err = errors.New("the protected header is not a JSON object with texts")
+		return s
+	}
+	s.Algorithm, s.KeyID, s.KeysURL = fields.Algorithm, fields.KeyID, fields.KeysURL
+	if s.signature, err = base64.RawURLEncoding.DecodeString(signature); err != nil {
+		s.err = errors.New("the signature is not base64url")
+	}
+	// Extensions in `crit` must not be ignored, and none is known here.
+	if fields.Critical != nil {
+		s.err = errors.New("the signature uses an extension that is not known")
+	}
+	return s
+}
+
+// Verify checks a signature with the key of a set that it names, and gives the form that it
+// was made of.
+func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
+	if s.err != nil {
+		return "", s.err
+	}
+	err := fmt.Errorf("there is no key %q among the %d keys", s.KeyID, len(keys.Keys))
+	for _, key := range keys.Keys {
+		if key.ID != s.KeyID || s.KeyID == "" {
+			continue
+		}
+		for _, p := range c.payloads {
+			if err = key.verify(s.Algorithm, signingInput(s.protected, p.text), s.signature); err == nil {
+				return p.form, nil
+			}
+		}
+	}
+	return "", err
+}

@@ -1,0 +1,157 @@
+package cards_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/cards"
+)
+
+// Every field is covered, but that signatures for the SDKs let empty ones, and security
+// schemes, come and go.
+func TestChangedCards(t *testing.T) {
+	t.Parallel()
+	key, _ := newKeys(t)
+	signer := newSigner(t, key)
+	document := sign(t, signer, cards.NL2QL(base, version))
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(document, &whole); err != nil {
+		t.Fatal(err)
+	}
+	write := func(fields map[string]json.RawMessage) []byte {
+		text, err := json.MarshalIndent(fields, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if got := verified(t, write(whole), signer.Keys()); !slices.Equal(got, allForms) {
+		t.Errorf("written in another order: %q", got)
+	}
+	for name := range whole {
+		if name == "signatures" {
+			continue
+		}
+		without := maps.Clone(whole)
+		delete(without, name)
+		// What the form of one does not cover, another's has not.
+		want := map[string][]cards.Form{
+			"securityRequirements": {cards.FormStandard, cards.FormParsed}, "securitySchemes": {cards.FormSDK},
+		}[name]
+		if got := verified(t, write(without), signer.Keys()); !slices.Equal(got, want) {
+			t.Errorf("without %s: verified %q, want %q", name, got, want)
+		}
+		changed := maps.Clone(whole)
+		changed[name] = json.RawMessage(strings.NewReplacer("parley", "evil", "Parley", "Evil", "true", "false", "query", "delete", "text", "html", "bearer", "none", "nl2ql", "evil", "1.2", "1.3", "question", "order").Replace(string(whole[name])))
+		if string(changed[name]) == string(whole[name]) {
+			t.Fatalf("%s did not change", name)
+		}
+		want = map[string][]cards.Form{
+			"securityRequirements": {cards.FormSDK, cards.FormParsed}, "securitySchemes": {cards.FormParsed},
+		}[name]
+		if got := verified(t, write(changed), signer.Keys()); !slices.Equal(got, want) {
+			t.Errorf("with another %s: verified %q, want %q", name, got, want)
+		}
+	}
+	added := maps.Clone(whole)
+	added["iconUrl"] = json.RawMessage(`"https://evil.example/icon.png"`)
+	if got := verified(t, write(added), signer.Keys()); len(got) != 0 {
+		t.Errorf("with a new field: verified %q", got)
+	}
+}
+
+func TestRefusedSignatures(t *testing.T) {
+	t.Parallel()
+	es256, eddsa := newKeys(t)
+	signer := newSigner(t, es256)
+	document := sign(t, signer, cards.NL2QL(base, version))
+	var card struct{ Signatures []a2a.AgentCardSignature }
+	if err := json.Unmarshal(document, &card); err != nil {
+		t.Fatal(err)
+	}
+	good := card.Signatures[0]
+	protected := func(header string) string { return base64.RawURLEncoding.EncodeToString([]byte(header)) }
+	named := `"kid":"` + es256.ID() + `"`
+	for name, signature := range map[string]a2a.AgentCardSignature{
+		"a header that is no base64":    {Protected: "!", Signature: good.Signature},
+		"a header that is no JSON":      {Protected: protected("{"), Signature: good.Signature},
+		"a header of numbers":           {Protected: protected(`{"alg":256}`), Signature: good.Signature},
+		"a signature that is no base64": {Protected: good.Protected, Signature: "!"},
+		"an empty signature":            {Protected: good.Protected},
+		"half a signature":              {Protected: good.Protected, Signature: good.Signature[:43]},
+		"no key":                        {Protected: protected(`{"alg":"ES256"}`), Signature: good.Signature},
+		"another key":                   {Protected: protected(`{"alg":"ES256","kid":"x"}`), Signature: good.Signature},
+		"no algorithm":                  {Protected: protected(`{"alg":"none",` + named + `}`), Signature: ""},
+		"a shared secret":               {Protected: protected(`{"alg":"HS256",` + named + `}`), Signature: good.Signature},
+		"the other algorithm":           {Protected: protected(`{"alg":"EdDSA",` + named + `}`), Signature: good.Signature},
+		"an extension":                  {Protected: protected(`{"alg":"ES256","crit":["b64"],"b64":false,` + named + `}`), Signature: good.Signature},
+		"another header":                {Protected: protected(`{"alg":"ES256",` + named + `}`), Signature: good.Signature},
+	} {
+		forged := cards.NL2QL(base, version)
+		forged.Signatures = []a2a.AgentCardSignature{signature}
+		if got := verified(t, cardJSON(t, forged), newSigner(t, es256, eddsa).Keys()); len(got) != 0 {
+			t.Errorf("%s: verified %q", name, got)
+		}
+	}
+	for name, change := range map[string]func(*cards.JWK){
+		"for encryption":  func(k *cards.JWK) { k.Use = "enc" },
+		"another use":     func(k *cards.JWK) { k.Algorithm = "ES384" },
+		"another curve":   func(k *cards.JWK) { k.Curve = "P-384" },
+		"no point":        func(k *cards.JWK) { k.X = k.Y },
+		"half a point":    func(k *cards.JWK) { k.Y = "" },
+		"no base64":       func(k *cards.JWK) { k.X = "!" },
+		"another type":    func(k *cards.JWK) { k.KeyType = "oct" },
+		"another's name":  func(k *cards.JWK) { k.ID = "x" },
+		"no name":         func(k *cards.JWK) { k.ID = "" },
+		"another's point": func(k *cards.JWK) { *k = newSigner(t, eddsa).Keys().Keys[0]; k.ID = es256.ID() },
+	} {
+		keys := signer.Keys()
+		change(&keys.Keys[0])
+		if got := verified(t, document, keys); len(got) != 0 {
+			t.Errorf("a key %s: verified %q", name, got)
+		}
+	}
+	if got := verified(t, document, cards.JWKSet{}); len(got) != 0 {
+		t.Errorf("without keys: verified %q", got)
+	}
+	if _, err := cards.ReadSigned([]byte(`{"signatures":` + "[" + strings.Repeat("{},", 200) + "{}]}")); err == nil {
+		t.Error("two hundred signatures were read")
+	}
+}
+
+// Whatever a card holds, reading it ends, and nothing but what was signed is verified.
+func FuzzReadSigned(f *testing.F) {
+	key, err := cards.DeriveKey([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	signer := newSigner(f, key)
+	f.Add(sign(f, signer, cards.NL2QL(base, version)))
+	f.Add([]byte(`{"supportedInterfaces":null,"skills":{"a":[1]},"capabilities":[],"signatures":[{"protected":"e30","signature":""}]}`))
+	f.Add([]byte(`{"signatures":{}}`))
+	own, err := cards.Payloads(sign(f, signer, cards.NL2QL(base, version)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		card, err := cards.ReadSigned(document)
+		if err != nil {
+			return
+		}
+		texts, err := cards.Payloads(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, signature := range card.Signatures {
+			if form, err := card.Verify(signature, signer.Keys()); err == nil && texts[form] != own[form] {
+				t.Errorf("verified as %s: %s", form, document)
+			}
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// grpcPath is the path of the methods of A2A's gRPC service.
+const grpcPath = "/lf.a2a.v1.A2AService/:method"
+
+// IsGRPC reports whether a request is one of gRPC.
+func IsGRPC(r *http.Request) bool {
+	return r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+}
+
+// callGRPC answers a call of gRPC, whose errors are statuses of gRPC. Its message is read
+// when the caller is known.
+func (s *Server) callGRPC(c *gin.Context) error {
+	if !IsGRPC(c.Request) {
+		return errNoRoute
+	}
+	session, err := s.session(c)
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
+	w := deadlineWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
+	defer w.extendDeadline()
+	c.Writer = w
+	s.cfg.Agents.ServeGRPC(w, c.Request, session, err)
+	return nil
+}

@@ -1,0 +1,135 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// A message makes one run for its user and agent, as long as it is known.
+func TestSentMessages(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice := t.Context(), user("alice")
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		start := func(caller storage.Caller, agent, conversation string) (storage.TaskChange, error) {
+			change, err := sqlstoretest.Start(ctx, w, caller, storage.Question{
+				Agent: agent, Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "?",
+			})
+			change.Start.Message = storage.SentMessage{Key: "key", Digest: "digest"}
+			if change.Start.ConversationID == "" {
+				change.Start.ConversationID = uuid.NewString()
+			}
+			return change, err
+		}
+		first, err := start(alice, "nl2ql", "")
+		w.must(err)
+		second, err := start(alice, "nl2ql", "")
+		w.must(err)
+		w.must(sqlstoretest.Append(w, first))
+
+		// Found where to ask before the first was written.
+		if err := sqlstoretest.Append(w, second); !errors.Is(err, storage.ErrMessageSent) {
+			t.Errorf("again: %v", err)
+		}
+		if _, err := w.Task(ctx, alice, "", second.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("the second run: %v", err)
+		}
+		if listed, err := w.Conversations(ctx, alice, storage.NamespaceRef{}); err != nil || len(listed) != 1 {
+			t.Errorf("%d conversations, %v", len(listed), err)
+		}
+		for _, conversation := range []string{"", first.Start.ConversationID} {
+			request := *first.Start
+			request.ConversationID = conversation
+			if err := w.ResolveRun(ctx, &request); !errors.Is(err, storage.ErrMessageSent) {
+				t.Errorf("in conversation %q: %v", conversation, err)
+			}
+		}
+		runID, digest, err := w.SentRun(ctx, alice, "nl2ql", "key")
+		if err != nil || runID != first.RunID || digest != "digest" {
+			t.Errorf("%s, %s, %v", runID, digest, err)
+		}
+		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		for _, other := range []struct {
+			caller     storage.Caller
+			agent, key string
+		}{{user("bob"), "nl2ql", "key"}, {alice, "assistant", "key"}, {alice, "nl2ql", "other"}, {partly, "nl2ql", "key"}} {
+			if runID, _, err := w.SentRun(ctx, other.caller, other.agent, other.key); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%+v: %s, %v", other, runID, err)
+			}
+		}
+		for _, other := range []struct {
+			caller storage.Caller
+			agent  string
+		}{{user("bob"), "nl2ql"}, {alice, "assistant"}} {
+			change, err := start(other.caller, other.agent, "")
+			w.must(err)
+			w.must(sqlstoretest.Append(w, change))
+		}
+
+		w.must(w.DeleteRun(ctx, alice, first.RunID))
+		third, err := start(alice, "nl2ql", "")
+		w.must(err)
+		w.must(sqlstoretest.Append(w, third))
+		if count, err := w.DeleteOldMessages(ctx, time.Hour); err != nil || count != 0 {
+			t.Errorf("%d forgotten too early, %v", count, err)
+		}
+		if count, err := w.DeleteOldMessages(ctx, -time.Minute); err != nil || count != 3 {
+			t.Errorf("%d forgotten, %v", count, err)
+		}
+		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("forgotten: %v", err)
+		}
+		if _, err := w.Task(ctx, alice, "", third.RunID, false); err != nil {
+			t.Errorf("its run: %v", err)
+		}
+	})
+}
+
+// Messages that are sent several times at once make one run each, and runs that are written
+// with them are none the worse.
+func TestSentMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		const messages, sends = 30, 4
+		var changes []storage.TaskChange
+		for i := range messages * sends {
+			change, err := sqlstoretest.Start(t.Context(), w, user("alice"), storage.Question{
+				Agent: "nl2ql", Namespace: nsRef("alice", "ns"), Text: "?",
+			})
+			w.must(err)
+			change.Start.ConversationID = uuid.NewString()
+			if i%sends > 0 {
+				change.Start.Message.Key = uuid.NewSHA1(uuid.Nil, []byte{byte(i / sends)}).String()
+			}
+			changes = append(changes, change)
+		}
+		errs := make([]error, len(changes))
+		var group sync.WaitGroup
+		for i, change := range changes {
+			group.Go(func() { errs[i] = sqlstoretest.Append(w, change) })
+		}
+		group.Wait()
+		written := 0
+		for i, err := range errs {
+			switch {
+			case err == nil:
+				written++
+			case i%sends == 0 || !errors.Is(err, storage.ErrMessageSent):
+				t.Errorf("change %d: %v", i, err)
+			}
+		}
+		if written != 2*messages {
+			t.Errorf("%d runs, want %d", written, 2*messages)
+		}
+	})
+}
