@@ -18,16 +18,22 @@ import (
 	"parley/internal/servertest"
 )
 
-// TestJavaScriptClient calls both agents with the client of @a2a-js/sdk.
+// TestJavaScriptClient calls both agents with the client of @a2a-js/sdk, by each binding
+// that it has.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	dir := installed(t, "js")
-	c := e2etest.Shop(t)
-	for _, agent := range agents(c) {
-		t.Run(agent.Name, func(t *testing.T) {
-			j := javaScript{t, c, dir, agent.Name}
-			j.checkAnswered()
-			j.checkHeld()
+	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
+		t.Run(binding, func(t *testing.T) {
+			t.Parallel()
+			c := e2etest.Shop(t)
+			for _, agent := range agents(c) {
+				t.Run(agent.Name, func(t *testing.T) {
+					j := javaScript{t, c, dir, agent.Name, binding}
+					j.checkAnswered()
+					j.checkHeld()
+				})
+			}
 		})
 	}
 }
@@ -47,13 +53,15 @@ type javaScript struct {
 	c     e2etest.Client
 	dir   string
 	agent string
+	// binding is the one that the client uses.
+	binding string
 }
 
 // run runs the client and gives what it printed, by step.
 func (j javaScript) run(what string) map[string][]json.RawMessage {
 	j.Helper()
 	path := nodetest.Script(j, j.dir, "testdata/js/client.mjs")
-	cmd := exec.CommandContext(j.Context(), "node", path, j.c.URL+"/api/v1", j.agent, what)
+	cmd := exec.CommandContext(j.Context(), "node", path, j.c.URL+"/api/v1", j.agent, what, j.binding)
 	cmd.Env = append(os.Environ(), "PARLEY_TOKEN="+j.c.Token)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -119,12 +127,16 @@ func (j javaScript) checkAnswered() {
 		}
 	}
 
+	stranger := "Error : HTTP error for SendMessage! Status: 401"
+	if j.binding == "HTTP+JSON" {
+		stranger = "A2AError INTERNAL_ERROR: the token is malformed" // the SDK knows no other reason
+	}
 	for step, want := range map[string]string{
 		"cancel":    "TaskNotCancelableError TASK_NOT_CANCELABLE: the task has ended",
 		"subscribe": "UnsupportedOperationError UNSUPPORTED_OPERATION: the task has ended; read it with GetTask",
 		"unknown":   "TaskNotFoundError TASK_NOT_FOUND: task not found",
 		"nowhere":   "RequestMalformedError INVALID_PARAMS: there is no such namespace, or none that you may read",
-		"stranger":  "Error : HTTP error for SendMessage! Status: 401",
+		"stranger":  stranger,
 	} {
 		for _, text := range steps[step] {
 			var refused struct{ Name, Reason, Message string }

@@ -1,6 +1,6 @@
 // A client of Parley's agents on @a2a-js/sdk, run by clients_node_test.go as
 //
-//   PARLEY_TOKEN=… node client.mjs BASE_URL AGENT answered|held
+//   PARLEY_TOKEN=… node client.mjs BASE_URL AGENT answered|held BINDING
 //
 // It prints what comes back as lines of JSON, {"step", "value"}; errors are
 // values too. "answered" asks questions that are answered, "held" one that is
@@ -8,10 +8,11 @@
 import { AgentCard, ListTasksRequest, ListTasksResponse, StreamResponse, Task } from '@a2a-js/sdk';
 import { SendMessageRequest } from '@a2a-js/sdk';
 import {
-  ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory, createAuthenticatingFetchWithRetry,
+  ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory,
+  createAuthenticatingFetchWithRetry,
 } from '@a2a-js/sdk/client';
 
-async function connect(base, name, token) {
+async function connect(base, name, token, binding = 'JSONRPC') {
   const agents = await (await fetch(`${base}/a2a`)).json();
   const agent = agents.find((agent) => agent.name === name);
   const card = await new DefaultAgentCardResolver().resolve(agent.agentCard, '');
@@ -28,7 +29,8 @@ async function connect(base, name, token) {
     shouldRetryWithHeaders: async () => undefined,
   });
   const factory = new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-    transports: [new JsonRpcTransportFactory({ fetchImpl })],
+    transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+    preferredTransports: [binding],
   }));
   return factory.createFromAgentCard(card);
 }
@@ -90,9 +92,9 @@ async function held(client) {
   print('cancel', Task.toJSON(await canceling));
 }
 
-const [base, name, what] = process.argv.slice(2);
+const [base, name, what, binding] = process.argv.slice(2);
 await refused('stranger', async () => {
-  const stranger = await connect(base, name, 'nobody');
+  const stranger = await connect(base, name, 'nobody', binding);
   return stranger.sendMessage(question('How many orders are there?', 'shop'));
 });
-await { answered, held }[what](await connect(base, name, process.env.PARLEY_TOKEN));
+await { answered, held }[what](await connect(base, name, process.env.PARLEY_TOKEN, binding));
