@@ -37,6 +37,9 @@ func checkSend(request *a2a.SendMessageRequest) error {
 			return invalidField(fmt.Sprintf("message.parts[%d]", i), "must have one of text, raw, url and data")
 		}
 	}
+	if err := checkValues(request); err != nil {
+		return err
+	}
 	cfg := request.Config
 	if cfg == nil {
 		return nil

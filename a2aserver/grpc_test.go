@@ -30,9 +30,15 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// serveGRPC serves a host over HTTP/2 without TLS, and gives a client. The caller is in
-// the metadata, as in serveHost.
+// serveGRPC is dialGRPC for a client.
 func serveGRPC(t testing.TB, h *Host) a2apb.A2AServiceClient {
+	t.Helper()
+	return a2apb.NewA2AServiceClient(dialGRPC(t, h))
+}
+
+// dialGRPC serves a host over HTTP/2 without TLS, and gives a connection. The caller is in
+// the metadata, as in serveHost.
+func dialGRPC(t testing.TB, h *Host) *grpc.ClientConn {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		session := auth.Session{Caller: storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}}
@@ -53,7 +59,7 @@ func serveGRPC(t testing.TB, h *Host) a2apb.A2AServiceClient {
 		_ = conn.Close()
 		server.Close()
 	})
-	return a2apb.NewA2AServiceClient(conn)
+	return conn
 }
 
 // grpcAs gives the context of a user's calls, with more metadata.

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,9 @@ func calls(agent service) map[string][]func(ctx context.Context) error {
 		{Message: &a2a.Message{ID: "m", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(long)}, Metadata: map[string]any{"namespace": "shop"}}},
 		{Message: &a2a.Message{ID: "m", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("?")}, Metadata: map[string]any{"namespace": 7}}},
 		{Message: toShop("?").Message, Config: &a2a.SendMessageConfig{HistoryLength: minus}},
+		{Message: toShop("?").Message, Metadata: map[string]any{"a": []any{math.NaN()}}},
+		{Message: toShop("?").Message, Metadata: map[string]any{"a": math.Inf(-1)}},
+		{Message: toShop("?").Message, Metadata: nested(maxDepth).(map[string]any)},
 		{Message: toShop("?").Message, Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{}}},
 	}
 	ids := []a2a.TaskID{"", "x", a2a.TaskID(long), "\x00", "00000000-0000-0000-0000-000000000000"}
@@ -91,6 +95,14 @@ func calls(agent service) map[string][]func(ctx context.Context) error {
 	add("ListTaskPushConfigs", func(ctx context.Context) error { _, err := agent.ListTaskPushConfigs(ctx, nil); return err })
 	add("DeleteTaskPushConfig", func(ctx context.Context) error { return agent.DeleteTaskPushConfig(ctx, nil) })
 	return all
+}
+
+// nested gives a value in so many objects.
+func nested(depth int) (value any) {
+	for range depth {
+		value = map[string]any{"in": value}
+	}
+	return value
 }
 
 // TestServiceChecksItself calls the service as a transport would that checks nothing:

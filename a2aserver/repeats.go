@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"errors"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -29,9 +29,10 @@ func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(e.text)}, e.err
 }
 
+// hash gives the first half of a SHA-256.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return base64.RawURLEncoding.EncodeToString(sum[:sha256.Size/2])
 }
 
 // repeatedError says that a message is in the history of a task.

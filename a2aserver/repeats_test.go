@@ -234,7 +234,7 @@ func FuzzSentMessage(f *testing.F) {
 			request.Metadata = nil
 		}
 		one, err := sentMessage(request)
-		if err != nil || len(one.Key) != 64 || len(one.Digest) != 64 {
+		if err != nil || len(one.Key) != 22 || len(one.Digest) != 22 {
 			t.Fatalf("%+v, %v", one, err)
 		}
 		if other, err := sentMessage(request); err != nil || other != one {

@@ -44,6 +44,8 @@ func route(method, path string) string {
 	switch {
 	case path == rest.Root+rest.RowsForNew:
 		path = rest.Root + "/ingest/{}/{}"
+	case strings.TrimSuffix(path, "/") == rest.Root+"/a2a/:agent/:owner/:namespace":
+		path = rest.Root + "/a2a/{agent}" // the same for one namespace
 	case strings.HasPrefix(path, "/assets/"):
 		path = "/assets/{}"
 	case path != "/":

@@ -42,7 +42,7 @@ type receiver struct {
 }
 
 // newReceiver makes a receiver; answer gets each request and its number, from 1 on.
-func newReceiver(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, number int)) *receiver {
+func newReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, number int)) *receiver {
 	t.Helper()
 	taker := &receiver{}
 	taker.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (r *receiver) waitFor(t *testing.T, numbers string) {
 // world is a store with runs of alice, and the senders of a test.
 type world struct {
 	*sqlstore.Store
-	t   *testing.T
+	t   testing.TB
 	box *seal.Box
 	log *logtest.Buffer
 	// artifacts are the numbers of events that are of artifacts.
@@ -94,7 +94,7 @@ type world struct {
 	outcomes  map[push.Outcome]int
 }
 
-func newWorld(t *testing.T, store *sqlstore.Store) *world {
+func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	t.Helper()
 	box, err := seal.New("push", []byte("a key"))
 	if err != nil {

@@ -168,11 +168,11 @@ const messageSent = `EXISTS (
 		AND m.agent = :agent
 		AND m.message = :message)`
 
-// selectOwnTarget is where a new conversation about the namespace :namespace of a caller
-// whose token is not restricted begins. fromNamespaces gives the same; this is planned and
-// found many times faster, and most questions are about one's own.
+// selectOwnTarget is the id of the namespace :namespace of a caller whose token is not
+// restricted, ” when message :message was sent before. fromNamespaces gives the same; this
+// is planned, found and read many times faster, and most questions are about one's own.
 var selectOwnTarget = parse(`
-SELECT n.id, ` + messageSent + ` AS sent
+SELECT CASE WHEN ` + messageSent + ` THEN '' ELSE n.id END
 FROM namespaces n
 WHERE n.owner = :caller
 	AND lower(n.name) = lower(:namespace)`)

@@ -102,7 +102,8 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
-		err = selectOwnTarget.get(ctx, s, &found, a)
+		err = selectOwnTarget.get(ctx, s, &found.ID, a)
+		found.Sent = found.ID == ""
 	} else {
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)

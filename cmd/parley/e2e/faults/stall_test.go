@@ -26,12 +26,12 @@ func TestStalledReaders(t *testing.T) {
 		t.Fatalf("rows: %d", status)
 	}
 	q := e2etest.Probe{Agent: "nl2ql", Text: "Show the note of all orders"}
-	body, err := json.Marshal(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": e2etest.Said(q.Text)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const stalled = 16
 	for range stalled {
+		body, err := json.Marshal(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": e2etest.Said(q.Text)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
