@@ -31,8 +31,9 @@ func (r *Reader) ExampleQuestion(ctx context.Context, task llm.Task, about llm.D
 		if err != nil {
 			return "", err
 		}
-		// It may have been read as about another dataset, or as a search in passages.
-		if query.Search == nil && strings.Contains(query.SQL, about.Name) {
+		// It may have been read as about another dataset, as a search in passages, or in two
+		// ways.
+		if query.Search == nil && len(query.Readings) == 0 && strings.Contains(query.SQL, about.Name) {
 			return question, nil
 		}
 	}

@@ -25,7 +25,7 @@ const minEmptyProbability = 0.6
 
 // WriteQuery translates a step to a query over the datasets, or to a search for passages of
 // text. If it is not confident, it returns an [llm.UnanswerableError] that names the words
-// it did not understand.
+// it did not understand; if two readings are about equally likely, a query with both.
 func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
 	question := cmp.Or(task.Instruction, task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
@@ -65,7 +65,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		}
 	}
 	switch {
-	case sure:
+	case sure, language == "" && result.alternative() != nil:
 		return result.query(), nil
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
@@ -113,7 +113,19 @@ func (f *interpretation) query() llm.Query {
 	if f.followUp {
 		words = "Read with the question before as: "
 	}
-	return llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
+	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
+	if other := f.alternative(); other != nil {
+		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
+	}
+	return q
+}
+
+// alternative returns a reading that is about as likely as the best one; nil for none.
+func (f *interpretation) alternative() *rank.Reading {
+	if i := rank.Alternative(f.readings, f.source.Catalog); i > 0 {
+		return &f.readings[i]
+	}
+	return nil
 }
 
 // describe describes a reading in words.
@@ -151,7 +163,7 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.T
 			return dialog.NothingFound(f.describe(&likeliest))
 		}
 		unread, guess = f.readings[0].Unread, f.describe(&f.readings[0])
-		if other := f.alternative(); other != "" {
+		if other := f.otherGuess(); other != "" {
 			return dialog.Ambiguous(guess, other)
 		}
 	}
@@ -162,9 +174,9 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.T
 	return dialog.NotUnderstood(unread, guess, examples)
 }
 
-// alternative describes a reading that is about as likely as the first and reads
-// differently in words; "" for none.
-func (f *interpretation) alternative() string {
+// otherGuess describes a reading that is about as likely as the first, where neither is
+// likely, and reads differently in words; "" for none.
+func (f *interpretation) otherGuess() string {
 	first := &f.readings[0]
 	if len(first.Unread) > 0 || first.Empty {
 		return ""

@@ -169,7 +169,7 @@ const messageSent = `EXISTS (
 		AND m.message = :message)`
 
 // selectOwnTarget is the id of the namespace :namespace of a caller whose token is not
-// restricted, '' when message :message was sent before. fromNamespaces gives the same; this
+// restricted, ” when message :message was sent before. fromNamespaces gives the same; this
 // is planned, found and read many times faster, and most questions are about one's own.
 var selectOwnTarget = parse(`
 SELECT CASE WHEN ` + messageSent + ` THEN '' ELSE n.id END

@@ -15,10 +15,10 @@ const (
 )
 
 // Alternative returns the number of a reading that is about as likely as the first, so that
-// the asker should choose. Both have rows, leave no word out and differ in words. It returns
-// 0 if there is none.
+// the asker should choose. Neither can be used as an answer without that. Both have rows,
+// leave no word out and differ in words. It returns 0 if there is none.
 func Alternative(all []Reading, cat *catalog.Catalog) int {
-	if len(all) == 0 || !offers(&all[0]) {
+	if len(all) == 0 || !offers(&all[0]) || IsConfident(all[0].Confidence, nil) {
 		return 0
 	}
 	first := ir.Describe(all[0].Query, cat)

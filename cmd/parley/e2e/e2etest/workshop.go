@@ -1,6 +1,11 @@
 package e2etest
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+
+	"parley/storage"
+)
 
 // WhichDate is a question about the work orders of [Client.NewWorkshop] that has two
 // readings: opened in 2025, which are two, and done in 2025, which are three. The reader's
@@ -20,4 +25,26 @@ func (c Client) NewWorkshop() {
 	if status != http.StatusOK {
 		c.T.Fatalf("ingest: %d", status)
 	}
+}
+
+// Say sends an agent a message and returns the JSON of the response: to a task, or in a
+// context, if either is set.
+func (c Client) Say(agent, text string, members Object) string {
+	c.T.Helper()
+	message := Object{"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}}
+	maps.Copy(message, members)
+	status, answer := c.Post(c.Token, "/api/v1/a2a/"+agent, ToJSON(Object{
+		"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": Object{"message": message},
+	}))
+	if status != http.StatusOK {
+		c.T.Fatalf("%s: %d %s", text, status, answer)
+	}
+	return answer
+}
+
+// Task returns the JSON of a task.
+func (c Client) Task(agent, id string) string {
+	c.T.Helper()
+	_, answer := c.Post(c.Token, "/api/v1/a2a/"+agent, RPCBody("GetTask", `{"id":"`+id+`"}`))
+	return answer
 }

@@ -248,6 +248,7 @@ func (d *described) questions() {
 	d.call("alice getConversation 200", conversation, query("limit=1"))
 	d.call("alice getConversation 422", conversation, query("limit=0&before=x"))
 
+	d.askedBack()
 	failed := d.heldRuns()
 	d.call("alice getRun 200", failed)
 	d.call("alice rateRun 422", failed)
@@ -261,6 +262,32 @@ func (d *described) questions() {
 	d.call("alice askAndWait 200", set(e2etest.Object{"conversationId": mixed.ConversationID}))
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
+}
+
+// askedBack has a run ask which of two readings is meant, and answers it.
+func (d *described) askedBack() {
+	c := e2etest.Client{Process: d.p, Token: d.tokens["alice"]}
+	c.NewWorkshop()
+	which := set(e2etest.Object{"namespace": "workshop", "query": e2etest.WhichDate, "agent": "nl2ql"})
+	got := string(d.call("alice ask 200", which).text)
+	waiting := param("runId", e2etest.Field(got, "runId"))
+	d.call("alice getRun 200", waiting)
+	d.call("alice getConversation 200", param("conversationId", e2etest.Field(got, "conversationId")))
+	d.call("alice resumeRun 200", waiting)
+	d.call("bob answerRun 404", example("option"), waiting)
+	var reader struct{ Token string }
+	c.Ask(http.MethodPost, "/user/token", e2etest.Object{"name": "reader", "accessRestrictedTo": []e2etest.Object{{"username": "self", "namespace": "workshop"}}}, &reader)
+	d.tokens["reader"] = reader.Token
+	d.call("reader answerRun 403", example("option"), waiting)
+	d.call("alice answerRun 422", waiting, set(e2etest.Object{"option": "3"}))
+	d.call("alice answerRun 202", example("text"), waiting)
+	e2etest.Eventually(d.t, func() bool {
+		_, text := d.p.Call(c.Token, http.MethodGet, "/api/v1/query/runs/"+e2etest.Field(got, "runId"), "")
+		return strings.Contains(text, `"status":"completed"`)
+	})
+	d.call("alice answerRun 409", example("option"), waiting)
+	d.call("alice ask 200", which, set(e2etest.Object{"neverAsk": true}))
+	d.call("alice askAndWait 200", which)
 }
 
 // heldRuns follows runs that go on, by both interfaces, and gives one that was
