@@ -88,15 +88,18 @@ func question(text, namespace string) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: message}
 }
 
+// clientOptions has the bindings of a client, with what each needs.
+var clientOptions = map[a2a.TransportProtocol][]a2aclient.FactoryOption{
+	a2a.TransportProtocolJSONRPC:  nil,
+	a2a.TransportProtocolHTTPJSON: nil,
+	a2a.TransportProtocolGRPC:     {a2agrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))},
+}
+
 // TestGoClient calls both agents with the client of a2a-go, by each binding that the card
 // lists.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
-	for binding, options := range map[a2a.TransportProtocol][]a2aclient.FactoryOption{
-		a2a.TransportProtocolJSONRPC:  nil,
-		a2a.TransportProtocolHTTPJSON: nil,
-		a2a.TransportProtocolGRPC:     {a2agrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))},
-	} {
+	for binding, options := range clientOptions {
 		t.Run(string(binding), func(t *testing.T) {
 			t.Parallel()
 			c := e2etest.Shop(t)
@@ -314,4 +317,43 @@ func counted(task *a2a.Task) float64 {
 		}
 	}
 	return -1
+}
+
+// TestNamespaceCard asks by the card of a namespace, in each binding: the namespace is
+// named nowhere else, and the user has another one. Others get nothing by it.
+func TestNamespaceCard(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	c.NewDataset("other", "things")
+	stranger := c.Process.Token("mallory")
+	for binding, options := range clientOptions {
+		t.Run(string(binding), func(t *testing.T) {
+			for _, agent := range agents(c) {
+				address := agent.URL + "/alice/shop/.well-known/agent-card.json"
+				resolver := agentcard.Resolver{CardParser: cardParser}
+				card, err := resolver.Resolve(t.Context(), address, agentcard.WithPath(""), agentcard.WithRequestHeader("Authorization", "Bearer "+c.Token))
+				if err != nil {
+					t.Fatal(err)
+				}
+				prefer := a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{binding}})
+				client, err := a2aclient.NewFromCard(t.Context(), card, append(options, prefer)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				as := func(token string) context.Context {
+					return a2aclient.AttachServiceParams(t.Context(), a2aclient.ServiceParams{"Authorization": {"Bearer " + token}})
+				}
+				ask := question("How many orders are there in Berlin?", "")
+				ask.Message.Metadata = nil
+				result, err := client.SendMessage(as(c.Token), ask)
+				if task, ok := result.(*a2a.Task); err != nil || !ok || counted(task) != 2 {
+					t.Errorf("%s: %+v, %v", agent.Name, result, err)
+				}
+				ask.Message.ID = a2a.NewMessageID()
+				if result, err := client.SendMessage(as(stranger), ask); !errors.Is(err, a2a.ErrInvalidParams) {
+					t.Errorf("%s: a stranger got %+v, %v", agent.Name, result, err)
+				}
+			}
+		})
+	}
 }
