@@ -16,6 +16,15 @@ func IsGRPC(r *http.Request) bool {
 	return r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
+// isGRPCStream reports whether a request is a call that is answered with a stream.
+func isGRPCStream(c *gin.Context) bool {
+	if c.FullPath() != grpcPath {
+		return false
+	}
+	method := c.Param("method")
+	return method == "SendStreamingMessage" || method == "SubscribeToTask"
+}
+
 // callGRPC answers a call of gRPC, whose errors are statuses of gRPC. Its message is read
 // when the caller is known.
 func (s *Server) callGRPC(c *gin.Context) error {

@@ -27,6 +27,8 @@ type scriptedAgents struct {
 	store *sqlstore.Store
 	// follow, where set, has runs go on, and is what they come to.
 	follow func(ctx context.Context, runID string, yield func(storage.Progress, error) bool)
+	// grpc, where set, answers calls of gRPC.
+	grpc func(w http.ResponseWriter)
 
 	mu sync.Mutex
 	// asked is what was asked last, stopped the last run that was.
@@ -222,6 +224,11 @@ func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller
 }
 
 func (a *scriptedAgents) ServeGRPC(w http.ResponseWriter, _ *http.Request, session auth.Session, refused error) {
+	if a.grpc != nil {
+		a.grpc(w)
+		return
+	}
+	w.Header().Set("Grpc-Status", "0")
 	_, _ = fmt.Fprintf(w, "%s %v", session.Caller.Username, refused)
 }
 

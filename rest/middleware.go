@@ -52,7 +52,7 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			if route == "" {
 				route = "none"
 			}
-			stream := strings.HasPrefix(c.Writer.Header().Get("Content-Type"), sse.MediaType)
+			stream := strings.HasPrefix(c.Writer.Header().Get("Content-Type"), sse.MediaType) || isGRPCStream(c)
 			m.answered(knownMethod(c.Request.Method), route, status, took, stream)
 			failure := c.Errors.Last()
 			level := logLevel(route, status)
@@ -72,6 +72,9 @@ func (s *Server) observe(m *metrics) gin.HandlerFunc {
 			}
 			if user := c.GetString(userKey); user != "" {
 				attrs = append(attrs, slog.String("user", user))
+			}
+			if code := c.Writer.Header().Get("Grpc-Status"); code != "" {
+				attrs = append(attrs, slog.String("grpc_status", code))
 			}
 			if failure != nil {
 				attrs = append(attrs, slog.Any("error", failure.Err))
