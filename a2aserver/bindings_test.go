@@ -237,6 +237,59 @@ func TestBindingsFollow(t *testing.T) {
 	}
 }
 
+// TestBindingsIsolate has others try every method on a task that goes on: what they get is
+// what they get for a task that never was, and the task is not touched.
+func TestBindingsIsolate(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		for _, name := range []string{"mine", "other"} {
+			for _, who := range []storage.Caller{alice, bob} {
+				if err := store.CreateDataset(t.Context(), who, name, "things", storage.Definition{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		h := newHost(t, store, held, withCards, withPush(t))
+		b := newBindings(t, h)
+		waiting := inShop
+		waiting.Text = "held"
+		open, err := h.Ask(t.Context(), alice, waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := allBindings["gRPC"](b, alice, "CreateTaskPushNotificationConfig", `{"taskId":"`+open.RunID+`","id":"x","url":"http://127.0.0.1:1"}`, protocolVersion); got.reason != "" {
+			t.Fatal(got)
+		}
+		before := allBindings["JSON-RPC"](b, alice, "GetTask", `{"id":"`+open.RunID+`"}`, protocolVersion).String()
+		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
+			for method, params := range map[string]string{
+				"GetTask": `{"id":"{task}"}`, "CancelTask": `{"id":"{task}"}`, "SubscribeToTask": `{"id":"{task}"}`,
+				"SendMessage":                      messageIn(plainText + `,"taskId":"{task}","metadata":{"namespace":"mine"}`),
+				"SendStreamingMessage":             messageIn(plainText + `,"referenceTaskIds":["{task}"],"metadata":{"namespace":"other"}`),
+				"CreateTaskPushNotificationConfig": `{"taskId":"{task}","id":"y","url":"http://127.0.0.1:1"}`,
+				"GetTaskPushNotificationConfig":    `{"taskId":"{task}","id":"x"}`,
+				"ListTaskPushNotificationConfigs":  `{"taskId":"{task}"}`,
+				"DeleteTaskPushNotificationConfig": `{"taskId":"{task}","id":"x"}`,
+			} {
+				for name, call := range allBindings {
+					theirs := call(b, who, method, strings.ReplaceAll(params, "{task}", open.RunID), protocolVersion)
+					never := call(b, who, method, strings.ReplaceAll(params, "{task}", uuid.Must(uuid.NewV7()).String()), protocolVersion)
+					if theirs.String() != never.String() || theirs.reason != "TASK_NOT_FOUND" {
+						t.Errorf("%s: %s of %+v: %s, of a task that never was: %s", name, method, who, theirs, never)
+					}
+				}
+			}
+		}
+		if after := allBindings["JSON-RPC"](b, alice, "GetTask", `{"id":"`+open.RunID+`"}`, protocolVersion).String(); after != before {
+			t.Errorf("the task was touched: %s, before %s", after, before)
+		}
+		if got := allBindings["JSON-RPC"](b, alice, "ListTaskPushNotificationConfigs", `{"taskId":"`+open.RunID+`"}`, protocolVersion).String(); strings.Count(got, `"id":`) != 1 {
+			t.Errorf("its configs were touched: %s", got)
+		}
+	})
+}
+
 // followers counts those who follow a run.
 func (f *feeds) followers(runID string) int {
 	f.mu.Lock()

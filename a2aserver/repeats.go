@@ -20,12 +20,9 @@ import (
 // not count.
 func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	e := encoder{}
-	e.raw("[")
 	e.message(request.Message)
-	e.raw(",")
-	e.value(request.Metadata)
-	e.raw(",")
-	e.string(request.Tenant)
+	e.metadata(request.Metadata)
+	e.text1("tenant", request.Tenant)
 	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(e.text)}, e.err
 }
 

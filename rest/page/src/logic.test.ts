@@ -137,6 +137,14 @@ describe('a task', () => {
     expect(run).toMatchObject({ state: 'failed', failure: 'no such column', failedQuery: 'SELECT z', steps: [{ id: 'step-0' }] });
     expect(toRun(folded([...assistant.slice(0, 5), status('CANCELED')]), '').state).toBe('canceled');
   });
+  test('has suggestions where the question was not understood', () => {
+    const refused = (data: object) => toRun(folded([status('WORKING'), status('FAILED', 'm9', [{ text: 'Not understood: “x”.' }, { data }])]), 'Q');
+    expect(refused({ code: 'NOT_UNDERSTOOD', words: ['x'], suggestions: ['How many?', 7, ''] })).toMatchObject({
+      state: 'failed', failure: 'Not understood: “x”.', suggestions: ['How many?'], steps: [],
+    });
+    expect(refused({ code: 'NOT_UNDERSTOOD' }).suggestions).toEqual([]);
+    expect(refused({ code: 'QUERY_FAILED' }).suggestions).toBeUndefined();
+  });
   test('says what it asks, and goes on from there', () => {
     const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];
     const question = status('INPUT_REQUIRED', 'm4', [{ text: 'Which do you mean?\n1. opened\n2. done' }, { data: { name: 'reading', step: 0, options } }]);

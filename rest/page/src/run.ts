@@ -35,6 +35,8 @@ export interface Run {
   /** Why it failed, and the query that did. */
   failure: string;
   failedQuery: string;
+  /** Questions that can be answered, where this one was not understood; undefined where it was. */
+  suggestions?: string[];
 }
 
 const states: Record<string, Run['state']> = {
@@ -61,7 +63,14 @@ export function toRun(task: Task, question: string): Run {
     answer: answerOf(task.artifacts),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
+    suggestions: suggestionsOf(failure),
   };
+}
+
+function suggestionsOf(failure: Message | undefined): string[] | undefined {
+  const { code, suggestions } = record(data(failure?.parts ?? []));
+  if (code !== 'NOT_UNDERSTOOD') return undefined;
+  return Array.isArray(suggestions) ? suggestions.map((each) => plain(string(each))).filter(Boolean) : [];
 }
 
 /** questionOf gives the words of the message that began a task. */

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -268,4 +269,31 @@ func checkHalfOpen(t *testing.T, text string) {
 			t.Fatalf("connection %d is not cut off", i)
 		}
 	}
+}
+
+// TestHTTP2ConnectionsMakeRoom is TestIdleConnectionsMakeRoom for HTTP/2, at both addresses
+// that are listened on: they share the limit.
+func TestHTTP2ConnectionsMakeRoom(t *testing.T) {
+	t.Parallel()
+	p := e2etest.Serve(t, t.TempDir(), []string{fewDescriptors}, "--grpc-listen", "127.0.0.1:0")
+	grpc := regexp.MustCompile(`msg="starting gRPC" address=(\S+)`).FindStringSubmatch(p.Log.String())[1]
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	for i := range 2 * connectionsOfFew {
+		address := p.URL
+		if i%2 == 1 {
+			address = "http://" + grpc
+		}
+		client := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+		t.Cleanup(client.CloseIdleConnections)
+		response, err := client.Get(address + "/healthz")
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		_ = response.Body.Close()
+		if response.ProtoMajor != 2 || response.StatusCode == http.StatusServiceUnavailable {
+			t.Fatalf("connection %d: %s %s", i, response.Proto, response.Status)
+		}
+	}
+	healed(p)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +32,7 @@ func withLast(a attempt, last string) attempt {
 }
 
 // onTask are all the ways to reach a task over A2A.
-var onTask = []attempt{
+var onTask = inAllBindings([]attempt{
 	rpcAttempt("get", "GetTask", `{"id":"{task}"}`),
 	rpcAttempt("get a part", "GetTask", `{"id":"{task}","historyLength":0}`),
 	rpcAttempt("cancel", "CancelTask", `{"id":"{task}"}`),
@@ -46,6 +47,58 @@ var onTask = []attempt{
 	rpcAttempt("get push", "GetTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
 	rpcAttempt("list pushes", "ListTaskPushNotificationConfigs", `{"taskId":"{task}"}`),
 	rpcAttempt("delete push", "DeleteTaskPushNotificationConfig", `{"taskId":"{task}","id":"x"}`),
+})
+
+func inAllBindings(attempts []attempt) []attempt {
+	for _, a := range attempts {
+		attempts = append(attempts, inOtherBindings(a)...)
+	}
+	return attempts
+}
+
+// inOtherBindings gives an attempt on a task over HTTP+JSON and A2A 0.3.
+func inOtherBindings(a attempt) []attempt {
+	var call struct {
+		Method string
+		Params map[string]any
+	}
+	if err := json.Unmarshal([]byte(a.Body), &call); err != nil {
+		panic(err)
+	}
+	body, err := json.Marshal(call.Params)
+	if err != nil {
+		panic(err)
+	}
+	const path = "/a2a/{agent}/tasks/{task}"
+	over := func(method, path string) attempt {
+		return attempt{Name: a.Name + " over HTTP+JSON", Method: method, Path: path, Body: string(body), Last: a.Last}
+	}
+	legacy := func(method string, params string) attempt {
+		return attempt{Name: a.Name + " over 0.3", Method: "POST", Path: "/a2a/{agent}/v0.3", Body: e2etest.RPCBody(method, params), Last: a.Last}
+	}
+	message := strings.NewReplacer(`"role":"ROLE_USER"`, `"role":"user"`, `{"text":`, `{"kind":"text","text":`).Replace(string(body))
+	switch call.Method {
+	case "GetTask":
+		return []attempt{over("GET", path), legacy("tasks/get", string(body))}
+	case "CancelTask":
+		return []attempt{over("POST", path+":cancel"), legacy("tasks/cancel", string(body))}
+	case "SubscribeToTask":
+		return []attempt{over("GET", path+":subscribe"), over("POST", path+":subscribe"), legacy("tasks/resubscribe", string(body))}
+	case "SendMessage":
+		return []attempt{over("POST", "/a2a/{agent}/message:send"), over("POST", "/a2a/{agent}/alice/shop/message:send"), legacy("message/send", message)}
+	case "SendStreamingMessage":
+		return []attempt{over("POST", "/a2a/{agent}/message:stream"), legacy("message/stream", message)}
+	case "CreateTaskPushNotificationConfig":
+		return []attempt{over("POST", path+"/pushNotificationConfigs"),
+			legacy("tasks/pushNotificationConfig/set", `{"taskId":"{task}","pushNotificationConfig":{"id":"x","url":"https://hooks.example.com"}}`)}
+	case "GetTaskPushNotificationConfig":
+		return []attempt{over("GET", path+"/pushNotificationConfigs/x"), legacy("tasks/pushNotificationConfig/get", `{"id":"{task}","pushNotificationConfigId":"x"}`)}
+	case "ListTaskPushNotificationConfigs":
+		return []attempt{over("GET", path+"/pushNotificationConfigs"), legacy("tasks/pushNotificationConfig/list", `{"id":"{task}"}`)}
+	case "DeleteTaskPushNotificationConfig":
+		return []attempt{over("DELETE", path+"/pushNotificationConfigs/x"), legacy("tasks/pushNotificationConfig/delete", `{"id":"{task}","pushNotificationConfigId":"x"}`)}
+	}
+	panic("no attempt for " + call.Method)
 }
 
 // onRun are all the ways to reach a run or its conversation by REST, and a

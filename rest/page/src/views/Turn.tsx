@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useErrorBoundary, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
 import type { Run, Step } from '../run';
+import { ask } from '../store';
 import type { Turn } from '../turn';
 import { Problem } from './Dialog';
 import { Feedback } from './Feedback';
@@ -42,7 +43,7 @@ function Shown({ turn }: { turn: Turn }): VNode {
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
       {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
-      {run?.state === 'failed' && <Failed run={run} />}
+      {run?.state === 'failed' && (run.suggestions ? <NotUnderstood turn={turn} run={run} suggestions={run.suggestions} /> : <Failed run={run} />)}
       <Problem text={turn.problem.value} />
       {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
     </article>
@@ -110,6 +111,22 @@ function StepView({ step, number, last, question }: { step: Step; number: number
       {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
       <Result step={step} name={question} />
     </details>
+  );
+}
+
+/** NotUnderstood says why there is no answer, with questions that have one. */
+function NotUnderstood({ turn, run, suggestions }: { turn: Turn; run: Run; suggestions: string[] }): VNode {
+  return (
+    <>
+      <p class="answer">{run.failure}</p>
+      {suggestions.length > 0 && (
+        <ul class="suggestions">
+          {suggestions.map((question) => (
+            <li><button type="button" onClick={() => ask(turn.agent, question)}>{question}</button></li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }
 
