@@ -77,8 +77,8 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 		return nil, storage.ErrReadOnlyToken
 	}
 	answered := storage.AnsweredRun{RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted)}
-	if readInput(task.Status.Message).Name == namespaceInput {
-		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, request); err != nil {
+	if asked := readInput(task.Status.Message); asked.Name == namespaceInput {
+		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, asked, request); err != nil {
 			return nil, err
 		}
 	}
@@ -156,8 +156,8 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 }
 
 // answeredNamespaceID gives the id of the namespace that an answer names.
-func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.SendMessageRequest) (string, error) {
-	ref, err := s.answeredNamespace(ctx, who, request)
+func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, asked inputData, request *a2a.SendMessageRequest) (string, error) {
+	ref, err := s.answeredNamespace(ctx, who, asked, request)
 	if err != nil {
 		return "", err
 	}

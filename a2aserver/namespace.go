@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -101,15 +102,19 @@ const namespaceInput = "namespace"
 // askNamespace makes the message that asks which namespace a question is about.
 func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
 	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
-	for _, option := range options[:cap(names)] {
+	// Clients that do not read the data see the options in the text.
+	text := "Which namespace is this question about?"
+	for i, option := range options[:cap(names)] {
 		name := option.String()
 		names = append(names, inputOption{ID: name, Label: name})
+		text += fmt.Sprintf("\n%d. %s", i+1, name)
 	}
-	return inputMessage(info, "Which namespace is this question about?", inputData{Name: namespaceInput, Options: names})
+	return inputMessage(info, text, inputData{Name: namespaceInput, Options: names})
 }
 
-// answeredNamespace gives the namespace that an answer to askNamespace names.
-func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+// answeredNamespace gives the namespace that an answer to askNamespace names, or the number
+// of which in what was offered.
+func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered inputData, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	ref, err := s.namedNamespace(ctx, who, request)
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err
@@ -131,6 +136,11 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 	}
 	if len(named) == 1 {
 		return named[0], nil
+	}
+	if n, err := strconv.Atoi(strings.TrimRight(text, ".)")); err == nil && n >= 1 && n <= len(offered.Options) {
+		if ref, ok := storage.ParseNamespace(who, offered.Options[n-1].ID); ok {
+			return ref, nil
+		}
 	}
 	return ref, invalidParams("the answer must be one of the namespaces that the task offers, as owner/namespace")
 }

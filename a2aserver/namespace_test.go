@@ -145,7 +145,7 @@ func TestAskedWhichNamespace(t *testing.T) {
 		share(t, store, "bob/shop", "alice")
 		s := namespaceHost(t, store)
 		for answer, want := range map[string]string{
-			"alice/shop": "alice/shop", " Staff\n": "alice/staff", "BOB/shop": "bob/shop",
+			"alice/shop": "alice/shop", " Staff\n": "alice/staff", "BOB/shop": "bob/shop", "2.": "alice/staff",
 		} {
 			task := sendTask(t, s, alice, question("How many?"))
 			if task.Status.State != a2a.TaskStateInputRequired || len(task.History) != 1 {
@@ -183,7 +183,7 @@ func TestWrongNamespaceAnswers(t *testing.T) {
 	share(t, store, "bob/shop", "alice")
 	s := namespaceHost(t, store)
 	task := sendTask(t, s, alice, question("How many?"))
-	for _, answer := range []string{"shop", "bob/secret", "nowhere", "1"} {
+	for _, answer := range []string{"shop", "bob/secret", "nowhere", "3", "0"} {
 		reply := question(answer)
 		reply.Message.TaskID = task.ID
 		if _, err := s.SendMessage(as(t, alice), reply); !errors.Is(err, a2a.ErrInvalidParams) {

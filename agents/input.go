@@ -124,11 +124,12 @@ func (w *Run) ask(ctx context.Context, question string, data inputData) error {
 	return errWaiting
 }
 
-// optionLines lists options, each after a line break.
+// optionLines lists options by their numbers, each after a line break. Hosts list those of
+// their own questions in the same way.
 func optionLines(options []inputOption) string {
 	var lines strings.Builder
-	for _, option := range options {
-		fmt.Fprintf(&lines, "\n%s. %s", option.ID, option.Label)
+	for i, option := range options {
+		fmt.Fprintf(&lines, "\n%d. %s", i+1, option.Label)
 	}
 	return lines.String()
 }

@@ -37,6 +37,7 @@ var documented = map[string][]block{
 		{begins: "curl -s -H", prints: []string{`"state":"TASK_STATE_COMPLETED"`, `"count":2`}},
 		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -s -H", prints: []string{"the task has ended"}}, // what it asks is in cli/ask_input_test.go
 		{begins: "curl -s -H", prints: []string{`"authentication":{"scheme":"Bearer"},"url":"https://hooks.example.com/parley"`}},
 		{begins: "curl -s -H", prints: []string{`{"task":{`, `"count":3`, `{"tasks":[{`, `"pageSize":1`}},
 		{begins: "curl -s \"$BASE/a2a/assistant/v0.3", prints: []string{`"protocolVersion":"0.3.0"`, `"kind":"task"`, "The count is **3**", `"state":"completed"`}},

@@ -53,7 +53,7 @@ func TestMetricsMove(t *testing.T) {
 			}
 		}
 		for _, name := range []string{
-			`parley_runs_open{state="waiting"}`, `parley_runs_open{state="working"}`, `parley_ingestions_open{state="queued"}`,
+			`parley_runs_open{state="waiting"}`, `parley_runs_open{state="working"}`, `parley_runs_open{state="asking"}`, `parley_ingestions_open{state="queued"}`,
 			`parley_ingestions_open{state="running"}`, `parley_log_queue`, `parley_query_pool_queries{state="waiting"}`,
 			`parley_turns{state="waiting",what="parts"}`, `parley_turns{state="running",what="files"}`,
 			`parley_turns_refused_total{what="inferences"}`, `parley_turns_refused_total{what="large_requests"}`,
@@ -65,6 +65,11 @@ func TestMetricsMove(t *testing.T) {
 			}
 		}
 		checkDashboard(c, after)
+		c.NewWorkshop()
+		c.Say("nl2ql", e2etest.WhichDate, e2etest.Object{"metadata": e2etest.Object{"namespace": "workshop"}})
+		if now := c.Metrics(); now[`parley_runs_open{state="asking"}`] != 1 || now[`parley_runs_open{state="working"}`] != 0 {
+			t.Errorf("a run that waits for an answer counts as %v asking, %v working", now[`parley_runs_open{state="asking"}`], now[`parley_runs_open{state="working"}`])
+		}
 	})
 }
 

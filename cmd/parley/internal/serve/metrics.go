@@ -73,7 +73,7 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 const loadTimeout = time.Second
 
 var (
-	openRuns       = newDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, or working.", "state")
+	openRuns       = newDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, working, or asking their asker something.", "state")
 	openIngestions = newDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", "state")
 	logQueue       = newDesc("parley_log_queue", "Changes of runs that wait for this process's log to write them.")
 )
@@ -90,16 +90,20 @@ func loadMetrics(b base) collector {
 			b.log.Warn("load metrics unavailable", "error", err)
 			return
 		}
-		waiting, working := 0, 0
+		waiting, working, asking := 0, 0, 0
 		for state, count := range load.Runs {
-			if state == string(a2a.TaskStateSubmitted) {
+			switch state {
+			case string(a2a.TaskStateSubmitted):
 				waiting += count
-			} else {
+			case storage.StateInputRequired, storage.StateAuthRequired:
+				asking += count
+			default:
 				working += count
 			}
 		}
 		s.gauge(openRuns, waiting, "waiting")
 		s.gauge(openRuns, working, "working")
+		s.gauge(openRuns, asking, "asking")
 		s.gauge(openIngestions, load.Ingestions[storage.IngestionPending], "queued")
 		s.gauge(openIngestions, load.Ingestions[storage.IngestionProcessing], "running")
 	}
