@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -220,7 +221,8 @@ func checkNoOrphans(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if err != nil {
+	// On a slow machine every kill may come before the first file.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	slices.Sort(named)
