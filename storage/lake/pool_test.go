@@ -92,7 +92,8 @@ func TestAdmission(t *testing.T) {
 	if err := <-second; err != nil {
 		t.Errorf("the second: %v", err)
 	}
-	if stats := s.pool.Stats(); stats.Refused != 1 || stats.Started != 2 || stats.Ended != 1 {
+	// The first one's worker ends, unless it was canceled before the worker had the query.
+	if stats := s.pool.Stats(); stats.Refused != 1 || stats.Started-stats.Ended != 1 {
 		t.Errorf("%+v", stats)
 	}
 }
