@@ -122,14 +122,15 @@ func TestLeaseIsLost(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		ctx := t.Context()
 		mine := &noted{Store: store}
-		err := storage.RunLeased(ctx, mine, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(ctx context.Context) error {
+		err := storage.RunLeased(ctx, mine, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(leased context.Context) error {
+			// leased ends as soon as the next renewal sees the release.
 			if err := store.ReleaseLease(ctx, mine.lease); err != nil {
 				t.Error(err)
 			}
 			if _, err := store.AcquireLease(ctx, "sweep", "another", time.Hour); err != nil {
 				t.Error(err)
 			}
-			<-ctx.Done()
+			<-leased.Done()
 			return nil
 		}})
 		if err != nil {
