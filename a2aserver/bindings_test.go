@@ -191,8 +191,8 @@ func withCards(cfg *Config) {
 	cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
 		return &a2a.AgentCard{Name: "echo"}, nil
 	}
-	text := func(card *a2a.AgentCard) ([]byte, error) { return []byte(`{"name":"` + card.Name + `"}`), nil }
-	cfg.CardJSON, cfg.LegacyCardJSON = text, text
+	cfg.CardJSON = func(card *a2a.AgentCard) ([]byte, error) { return []byte(`{"name":"` + card.Name + `"}`), nil }
+	cfg.LegacyCardJSON = func(_ context.Context, card *a2a.AgentCard) ([]byte, error) { return cfg.CardJSON(card) }
 }
 
 // scrubbed gives results without ids that differ from run to run.

@@ -151,7 +151,7 @@ func testConfig(log io.Writer) *Config {
 			}
 			return []byte(`{"name":"` + card.Name + `"}`), nil
 		},
-		LegacyCardJSON: func(*a2a.AgentCard) ([]byte, error) { return []byte(`{}`), nil },
+		LegacyCardJSON: func(context.Context, *a2a.AgentCard) ([]byte, error) { return []byte(`{}`), nil },
 		Logger:         slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		WriteTimeout:   time.Minute,
 		KeepAlive:      time.Minute,

@@ -71,8 +71,9 @@ type Config struct {
 	Agents []Agent
 	// CardJSON writes a card as it is served.
 	CardJSON func(card *a2a.AgentCard) ([]byte, error)
-	// LegacyCardJSON writes a card as A2A 0.3 has it.
-	LegacyCardJSON func(card *a2a.AgentCard) ([]byte, error)
+	// LegacyCardJSON writes a card as A2A 0.3 has it, with signatures for the address of the
+	// context.
+	LegacyCardJSON func(ctx context.Context, card *a2a.AgentCard) ([]byte, error)
 	// Sign gives a card with signatures, for the address of the context. It may be nil.
 	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
 	// Keys gives the keys of the signatures, to be written as JSON.

@@ -102,7 +102,7 @@ func (h *Host) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent str
 	if !ok {
 		return noAgent(agent)
 	}
-	text, err := h.cfg.LegacyCardJSON(s.agent.Card(baseurl.From(r.Context())))
+	text, err := h.cfg.LegacyCardJSON(r.Context(), s.agent.Card(baseurl.From(r.Context())))
 	if err == nil {
 		servePublic(w, r, mediaJSON, text)
 	}

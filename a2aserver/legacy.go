@@ -31,7 +31,7 @@ var legacyMethods = map[string]rpcMethod{
 	"tasks/pushNotificationConfig/list":   unary(reading(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
 	"tasks/pushNotificationConfig/delete": unary(reading(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
-	"agent/getAuthenticatedExtendedCard": unary(readNothing, service.GetExtendedAgentCard, transport.encodeLegacyCard),
+	"agent/getAuthenticatedExtendedCard": {answer: legacyExtendedCard},
 }
 
 // readLegacy reads params. The SDK's errors name its types: they stay here.
@@ -56,8 +56,6 @@ func reading[M, P any](convert func(*M) P) func(request rpcRequest) (P, error) {
 		return convert(&in), err
 	}
 }
-
-func readNothing(rpcRequest) (*a2a.GetExtendedAgentCardRequest, error) { return nil, nil }
 
 func readLegacySend(request rpcRequest) (*a2a.SendMessageRequest, error) {
 	var in legacy.MessageSendParams
@@ -211,6 +209,10 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
 
-func (t transport) encodeLegacyCard(card *a2a.AgentCard) ([]byte, error) {
-	return t.LegacyCardJSON(card)
+func legacyExtendedCard(ctx context.Context, t transport, _ rpcRequest) ([]byte, error) {
+	card, err := t.agent.GetExtendedAgentCard(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t.LegacyCardJSON(ctx, card)
 }

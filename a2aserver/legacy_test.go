@@ -33,7 +33,9 @@ func TestLegacyTranscript(t *testing.T) {
 			cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
 				return &a2a.AgentCard{Name: "echo"}, nil
 			}
-			cfg.LegacyCardJSON = func(card *a2a.AgentCard) ([]byte, error) { return []byte(`{"name":"` + card.Name + `"}`), nil }
+			cfg.LegacyCardJSON = func(_ context.Context, card *a2a.AgentCard) ([]byte, error) {
+				return []byte(`{"name":"` + card.Name + `"}`), nil
+			}
 		}))
 		var text strings.Builder
 		call := func(method, params string, header ...string) string {

@@ -126,7 +126,6 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 	}
 	var named []storage.NamespaceRef
 	for _, option := range options {
-		option := storage.NamespaceRef(option)
 		switch {
 		case strings.EqualFold(option.String(), text):
 			return option, nil

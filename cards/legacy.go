@@ -13,10 +13,14 @@ import (
 const LegacyPath = "/v0.3"
 
 // LegacyJSON encodes a card as A2A 0.3 has it, with nothing of 1.0. Its one interface is
-// JSON-RPC at [LegacyPath].
+// JSON-RPC at [LegacyPath], or where a namespace's card has JSON-RPC, which speaks 0.3 too.
 func LegacyJSON(card *a2a.AgentCard) ([]byte, error) {
 	if card == nil || len(card.SupportedInterfaces) == 0 {
 		return nil, errors.New("write agent card: there is no card, or no interface of it")
+	}
+	url := card.SupportedInterfaces[0].URL
+	if card.SupportedInterfaces[0].Tenant == "" {
+		url += LegacyPath
 	}
 	out := legacy.AgentCard{
 		ProtocolVersion:    string(legacy.Version),
@@ -26,7 +30,7 @@ func LegacyJSON(card *a2a.AgentCard) ([]byte, error) {
 		DocumentationURL:   card.DocumentationURL,
 		IconURL:            card.IconURL,
 		Provider:           (*legacy.AgentProvider)(card.Provider),
-		URL:                card.SupportedInterfaces[0].URL + LegacyPath,
+		URL:                url,
 		PreferredTransport: legacy.TransportProtocolJSONRPC,
 		DefaultInputModes:  card.DefaultInputModes,
 		DefaultOutputModes: card.DefaultOutputModes,

@@ -54,3 +54,16 @@ func TestLegacyIsPure(t *testing.T) {
 		t.Errorf("no card is %s", data)
 	}
 }
+
+// The card of a namespace names it by the path, where 0.3 is spoken too.
+func TestLegacyNamespaceURL(t *testing.T) {
+	t.Parallel()
+	data, err := cards.LegacyJSON(cards.ForNamespace(cards.Assistant(base, version), "alice/shop", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var card struct{ URL string }
+	if err := json.Unmarshal(data, &card); err != nil || card.URL != base+"/a2a/assistant/alice/shop" {
+		t.Errorf("the URL is %q, %v", card.URL, err)
+	}
+}

@@ -91,8 +91,14 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
 		},
-		CardJSON:           cards.JSON,
-		LegacyCardJSON:     cards.LegacyJSON,
+		CardJSON: cards.JSON,
+		LegacyCardJSON: func(ctx context.Context, card *a2a.AgentCard) ([]byte, error) {
+			document, err := cards.LegacyJSON(card)
+			if err != nil {
+				return nil, err
+			}
+			return signer.SignDocument(ctx, document)
+		},
 		Sign:               signer.Sign,
 		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },

@@ -129,10 +129,10 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 	if onPostgres && cfg.objects.bucket == nil {
 		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
 	}
-	b.log.Info("starting", "version", cfg.version, "address", on.main.Addr().String(), "data", cfg.data, "postgres", onPostgres)
 	if on.grpc != nil {
 		b.log.Info("starting gRPC", "address", on.grpc.Addr().String())
 	}
+	b.log.Info("starting", "version", cfg.version, "address", on.main.Addr().String(), "data", cfg.data, "postgres", onPostgres)
 	return serveHTTP(ctx, cfg, on, handler, options.Ready, host.Drain, b.log)
 }
 
