@@ -123,8 +123,8 @@ type Host struct {
 	services map[string]*agentService
 	grpc     *grpc.Server
 	feeds    feeds
-	// recent has the keys of the last messages.
-	recent *lru.Cache[string, struct{}]
+	// recent has the last messages.
+	recent *lru.Cache[recentMessage, struct{}]
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -160,7 +160,7 @@ func New(cfg Config) *Host {
 		id:       storage.NewID(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
-		recent:   lru.New[string, struct{}](recentMessages),
+		recent:   lru.New[recentMessage, struct{}](recentMessages),
 		queue: fair.New(fair.Config{
 			What:  "questions",
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,

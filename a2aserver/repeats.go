@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -18,26 +19,47 @@ import (
 
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
-func (s *agentService) sentMessage(who storage.Caller, request *a2a.SendMessageRequest) (storage.SentMessage, error) {
+func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	e := encoder{}
 	e.message(request.Message)
 	e.metadata(request.Metadata)
 	e.text1("tenant", request.Tenant)
-	// None of the three is empty, and only the id may have a NUL.
-	key := []byte(who.Username + "\x00" + s.agent.Name + "\x00" + request.Message.ID)
-	return storage.SentMessage{Key: hash(key), Digest: hash(e.text)}, e.err
+	// Ids that count up stay as they are: their index then grows at its end.
+	key := request.Message.ID
+	if storage.CheckText(key, maxMessageKey) != "" {
+		key = hash([]byte(key))
+	}
+	return storage.SentMessage{Key: key, Digest: hash(e.text)}, e.err
 }
 
 // recentMessages is how many messages a host remembers.
 const recentMessages = 4096
 
+// maxMessageKey is the longest id of a message that is stored as it is, in characters.
+const maxMessageKey = 64
+
 // sentLately reports whether a message was sent to this host before, and remembers it. So
 // hardly any message is executed twice until the log refuses it.
-func (h *Host) sentLately(message storage.SentMessage) bool {
-	_, known := h.recent.Get(message.Key)
-	h.recent.Put(message.Key, struct{}{}, 1)
+func (s *agentService) sentLately(request storage.RunRequest) bool {
+	if request.Message.Key == "" {
+		return false
+	}
+	key := recentMessage{request.Caller.Username, s.agent.Name, request.Message.Key}
+	_, known := s.host.recent.Get(key)
+	s.host.recent.Put(key, struct{}{}, 1)
 	return known
 }
+
+// checkSent gives ErrMessageSent for a message that has made a run.
+func (s *agentService) checkSent(ctx context.Context, who storage.Caller, message storage.SentMessage) error {
+	_, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return cmp.Or(err, storage.ErrMessageSent)
+}
+
+type recentMessage struct{ user, agent, key string }
 
 // hash gives the first half of a SHA-256.
 func hash(text []byte) string {
@@ -85,11 +107,11 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	if !errors.Is(cause, storage.ErrMessageSent) && !errors.Is(cause, storage.ErrTooMany) && !errors.Is(cause, errNoNamespace) {
 		return storage.Task{}, cause
 	}
-	message, err := s.sentMessage(who, request)
+	message, err := sentMessage(request)
 	if err != nil {
 		return storage.Task{}, err
 	}
-	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, message.Key)
+	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
 	switch {
 	case err == nil && digest == message.Digest:
 		return s.storedTask(ctx, who, a2a.TaskID(runID), false)

@@ -80,17 +80,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	message, err := s.sentMessage(who, request)
+	message, err := sentMessage(request)
 	if err != nil {
 		return nil, err
 	}
-	// The question itself, sent again, is no answer.
-	if waiting != "" || s.host.sentLately(message) {
-		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, message.Key); !errors.Is(err, storage.ErrNotFound) {
-			return nil, cmp.Or(err, storage.ErrMessageSent)
-		}
-	}
 	if waiting != "" {
+		// The question itself, sent again, is no answer.
+		if err := s.checkSent(ctx, who, message); err != nil {
+			return nil, err
+		}
 		return s.continueTask(ctx, who, waiting, request)
 	}
 	if err := checkText(request.Message); err != nil {
@@ -121,6 +119,9 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 	}
 	request.RunID = storage.NewID()
 	options, err := s.resolve(ctx, &request)
+	if err == nil && s.sentLately(request) {
+		err = s.checkSent(ctx, request.Caller, request.Message)
+	}
 	if err != nil {
 		return nil, err
 	}

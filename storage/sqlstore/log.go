@@ -245,8 +245,13 @@ func (s *Store) writeBatch(runs []*runChange) error {
 // Otherwise the run is refused, and the conversation that was begun for it is deleted.
 func freeMessage(ctx context.Context, tx *sqlx.Tx, run *runChange, now int64) (bool, error) {
 	start := run.Start
-	n, err := exec(ctx, tx, `UPDATE runs SET message = NULL WHERE message = $1 AND created_at < $2`,
-		start.Message.Key, now-storage.MessageRetention.Milliseconds())
+	n, err := exec(ctx, tx, `
+UPDATE runs
+SET message = NULL
+WHERE owner = $1
+	AND agent = $2
+	AND message = $3
+	AND created_at < $4`, start.Caller.Username, start.Agent, start.Message.Key, now-storage.MessageRetention.Milliseconds())
 	if err != nil || n > 0 {
 		return n > 0, err
 	}

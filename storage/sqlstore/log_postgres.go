@@ -55,7 +55,7 @@ WITH begun AS (
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint,
 		NULLIF(s.message, ''), NULLIF(s.digest, '')
 	FROM start s
-	ON CONFLICT (message) WHERE message IS NOT NULL DO NOTHING
+	ON CONFLICT (owner, agent, message) WHERE message IS NOT NULL DO NOTHING
 	RETURNING id
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)

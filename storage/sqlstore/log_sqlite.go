@@ -28,7 +28,7 @@ WHERE owner = $1
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 	provider, model, helper_prompt, status, error_message, created_at, message, digest)
 VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))
-ON CONFLICT (message) WHERE message IS NOT NULL DO NOTHING`
+ON CONFLICT (owner, agent, message) WHERE message IS NOT NULL DO NOTHING`
 
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)

@@ -23,7 +23,7 @@ func TestSentMessages(t *testing.T) {
 			change, err := sqlstoretest.Start(ctx, w, caller, storage.Question{
 				Agent: agent, Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "?",
 			})
-			change.Start.Message = storage.SentMessage{Key: caller.Username + agent, Digest: "digest"}
+			change.Start.Message = storage.SentMessage{Key: "key", Digest: "digest"}
 			if change.Start.ConversationID == "" {
 				change.Start.ConversationID = uuid.NewString()
 			}
@@ -45,16 +45,16 @@ func TestSentMessages(t *testing.T) {
 		if listed, err := w.Conversations(ctx, alice, storage.NamespaceRef{}); err != nil || len(listed) != 1 {
 			t.Errorf("%d conversations, %v", len(listed), err)
 		}
-		runID, digest, err := w.SentRun(ctx, alice, "alicenl2ql")
+		runID, digest, err := w.SentRun(ctx, alice, "nl2ql", "key")
 		if err != nil || runID != first.RunID || digest != "digest" {
 			t.Errorf("%s, %s, %v", runID, digest, err)
 		}
 		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		for _, other := range []struct {
-			caller storage.Caller
-			key    string
-		}{{user("bob"), "alicenl2ql"}, {alice, "other"}, {partly, "alicenl2ql"}} {
-			if runID, _, err := w.SentRun(ctx, other.caller, other.key); !errors.Is(err, storage.ErrNotFound) {
+			caller     storage.Caller
+			agent, key string
+		}{{user("bob"), "nl2ql", "key"}, {alice, "assistant", "key"}, {alice, "nl2ql", "other"}, {partly, "nl2ql", "key"}} {
+			if runID, _, err := w.SentRun(ctx, other.caller, other.agent, other.key); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%+v: %s, %v", other, runID, err)
 			}
 		}
@@ -74,13 +74,13 @@ func TestSentMessages(t *testing.T) {
 
 		// Long ago: it is a new message.
 		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, storage.MessageRetention.Milliseconds()))
-		if _, _, err := w.SentRun(ctx, alice, "alicenl2ql"); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("long ago: %v", err)
 		}
 		fourth, err := start(alice, "nl2ql", "")
 		w.must(err)
 		w.must(sqlstoretest.Append(w, fourth))
-		if runID, _, err := w.SentRun(ctx, alice, "alicenl2ql"); err != nil || runID != fourth.RunID {
+		if runID, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); err != nil || runID != fourth.RunID {
 			t.Errorf("the new one: %s, %v", runID, err)
 		}
 		if _, err := w.Task(ctx, alice, "", third.RunID, false); err != nil {

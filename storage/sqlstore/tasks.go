@@ -25,6 +25,7 @@ var (
 SELECT r.id, r.digest
 FROM runs r
 WHERE ` + ownRun + `
+	AND r.agent = :agent
 	AND r.message = :message
 	AND r.created_at >= :since`)
 
@@ -117,9 +118,9 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 }
 
 // SentRun implements storage.Tasks.
-func (s *Store) SentRun(ctx context.Context, caller storage.Caller, key string) (runID, digest string, err error) {
+func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
 	var found struct{ ID, Digest string }
-	err = selectSentRun.get(ctx, s, &found, by(caller, args{"message": key, "since": s.messagesSince()}))
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key, "since": s.messagesSince()}))
 	return found.ID, found.Digest, wrap("find the run of a message", err)
 }
 
