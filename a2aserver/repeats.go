@@ -18,12 +18,14 @@ import (
 
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
-func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
+func (s *agentService) sentMessage(who storage.Caller, request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	e := encoder{}
 	e.message(request.Message)
 	e.metadata(request.Metadata)
 	e.text1("tenant", request.Tenant)
-	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(e.text)}, e.err
+	// None of the three is empty, and only the id may have a NUL.
+	key := []byte(who.Username + "\x00" + s.agent.Name + "\x00" + request.Message.ID)
+	return storage.SentMessage{Key: hash(key), Digest: hash(e.text)}, e.err
 }
 
 // hash gives the first half of a SHA-256.
@@ -72,11 +74,11 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	if !errors.Is(cause, storage.ErrMessageSent) && !errors.Is(cause, storage.ErrTooMany) && !errors.Is(cause, errNoNamespace) {
 		return storage.Task{}, cause
 	}
-	message, err := sentMessage(request)
+	message, err := s.sentMessage(who, request)
 	if err != nil {
 		return storage.Task{}, err
 	}
-	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, message.Key)
 	switch {
 	case err == nil && digest == message.Digest:
 		return s.storedTask(ctx, who, a2a.TaskID(runID), false)
