@@ -23,11 +23,7 @@ func TestSendMessageGivesTheWholeTask(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		s, _ := newHost(t, store, fourEvents).service("echo")
-		sent, err := s.SendMessage(as(t, alice), toShop("What now?"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		task := sent.(*a2a.Task)
+		task := sendTask(t, s, alice, toShop("What now?"))
 		if task.Status.State != a2a.TaskStateCompleted || len(task.Artifacts) != 2 || task.Artifacts[0].Parts[0].Text() != "What now?" {
 			t.Errorf("SendMessage gave %s", toText(t, task))
 		}
@@ -61,11 +57,7 @@ func TestReturnImmediately(t *testing.T) {
 	request := toShop("later")
 	none := 0
 	request.Config = &a2a.SendMessageConfig{ReturnImmediately: true, HistoryLength: &none}
-	sent, err := s.SendMessage(as(t, alice), request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := sent.(*a2a.Task)
+	task := sendTask(t, s, alice, request)
 	if task.Status.State != a2a.TaskStateSubmitted || len(task.History) != 0 {
 		t.Errorf("at once: %s", toText(t, task))
 	}
@@ -109,12 +101,9 @@ func TestBadAgents(t *testing.T) {
 				}
 			})
 			s, _ := h.service("echo")
-			sent, err := s.SendMessage(as(t, alice), toShop("?"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := sendTask(t, s, alice, toShop("?"))
 			text := toText(t, sent)
-			if sent.(*a2a.Task).Status.State != a2a.TaskStateFailed || strings.Contains(text, "secret") || strings.Contains(text, ".go") {
+			if sent.Status.State != a2a.TaskStateFailed || strings.Contains(text, "secret") || strings.Contains(text, ".go") {
 				t.Errorf("task = %s", text)
 			}
 		})

@@ -167,14 +167,13 @@ func rpcText(method string, params any) string {
 	return string(text)
 }
 
-// postAs sends a request as a user.
-func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body string, header ...string) *http.Response {
+// sendAs sends a request as a user, to a path below an agent.
+func sendAs(t testing.TB, server *httptest.Server, who storage.Caller, method, path, body string, header ...string) *http.Response {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/echo", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/echo"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-User", who.Username)
 	request.Header.Set("X-Restriction", who.Restriction)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -186,6 +185,12 @@ func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body stri
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
+}
+
+// postAs sends a request of JSON-RPC.
+func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body string, header ...string) *http.Response {
+	t.Helper()
+	return sendAs(t, server, who, http.MethodPost, "", body, append([]string{"Content-Type", "application/json"}, header...)...)
 }
 
 // sseEvent is one event of a stream.

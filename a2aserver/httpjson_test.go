@@ -85,24 +85,10 @@ func TestRouteHTTP(t *testing.T) {
 	}
 }
 
-// sendHTTP sends a request of the HTTP+JSON binding as a user.
+// sendHTTP sends a request of the HTTP+JSON binding.
 func sendHTTP(t testing.TB, server *httptest.Server, who storage.Caller, method, path, body string, header ...string) *http.Response {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/echo/"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("X-User", who.Username)
-	request.Header.Set("X-Restriction", who.Restriction)
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = response.Body.Close() })
-	return response
+	return sendAs(t, server, who, method, "/"+path, body, header...)
 }
 
 // textOf reads an answer to its end.

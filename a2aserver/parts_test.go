@@ -141,12 +141,9 @@ func TestTaskIDComesFirst(t *testing.T) {
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
 	s, _ := newHost(t, store, fourEvents).service("echo")
-	sent, err := s.SendMessage(as(t, alice), toShop("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := sendTask(t, s, alice, toShop("?"))
 	for id, want := range map[a2a.TaskID]error{
-		sent.(*a2a.Task).ID: a2a.ErrUnsupportedOperation, a2a.TaskID(storage.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
+		sent.ID: a2a.ErrUnsupportedOperation, a2a.TaskID(storage.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
 	} {
 		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"option": "1"}))
 		message.TaskID = id
@@ -181,15 +178,12 @@ func TestReferences(t *testing.T) {
 	})
 	s, _ := h.service("echo")
 	other, _ := h.service("other")
-	sent, err := other.SendMessage(as(t, alice), toShop("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := sendTask(t, other, alice, toShop("?"))
 	grant := storage.Grant{Username: "bob", Role: storage.Viewer}
 	if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
 		t.Fatal(err)
 	}
-	own := sent.(*a2a.Task).ID
+	own := sent.ID
 	for name, test := range map[string]struct {
 		who  storage.Caller
 		ids  []a2a.TaskID

@@ -126,11 +126,8 @@ func TestInlinePush(t *testing.T) {
 				runID = tail.(*feedTail).feed.runID
 				tail.close()
 			} else {
-				sent, err := s.SendMessage(as(t, alice), pushedToShop(hook.URL))
-				if err != nil {
-					t.Fatal(err)
-				}
-				runID = string(sent.(*a2a.Task).ID)
+				sent := sendTask(t, s, alice, pushedToShop(hook.URL))
+				runID = string(sent.ID)
 			}
 			got := hook.waitFor(t, "1 2 3 4")
 			want, err := store.Events(t.Context(), alice, runID, 0)
@@ -225,11 +222,8 @@ func TestPushSecretsAreEncrypted(t *testing.T) {
 		h := newHost(t, store, fourEvents, withPush(t))
 		s, _ := h.service("echo")
 		hook := newWebhook(t, nil)
-		sent, err := s.SendMessage(as(t, alice), pushedToShop(hook.URL))
-		if err != nil {
-			t.Fatal(err)
-		}
-		configs, err := store.PushConfigs(t.Context(), alice, string(sent.(*a2a.Task).ID))
+		sent := sendTask(t, s, alice, pushedToShop(hook.URL))
+		configs, err := store.PushConfigs(t.Context(), alice, string(sent.ID))
 		if err != nil || len(configs) != 1 || len(configs[0].Secrets) == 0 {
 			t.Fatalf("configs are %+v, %v", configs, err)
 		}
@@ -348,12 +342,9 @@ func TestPushIsRefused(t *testing.T) {
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
 	s, _ := newHost(t, store, fourEvents).service("echo")
-	sent, err := s.SendMessage(as(t, alice), toShop("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := sendTask(t, s, alice, toShop("?"))
 	_, inline := s.SendMessage(as(t, alice), pushedToShop("https://example.com"))
-	_, create := s.CreateTaskPushConfig(as(t, alice), &a2a.PushConfig{TaskID: sent.(*a2a.Task).ID, URL: "https://example.com"})
+	_, create := s.CreateTaskPushConfig(as(t, alice), &a2a.PushConfig{TaskID: sent.ID, URL: "https://example.com"})
 	for _, err := range []error{inline, create} {
 		if got := toRPCError(err).Code; got != -32003 {
 			t.Errorf("%v has code %d", err, got)

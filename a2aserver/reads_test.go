@@ -18,23 +18,25 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
+// smallReads is a queue of large answers that a test can fill.
+func smallReads() *fair.Queue {
+	return fair.New(fair.Config{
+		What: "large answers", Slots: 96 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 1, FreeWeight: 16 << 10, FirstImmediately: true,
+	})
+}
+
 // TestLargeReadsTakeTurns has a user's memory for large answers taken: reads of
 // tasks with their artifacts are refused, replays wait, and others are served.
 func TestLargeReadsTakeTurns(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		reads := fair.New(fair.Config{
-			What: "large answers", Slots: 96 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 1, FreeWeight: 16 << 10, FirstImmediately: true,
-		})
+		reads := smallReads()
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
 		s, _ := h.service("echo")
-		sent, err := s.SendMessage(as(t, alice), toShop(strings.Repeat("x", 30<<10)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := sent.(*a2a.Task).ID
+		sent := sendTask(t, s, alice, toShop(strings.Repeat("x", 30<<10)))
+		id := sent.ID
 		get := rpcText("GetTask", map[string]any{"id": id})
 		list := rpcText("ListTasks", map[string]any{"includeArtifacts": true})
 		post := func(body string) (int, string) {
@@ -110,19 +112,14 @@ func TestSmallReadsNeverWait(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		reads := fair.New(fair.Config{
-			What: "large answers", Slots: 96 << 10, SlotsPerUser: 32 << 10, MaxQueued: 10, MaxQueuedPerUser: 1, FreeWeight: 16 << 10, FirstImmediately: true,
-		})
+		reads := smallReads()
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
 		s, _ := h.service("echo")
-		sent, err := s.SendMessage(as(t, alice), toShop("?"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := sendTask(t, s, alice, toShop("?"))
 		defer reads.AcquireUnboundedN("alice", 32<<10).Release()
 		defer reads.AcquireUnboundedN("alice", 32<<10).Release()
-		id := sent.(*a2a.Task).ID
+		id := sent.ID
 		for _, body := range []string{
 			rpcText("GetTask", map[string]any{"id": id}),
 			rpcText("ListTasks", map[string]any{"includeArtifacts": true}),

@@ -121,14 +121,7 @@ func TestRepeatedMessageOnTwoReplicas(t *testing.T) {
 	var runs atomic.Int64
 	var services []service
 	for range 2 {
-		store, err := sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store := sqlstoretest.Open(t, sqlstore.Config{DatabaseURL: url})
 		if len(services) == 0 {
 			withNamespace(t, store)
 		}
@@ -173,11 +166,8 @@ func TestStatusTimestampIsInclusive(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		s, _ := newHost(t, store, fourEvents).service("echo")
-		sent, err := s.SendMessage(as(t, alice), toShop("?"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := *sent.(*a2a.Task).Status.Timestamp
+		sent := sendTask(t, s, alice, toShop("?"))
+		at := *sent.Status.Timestamp
 		for after, want := range map[time.Duration]int{-time.Millisecond: 1, 0: 1, time.Microsecond: 0, time.Millisecond: 0} {
 			since := at.Add(after)
 			list, err := s.ListTasks(as(t, alice), &a2a.ListTasksRequest{StatusTimestampAfter: &since})

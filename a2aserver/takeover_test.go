@@ -192,14 +192,7 @@ func TestAcrossProcesses(t *testing.T) {
 	url := pgtest.URL(t)
 	stores := make([]*sqlstore.Store, 2)
 	for i := range stores {
-		var err error
-		if stores[i], err = sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = stores[i].Close() })
-	}
-	if err := stores[0].Migrate(t.Context()); err != nil {
-		t.Fatal(err)
+		stores[i] = sqlstoretest.Open(t, sqlstore.Config{DatabaseURL: url})
 	}
 	withNamespace(t, stores[0])
 	stopped := make(chan struct{})

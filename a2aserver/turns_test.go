@@ -39,11 +39,7 @@ func TestTurns(t *testing.T) {
 		t.Helper()
 		request := toShop("?")
 		request.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
-		sent, err := s.SendMessage(as(t, alice), request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sent.(*a2a.Task)
+		return sendTask(t, s, alice, request)
 	}
 	tasks := []*a2a.Task{begin()}
 	for range queuedPerSlot {

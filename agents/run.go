@@ -48,17 +48,19 @@ var errStopped = errors.New("the run was stopped")
 // Executor executes runs of an agent. It is safe for concurrent use.
 type Executor struct {
 	config Config
-	answer func(context.Context, *Run) error
+	result string
+	find   func(context.Context, *Run) error
 }
 
 var _ a2asrv.AgentExecutor = (*Executor)(nil)
 
-// NewExecutor makes an Executor that calls answer for each run.
-func NewExecutor(config Config, answer func(context.Context, *Run) error) *Executor {
+// NewExecutor makes an Executor that calls find for each run, unless the artifact result,
+// the last one that find emits, was emitted before a takeover.
+func NewExecutor(config Config, result string, find func(context.Context, *Run) error) *Executor {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Executor{config: config, answer: answer}
+	return &Executor{config: config, result: result, find: find}
 }
 
 // Execute gives the events of a run, to its end or to a question to its asker. An error ends
@@ -73,7 +75,7 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 		for _, made := range w.stored.Artifacts {
 			w.look(made)
 		}
-		if w.State().Terminal() || w.waits() {
+		if w.state().Terminal() || w.waits() {
 			return
 		}
 		if err := w.readRequest(); err != nil {
@@ -85,6 +87,26 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 			w.fail(ctx, err)
 		}
 	}
+}
+
+// answer emits the events of a run that are missing.
+func (e *Executor) answer(ctx context.Context, w *Run) error {
+	if w.state() == a2a.TaskStateUnspecified {
+		if err := w.emitSubmitted(ctx); err != nil {
+			return err
+		}
+	}
+	if w.state() != a2a.TaskStateWorking {
+		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
+			return err
+		}
+	}
+	if w.Artifact(e.result) == nil {
+		if err := e.find(ctx, w); err != nil {
+			return err
+		}
+	}
+	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
 }
 
 // readRequest reads the question from its message. Metadata of the request takes precedence
@@ -123,8 +145,8 @@ func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.
 // Question is the text of the question.
 func (w *Run) Question() string { return w.request.Text }
 
-// State is the state of the stored task; unspecified for a new run.
-func (w *Run) State() a2a.TaskState { return w.stored.Status.State }
+// state is the state of the stored task; unspecified for a new run.
+func (w *Run) state() a2a.TaskState { return w.stored.Status.State }
 
 // Artifact gives an artifact of the stored task; nil for none.
 func (w *Run) Artifact(id string) *a2a.Artifact { return artifact(w.stored, id) }
@@ -159,8 +181,8 @@ func (w *Run) said(by a2a.MessageRole) []*a2a.Message {
 	return messages
 }
 
-// EmitSubmitted emits the submitted task with the question in its history.
-func (w *Run) EmitSubmitted(ctx context.Context) error {
+// emitSubmitted emits the submitted task with the question in its history.
+func (w *Run) emitSubmitted(ctx context.Context) error {
 	asked := *w.message
 	asked.TaskID, asked.ContextID = w.execution.TaskID, w.execution.ContextID
 	task := a2a.NewSubmittedTask(w.execution, &asked)

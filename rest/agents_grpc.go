@@ -3,9 +3,10 @@ package rest
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"parley/rest/middleware"
 )
 
 // grpcPath is the path of the methods of A2A's gRPC service.
@@ -32,10 +33,7 @@ func (s *Server) callGRPC(c *gin.Context) error {
 		return errNoRoute
 	}
 	session, err := s.session(c)
-	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
-	w := deadlineWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
-	defer w.extendDeadline()
-	c.Writer = w
-	s.cfg.Agents.ServeGRPC(w, c.Request, session, err)
+	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
 	return nil
 }

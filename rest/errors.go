@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/auth"
+	"parley/rest/middleware"
 	"parley/storage"
 )
 
@@ -92,12 +92,7 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			err = fmt.Errorf("%w: %w", errClientGone, err)
 		}
-		if c.Request.ContentLength != 0 {
-			// Wait no longer for a body that was not needed, so that the connection can be
-			// reused. Not every connection supports it; then the server's own limit
-			// applies.
-			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(drainReadTimeout))
-		}
+		middleware.LimitRead(c)
 		if err != nil {
 			writeError(c, err)
 		}
@@ -126,7 +121,7 @@ func writeError(c *gin.Context, err error) {
 	text, _ := encodeJSON(wire) // strings can always be encoded
 	text = append(text, '\n')
 	// With a length, the client has the whole response before the connection closes; see
-	// drainBody.
+	// middleware.DrainBody.
 	c.Header("Content-Length", strconv.Itoa(len(text)))
 	c.Data(status, "application/json; charset=utf-8", text)
 }

@@ -1,107 +1,35 @@
 package rest
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net/http"
-	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
-	"parley/internal/slogctx"
-	"parley/internal/sse"
+	"parley/internal/baseurl"
+	"parley/rest/middleware"
 	"parley/storage"
 )
 
-const (
-	requestIDHeader = "X-Request-Id"
-	// userKey is the gin key of the authenticated user, for the access log.
-	userKey = "user"
-	// maxHeaders limits the headers of a request together, in bytes.
-	maxHeaders = 64 << 10
-)
+// maxHeaders limits the headers of a request together, in bytes.
+const maxHeaders = 64 << 10
 
-var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
-
-// requestID sets the id of a request: that of its header if it is valid, else a new one.
-func requestID(c *gin.Context) {
-	id := c.GetHeader(requestIDHeader)
-	if !requestIDPattern.MatchString(id) {
-		id = uuid.NewString()
-	}
-	c.Header(requestIDHeader, id)
-	c.Request = c.Request.WithContext(slogctx.With(c.Request.Context(), slog.String("request_id", id)))
-	c.Next()
-}
-
-// observe counts a request and writes its line of the access log, with the whole error,
-// which the client does not see.
-func (s *Server) observe(m *metrics) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		ctx, start := c.Request.Context(), time.Now()
-		m.inFlight.Inc()
-		defer func() {
-			m.inFlight.Dec()
-			took, status, route := time.Since(start), c.Writer.Status(), c.FullPath()
-			if route == "" {
-				route = "none"
-			}
-			stream := strings.HasPrefix(c.Writer.Header().Get("Content-Type"), sse.MediaType) || isGRPCStream(c)
-			m.answered(knownMethod(c.Request.Method), route, status, took, stream)
-			failure := c.Errors.Last()
-			level := logLevel(route, status)
-			if failure != nil && status < http.StatusBadRequest && !errors.Is(failure, errClientGone) && !errors.Is(failure, storage.ErrUnauthorized) {
-				level = slog.LevelError // an aborted response
-			}
-			if !s.cfg.Log.Enabled(ctx, level) {
-				return
-			}
-			attrs := []slog.Attr{
-				slog.String("method", c.Request.Method),
-				slog.String("path", c.Request.URL.Path),
-				slog.Int("status", status),
-				slog.Duration("took", took),
-				slog.Int("bytes", max(c.Writer.Size(), 0)),
-				slog.String("client", c.ClientIP()),
-			}
-			if user := c.GetString(userKey); user != "" {
-				attrs = append(attrs, slog.String("user", user))
-			}
-			if code := c.Writer.Header().Get("Grpc-Status"); code != "" {
-				attrs = append(attrs, slog.String("grpc_status", code))
-			}
-			if failure != nil {
-				attrs = append(attrs, slog.Any("error", failure.Err))
-			}
-			s.cfg.Log.LogAttrs(ctx, level, "request", attrs...)
-		}()
-		c.Next()
-	}
-}
-
-// knownMethod limits the values of the method label.
-func knownMethod(method string) string {
-	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch}
-	if slices.Contains(known, method) {
-		return method
-	}
-	return "other"
-}
-
-func logLevel(route string, status int) slog.Level {
-	switch {
-	case status >= http.StatusInternalServerError:
-		return slog.LevelError
-	case isProbe(route):
-		return slog.LevelDebug
-	}
-	return slog.LevelInfo
+// observe counts and logs requests.
+func (s *Server) observe() gin.HandlerFunc {
+	return middleware.Observe(middleware.ObserveConfig{
+		Log:      s.cfg.Log,
+		Metrics:  s.cfg.Metrics,
+		IsProbe:  isProbe,
+		IsStream: isGRPCStream,
+		IsExpected: func(err error) bool {
+			return errors.Is(err, errClientGone) || errors.Is(err, storage.ErrUnauthorized)
+		},
+	})
 }
 
 // isProbe reports whether a route is for monitoring.
@@ -110,7 +38,7 @@ func isProbe(route string) bool {
 }
 
 // recoverPanic answers a panic as an internal error.
-func (s *Server) recoverPanic(c *gin.Context) {
+func recoverPanic(c *gin.Context) {
 	defer func() {
 		switch cause := recover(); cause {
 		case nil:
@@ -139,9 +67,35 @@ func limitHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// setHeaders forbids caching and content sniffing of responses.
-func setHeaders(c *gin.Context) {
-	c.Header("Cache-Control", "no-store")
-	c.Header("X-Content-Type-Options", "nosniff")
+// setBaseURL stores the public URL of a request in its context. A request without a host is
+// refused, except for health checks: those of HTTP/1.0 send no Host.
+func (s *Server) setBaseURL(c *gin.Context) {
+	if c.Request.Host == "" && !isProbe(c.FullPath()) {
+		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))
+		return
+	}
+	c.Request = c.Request.WithContext(s.withBaseURL(c.Request))
 	c.Next()
+}
+
+// withBaseURL gives the context of a request with the public URL: the configured one, else
+// that of the request.
+func (s *Server) withBaseURL(r *http.Request) context.Context {
+	if s.cfg.BaseURL != "" {
+		return baseurl.With(r.Context(), strings.TrimRight(s.cfg.BaseURL, "/"), true)
+	}
+	url, attested := s.proxies.Of(r)
+	if attested {
+		return baseurl.WithAttested(r.Context(), url)
+	}
+	return baseurl.With(r.Context(), url, false)
+}
+
+// extendDeadlines replaces the server's timeouts for an operation that has read its body.
+// Call end when the operation is done.
+func (s *Server) extendDeadlines(c *gin.Context) (end func()) {
+	// While the body is not read to its end, the server does not notice that the client
+	// disconnects, and its read deadline stays.
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody))
+	return middleware.LimitWrites(c, s.cfg.WriteTimeout)
 }

@@ -20,6 +20,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/internal/fair"
+	"parley/rest/middleware"
 	"parley/rest/page"
 	"parley/storage"
 )
@@ -108,7 +109,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(drainBody, requestID, s.observe(newMetrics(cfg.Metrics)), s.recoverPanic, limitHeaders, setHeaders, s.setBaseURL)
+	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setBaseURL)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()

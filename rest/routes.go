@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/rest/middleware"
 	"parley/storage"
 )
 
@@ -195,7 +196,7 @@ func (s *Server) session(c *gin.Context) (auth.Session, error) {
 	defer cancel()
 	session, err := s.cfg.Auth.Session(ctx, token)
 	if err == nil {
-		c.Set(userKey, session.Caller.Username)
+		middleware.SetUser(c, session.Caller.Username)
 	}
 	return session, err
 }

@@ -251,19 +251,27 @@ func TestIngestionAskedForAgain(t *testing.T) {
 	})
 }
 
+// completed makes the object of an upload whole, without a record of it.
+func (s *service) completed(user string) prepared {
+	s.t.Helper()
+	session := s.prepare(user, "a.csv", 5)
+	file := session.Files[0]
+	etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
+	upload := objects.Upload{Key: file.Key, ID: file.UploadID}
+	if err := s.folder.Complete(s.t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
+		s.t.Fatal(err)
+	}
+	return session
+}
+
 // TestStaleUploadsGo ends a session that has taken too long, one of whose files
 // was made whole and never recorded: nothing of it stays.
 func TestStaleUploadsGo(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	s := newService(t, store)
-	session := s.prepare("alice", "a.csv", 5)
+	session := s.completed("alice")
 	file := session.Files[0]
-	etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
-	upload := objects.Upload{Key: file.Key, ID: file.UploadID}
-	if err := s.folder.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
-		t.Fatal(err)
-	}
 	stale := uploads.New(uploads.Config{Records: store, Objects: s.folder, Stale: -time.Hour})
 	if err := stale.AbortStale(t.Context()); err != nil {
 		t.Fatal(err)
@@ -287,13 +295,8 @@ func TestUploadMadeAndNotRecorded(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		s := newService(t, store)
-		session := s.prepare("alice", "a.csv", 5)
+		session := s.completed("alice")
 		file := session.Files[0]
-		etag := s.put(file.PresignedURLs[0].URL, "12345").header.Get("ETag")
-		upload := objects.Upload{Key: file.Key, ID: file.UploadID}
-		if err := s.folder.Complete(t.Context(), upload, objects.Plan{Size: 5, PartSize: 8 << 20}, []objects.Part{{Number: 1, ETag: etag}}); err != nil {
-			t.Fatal(err)
-		}
 		at := "/file-upload/" + session.SessionID + "/files"
 		got := s.send("alice", http.MethodGet, at+"/"+file.FileID+"/parts", "", "")
 		if got.status != http.StatusOK || !strings.Contains(got.body, `"fileStatus":"completed"`) || !strings.Contains(got.body, `"parts":[]`) {

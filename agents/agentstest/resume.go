@@ -1,6 +1,7 @@
 package agentstest
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -8,21 +9,46 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
+	"parley/internal/golden"
 )
 
-// Resume checks that a run that is taken over at any point goes on with exactly
-// what is missing, and asks for nothing that was given. Scrub takes out what
-// differs from run to run.
-func Resume(t *testing.T, script func() *Script, executor func(agents.Config) a2asrv.AgentExecutor, scrub func([]byte) []byte) {
+// Streams compares the events of each script with a golden file, and looks for internals in
+// them.
+func Streams(t *testing.T, scripts map[string]func() *Script, executor func(agents.Config) a2asrv.AgentExecutor) {
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := script()
+			got := Lines(t, s.Run(t, executor(s.Config()), nil))
+			golden.Assert(t, name+".jsonl", golden.Scrub(got))
+			if bytes.Contains(got, []byte("secret")) || bytes.Contains(got, []byte("10.0.0.1")) {
+				t.Errorf("internals reach the reader: %s", got)
+			}
+		})
+	}
+}
+
+// Resume checks that a run of each script that is taken over at any point goes on with
+// exactly what is missing, and asks for nothing that was given.
+func Resume(t *testing.T, scripts map[string]func() *Script, executor func(agents.Config) a2asrv.AgentExecutor) {
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resume(t, script, executor)
+		})
+	}
+}
+
+func resume(t *testing.T, script func() *Script, executor func(agents.Config) a2asrv.AgentExecutor) {
 	first := script()
 	whole := first.Run(t, executor(first.Config()), nil)
-	want := string(scrub(Lines(t, whole)))
+	want := string(golden.Scrub(Lines(t, whole)))
 	for at := range whole {
 		for _, raw := range []bool{true, false} {
 			s := script()
 			before := whole[:at+1]
 			rest := s.Run(t, executor(s.Config()), s.Fold(t, before, raw))
-			if got := string(scrub(Lines(t, slices.Concat(before, rest)))); got != want {
+			if got := string(golden.Scrub(Lines(t, slices.Concat(before, rest)))); got != want {
 				t.Errorf("taken over after event %d (raw %v):\n%s\nwant\n%s", at+1, raw, got, want)
 			}
 			if len(s.Asked) > len(first.Asked) || !slices.Equal(s.Asked, first.Asked[len(first.Asked)-len(s.Asked):]) {

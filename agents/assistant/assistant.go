@@ -12,26 +12,8 @@ import (
 )
 
 // New makes the agent.
-func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
-
-// answer emits the events of a run that are missing.
-func answer(ctx context.Context, w *agents.Run) error {
-	if w.State() == a2a.TaskStateUnspecified {
-		if err := w.EmitSubmitted(ctx); err != nil {
-			return err
-		}
-	}
-	if w.State() != a2a.TaskStateWorking {
-		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
-			return err
-		}
-	}
-	if w.Artifact(agents.AnswerText) == nil {
-		if err := find(ctx, w); err != nil {
-			return err
-		}
-	}
-	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
+func New(config agents.Config) *agents.Executor {
+	return agents.NewExecutor(config, agents.AnswerText, find)
 }
 
 // find emits the plan, the steps and the answer.

@@ -21,7 +21,6 @@ import (
 	"parley/agents"
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
-	"parley/internal/golden"
 	"parley/llm"
 	"parley/storage"
 )
@@ -115,27 +114,12 @@ func scripts() map[string]func() *agentstest.Script {
 
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	for name, script := range scripts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := script()
-			got := agentstest.Lines(t, s.Run(t, newExecutor(s.Config()), nil))
-			golden.Assert(t, name+".jsonl", golden.Scrub(got))
-			if bytes.Contains(got, []byte("secret")) {
-				t.Errorf("internals reach the reader: %s", got)
-			}
-		})
-	}
+	agentstest.Streams(t, scripts(), newExecutor)
 }
 
 func TestResume(t *testing.T) {
 	t.Parallel()
-	for name, script := range scripts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			agentstest.Resume(t, script, newExecutor, golden.Scrub)
-		})
-	}
+	agentstest.Resume(t, scripts(), newExecutor)
 }
 
 // What the jobs are given after a takeover is what they would have been given.

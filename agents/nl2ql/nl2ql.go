@@ -10,30 +10,12 @@ import (
 )
 
 // New makes the agent.
-func New(config agents.Config) *agents.Executor { return agents.NewExecutor(config, answer) }
-
-// answer emits the events of a run that are missing: the task, then four. The query is
-// emitted after it ran, since a failed one is rewritten.
-func answer(ctx context.Context, w *agents.Run) error {
-	if w.State() == a2a.TaskStateUnspecified {
-		if err := w.EmitSubmitted(ctx); err != nil {
-			return err
-		}
-	}
-	if w.State() != a2a.TaskStateWorking {
-		if err := w.EmitStatus(ctx, a2a.TaskStateWorking); err != nil {
-			return err
-		}
-	}
-	if w.Artifact(agents.ResultData) == nil {
-		if err := find(ctx, w); err != nil {
-			return err
-		}
-	}
-	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
+func New(config agents.Config) *agents.Executor {
+	return agents.NewExecutor(config, agents.ResultData, find)
 }
 
-// find emits the query and its rows.
+// find emits the query and its rows: the query after it ran, since a failed one is
+// rewritten.
 func find(ctx context.Context, w *agents.Run) error {
 	if err := w.Open(ctx); err != nil {
 		return err

@@ -19,6 +19,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	// code finds code within a line.
 	code = regexp.MustCompile("`([^`\n]+)`")
+	// located finds a row that names a file and a function in it.
+	located = regexp.MustCompile("\\| `([^`]+\\.go)` \\| `(\\w+)` \\|")
 )
 
 // TestDocumentedLinks follows every link within the documents.
@@ -62,8 +64,8 @@ func anchors(text string) (names []string) {
 	return names
 }
 
-// TestDocumentedWords has the documents name only commands, flags, benchmarks
-// and files of Go that there are, and show JSON that is JSON.
+// TestDocumentedWords has the documents name only commands, flags, benchmarks, files of Go
+// and functions in them that there are, and show JSON that is JSON.
 func TestDocumentedWords(t *testing.T) {
 	t.Parallel()
 	have, flags := commands(t), map[string]bool{"--help": true}
@@ -84,10 +86,14 @@ func TestDocumentedWords(t *testing.T) {
 				t.Errorf("%s: there is no flag %q", path, found[1])
 			case strings.HasPrefix(found[1], "go test -run '^$' -bench "):
 				checkBenchmark(t, words)
-			case strings.HasSuffix(found[1], ".go") && strings.Contains(found[1], "/"):
-				if _, err := os.Stat(filepath.Join("../..", found[1])); err != nil {
-					t.Errorf("%s names a file: %v", path, err)
-				}
+			case strings.HasSuffix(found[1], ".go") && !isFile(t, found[1]):
+				t.Errorf("%s: there is no file %s", path, found[1])
+			}
+		}
+		for _, row := range located.FindAllStringSubmatch(text, -1) {
+			declared := regexp.MustCompile(`(?m)^(func (\(.*?\) )?|\t?(const |var )?)` + row[2] + `\b`)
+			if !declared.MatchString(e2etest.ReadFile(t, filepath.Join("../..", row[1]))) {
+				t.Errorf("%s: there is no %s in %s", path, row[2], row[1])
 			}
 		}
 		for _, found := range e2etest.Fence.FindAllStringSubmatch(text, -1) {
@@ -96,6 +102,23 @@ func TestDocumentedWords(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isFile reports whether there is a file with a path; a name alone is looked for in all
+// folders.
+func isFile(t *testing.T, path string) bool {
+	t.Helper()
+	folders := []string{""}
+	if !strings.Contains(path, "/") {
+		folders = []string{"*", "*/*", "*/*/*", "*/*/*/*"}
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		files, err := filepath.Glob(filepath.Join("../..", folder, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files) > 0
+	})
 }
 
 // checkBenchmark looks for the benchmarks that a command names.

@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 		"storage/objects", "storage/retention", "storage/sqlstore", "storage/trace", "storage/uploads"},
 	"a2aserver":         {"storage", "internal/..."},
 	"rest":              {"storage", "internal/..."},
+	"rest/middleware":   {"internal/slogctx", "internal/sse"},
 	"agents":            {"storage", "llm", "internal/retry"},
 	"llm":               {"internal/jsonscan", "internal/lru", "internal/near", "internal/retry", "internal/sqltext"},
 	"cards":             {"internal/baseurl", "internal/jcs"},

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/ingest"
@@ -119,12 +120,12 @@ func TestMakerTurns(t *testing.T) {
 		}
 	}
 	flood(2+userJobsWaiting, false)
-	until(t, func() bool { return begun.Load() == 2 && ingester.Stats().Waiting == userJobsWaiting })
+	waittest.Until(t, "two run, a queue is full", func() bool { return begun.Load() == 2 && ingester.Stats().Waiting == userJobsWaiting })
 	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) || !strings.Contains(err.Error(), "too many files to be made of yours") {
 		t.Errorf("one too many: %v", err)
 	}
 	flood(1, true)
-	until(t, func() bool { return ingester.Stats().Waiting == userJobsWaiting+1 })
+	waittest.Until(t, "one more waits", func() bool { return ingester.Stats().Waiting == userJobsWaiting+1 })
 	if made, err := ingester.Ingest(t.Context(), Admission{User: "bob"}, job("bob")); err != nil || made.Rows != 1 {
 		t.Errorf("bob's: %+v, %v", made, err)
 	}
@@ -179,15 +180,6 @@ func TestMakerAmplification(t *testing.T) {
 	}
 	if left := snapshot(t, out); left != "" {
 		t.Errorf("left behind: %s", left)
-	}
-}
-
-func until(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
-		}
 	}
 }
 

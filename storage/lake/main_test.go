@@ -123,6 +123,13 @@ func (s *setup) query(t testing.TB, sql string) (Result, error) {
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second})
 }
 
+// idle gives an idle worker.
+func (s *setup) idle() *queryWorker {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.pool.idle[0].queryWorker
+}
+
 // rows runs a query that must work and gives its rows, one a line.
 func (s *setup) rows(t testing.TB, sql string) string {
 	t.Helper()

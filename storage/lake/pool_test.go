@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
@@ -21,18 +21,6 @@ import (
 // endless is a query that runs until it is stopped.
 const endless = "SELECT sum(hash(i)) FROM range(100000000000000) r(i)"
 
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-		runtime.Gosched()
-		<-time.After(time.Millisecond)
-	}
-}
-
 // begin starts an endless query and waits until it runs.
 func (s *setup) begin(t *testing.T, ctx context.Context, running int) <-chan error {
 	t.Helper()
@@ -41,7 +29,7 @@ func (s *setup) begin(t *testing.T, ctx context.Context, running int) <-chan err
 		_, err := s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute})
 		done <- err
 	}()
-	eventually(t, "the query runs", func() bool { return s.pool.Stats().Running == running })
+	waittest.Until(t, "the query runs", func() bool { return s.pool.Stats().Running == running })
 	return done
 }
 
@@ -75,13 +63,13 @@ func TestAdmission(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := s.begin(t, ctx, 1)
-	eventually(t, "its worker has started", func() bool { return s.pool.Stats().Started == 1 })
+	waittest.Until(t, "its worker has started", func() bool { return s.pool.Stats().Started == 1 })
 	second := make(chan error, 1)
 	go func() {
 		_, err := s.query(t, "SELECT 1")
 		second <- err
 	}()
-	eventually(t, "the second waits", func() bool { return s.pool.Stats().Waiting == 1 })
+	waittest.Until(t, "the second waits", func() bool { return s.pool.Stats().Waiting == 1 })
 	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("the third: %v", err)
 	}
@@ -123,7 +111,7 @@ func TestUsersTakeTurns(t *testing.T) {
 			_, _ = s.pool.Query(ctx, Query{SQL: endless, Tables: s.tables, Timeout: time.Minute, User: "flood"})
 		}()
 	}
-	eventually(t, "one runs, one waits", func() bool { stats := s.pool.Stats(); return stats.Running == 1 && stats.Waiting == 1 })
+	waittest.Until(t, "one runs, one waits", func() bool { stats := s.pool.Stats(); return stats.Running == 1 && stats.Waiting == 1 })
 	if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "flood"}); !errors.Is(err, storage.ErrTooMany) {
 		t.Errorf("one too many: %v", err)
 	}
@@ -214,7 +202,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Idle = time.Millisecond })
 	s.rows(t, "SELECT 1")
-	eventually(t, "no worker is left", func() bool { return s.pool.Stats().Idle == 0 })
+	waittest.Until(t, "no worker is left", func() bool { return s.pool.Stats().Idle == 0 })
 	s.rows(t, "SELECT 1")
 }
 
@@ -223,9 +211,7 @@ func TestDeadIdleWorkerIsReplaced(t *testing.T) {
 	s := newSetup(t, nil)
 	for range 5 {
 		s.rows(t, "SELECT 1")
-		s.pool.mu.Lock()
-		pid := s.pool.idle[0].PID
-		s.pool.mu.Unlock()
+		pid := s.idle().PID
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -239,9 +225,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	s.rows(t, "SELECT 1")
-	s.pool.mu.Lock()
-	idle := s.pool.idle[0].queryWorker
-	s.pool.mu.Unlock()
+	idle := s.idle()
 	done := s.begin(t, t.Context(), 1)
 	s.pool.Close()
 	s.pool.Close()

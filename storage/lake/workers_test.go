@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/servertest"
+	"parley/internal/waittest"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
@@ -137,7 +138,7 @@ func TestWorkersDieWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = server.Wait()
-	eventually(t, "the worker is gone", func() bool {
+	waittest.Until(t, "the worker is gone", func() bool {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		return err != nil || strings.Contains(string(status), "State:\tZ")
 	})
@@ -148,9 +149,7 @@ func TestWorkerIsConfined(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	s.rows(t, "SELECT 1")
-	s.pool.mu.Lock()
-	pid := s.pool.idle[0].PID
-	s.pool.mu.Unlock()
+	pid := s.idle().PID
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
 		if err != nil {
@@ -187,9 +186,7 @@ func TestWorkerOutputIsDiscarded(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	s.rows(t, "SELECT 1")
-	s.pool.mu.Lock()
-	pid := s.pool.idle[0].PID
-	s.pool.mu.Unlock()
+	pid := s.idle().PID
 	for fd := range 3 {
 		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd)); err != nil || target != os.DevNull {
 			t.Errorf("%d is %s, %v", fd, target, err)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"parley/internal/s3test"
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/objects"
 )
@@ -174,7 +175,7 @@ func TestCacheFetchesOnce(t *testing.T) {
 	if _, _, err := cache.Hold(gone, []storage.DataFile{late}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that left: %v", err)
 	}
-	eventually(t, "the late one is here", func() bool { return len(here(cache, []storage.DataFile{late})) == 1 })
+	waittest.Until(t, "the late one is here", func() bool { return len(here(cache, []storage.DataFile{late})) == 1 })
 	cache.Forget(late.Key)
 	if len(here(cache, []storage.DataFile{late})) != 0 || cache.Stats().Bytes != 30 {
 		t.Error("it was not forgotten")
@@ -216,7 +217,7 @@ func TestCacheBound(t *testing.T) {
 		big <- held{release, err}
 	}()
 	releaseThird()
-	eventually(t, "it waits, and nobody else takes more", func() bool { return len(here(cache, files[2:3])) == 0 })
+	waittest.Until(t, "it waits, and nobody else takes more", func() bool { return len(here(cache, files[2:3])) == 0 })
 	go func() {
 		_, release, err := cache.Hold(t.Context(), files[1:2])
 		small <- held{release, err}

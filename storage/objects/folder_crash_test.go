@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/objects"
 )
@@ -56,7 +57,7 @@ func TestFolderClientsThatGiveUp(t *testing.T) {
 					t.Errorf("answered %s, want %d", resp.Status, tt.want)
 				}
 			}
-			eventually(t, "only the upload's folder is left", func() bool { return len(below(t, dir, "staging")) == 1 })
+			waittest.Until(t, "only the upload's folder is left", func() bool { return len(below(t, dir, "staging")) == 1 })
 			err = folder.Complete(t.Context(), upload, objects.Plan{Size: 1 << 20, PartSize: 1 << 20}, []objects.Part{{Number: 1, ETag: "x"}})
 			wantKind(t, err, storage.ErrInvalid)
 		})

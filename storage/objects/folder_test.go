@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/objects"
 )
@@ -175,7 +176,7 @@ func TestFolderAbortUnderIncomingPart(t *testing.T) {
 	if _, err := writer.Write(random(100_000)); err != nil {
 		t.Fatalf("send the first half: %v", err)
 	}
-	eventually(t, "the part is coming in", func() bool { return len(below(t, dir, "staging")) == 2 })
+	waittest.Until(t, "the part is coming in", func() bool { return len(below(t, dir, "staging")) == 2 })
 	if err := folder.Abort(t.Context(), upload); err != nil {
 		t.Fatalf("abort: %v", err)
 	}

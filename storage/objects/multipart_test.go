@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/objects"
 )
@@ -354,19 +355,8 @@ func TestAddressExpires(t *testing.T) {
 		if err != nil {
 			t.Fatalf("address: %v", err)
 		}
-		eventually(t, "the address has expired", func() bool {
+		waittest.Until(t, "the address has expired", func() bool {
 			return send(t, http.MethodPut, address, []byte("part")).status == http.StatusForbidden
 		})
 	})
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticks := time.NewTicker(20 * time.Millisecond)
-	defer ticks.Stop()
-	for deadline := time.Now().Add(time.Minute); !holds(); <-ticks.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute, not yet: %s", what)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package objects_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/waittest"
 	"parley/storage/objects"
 )
 
@@ -74,15 +76,10 @@ func (s *sender) flood(user string, parts int) {
 // until waits for a number of parts that come in and of those that wait.
 func (s *sender) until(running, waiting int) {
 	s.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	waittest.Until(s, fmt.Sprintf("%d parts come in, %d wait", running, waiting), func() bool {
 		now := s.folder.QueueStats()
-		if now.Running == running && now.Waiting == waiting && int(s.started.Load()) == running {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("%+v, %d read", now, s.started.Load())
-		}
-	}
+		return now.Running == running && now.Waiting == waiting && int(s.started.Load()) == running
+	})
 }
 
 // TestPartsTakeTurns has one user send more parts than all users may at once. Only those

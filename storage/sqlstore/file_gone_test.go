@@ -8,6 +8,7 @@ import (
 
 	"parley/storage"
 	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // SQLite goes on writing to a file that was removed; what is written there is
@@ -15,14 +16,7 @@ import (
 func TestDatabaseFileVanishes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	store := sqlstoretest.Open(t, sqlstore.Config{Path: path})
 	caller := storage.Caller{Username: "ann"}
 	write := func(name string) error {
 		return store.CreateDataset(t.Context(), caller, "shop", name, storage.Definition{})

@@ -46,14 +46,7 @@ func (w world) ingestion(id string) storage.Ingestion {
 func TestIngestionsOfAMillisecond(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_900_000_000_000)
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db"), Now: func() time.Time { return at }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	store := sqlstoretest.Open(t, sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db"), Now: func() time.Time { return at }})
 	w := newWorld(t, store)
 	for _, together := range []int{2, 1, 3, 1} {
 		for range together {

@@ -59,15 +59,7 @@ func TestLeasedTaskOfMany(t *testing.T) {
 	url := pgtest.URL(t)
 	var stores []*sqlstore.Store
 	for range 3 {
-		store, err := sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		stores = append(stores, store)
+		stores = append(stores, sqlstoretest.Open(t, sqlstore.Config{DatabaseURL: url}))
 	}
 	var done, at, most atomic.Int32
 	each := func(interval time.Duration, f func(context.Context) error) {

@@ -65,14 +65,7 @@ type bench struct {
 // newBench fills a store with runs that were asked over the last week.
 func newBench(b *testing.B, cfg sqlstore.Config, runs int) bench {
 	b.Helper()
-	store, err := sqlstore.Open(b.Context(), cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = store.Close() })
-	if err := store.Migrate(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	store := sqlstoretest.Open(b, cfg)
 	driver, source, hex := "sqlite", cfg.Path, `printf('%012x', CAST(`
 	hexEnd, settle := ` AS BIGINT))`, `PRAGMA wal_checkpoint(TRUNCATE)`
 	if cfg.DatabaseURL != "" {

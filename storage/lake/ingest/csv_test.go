@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,17 +149,7 @@ func TestCSV(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			l := setup(t)
-			if test.file == "" {
-				test.file = "x.csv"
-			}
-			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}})
-			if got := types(result.Columns); got != test.types {
-				t.Errorf("types: got  %s\nwant %s", got, test.types)
-			}
-			if got := l.rows(result.Columns, result); got != test.rows {
-				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
-			}
+			setup(t).reads(cmp.Or(test.file, "x.csv"), test.content, test.types, test.rows)
 		})
 	}
 }

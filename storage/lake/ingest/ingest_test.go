@@ -94,6 +94,18 @@ func (l *lake) rows(columns []storage.Column, results ...ingest.Result) string {
 	return l.query("SELECT to_json(__row) FROM (" + ingest.Query(files, columns) + ") __row")
 }
 
+// reads checks what becomes of a file: the types of its columns and its rows.
+func (l *lake) reads(name, content, wantTypes, wantRows string) {
+	l.t.Helper()
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(name, content)}})
+	if got := types(result.Columns); got != wantTypes {
+		l.t.Errorf("types: got  %s\nwant %s", got, wantTypes)
+	}
+	if got := l.rows(result.Columns, result); got != wantRows {
+		l.t.Errorf("rows: got\n%s\nwant\n%s", got, wantRows)
+	}
+}
+
 func (l *lake) query(query string) string {
 	l.t.Helper()
 	rows, err := l.db.Query("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (" + query + ")")

@@ -24,16 +24,17 @@ func Each(t *testing.T, test func(t *testing.T, store *sqlstore.Store)) {
 // SQLite opens a new store in a folder of the test's own.
 func SQLite(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return open(t, sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db")})
+	return Open(t, sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db")})
 }
 
 // Postgres opens a new store in a database of the test's own.
 func Postgres(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return open(t, sqlstore.Config{DatabaseURL: pgtest.URL(t)})
+	return Open(t, sqlstore.Config{DatabaseURL: pgtest.URL(t)})
 }
 
-func open(t testing.TB, cfg sqlstore.Config) *sqlstore.Store {
+// Open opens a store, migrates its database, and closes it when the test ends.
+func Open(t testing.TB, cfg sqlstore.Config) *sqlstore.Store {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), cfg)
 	if err != nil {

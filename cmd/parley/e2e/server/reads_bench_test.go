@@ -41,13 +41,7 @@ func largeConversation(b *testing.B, dir, url string, turns int) (conversation, 
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		b.Fatal(err)
 	}
-	store, err := sqlstore.Open(b.Context(), sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := store.Migrate(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	store := sqlstoretest.Open(b, sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")})
 	alice := storage.Caller{Username: "alice"}
 	conversation = uuid.NewString()
 	if err := store.CreateDataset(b.Context(), alice, "shop", "orders", storage.Definition{}); err != nil {

@@ -29,13 +29,7 @@ func TestSlowReadersBlockNobody(t *testing.T) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Path: filepath.Join(data, "parley.db")})
-	if err == nil {
-		err = store.Migrate(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := sqlstoretest.Open(t, sqlstore.Config{Path: filepath.Join(data, "parley.db")})
 	var paths [5]string
 	result := json.RawMessage(`{"response":"` + strings.Repeat("x", 20<<20) + `","steps":[]}`)
 	for i := range paths {

@@ -1,7 +1,6 @@
-package rest
+package middleware
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -9,15 +8,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// extendDeadlines replaces the server's timeouts for an operation that has read its body:
-// from here on, each write has its own deadline. Call end when the operation is done: it
-// sets the deadline for what the server has left to write.
-func (s *Server) extendDeadlines(c *gin.Context) (end func()) {
-	// While the body is not read to its end, the server does not notice that the client
-	// disconnects, and its read deadline stays.
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody))
+// LimitWrites replaces the server's timeout of a response: from here on, each write has its
+// own deadline. Call end when the operation is done: it sets the deadline for what the
+// server has left to write.
+func LimitWrites(c *gin.Context, timeout time.Duration) (end func()) {
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
-	w := deadlineWriter{ResponseWriter: c.Writer, timeout: s.cfg.WriteTimeout}
+	w := deadlineWriter{ResponseWriter: c.Writer, timeout: timeout}
 	c.Writer = w
 	return w.extendDeadline
 }

@@ -1,4 +1,4 @@
-package rest
+package middleware
 
 import (
 	"io"
@@ -17,10 +17,10 @@ const (
 	drainReadTimeout = 2 * time.Second
 )
 
-// drainBody reads and discards the rest of the body of a refused request. Many clients read
+// DrainBody reads and discards the rest of the body of a refused request. Many clients read
 // no response before they have sent everything: they would see a broken connection instead
 // of the error.
-func drainBody(c *gin.Context) {
+func DrainBody(c *gin.Context) {
 	body := c.Request.Body
 	c.Next()
 	if c.Writer.Status() < http.StatusBadRequest || !canDrain(c.Request) {
@@ -39,6 +39,14 @@ func drainBody(c *gin.Context) {
 		if _, err := io.CopyN(io.Discard, body, drainChunk); err != nil {
 			return // the end of the body, or a lost connection
 		}
+	}
+}
+
+// LimitRead limits the wait for the rest of a body that was not needed, so that the
+// connection can be reused. Not every connection supports it; then the server's own limit applies.
+func LimitRead(c *gin.Context) {
+	if c.Request.ContentLength != 0 {
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(drainReadTimeout))
 	}
 }
 
