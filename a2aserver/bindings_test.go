@@ -261,7 +261,11 @@ func TestBindingsIsolate(t *testing.T) {
 		if got := allBindings["gRPC"](b, alice, "CreateTaskPushNotificationConfig", `{"taskId":"`+open.RunID+`","id":"x","url":"http://127.0.0.1:1"}`, protocolVersion); got.reason != "" {
 			t.Fatal(got)
 		}
-		before := allBindings["JSON-RPC"](b, alice, "GetTask", `{"id":"`+open.RunID+`"}`, protocolVersion).String()
+		var before string
+		waittest.Until(t, "it is being worked on", func() bool {
+			before = allBindings["JSON-RPC"](b, alice, "GetTask", `{"id":"`+open.RunID+`"}`, protocolVersion).String()
+			return strings.Contains(before, "TASK_STATE_WORKING")
+		})
 		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
 			for method, params := range map[string]string{
 				"GetTask": `{"id":"{task}"}`, "CancelTask": `{"id":"{task}"}`, "SubscribeToTask": `{"id":"{task}"}`,
