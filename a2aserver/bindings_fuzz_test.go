@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -66,7 +67,7 @@ func (r readers) checkStored(t *testing.T) {
 		if err != nil {
 			t.Fatalf("get: %v", err)
 		}
-		text, err := appendTask(nil, task)
+		text, err := a2ajson.AppendTask(nil, task)
 		if err == nil {
 			err = fromJSON(text, new(a2apb.Task))
 		}

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 )
 
@@ -347,9 +348,9 @@ func (b bindings) fromLegacy(method string, result json.RawMessage) string {
 	}
 	var text []byte
 	if task, ok := converted.(*a2a.Task); ok && method != "SendMessage" && method != "SubscribeToTask" {
-		text, err = appendTask(nil, task)
+		text, err = a2ajson.AppendTask(nil, task)
 	} else {
-		text, err = appendEvent(nil, converted)
+		text, err = a2ajson.AppendEvent(nil, converted)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
 	"parley/internal/jsonscan"
 	"parley/storage"
@@ -242,31 +243,27 @@ func snakeCase(name string) string {
 // appendMembers writes an object of the members and those of a body, except the ones
 // that it repeats. Duplicates within the body stay, to be refused.
 func appendMembers(text []byte, members []member, body []byte) []byte {
-	e := encoder{text: text}
-	separate := func() {
-		if len(e.text) > len(text) {
-			e.raw(",")
+	start := len(text)
+	key := func(name string) {
+		if len(text) > start {
+			text = append(text, ',')
 		}
+		text = append(a2ajson.AppendString(text, name), ':')
 	}
 	for _, m := range members {
-		separate()
-		e.string(m.name)
-		e.raw(":")
+		key(m.name)
 		switch {
 		case m.name == "includeArtifacts" && (m.value == "true" || m.value == "false"):
-			e.raw(m.value)
+			text = append(text, m.value...)
 		default: // numbers are read as strings too
-			e.string(m.value)
+			text = a2ajson.AppendString(text, m.value)
 		}
 	}
-	for key, value := range jsonscan.Members(body) {
-		if !has(members, string(key)) {
-			separate()
-			e.string(string(key))
-			e.raw(":")
-			e.text = append(e.text, value...)
+	for name, value := range jsonscan.Members(body) {
+		if !has(members, string(name)) {
+			key(string(name))
+			text = append(text, value...)
 		}
 	}
-	e.raw("}")
-	return e.text
+	return append(text, '}')
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver/a2ajson"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -225,13 +227,13 @@ func (t transport) respondAs(w http.ResponseWriter, mediaType string, status int
 }
 
 func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
-	return appendEvent(nil, result)
+	return a2ajson.AppendEvent(nil, result)
 }
 
-func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return appendTask(nil, task) }
+func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return a2ajson.AppendTask(nil, task) }
 
 func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
-	return appendList(nil, list)
+	return a2ajson.AppendList(nil, list)
 }
 
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/jsonscan"
 	"parley/storage"
 )
@@ -143,7 +144,7 @@ func resultResponse(id json.RawMessage, result []byte) []byte {
 }
 
 func errorResponse(id json.RawMessage, failure *rpcError) []byte {
-	text, err := encodeJSON(failure)
+	text, err := a2ajson.Marshal(failure)
 	if err != nil {
 		// Strings and a number always encode.
 		panic(fmt.Errorf("write error: %w", err))

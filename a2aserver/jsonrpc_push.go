@@ -5,6 +5,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"parley/a2aserver/a2ajson"
 )
 
 // Params and results of the methods of push notification configs.
@@ -57,13 +59,15 @@ func readDeletePush(request rpcRequest) (*a2a.DeleteTaskPushConfigRequest, error
 	return toDeletePush(&in), err
 }
 
-func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) { return encodeJSON(config) }
+func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) {
+	return a2ajson.Marshal(config)
+}
 
 func encodePushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
 	if list.Configs == nil {
 		list.Configs = []*a2a.PushConfig{} // not null
 	}
-	return encodeJSON(list)
+	return a2ajson.Marshal(list)
 }
 
 // none is the result of a method that has none.

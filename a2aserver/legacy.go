@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/jsonscan"
 	"parley/internal/sse"
 	"parley/storage"
@@ -98,7 +99,7 @@ func legacyEnvelope(id json.RawMessage) envelope {
 	wrap := rpcEnvelope(id)
 	wrap.refusal = func(failure *rpcError, _ error) []byte { return legacyError(id, failure) }
 	wrap.convert = func(stored storage.Event) ([]byte, error) {
-		event, err := decode(stored)
+		event, err := a2ajson.Decode(stored)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +120,7 @@ func (t transport) refuseLegacyStream(ctx context.Context, w http.ResponseWriter
 
 // legacyError writes an error as 0.3 has it: its data is an object.
 func legacyError(id json.RawMessage, failure *rpcError) []byte {
-	text, err := encodeJSON(struct {
+	text, err := a2ajson.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 		Data    any    `json:"data"`
@@ -139,7 +140,7 @@ func encodeLegacy(event a2a.Event) ([]byte, error) {
 	if update, ok := converted.(*legacy.TaskStatusUpdateEvent); ok && update.Status.State == legacy.TaskStateAuthRequired {
 		update.Final = true // the stream ends
 	}
-	return encodeJSON(converted)
+	return a2ajson.Marshal(converted)
 }
 
 // withPlainData gives an event whose data the conversion takes for objects: it knows no
@@ -192,11 +193,11 @@ func encodeLegacyList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) 
 	for i, task := range list.Tasks {
 		plain.Tasks[i] = withPlainData(task).(*a2a.Task)
 	}
-	return encodeJSON(a2av0.FromV1ListTasksResponse(&plain))
+	return a2ajson.Marshal(a2av0.FromV1ListTasksResponse(&plain))
 }
 
 func encodeLegacyPush(_ transport, config *a2a.PushConfig) ([]byte, error) {
-	return encodeJSON(a2av0.FromV1PushConfig(config))
+	return a2ajson.Marshal(a2av0.FromV1PushConfig(config))
 }
 
 func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
@@ -204,7 +205,7 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 	if configs == nil {
 		configs = []*legacy.TaskPushConfig{} // not null
 	}
-	return encodeJSON(configs)
+	return a2ajson.Marshal(configs)
 }
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }

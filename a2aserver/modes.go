@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver/a2ajson"
 )
 
 const (
@@ -173,7 +175,7 @@ func (m *outputModes) convert(part *a2a.Part) *a2a.Part {
 	case a2a.Text:
 		converted.Content, converted.MediaType = a2a.Data{Value: map[string]string{"text": string(content)}}, mediaJSON
 	case a2a.Data:
-		text, err := encodeJSON(content.Value)
+		text, err := a2ajson.Marshal(content.Value)
 		if err != nil {
 			return part // which cannot be sent either
 		}

@@ -1,9 +1,7 @@
 package a2aserver
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -33,48 +31,4 @@ func mediaType(part *a2a.Part) string {
 		kind = mediaJSON
 	}
 	return cmp.Or(part.MediaType, kind)
-}
-
-// withoutEmptyParts gives a stored document without message parts that the SDK cannot
-// read, such as {"data": null}: earlier versions stored them.
-func withoutEmptyParts(text []byte) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var document any
-	if err := decoder.Decode(&document); err != nil {
-		return nil, err
-	}
-	dropEmptyParts(document)
-	return encodeJSON(document)
-}
-
-// dropEmptyParts changes the lists of parts in a JSON value.
-func dropEmptyParts(value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			dropEmptyParts(item)
-		}
-	case map[string]any:
-		for name, member := range value {
-			parts, ok := member.([]any)
-			switch {
-			case name == "parts" && ok:
-				value[name] = readableParts(parts)
-			case name != "metadata" && name != "data":
-				dropEmptyParts(member)
-			}
-		}
-	}
-}
-
-func readableParts(parts []any) []any {
-	readable := []any{}
-	for _, part := range parts {
-		text, err := json.Marshal(part)
-		if err == nil && new(a2a.Part).UnmarshalJSON(text) == nil {
-			readable = append(readable, part)
-		}
-	}
-	return readable
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/push"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
@@ -61,11 +62,11 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Cal
 	if err != nil {
 		return storage.Event{}, err
 	}
-	task, err := toTask(stored)
+	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		return storage.Event{}, err
 	}
-	return encode(stored.LastEvent, task)
+	return a2ajson.Encode(stored.LastEvent, task)
 }
 
 // encodePushed gives a stored event as the receiver of a config reads it.
@@ -73,7 +74,7 @@ func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event
 	if config.Modes == "" && config.Version == "" {
 		return event, nil
 	}
-	decoded, err := decode(event)
+	decoded, err := a2ajson.Decode(event)
 	if err != nil {
 		return event, err
 	}
@@ -85,7 +86,7 @@ func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event
 		decoded = modes.event(decoded)
 	}
 	if config.Version != legacyVersion {
-		return encode(event.Number, decoded)
+		return a2ajson.Encode(event.Number, decoded)
 	}
 	event.Body, err = encodeLegacy(decoded)
 	return event, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 )
 
@@ -19,11 +20,8 @@ import (
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
 func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
-	e := encoder{}
-	e.message(request.Message)
-	e.metadata(request.Metadata)
-	e.text1("tenant", request.Tenant)
-	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(e.text)}, e.err
+	text, err := a2ajson.AppendRequest(nil, request)
+	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(text)}, err
 }
 
 // hash gives the first half of a SHA-256.
@@ -47,10 +45,15 @@ func checkRepeated(task *a2a.Task, message *a2a.Message) error {
 		}
 		again := *message
 		again.TaskID, again.ContextID = received.TaskID, received.ContextID
-		one, other := encoder{}, encoder{}
-		one.message(received)
-		other.message(&again)
-		if !bytes.Equal(one.text, other.text) {
+		one, err := a2ajson.AppendMessage(nil, received)
+		if err != nil {
+			return err
+		}
+		other, err := a2ajson.AppendMessage(nil, &again)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(one, other) {
 			return errOtherBody
 		}
 		return &repeatedError{runID: string(task.ID)}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+
+	"parley/a2aserver/a2ajson"
 )
 
 // statuses has the errors of JSON-RPC, by their codes, as HTTP+JSON and gRPC have them:
@@ -61,6 +63,6 @@ func toStatus(failure *rpcError, err error) (int, []byte) {
 	var body errorStatus
 	body.Error.Code, body.Error.Status = code, name.String()
 	body.Error.Message, body.Error.Details = failure.Message, failure.Data
-	text, _ := encodeJSON(body) // strings and a number always encode
+	text, _ := a2ajson.Marshal(body) // strings and a number always encode
 	return code, text
 }

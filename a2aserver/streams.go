@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 )
 
@@ -80,7 +81,7 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 		t.contextID = task.ContextID
 		return t, nil
 	}
-	head, err := encode(stored.LastEvent, task)
+	head, err := a2ajson.Encode(stored.LastEvent, task)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.
 			case errors.Is(err, errNoEvent):
 				err = nil
 			case err == nil:
-				if event, err = decode(stored); err != nil {
+				if event, err = a2ajson.Decode(stored); err != nil {
 					h.cfg.Logger.ErrorContext(ctx, "stored event unreadable", "number", stored.Number, "error", err)
 					continue
 				}
