@@ -139,8 +139,9 @@ func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// The media types of public documents.
+// Media types of answers.
 const (
+	mediaJSON      = "application/json"
 	mediaKeys      = "application/jwk-set+json"
 	mediaAICatalog = "application/ai-catalog+json"
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/modes"
 	"parley/a2aserver/push"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
@@ -79,11 +80,11 @@ func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event
 		return event, err
 	}
 	if config.Modes != "" {
-		modes, err := readModes(strings.Split(config.Modes, ","))
+		accepted, err := modes.Read(strings.Split(config.Modes, ","))
 		if err != nil {
 			return event, err
 		}
-		decoded = modes.event(decoded)
+		decoded = accepted.Event(decoded)
 	}
 	if config.Version != legacyVersion {
 		return a2ajson.Encode(event.Number, decoded)

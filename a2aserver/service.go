@@ -219,7 +219,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 			return nil, ctx.Err()
 		}
 		if r.settled {
-			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
+			return modesOf(request).Task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 	}
 	return s.sentTask(ctx, request, storage.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
@@ -237,7 +237,7 @@ func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageReq
 	if err != nil {
 		return nil, err
 	}
-	return modesOf(request).task(task), nil
+	return modesOf(request).Task(task), nil
 }
 
 // waitRemote waits for the end of a run that this host does not execute.

@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/modes"
 	"parley/storage"
 )
 
@@ -33,7 +34,7 @@ type feedTail struct {
 	// history limits the history of tasks; nil for all of it. modes are what the
 	// client accepts.
 	history *int
-	modes   *outputModes
+	modes   *modes.Accepted
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
@@ -127,7 +128,7 @@ func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
 	if task, ok := decoded.(*a2a.Task); ok {
 		decoded = withHistory(task, t.history)
 	}
-	return a2ajson.Encode(event.Number, t.modes.event(decoded))
+	return a2ajson.Encode(event.Number, t.modes.Event(decoded))
 }
 
 // logTimeout limits a read of the log. It is shorter than the interval of keep-alive
