@@ -8,6 +8,7 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"parley/a2aserver/modes"
+	"parley/a2aserver/params"
 	"parley/storage"
 )
 
@@ -79,16 +80,16 @@ func checkList(request *a2a.ListTasksRequest) error {
 // checkValues refuses values in a request that could be stored and not be read again:
 // gRPC has numbers that JSON has not, and readers of JSON limit its nesting.
 func checkValues(request *a2a.SendMessageRequest) error {
-	if problem := checkValue(request.Metadata, maxDepth); problem != "" {
+	if problem := checkValue(request.Metadata, params.MaxDepth); problem != "" {
 		return invalidField("metadata", "%s", problem)
 	}
-	if problem := checkValue(request.Message.Metadata, maxDepth); problem != "" {
+	if problem := checkValue(request.Message.Metadata, params.MaxDepth); problem != "" {
 		return invalidField("message.metadata", "%s", problem)
 	}
 	for i, part := range request.Message.Parts {
-		problem := checkValue(part.Metadata, maxDepth)
+		problem := checkValue(part.Metadata, params.MaxDepth)
 		if data, ok := part.Content.(a2a.Data); ok && problem == "" {
-			problem = checkValue(data.Value, maxDepth)
+			problem = checkValue(data.Value, params.MaxDepth)
 		}
 		if problem != "" {
 			return invalidField(fmt.Sprintf("message.parts[%d]", i), "%s", problem)

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/params"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -30,32 +33,32 @@ type rpcMethod struct {
 }
 
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          unary(readSendMessage, service.SendMessage, encodeSent),
+	"SendMessage":          unary(reading(params.SendMessage), service.SendMessage, encodeSent),
 	"SendStreamingMessage": {open: openMessage},
-	"GetTask":              unary(readGetTask, service.GetTask, encodeTask),
+	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
 	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
-	"CancelTask":           unary(readCancelTask, service.CancelTask, encodeTask),
+	"CancelTask":           unary(reading(params.CancelTask), service.CancelTask, encodeTask),
 	"SubscribeToTask":      {open: openTask},
-	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
+	"GetExtendedAgentCard": unary(reading(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": unary(readPushConfig, service.CreateTaskPushConfig, encodePushConfig),
-	"GetTaskPushNotificationConfig":    unary(readGetPush, service.GetTaskPushConfig, encodePushConfig),
-	"ListTaskPushNotificationConfigs":  unary(readListPush, service.ListTaskPushConfigs, encodePushList),
-	"DeleteTaskPushNotificationConfig": unary(readDeletePush, deletePush, encodeNone),
+	"CreateTaskPushNotificationConfig": unary(reading(params.PushConfig), service.CreateTaskPushConfig, encodePushConfig),
+	"GetTaskPushNotificationConfig":    unary(reading(params.GetPush), service.GetTaskPushConfig, encodePushConfig),
+	"ListTaskPushNotificationConfigs":  unary(reading(params.ListPush), service.ListTaskPushConfigs, encodePushList),
+	"DeleteTaskPushNotificationConfig": unary(reading(params.DeletePush), deletePush, encodeNone),
 }
 
 // unary makes a method that reads params, calls the agent and encodes its result.
 func unary[P, R any](
 	read func(request rpcRequest) (P, error),
-	call func(agent service, ctx context.Context, params P) (R, error),
+	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
 ) rpcMethod {
 	return rpcMethod{answer: func(ctx context.Context, t transport, request rpcRequest) ([]byte, error) {
-		params, err := read(request)
+		in, err := read(request)
 		if err != nil {
 			return nil, err
 		}
-		result, err := call(t.agent, ctx, params)
+		result, err := call(t.agent, ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +68,38 @@ func unary[P, R any](
 		}
 		return text, nil
 	}}
+}
+
+// messageOf is the message type of a struct.
+type messageOf[M any] interface {
+	*M
+	proto.Message
+}
+
+// reading makes the reader of a method's params from their conversion.
+func reading[I messageOf[M], M, P any](convert func(in I) P) func(request rpcRequest) (P, error) {
+	return func(request rpcRequest) (out P, err error) {
+		in := I(new(M))
+		if err := readParams(request, in); err != nil {
+			return out, err
+		}
+		return convert(in), nil
+	}
+}
+
+func readParams(request rpcRequest, into proto.Message) error {
+	if problem := params.Read(request.method, request.params, into); problem != "" {
+		return invalidField("params", "%s", problem)
+	}
+	return nil
+}
+
+func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
+	var in a2apb.ListTasksRequest
+	if err := readParams(request, &in); err != nil {
+		return nil, err
+	}
+	return params.ListTasks(&in, request.params), nil
 }
 
 // serve answers a request body: one request or a batch.
@@ -238,16 +273,37 @@ func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
 
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
 
+func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) {
+	return a2ajson.Marshal(config)
+}
+
+func encodePushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
+	if list.Configs == nil {
+		list.Configs = []*a2a.PushConfig{} // not null
+	}
+	return a2ajson.Marshal(list)
+}
+
+// none is the result of a method that has none.
+type none struct{}
+
+func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) (none, error) {
+	return none{}, agent.DeleteTaskPushConfig(ctx, request)
+}
+
+// encodeNone gives google.protobuf.Empty.
+func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
+
 func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSendMessage(request)
+	message, err := reading(params.SendMessage)(request)
 	if err != nil {
 		return nil, err
 	}
-	return t.agent.stream(r.Context(), params)
+	return t.agent.stream(r.Context(), message)
 }
 
 func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSubscribe(request)
+	task, err := reading(params.Subscribe)(request)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +311,7 @@ func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.agent.subscribe(r.Context(), params, after)
+	return t.agent.subscribe(r.Context(), task, after)
 }
 
 // lastEvent reads Last-Event-ID; -1 when there is none.

@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
+	"parley/a2aserver/params"
 	"parley/storage"
 )
 
@@ -270,7 +271,7 @@ func BenchmarkReadRequest(b *testing.B) {
 	b.Run("params", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := readSendMessage(rpcRequest{method: "SendStreamingMessage", params: []byte(aMessage)}); err != nil {
+			if _, err := reading(params.SendMessage)(rpcRequest{method: "SendStreamingMessage", params: []byte(aMessage)}); err != nil {
 				b.Fatal(err)
 			}
 		}

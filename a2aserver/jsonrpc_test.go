@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/params"
 	"parley/internal/golden"
 	"parley/internal/logtest"
 	"parley/storage"
@@ -65,10 +66,10 @@ func TestEnvelope(t *testing.T) {
 		{"many keys", manyKeys("k100"), "1", 0},
 		{"same key beside", rpc("1", "GetTask", `{"id":"t1","x":[{"a":1},{"a":{"a":1}}],"y":{"a":"a"}}`), "1", 0},
 		{"brackets in strings", rpc("1", "GetTask", `{"id":"t1","x":"`+strings.Repeat(`[{\"`, 100)+`"}`), "1", 0},
-		{"deep enough", nested(maxDepth), "1", 0},
-		{"too deep", nested(maxDepth + 2), "1", -32602},
+		{"deep enough", nested(params.MaxDepth), "1", 0},
+		{"too deep", nested(params.MaxDepth + 2), "1", -32602},
 		{"far too deep", nested(9000), "1", -32602},
-		{"deep metadata", rpc("1", "CancelTask", `{"id":"t1","metadata":`+strings.Repeat(`{"x":`, maxDepth)+"1"+strings.Repeat("}", maxDepth)+"}"), "1", -32602},
+		{"deep metadata", rpc("1", "CancelTask", `{"id":"t1","metadata":`+strings.Repeat(`{"x":`, params.MaxDepth)+"1"+strings.Repeat("}", params.MaxDepth)+"}"), "1", -32602},
 
 		{"a number", "5", "null", -32600},
 		{"a string", `"x"`, "null", -32600},

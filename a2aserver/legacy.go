@@ -22,15 +22,15 @@ import (
 var legacyMethods = map[string]rpcMethod{
 	"message/send":      unary(readLegacySend, service.SendMessage, encodeLegacySent),
 	"message/stream":    {open: openLegacyMessage},
-	"tasks/get":         unary(reading(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
-	"tasks/list":        unary(reading(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
-	"tasks/cancel":      unary(reading(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
+	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
+	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
+	"tasks/cancel":      unary(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
 	"tasks/resubscribe": {open: openLegacyTask},
 
-	"tasks/pushNotificationConfig/set":    unary(reading(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/get":    unary(reading(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/list":   unary(reading(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
-	"tasks/pushNotificationConfig/delete": unary(reading(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
+	"tasks/pushNotificationConfig/set":    unary(readingLegacy(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/get":    unary(readingLegacy(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/list":   unary(readingLegacy(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
+	"tasks/pushNotificationConfig/delete": unary(readingLegacy(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
 	"agent/getAuthenticatedExtendedCard": {answer: legacyExtendedCard},
 }
@@ -49,8 +49,8 @@ func readLegacy(request rpcRequest, into any) error {
 	return nil
 }
 
-// reading makes the reader of a method's params from their conversion.
-func reading[M, P any](convert func(*M) P) func(request rpcRequest) (P, error) {
+// readingLegacy makes the reader of a method's params from their conversion.
+func readingLegacy[M, P any](convert func(*M) P) func(request rpcRequest) (P, error) {
 	return func(request rpcRequest) (P, error) {
 		var in M
 		err := readLegacy(request, &in)
@@ -83,7 +83,7 @@ func openLegacyMessage(t transport, r *http.Request, request rpcRequest) (tail, 
 }
 
 func openLegacyTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := reading(a2av0.ToV1SubscribeToTaskRequest)(request)
+	params, err := readingLegacy(a2av0.ToV1SubscribeToTaskRequest)(request)
 	if err != nil {
 		return nil, err
 	}
