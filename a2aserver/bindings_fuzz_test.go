@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -174,7 +175,7 @@ func FuzzGRPCReader(f *testing.F) {
 		}
 		ctx := context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}})
 		_, err := grpcService{host: r.host}.SendMessage(ctx, in)
-		if said := status.Convert(err); said.Message() == internalMessage {
+		if said := status.Convert(err); said.Message() == jsonrpc.ToError(errStopping).Message {
 			t.Errorf("a fault: %v", in)
 		}
 		r.checkStored(t)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -115,7 +116,7 @@ func TestServiceChecksItself(t *testing.T) {
 		agent, _ := newHost(t, store, fourEvents).service("echo")
 		for method, each := range calls(agent) {
 			for i, call := range each {
-				if failure := toRPCError(call(as(t, alice))); failure.Code == codeInternal {
+				if failure := jsonrpc.ToError(call(as(t, alice))); failure.Code == jsonrpc.CodeInternal {
 					t.Errorf("%s, request %d: %+v", method, i, failure)
 				}
 				if err := call(t.Context()); err == nil {

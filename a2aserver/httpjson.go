@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 	"parley/internal/jsonscan"
 	"parley/storage"
@@ -133,11 +134,11 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	ctx, memory := t.withReservation(r.Context())
 	defer memory.release()
 	r = r.WithContext(ctx)
-	request := rpcRequest{method: operation.rpc}
+	request := jsonrpc.Request{Method: operation.rpc}
 	method := rpcMethods[operation.rpc]
 	_, err := readVersion(namedVersion(r), protocolVersion)
 	if err == nil {
-		request.params, err = httpParams(operation, members, r.URL.Query(), body)
+		request.Params, err = httpParams(operation, members, r.URL.Query(), body)
 	}
 	switch {
 	case err != nil:
@@ -155,7 +156,7 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 }
 
 // openStream answers with a stream, whose events are the results of JSON-RPC as they are.
-func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request rpcRequest, method rpcMethod) {
+func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, method rpcMethod) {
 	events, err := recovered(func() (tail, error) { return method.open(t.transport, r, request) })
 	if err != nil {
 		t.refuse(r.Context(), w, r, request, err)
@@ -165,13 +166,13 @@ func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, reques
 }
 
 // httpEnvelope sends events as they are stored.
-var httpEnvelope = envelope{refused: "error", refusal: func(failure *rpcError, err error) []byte {
-	_, text := toStatus(failure, err)
+var httpEnvelope = envelope{refused: "error", refusal: func(failure *jsonrpc.Error, err error) []byte {
+	_, text := failure.HTTP(err)
 	return text
 }}
 
-func (t httpTransport) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, request rpcRequest, err error) {
-	status, text := toStatus(t.fail(ctx, request, err), err)
+func (t httpTransport) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, request jsonrpc.Request, err error) {
+	status, text := t.fail(ctx, request, err).HTTP(err)
 	t.respondAs(w, mediaOf(r), status, text)
 }
 

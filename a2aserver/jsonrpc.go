@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 )
 
@@ -28,8 +29,8 @@ type transport struct {
 // rpcMethod is a method of the protocol: answer is set for a unary method, which gives
 // its result as JSON, open for a streaming one.
 type rpcMethod struct {
-	answer func(ctx context.Context, t transport, request rpcRequest) ([]byte, error)
-	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
+	answer func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error)
+	open   func(t transport, r *http.Request, request jsonrpc.Request) (tail, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
@@ -49,11 +50,11 @@ var rpcMethods = map[string]rpcMethod{
 
 // unary makes a method that reads params, calls the agent and encodes its result.
 func unary[P, R any](
-	read func(request rpcRequest) (P, error),
+	read func(request jsonrpc.Request) (P, error),
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
 ) rpcMethod {
-	return rpcMethod{answer: func(ctx context.Context, t transport, request rpcRequest) ([]byte, error) {
+	return rpcMethod{answer: func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error) {
 		in, err := read(request)
 		if err != nil {
 			return nil, err
@@ -64,7 +65,7 @@ func unary[P, R any](
 		}
 		text, err := encode(t, result)
 		if err != nil {
-			return nil, fmt.Errorf("write result of %s: %w", request.method, err)
+			return nil, fmt.Errorf("write result of %s: %w", request.Method, err)
 		}
 		return text, nil
 	}}
@@ -77,8 +78,8 @@ type messageOf[M any] interface {
 }
 
 // reading makes the reader of a method's params from their conversion.
-func reading[I messageOf[M], M, P any](convert func(in I) P) func(request rpcRequest) (P, error) {
-	return func(request rpcRequest) (out P, err error) {
+func reading[I messageOf[M], M, P any](convert func(in I) P) func(request jsonrpc.Request) (P, error) {
+	return func(request jsonrpc.Request) (out P, err error) {
 		in := I(new(M))
 		if err := readParams(request, in); err != nil {
 			return out, err
@@ -87,29 +88,29 @@ func reading[I messageOf[M], M, P any](convert func(in I) P) func(request rpcReq
 	}
 }
 
-func readParams(request rpcRequest, into proto.Message) error {
-	if problem := params.Read(request.method, request.params, into); problem != "" {
+func readParams(request jsonrpc.Request, into proto.Message) error {
+	if problem := params.Read(request.Method, request.Params, into); problem != "" {
 		return invalidField("params", "%s", problem)
 	}
 	return nil
 }
 
-func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
+func readListTasks(request jsonrpc.Request) (*a2a.ListTasksRequest, error) {
 	var in a2apb.ListTasksRequest
 	if err := readParams(request, &in); err != nil {
 		return nil, err
 	}
-	return params.ListTasks(&in, request.params), nil
+	return params.ListTasks(&in, request.Params), nil
 }
 
 // serve answers a request body: one request or a batch.
 func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	// The body was read: the read deadline must not end the answer.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	entries, batch, err := readEnvelope(body)
+	entries, batch, err := jsonrpc.ReadEnvelope(body)
 	switch {
 	case err != nil:
-		t.respond(w, http.StatusOK, t.failed(r.Context(), rpcRequest{id: nullID, legacy: t.legacy}, err))
+		t.respond(w, http.StatusOK, t.failed(r.Context(), jsonrpc.Request{ID: jsonrpc.NullID, Legacy: t.legacy}, err))
 	case batch:
 		t.answerBatch(w, r, entries)
 	default:
@@ -124,33 +125,33 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
 		answer, err := t.answerOne(ctx, request, method, err)
-		t.respond(w, httpStatus(err), answer)
+		t.respond(w, jsonrpc.HTTPStatus(err), answer)
 		return
 	}
-	if request.legacy {
+	if request.Legacy {
 		r = r.WithContext(withLegacy(ctx))
 	}
 	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
-	case err != nil && request.legacy && !request.isNotification() && httpStatus(err) == http.StatusOK:
+	case err != nil && request.Legacy && !request.IsNotification() && jsonrpc.HTTPStatus(err) == http.StatusOK:
 		t.refuseLegacyStream(ctx, w, request, err)
 	case err != nil:
-		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
-	case request.isNotification():
+		t.respond(w, jsonrpc.HTTPStatus(err), t.failed(ctx, request, err))
+	case request.IsNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
-	case request.legacy:
-		t.stream(w, r, request, events, legacyEnvelope(request.id))
+	case request.Legacy:
+		t.stream(w, r, request, events, legacyEnvelope(request.ID))
 	default:
-		t.stream(w, r, request, events, rpcEnvelope(request.id))
+		t.stream(w, r, request, events, rpcEnvelope(request.ID))
 	}
 }
 
 // route reads a request and gives its method.
-func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
-	request, err := readRequest(entry)
-	method, ok := legacyMethods[request.method]
-	if request.legacy = t.legacy || ok; err != nil {
+func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Request, rpcMethod, error) {
+	request, err := jsonrpc.ReadRequest(entry)
+	method, ok := legacyMethods[request.Method]
+	if request.Legacy = t.legacy || ok; err != nil {
 		return request, method, err
 	}
 	version, err := readVersion(namedVersion(r), protocolVersion, legacyVersion)
@@ -158,10 +159,10 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rp
 		return request, method, err
 	}
 	if !ok && !t.legacy && version != legacyVersion {
-		method, ok = rpcMethods[request.method]
+		method, ok = rpcMethods[request.Method]
 	}
 	if !ok {
-		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.method)))
+		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.Method)))
 	}
 	return request, method, nil
 }
@@ -174,7 +175,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 		ctx, memory := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
-			err = invalidRequest("streams cannot be part of a batch")
+			err = a2a.NewError(a2a.ErrInvalidRequest, "streams cannot be part of a batch")
 		}
 		if answer, _ := t.answerOne(ctx, request, method, err); answer != nil {
 			t.respondPart(w, answer, !answered)
@@ -204,9 +205,9 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 
 // answerOne handles a request, or answers err if it is set. It gives the response, nil
 // for a notification, and the error.
-func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
+func (t transport) answerOne(ctx context.Context, request jsonrpc.Request, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
-	if request.legacy {
+	if request.Legacy {
 		ctx = withLegacy(ctx)
 	}
 	if err == nil {
@@ -215,21 +216,21 @@ func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpc
 	switch {
 	case err != nil:
 		return t.failed(ctx, request, err), err
-	case request.isNotification():
+	case request.IsNotification():
 		return nil, nil
 	}
-	return resultResponse(request.id, result), nil
+	return jsonrpc.ResultResponse(request.ID, result), nil
 }
 
-func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
+func (t transport) failed(ctx context.Context, request jsonrpc.Request, err error) []byte {
 	failure := t.fail(ctx, request, err)
 	switch {
-	case request.isNotification():
+	case request.IsNotification():
 		return nil
-	case request.legacy:
-		return legacyError(request.id, failure)
+	case request.Legacy:
+		return jsonrpc.LegacyErrorResponse(request.ID, failure)
 	}
-	return errorResponse(request.id, failure)
+	return jsonrpc.ErrorResponse(request.ID, failure)
 }
 
 // respond writes a response, or an empty one for a notification.
@@ -241,6 +242,9 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 	}
 	t.respondAs(w, mediaJSON, status, response)
 }
+
+// retryAfter is the Retry-After header of refused requests, in seconds.
+const retryAfter = "2"
 
 // setRetryAfter tells a client that was refused for overload when to try again.
 func setRetryAfter(w http.ResponseWriter, status int) {
@@ -294,7 +298,7 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 // encodeNone gives google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
-func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
+func openMessage(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
 	message, err := reading(params.SendMessage)(request)
 	if err != nil {
 		return nil, err
@@ -302,7 +306,7 @@ func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error)
 	return t.agent.stream(r.Context(), message)
 }
 
-func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
+func openTask(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
 	task, err := reading(params.Subscribe)(request)
 	if err != nil {
 		return nil, err

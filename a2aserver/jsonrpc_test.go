@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 	"parley/internal/golden"
 	"parley/internal/logtest"
@@ -48,7 +49,7 @@ func TestEnvelope(t *testing.T) {
 		{"id is an object", rpc("{}", "GetTask", task), "null", -32600},
 		{"id is a list", rpc("[1]", "GetTask", task), "null", -32600},
 		{"id is a boolean", rpc("true", "GetTask", task), "null", -32600},
-		{"id is too long", rpc(`"`+strings.Repeat("x", maxID)+`"`, "GetTask", task), "null", -32600},
+		{"id is too long", rpc(`"`+strings.Repeat("x", 4<<10)+`"`, "GetTask", task), "null", -32600},
 		{"id of another case", `{"jsonrpc":"2.0","ID":1,"method":5}`, "null", -32600},
 
 		{"empty", "", "null", -32700},
@@ -90,7 +91,7 @@ func TestEnvelope(t *testing.T) {
 		{"empty method", rpc("1", "", "{}"), "1", -32601},
 
 		{"empty batch", "[]", "null", -32600},
-		{"large batch", batch(maxBatch + 1), "null", -32600},
+		{"large batch", batch(33), "null", -32600},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestEnvelope(t *testing.T) {
 				JSONRPC string
 				ID      json.RawMessage
 				Result  json.RawMessage
-				Error   *rpcError
+				Error   *jsonrpc.Error
 			}
 			if err := json.Unmarshal(w.Body.Bytes(), &response); err != nil {
 				t.Fatalf("%v: %s", err, w.Body)
@@ -173,7 +174,7 @@ func TestVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var body struct{ Error *rpcError }
+		var body struct{ Error *jsonrpc.Error }
 		err = json.NewDecoder(response.Body).Decode(&body)
 		response.Body.Close()
 		if err != nil || (body.Error == nil) != served {

@@ -18,6 +18,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/golden"
 	"parley/internal/pgtest"
 	"parley/internal/safehttp"
@@ -355,14 +356,14 @@ func TestPushIsRefused(t *testing.T) {
 	_, inline := s.SendMessage(as(t, alice), pushedToShop("https://example.com"))
 	_, create := s.CreateTaskPushConfig(as(t, alice), &a2a.PushConfig{TaskID: sent.(*a2a.Task).ID, URL: "https://example.com"})
 	for _, err := range []error{inline, create} {
-		if got := toRPCError(err).Code; got != -32003 {
+		if got := jsonrpc.ToError(err).Code; got != -32003 {
 			t.Errorf("%v has code %d", err, got)
 		}
 	}
 	s, _ = newHost(t, store, fourEvents, withPush(t), func(cfg *Config) { cfg.Push.Policy = safehttp.Policy{} }).service("echo")
 	for _, url := range []string{"http://example.com", "https://localhost", "https://169.254.169.254/latest", "https://[::1]", "https://u:p@example.com"} {
 		_, err := s.SendMessage(as(t, alice), pushedToShop(url))
-		if failure := toRPCError(err); failure.Code != -32602 || !strings.HasPrefix(failure.Message, "configuration.taskPushNotificationConfig.url must ") {
+		if failure := jsonrpc.ToError(err); failure.Code != -32602 || !strings.HasPrefix(failure.Message, "configuration.taskPushNotificationConfig.url must ") {
 			t.Errorf("%s: %+v", url, failure)
 		}
 	}
