@@ -19,9 +19,11 @@ import (
 
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
-func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
+func (s *agentService) sentMessage(who storage.Caller, request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	text, err := a2ajson.AppendRequest(nil, request)
-	return storage.SentMessage{Key: hash([]byte(request.Message.ID)), Digest: hash(text)}, err
+	// None of the three is empty, and only the id may have a NUL.
+	key := []byte(who.Username + "\x00" + s.agent.Name + "\x00" + request.Message.ID)
+	return storage.SentMessage{Key: hash(key), Digest: hash(text)}, err
 }
 
 // hash gives the first half of a SHA-256.
@@ -75,11 +77,11 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	if !errors.Is(cause, storage.ErrMessageSent) && !errors.Is(cause, storage.ErrTooMany) && !errors.Is(cause, errNoNamespace) {
 		return storage.Task{}, cause
 	}
-	message, err := sentMessage(request)
+	message, err := s.sentMessage(who, request)
 	if err != nil {
 		return storage.Task{}, err
 	}
-	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, message.Key)
 	switch {
 	case err == nil && digest == message.Digest:
 		return s.storedTask(ctx, who, a2a.TaskID(runID), false)

@@ -234,11 +234,12 @@ func FuzzSentMessage(f *testing.F) {
 		if json.Unmarshal([]byte(metadata), &request.Metadata) != nil {
 			request.Metadata = nil
 		}
-		one, err := sentMessage(request)
+		s, who := agentService{agent: &Agent{Name: "echo"}}, storage.Caller{Username: "alice"}
+		one, err := s.sentMessage(who, request)
 		if err != nil || len(one.Key) != 22 || len(one.Digest) != 22 {
 			t.Fatalf("%+v, %v", one, err)
 		}
-		if other, err := sentMessage(request); err != nil || other != one {
+		if other, err := s.sentMessage(who, request); err != nil || other != one {
 			t.Errorf("%+v, then %+v, %v", one, other, err)
 		}
 	})

@@ -70,13 +70,13 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	message, err := sentMessage(request)
+	message, err := s.sentMessage(who, request)
 	if err != nil {
 		return nil, err
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, message.Key); !errors.Is(err, storage.ErrNotFound) {
 			return nil, cmp.Or(err, storage.ErrMessageSent)
 		}
 		return s.continueTask(ctx, who, waiting, request)

@@ -69,7 +69,8 @@ type RunRequest struct {
 // SentMessage identifies a message of a client. A message that a user sends to an agent
 // again within MessageRetention makes no second run.
 type SentMessage struct {
-	// Key is a hash of the id that the client gave it, Digest one of all that it says.
+	// Key is a hash of the id that the client gave it, its user and its agent; Digest is
+	// one of all that it says.
 	Key, Digest string
 }
 

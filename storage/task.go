@@ -100,7 +100,7 @@ type Tasks interface {
 	// exist is no error. A message that was sent before is ErrMessageSent.
 	ResolveRun(ctx context.Context, request *RunRequest) error
 	// SentRun gives the id of the run that a message of the caller has made, and its digest.
-	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
+	SentRun(ctx context.Context, caller Caller, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
 	// ErrNotFound when there is none that the caller may read.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)

@@ -32,21 +32,19 @@ type Kind string
 // The kinds of records.
 const (
 	Events     Kind = "events"
-	Messages   Kind = "messages"
 	Runs       Kind = "runs"
 	Ingestions Kind = "ingestions"
 	Uploads    Kind = "uploads"
 )
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Events, Messages, Runs, Ingestions, Uploads} }
+func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 
 // Store has the records. What removes gets an age, and removes at most Config.Batch
 // of what is older.
 type Store interface {
 	storage.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)
-	DeleteOldMessages(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldUploads(ctx context.Context, age time.Duration) (int, error)
@@ -135,7 +133,6 @@ func (r *Retention) removeOld(ctx context.Context) {
 	total := 0
 	for _, rule := range []rule{
 		{Events, r.cfg.KeepEvents, r.cfg.Store.TrimEvents},
-		{Messages, storage.MessageRetention, r.cfg.Store.DeleteOldMessages},
 		{Runs, r.cfg.KeepRuns, r.cfg.Store.DeleteOldRuns},
 		{Ingestions, r.cfg.KeepRuns, r.cfg.Store.DeleteOldIngestions},
 		{Uploads, r.cfg.KeepUploads, r.cfg.Store.DeleteOldUploads},

@@ -122,10 +122,9 @@ const ownConversation = `(c.owner = :caller AND (:restriction = '' OR EXISTS (
 	FROM runs r
 	WHERE r.conversation_id = c.id AND ` + ownRun + `)))`
 
-// fromRuns, fromEvents, fromMessages, fromTurns, fromRatings and fromConversations are the
-// runs r with their task t, those with their events e, with their message m, the runs r with
-// their conversation c, those with their rating t, and the conversations c that the
-// caller may see. They end in a WHERE to which conditions can be added.
+// fromRuns, fromEvents, fromTurns, fromRatings and fromConversations are the runs r with
+// their task t, those with their events e, the runs r with their conversation c, those with
+// their rating t, and the conversations c that the caller may see. They end in a WHERE to which conditions can be added.
 const (
 	fromRuns = `
 FROM runs r
@@ -134,10 +133,6 @@ WHERE ` + ownRun
 	fromEvents = `
 FROM runs r
 JOIN events e ON e.run_id = r.id
-WHERE ` + ownRun
-	fromMessages = `
-FROM runs r
-JOIN sent_messages m ON m.run_id = r.id
 WHERE ` + ownRun
 	fromTurns = `
 FROM runs r
@@ -160,19 +155,14 @@ const (
 	AND lower(d.name) = lower(:dataset)`
 )
 
-// messageSent holds when the caller has sent message :message to agent :agent.
-const messageSent = `EXISTS (
-	SELECT 1
-	FROM sent_messages m
-	WHERE m.owner = :caller
-		AND m.agent = :agent
-		AND m.message = :message)`
+// sentAt is when message :message was sent before, 0 when it was not.
+const sentAt = `COALESCE((SELECT r.created_at FROM runs r WHERE r.message = :message), 0) AS sent_at`
 
 // selectOwnTarget is the id of the namespace :namespace of a caller whose token is not
-// restricted, ” when message :message was sent before. fromNamespaces gives the same; this
-// is planned, found and read many times faster, and most questions are about one's own.
+// restricted. fromNamespaces gives the same; this is planned, found and read many times
+// faster, and most questions are about one's own.
 var selectOwnTarget = parse(`
-SELECT CASE WHEN ` + messageSent + ` THEN '' ELSE n.id END
+SELECT n.id, ` + sentAt + `
 FROM namespaces n
 WHERE n.owner = :caller
 	AND lower(n.name) = lower(:namespace)`)

@@ -48,9 +48,10 @@ WITH begun AS (
 			holder, message, digest)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-		provider, model, helper_prompt, status, error_message, created_at)
+		provider, model, helper_prompt, status, error_message, created_at, message, digest)
 	SELECT s.run_id, s.owner, s.conversation_id, NULLIF(s.namespace_id, ''), s.restriction, s.agent, s.question,
-		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint
+		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint,
+		NULLIF(s.message, ''), NULLIF(s.digest, '')
 	FROM start s
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
@@ -58,11 +59,6 @@ WITH begun AS (
 		NULLIF(s.status_at, 0)
 	FROM start s
 	RETURNING run_id
-), sent AS (
-	INSERT INTO sent_messages (run_id, owner, agent, message, digest, created_at)
-	SELECT s.run_id, s.owner, s.agent, s.message, s.digest, $2::bigint
-	FROM start s
-	WHERE s.message <> ''
 ), change AS MATERIALIZED (
 	SELECT *
 	FROM unnest($29::text[], $30::bigint[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[],

@@ -26,8 +26,8 @@ WHERE owner = $1
 	AND updated_at < $3`
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	provider, model, helper_prompt, status, error_message, created_at)
-VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	provider, model, helper_prompt, status, error_message, created_at, message, digest)
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))`
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, NULLIF($11, 0))`
@@ -47,9 +47,6 @@ VALUES ($1, $2, $3, $4, $5)`
 UPDATE runs
 SET status = $2, error_message = $3
 WHERE id = $1`
-	insertMessage = `
-INSERT INTO sent_messages (run_id, owner, agent, message, digest, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)`
 	insertResult = `
 INSERT INTO results (run_id, body)
 VALUES ($1, $2)
@@ -73,7 +70,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err := s.checkFile(); err != nil {
 		return err
 	}
-	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertMessage, insertResult, insertPush)
+	err := s.prepareLog(ctx, beginConversation, touchConversation, insertRun, insertTask, updateTask, insertEvent, endRun, insertResult, insertPush)
 	if err != nil {
 		return err
 	}
@@ -125,7 +122,8 @@ func (l *sqliteLog) start(run *runChange) error {
 		return err
 	}
 	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
-		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now)
+		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now,
+		start.Message.Key, start.Message.Digest)
 	if err == nil {
 		err = l.result(run.RunID, outcome.Result)
 	}
@@ -134,9 +132,6 @@ func (l *sqliteLog) start(run *runChange) error {
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, run.Holder, l.now, run.statusAt())
-	if err == nil && start.Message.Key != "" {
-		_, err = l.exec(insertMessage, run.RunID, owner, start.Agent, start.Message.Key, start.Message.Digest, l.now)
-	}
 	if err == nil && start.Push != nil {
 		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,7 +23,7 @@ func TestSentMessages(t *testing.T) {
 			change, err := sqlstoretest.Start(ctx, w, caller, storage.Question{
 				Agent: agent, Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "?",
 			})
-			change.Start.Message = storage.SentMessage{Key: "key", Digest: "digest"}
+			change.Start.Message = storage.SentMessage{Key: caller.Username + agent, Digest: "digest"}
 			if change.Start.ConversationID == "" {
 				change.Start.ConversationID = uuid.NewString()
 			}
@@ -53,16 +52,16 @@ func TestSentMessages(t *testing.T) {
 				t.Errorf("in conversation %q: %v", conversation, err)
 			}
 		}
-		runID, digest, err := w.SentRun(ctx, alice, "nl2ql", "key")
+		runID, digest, err := w.SentRun(ctx, alice, "alicenl2ql")
 		if err != nil || runID != first.RunID || digest != "digest" {
 			t.Errorf("%s, %s, %v", runID, digest, err)
 		}
 		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		for _, other := range []struct {
-			caller     storage.Caller
-			agent, key string
-		}{{user("bob"), "nl2ql", "key"}, {alice, "assistant", "key"}, {alice, "nl2ql", "other"}, {partly, "nl2ql", "key"}} {
-			if runID, _, err := w.SentRun(ctx, other.caller, other.agent, other.key); !errors.Is(err, storage.ErrNotFound) {
+			caller storage.Caller
+			key    string
+		}{{user("bob"), "alicenl2ql"}, {alice, "other"}, {partly, "alicenl2ql"}} {
+			if runID, _, err := w.SentRun(ctx, other.caller, other.key); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%+v: %s, %v", other, runID, err)
 			}
 		}
@@ -79,14 +78,20 @@ func TestSentMessages(t *testing.T) {
 		third, err := start(alice, "nl2ql", "")
 		w.must(err)
 		w.must(sqlstoretest.Append(w, third))
-		if count, err := w.DeleteOldMessages(ctx, time.Hour); err != nil || count != 0 {
-			t.Errorf("%d forgotten too early, %v", count, err)
+
+		// Long ago: it is a new message.
+		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, storage.MessageRetention.Milliseconds()))
+		if _, _, err := w.SentRun(ctx, alice, "alicenl2ql"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("long ago: %v", err)
 		}
-		if count, err := w.DeleteOldMessages(ctx, -time.Minute); err != nil || count != 3 {
-			t.Errorf("%d forgotten, %v", count, err)
-		}
-		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("forgotten: %v", err)
+		request := *third.Start
+		request.ConversationID = ""
+		w.must(w.ResolveRun(ctx, &request))
+		fourth, err := start(alice, "nl2ql", "")
+		w.must(err)
+		w.must(sqlstoretest.Append(w, fourth))
+		if runID, _, err := w.SentRun(ctx, alice, "alicenl2ql"); err != nil || runID != fourth.RunID {
+			t.Errorf("the new one: %s, %v", runID, err)
 		}
 		if _, err := w.Task(ctx, alice, "", third.RunID, false); err != nil {
 			t.Errorf("its run: %v", err)

@@ -34,15 +34,6 @@ WHERE r.id < $1
 	AND r.status <> 'running'
 ORDER BY r.id
 LIMIT `
-	// oldMessages is the messages of runs that were asked before $2, at which time the
-	// first id is $1.
-	oldMessages = `
-SELECT m.run_id
-FROM sent_messages m
-WHERE m.run_id < $1
-	AND m.created_at < $2
-ORDER BY m.run_id
-LIMIT `
 	// oldUploads is the sessions with status $2 that were last changed before $1
 	// and that no ingestion is to read.
 	oldUploads = `
@@ -109,16 +100,6 @@ WHERE run_id IN (:runs)
 			return err
 		}
 		return execIn(ctx, tx, `UPDATE tasks SET trimmed = TRUE WHERE run_id IN (:runs)`, args{"runs": ids})
-	})
-}
-
-// DeleteOldMessages forgets some messages that were sent that long ago, and gives how many.
-func (s *Store) DeleteOldMessages(ctx context.Context, age time.Duration) (int, error) {
-	return s.removeOld(ctx, "delete old messages", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
-		err = tx.SelectContext(ctx, &ids, oldMessages+retentionBatchText, firstIDAt(before), before.UnixMilli())
-		return ids, err
-	}, func(tx *sqlx.Tx, ids []string) error {
-		return execIn(ctx, tx, `DELETE FROM sent_messages WHERE run_id IN (:runs)`, args{"runs": ids})
 	})
 }
 

@@ -19,13 +19,14 @@ const (
 )
 
 var (
-	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun, ` + messageSent + ` AS sent` + fromNamespaces + namedNamespace)
+	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun, ` + sentAt + fromNamespaces + namedNamespace)
 
 	selectSentRun = parse(`
-SELECT m.run_id, m.digest` + fromMessages + `
-	AND m.owner = :caller
-	AND m.agent = :agent
-	AND m.message = :message`)
+SELECT r.id, r.digest
+FROM runs r
+WHERE ` + ownRun + `
+	AND r.message = :message
+	AND r.created_at >= :since`)
 
 	selectTask = parse(`
 SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
@@ -94,16 +95,15 @@ func newLimited(query string) limited {
 // ResolveRun implements storage.Tasks.
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
 	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
-	a["agent"], a["message"] = request.Agent, request.Message.Key
+	a["message"] = request.Message.Key
 	var found struct {
-		ID    string
-		Begun sql.NullInt64
-		Sent  bool
+		ID     string
+		Begun  sql.NullInt64
+		SentAt int64
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
-		err = selectOwnTarget.get(ctx, s, &found.ID, a)
-		found.Sent = found.ID == ""
+		err = selectOwnTarget.get(ctx, s, &found, a)
 	} else {
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)
@@ -111,8 +111,8 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
-	if err == nil && found.Sent {
-		err = storage.ErrMessageSent
+	if err == nil && found.SentAt != 0 {
+		err = s.forgetMessage(ctx, request.Message.Key, found.SentAt)
 	}
 	if err != nil {
 		return wrap("find where to ask", err)
@@ -122,11 +122,27 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 }
 
 // SentRun implements storage.Tasks.
-func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
-	var found struct{ RunID, Digest string }
-	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key}))
-	return found.RunID, found.Digest, wrap("find the run of a message", err)
+func (s *Store) SentRun(ctx context.Context, caller storage.Caller, key string) (runID, digest string, err error) {
+	var found struct{ ID, Digest string }
+	err = selectSentRun.get(ctx, s, &found, by(caller, args{"message": key, "since": s.messagesSince()}))
+	return found.ID, found.Digest, wrap("find the run of a message", err)
 }
+
+// forgetMessage lets a message that was sent long ago make a run again. ErrMessageSent
+// when it was not that long ago.
+func (s *Store) forgetMessage(ctx context.Context, key string, sentAt int64) error {
+	since := s.messagesSince()
+	if sentAt >= since {
+		return storage.ErrMessageSent
+	}
+	return s.inTx(ctx, "forget message", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `UPDATE runs SET message = NULL WHERE message = $1 AND created_at < $2`, key, since)
+		return err
+	})
+}
+
+// messagesSince is when the oldest message that is known was sent.
+func (s *Store) messagesSince() int64 { return s.millis() - storage.MessageRetention.Milliseconds() }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
 
