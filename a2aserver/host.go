@@ -16,6 +16,7 @@ import (
 
 	"parley/a2aserver/push"
 	"parley/internal/fair"
+	"parley/internal/lru"
 	"parley/storage"
 )
 
@@ -122,6 +123,8 @@ type Host struct {
 	services map[string]*agentService
 	grpc     *grpc.Server
 	feeds    feeds
+	// recent has the keys of the last messages.
+	recent *lru.Cache[string, struct{}]
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -157,6 +160,7 @@ func New(cfg Config) *Host {
 		id:       storage.NewID(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
+		recent:   lru.New[string, struct{}](recentMessages),
 		queue: fair.New(fair.Config{
 			What:  "questions",
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,

@@ -26,6 +26,17 @@ func (s *agentService) sentMessage(who storage.Caller, request *a2a.SendMessageR
 	return storage.SentMessage{Key: hash(key), Digest: hash(text)}, err
 }
 
+// recentMessages is how many messages a host remembers.
+const recentMessages = 4096
+
+// sentLately reports whether a message was sent to this host before, and remembers it. So
+// hardly any message is executed twice until the log refuses it.
+func (h *Host) sentLately(message storage.SentMessage) bool {
+	_, known := h.recent.Get(message.Key)
+	h.recent.Put(message.Key, struct{}{}, 1)
+	return known
+}
+
 // hash gives the first half of a SHA-256.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)

@@ -208,9 +208,11 @@ func (r *run) execute(ctx context.Context) (err error) {
 			err = fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack())
 		}
 	}()
+	user := toUser(r.request.Caller)
+	user.Attributes[storage.ConversationAttribute] = r.request.ConversationID // the context may have the client's name
 	request := &a2asrv.ExecutorContext{
 		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID, StoredTask: r.storedTask,
-		Metadata: r.request.Metadata(), User: toUser(r.request.Caller),
+		Metadata: r.request.Metadata(), User: user,
 	}
 	for event, err := range r.agent.Executor.Execute(ctx, request) {
 		if ctx.Err() != nil {

@@ -74,11 +74,13 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	if waiting != "" {
-		// The question itself, sent again, is no answer.
+	// The question itself, sent again, is no answer.
+	if waiting != "" || s.host.sentLately(message) {
 		if _, _, err := s.host.cfg.Log.SentRun(ctx, who, message.Key); !errors.Is(err, storage.ErrNotFound) {
 			return nil, cmp.Or(err, storage.ErrMessageSent)
 		}
+	}
+	if waiting != "" {
 		return s.continueTask(ctx, who, waiting, request)
 	}
 	if err := checkText(request.Message); err != nil {

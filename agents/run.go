@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"encoding/json"
@@ -106,7 +107,8 @@ func (w *Run) readRequest() error {
 	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
 		err = errors.New("metadata.namespace is required")
 	}
-	question.ConversationID = exec.ContextID
+	conversation, _ := exec.User.Attributes[storage.ConversationAttribute].(string)
+	question.ConversationID = cmp.Or(conversation, exec.ContextID)
 	w.request = storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
 	return err
 }

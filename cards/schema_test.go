@@ -46,7 +46,7 @@ func TestJSONFitsSchema(t *testing.T) {
 	}
 }
 
-// A client of the SDK that reads cards as docs/a2a.md says gets what was written.
+// A client of the SDK that reads cards as docs/a2a/go.md says gets what was written.
 func TestJSONIsReadByClients(t *testing.T) {
 	t.Parallel()
 	for _, card := range cards.All(base, version) {

@@ -23,3 +23,7 @@ func (c Caller) Resolve(name string) string {
 
 // RestrictionAttribute names the attribute of an A2A user that holds a Restriction.
 const RestrictionAttribute = "restriction"
+
+// ConversationAttribute names the attribute of an A2A user that holds the id of the
+// conversation, where the client has named the context.
+const ConversationAttribute = "conversation"

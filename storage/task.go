@@ -97,7 +97,7 @@ type Tasks interface {
 	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
 	// the caller may read, and in a conversation, or a new one if its id is "". A
 	// conversation that the caller's token does not cover is ErrNotFound; one that does not
-	// exist is no error. A message that was sent before is ErrMessageSent.
+	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
 	// SentRun gives the id of the run that a message of the caller has made, and its digest.
 	SentRun(ctx context.Context, caller Caller, key string) (runID, digest string, err error)

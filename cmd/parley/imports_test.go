@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"a2aserver/push":    {"storage", "internal/retry", "internal/safehttp", "internal/seal"},
 	"rest":              {"storage", "internal/..."},
 	"agents":            {"storage", "llm", "internal/retry"},
-	"llm":               {"internal/jsonscan", "internal/near", "internal/retry", "internal/sqltext"},
+	"llm":               {"internal/jsonscan", "internal/lru", "internal/near", "internal/retry", "internal/sqltext"},
 	"cards":             {"internal/baseurl", "internal/jcs"},
 	"storage":           {},
 	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/retry", "internal/sqltext"},

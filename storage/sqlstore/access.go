@@ -155,14 +155,11 @@ const (
 	AND lower(d.name) = lower(:dataset)`
 )
 
-// sentAt is when message :message was sent before, 0 when it was not.
-const sentAt = `COALESCE((SELECT r.created_at FROM runs r WHERE r.message = :message), 0) AS sent_at`
-
 // selectOwnTarget is the id of the namespace :namespace of a caller whose token is not
 // restricted. fromNamespaces gives the same; this is planned, found and read many times
 // faster, and most questions are about one's own.
 var selectOwnTarget = parse(`
-SELECT n.id, ` + sentAt + `
+SELECT n.id
 FROM namespaces n
 WHERE n.owner = :caller
 	AND lower(n.name) = lower(:namespace)`)

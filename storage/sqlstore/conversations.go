@@ -18,6 +18,12 @@ func lockConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error 
 	return execOne(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE owner = $1 AND id = $2`, owner, id)
 }
 
+// deleteEmptyConversation deletes a conversation, if it has no run.
+func deleteEmptyConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error {
+	_, err := exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation, owner, id)
+	return err
+}
+
 // isEmptyConversation holds for conversations without a run.
 const isEmptyConversation = `NOT EXISTS (
 	SELECT 1

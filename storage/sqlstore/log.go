@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
 )
@@ -220,9 +223,6 @@ func (r *runChange) statusAt() int64 {
 
 // appendError gives a refusal the kind under which it is answered.
 func appendError(run *runChange, err error) error {
-	if run.Start != nil && run.Start.Message.Key != "" && isUniqueViolation(err) {
-		return storage.ErrMessageSent
-	}
 	if run.Start != nil && isForeignKeyViolation(err) {
 		return storage.ErrNotFound // what it was asked in has gone just now
 	}
@@ -239,6 +239,27 @@ func (s *Store) writeBatch(runs []*runChange) error {
 			return err
 		}
 	}
+}
+
+// freeMessage lets the message of a new run be sent again when it was sent long ago.
+// Otherwise the run is refused, and the conversation that was begun for it is deleted.
+func freeMessage(ctx context.Context, tx *sqlx.Tx, run *runChange, now int64) (bool, error) {
+	start := run.Start
+	n, err := exec(ctx, tx, `UPDATE runs SET message = NULL WHERE message = $1 AND created_at < $2`,
+		start.Message.Key, now-storage.MessageRetention.Milliseconds())
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	run.err = fmt.Errorf("append to run: %w", storage.ErrMessageSent)
+	// Locked first, so that a run that somebody else adds to it now is seen.
+	err = lockConversation(ctx, tx, start.Caller.Username, start.ConversationID)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = deleteEmptyConversation(ctx, tx, start.Caller.Username, start.ConversationID)
+	}
+	return false, err
 }
 
 // refused says that a run does not stand where its change goes on, or that it is

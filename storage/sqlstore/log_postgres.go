@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"parley/storage"
@@ -53,11 +55,14 @@ WITH begun AS (
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint,
 		NULLIF(s.message, ''), NULLIF(s.digest, '')
 	FROM start s
+	ON CONFLICT (message) WHERE message IS NOT NULL DO NOTHING
+	RETURNING id
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
 	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint,
 		NULLIF(s.status_at, 0)
 	FROM start s
+	JOIN asked a ON a.id = s.run_id
 	RETURNING run_id
 ), change AS MATERIALIZED (
 	SELECT *
@@ -81,7 +86,7 @@ WITH begun AS (
 		AND c.status <> 'running'
 ), kept AS (
 	INSERT INTO results (run_id, body)
-	SELECT s.run_id, s.result FROM start s WHERE s.result <> ''
+	SELECT s.run_id, s.result FROM start s JOIN asked a ON a.id = s.run_id WHERE s.result <> ''
 	UNION ALL
 	SELECT c.run_id, c.result FROM changed c WHERE c.status <> 'running' AND c.result <> ''
 	ON CONFLICT (run_id) DO UPDATE
@@ -91,9 +96,9 @@ WITH begun AS (
 	UNION ALL
 	SELECT run_id FROM changed
 ), refused AS MATERIALIZED (
-	SELECT run_id FROM change
+	(SELECT run_id FROM start UNION ALL SELECT run_id FROM change)
 	EXCEPT
-	SELECT run_id FROM changed
+	SELECT run_id FROM written
 ), logged AS (
 	INSERT INTO events (run_id, number, kind, body, created_at)
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
@@ -155,7 +160,7 @@ func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []
 	}
 	for _, run := range starts {
 		start := run.Start
-		if start.Push == nil {
+		if start.Push == nil || !written[run.RunID] {
 			continue
 		}
 		if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
@@ -188,13 +193,32 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 // becomes of this.
 func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
-		if !written[run.RunID] {
-			var exists bool
-			err := s.GetContext(ctx, &exists, hasTask, run.RunID)
-			run.refused(exists || err != nil)
+		if written[run.RunID] {
+			continue
 		}
+		if run.Start != nil {
+			s.startAgain(ctx, run)
+			continue
+		}
+		var exists bool
+		err := s.GetContext(ctx, &exists, hasTask, run.RunID)
+		run.refused(exists || err != nil)
 	}
 	return nil
+}
+
+// startAgain writes a new run whose message was sent before, if that is long ago.
+func (s *Store) startAgain(ctx context.Context, run *runChange) {
+	free := false
+	err := s.inTx(ctx, "free message", func(tx *sqlx.Tx) (err error) {
+		free, err = freeMessage(ctx, tx, run, s.millis())
+		return err
+	})
+	if err != nil {
+		run.err = fmt.Errorf("append to run: %w", err)
+	} else if free {
+		s.writeRuns([]*runChange{run})
+	}
 }
 
 // conversationColumns are of the conversations that begin, and of those that go on.

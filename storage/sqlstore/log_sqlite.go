@@ -27,7 +27,9 @@ WHERE owner = $1
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 	provider, model, helper_prompt, status, error_message, created_at, message, digest)
-VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))`
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))
+ON CONFLICT (message) WHERE message IS NOT NULL DO NOTHING`
+
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, NULLIF($11, 0))`
@@ -89,11 +91,11 @@ func writeSQLite(s *Store, runs []*runChange) error {
 }
 
 func (l *sqliteLog) write(run *runChange) error {
+	write := l.change
 	if run.Start != nil {
-		if err := l.start(run); err != nil {
-			return err
-		}
-	} else if changed, err := l.change(run); err != nil || !changed {
+		write = l.start
+	}
+	if written, err := write(run); err != nil || !written {
 		return err
 	}
 	for i := range run.Events {
@@ -105,7 +107,8 @@ func (l *sqliteLog) write(run *runChange) error {
 	return nil
 }
 
-func (l *sqliteLog) start(run *runChange) error {
+// start writes a new run. It says no when its message has made a run before.
+func (l *sqliteLog) start(run *runChange) (bool, error) {
 	var (
 		start   = run.Start
 		owner   = start.Caller.Username
@@ -119,23 +122,35 @@ func (l *sqliteLog) start(run *runChange) error {
 		_, err = l.exec(beginConversation, owner, start.ConversationID, storage.Title(start.Text), l.now)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
+	n, err := l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now,
 		start.Message.Key, start.Message.Digest)
+	if err == nil && n == 0 {
+		return l.startAgain(run)
+	}
 	if err == nil {
 		err = l.result(run.RunID, outcome.Result)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = l.exec(insertTask, run.RunID, owner, start.Agent, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, run.Holder, l.now, run.statusAt())
 	if err == nil && start.Push != nil {
 		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
 	}
-	return err
+	return true, err
+}
+
+// startAgain writes a new run whose message was sent before, if that is long ago.
+func (l *sqliteLog) startAgain(run *runChange) (bool, error) {
+	free, err := freeMessage(l.ctx, l.tx, run, l.now)
+	if err != nil || !free {
+		return false, err
+	}
+	return l.start(run)
 }
 
 // change writes what a run that was there before has come to. It says no when

@@ -45,13 +45,6 @@ func TestSentMessages(t *testing.T) {
 		if listed, err := w.Conversations(ctx, alice, storage.NamespaceRef{}); err != nil || len(listed) != 1 {
 			t.Errorf("%d conversations, %v", len(listed), err)
 		}
-		for _, conversation := range []string{"", first.Start.ConversationID} {
-			request := *first.Start
-			request.ConversationID = conversation
-			if err := w.ResolveRun(ctx, &request); !errors.Is(err, storage.ErrMessageSent) {
-				t.Errorf("in conversation %q: %v", conversation, err)
-			}
-		}
 		runID, digest, err := w.SentRun(ctx, alice, "alicenl2ql")
 		if err != nil || runID != first.RunID || digest != "digest" {
 			t.Errorf("%s, %s, %v", runID, digest, err)
@@ -84,9 +77,6 @@ func TestSentMessages(t *testing.T) {
 		if _, _, err := w.SentRun(ctx, alice, "alicenl2ql"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("long ago: %v", err)
 		}
-		request := *third.Start
-		request.ConversationID = ""
-		w.must(w.ResolveRun(ctx, &request))
 		fourth, err := start(alice, "nl2ql", "")
 		w.must(err)
 		w.must(sqlstoretest.Append(w, fourth))

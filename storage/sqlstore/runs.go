@@ -84,8 +84,6 @@ func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string)
 		if err := deleteRun.execOne(ctx, tx, by(caller, args{"run": id})); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation,
-			caller.Username, found.ConversationID)
-		return err
+		return deleteEmptyConversation(ctx, tx, caller.Username, found.ConversationID)
 	})
 }

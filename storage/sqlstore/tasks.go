@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun, ` + sentAt + fromNamespaces + namedNamespace)
+	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + namedNamespace)
 
 	selectSentRun = parse(`
 SELECT r.id, r.digest
@@ -95,24 +95,19 @@ func newLimited(query string) limited {
 // ResolveRun implements storage.Tasks.
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
 	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
-	a["message"] = request.Message.Key
 	var found struct {
-		ID     string
-		Begun  sql.NullInt64
-		SentAt int64
+		ID    string
+		Begun sql.NullInt64
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
-		err = selectOwnTarget.get(ctx, s, &found, a)
+		err = selectOwnTarget.get(ctx, s, &found.ID, a)
 	} else {
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}
 	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
 		err = storage.ErrNotFound
-	}
-	if err == nil && found.SentAt != 0 {
-		err = s.forgetMessage(ctx, request.Message.Key, found.SentAt)
 	}
 	if err != nil {
 		return wrap("find where to ask", err)
@@ -126,19 +121,6 @@ func (s *Store) SentRun(ctx context.Context, caller storage.Caller, key string) 
 	var found struct{ ID, Digest string }
 	err = selectSentRun.get(ctx, s, &found, by(caller, args{"message": key, "since": s.messagesSince()}))
 	return found.ID, found.Digest, wrap("find the run of a message", err)
-}
-
-// forgetMessage lets a message that was sent long ago make a run again. ErrMessageSent
-// when it was not that long ago.
-func (s *Store) forgetMessage(ctx context.Context, key string, sentAt int64) error {
-	since := s.messagesSince()
-	if sentAt >= since {
-		return storage.ErrMessageSent
-	}
-	return s.inTx(ctx, "forget message", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `UPDATE runs SET message = NULL WHERE message = $1 AND created_at < $2`, key, since)
-		return err
-	})
 }
 
 // messagesSince is when the oldest message that is known was sent.

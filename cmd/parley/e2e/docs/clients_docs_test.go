@@ -10,8 +10,8 @@ import (
 	"parley/cmd/parley/e2e/e2etest"
 )
 
-// TestDocumentedClients has docs/a2a.md show code of these tests, and an error as
-// it comes.
+// TestDocumentedClients has the documents on A2A show code of these tests, and errors
+// as they come. Code in Python and C# is for clients that the tests do not have.
 func TestDocumentedClients(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
@@ -19,15 +19,22 @@ func TestDocumentedClients(t *testing.T) {
 		"go": e2etest.ReadFile(t, "../server/clients_test.go"),
 		"js": e2etest.ReadFile(t, "../server/testdata/js/client.mjs"),
 	}
-	for _, block := range e2etest.Fence.FindAllStringSubmatch(e2etest.ReadFile(t, "../../../../docs/a2a.md"), -1) {
-		switch language, text := block[1], block[2]; {
-		case language == "sh", language == "":
-		case language == "json":
-			if got := refusals(c); !slices.Contains(got, text) {
-				t.Errorf("errors are\n%q\nwant\n%s", got, text)
+	for path, document := range e2etest.Documents(t) {
+		if path != "docs/a2a.md" && !strings.HasPrefix(path, "docs/a2a/") {
+			continue
+		}
+		for _, block := range e2etest.Fence.FindAllStringSubmatch(document, -1) {
+			switch language, text := block[1], block[2]; language {
+			case "sh", "", "python", "csharp":
+			case "json":
+				if got := refusals(c); !slices.Contains(got, text) {
+					t.Errorf("%s: errors are\n%q\nwant\n%s", path, got, text)
+				}
+			default:
+				if !strings.Contains(code[language], text) {
+					t.Errorf("%s: this is not in the tests:\n%s", path, text)
+				}
 			}
-		case !strings.Contains(code[language], text):
-			t.Errorf("this is not in the tests:\n%s", text)
 		}
 	}
 }

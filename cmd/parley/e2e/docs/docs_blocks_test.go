@@ -41,6 +41,24 @@ var documented = map[string][]block{
 		{begins: "curl -s -H", prints: []string{`"authentication":{"scheme":"Bearer"},"url":"https://hooks.example.com/parley"`}},
 		{begins: "curl -s -H", prints: []string{`{"task":{`, `"count":3`, `{"tasks":[{`, `"pageSize":1`}},
 		{begins: "curl -s \"$BASE/a2a/assistant/v0.3", prints: []string{`"protocolVersion":"0.3.0"`, `"kind":"task"`, "The count is **3**", `"state":"completed"`}},
+	},
+	"docs/a2a/clients.md": {
+		{begins: "curl -s -H", prints: []string{`"name":"crew","token":"`}},
+	},
+	"docs/a2a/curl.md": {
+		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`"name":"assistant"`}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The count is **2**"}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The count is **1**"}},
+		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -s -H", prints: []string{`"tenant":"alice/shop"`, `"id":"orders"`, "The count is **3**"}},
+	},
+	"docs/a2a/gemini-enterprise.md": {
+		{begins: "curl -s \"$BASE", prints: []string{`"protocolVersion":"0.3.0"`, `/a2a/assistant/v0.3"`}},
+		{begins: "curl -s -H", prints: []string{`"protocolVersion":"0.3.0"`, `"id":"orders"`, `/a2a/assistant/alice/shop"`}},
+		{begins: "jq -n", notRun: "it needs a project of Google Cloud"},
+	},
+	"docs/a2a/go.md": {
 		{begins: "a2a send", prints: []string{"completed", `"count":3`}},
 	},
 	"docs/cli.md": {

@@ -135,7 +135,7 @@ func programs(t *testing.T, path string) string {
 	if err := os.Symlink(e2etest.Program(t), filepath.Join(dir, "parley")); err != nil {
 		t.Fatal(err)
 	}
-	if path != "docs/a2a.md" {
+	if path != "docs/a2a/go.md" {
 		return dir
 	}
 	return dir + ":" + filepath.Dir(e2etest.A2ACommand(t))

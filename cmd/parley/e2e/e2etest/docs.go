@@ -15,7 +15,7 @@ func Documents(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	root := Root(t)
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/a2a/*.md"} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -252,7 +252,7 @@ func (g goClient) checkErrors() {
 		g.Errorf("ask without a token: %v", err)
 	}
 	for event, err := range g.c.SubscribeToTask(g.ctx, &a2a.SubscribeToTaskRequest{ID: ended}) {
-		// Over JSON-RPC the SDK looks for no error where it expects a stream: docs/a2a.md
+		// Over JSON-RPC the SDK looks for no error where it expects a stream: docs/a2a/go.md
 		// says so.
 		if g.binding == a2a.TransportProtocolJSONRPC || !errors.Is(err, a2a.ErrUnsupportedOperation) {
 			g.Errorf("subscribed to a task that has ended: %v, %v", event, err)
@@ -261,7 +261,7 @@ func (g goClient) checkErrors() {
 }
 
 // TestGoClientAndCards shows what a2a-go 2.4 does with a card in the protocol's
-// form. When it fails, the SDK reads one, and docs/a2a.md can be simpler.
+// form. When it fails, the SDK reads one, and docs/a2a/go.md can be simpler.
 func TestGoClientAndCards(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)

@@ -8,14 +8,15 @@ import (
 	"parley/cmd/parley/e2e/e2etest"
 )
 
-// TestFollowUps goes on from a question before, without a model and with both agents.
+// TestFollowUps goes on from a question before, without a model and with both agents, in a
+// context of the server's and in one that the client has named.
 func TestFollowUps(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	for _, agent := range []string{"nl2ql", "assistant"} {
-		t.Run(agent, func(t *testing.T) {
+	for _, context := range [][2]string{{"nl2ql", ""}, {"nl2ql", "my chat"}, {"assistant", ""}, {"assistant", "my chat"}} {
+		agent, conversation := context[0], context[1]
+		t.Run(agent+" "+conversation, func(t *testing.T) {
 			t.Parallel()
-			conversation := ""
 			for _, turn := range [][2]string{
 				{"How many orders are there?", `"count":4`},
 				{"and in Berlin?", `"count":2`},
