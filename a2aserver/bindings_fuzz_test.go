@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -66,7 +68,7 @@ func (r readers) checkStored(t *testing.T) {
 		if err != nil {
 			t.Fatalf("get: %v", err)
 		}
-		text, err := appendTask(nil, task)
+		text, err := a2ajson.AppendTask(nil, task)
 		if err == nil {
 			err = fromJSON(text, new(a2apb.Task))
 		}
@@ -173,7 +175,7 @@ func FuzzGRPCReader(f *testing.F) {
 		}
 		ctx := context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}})
 		_, err := grpcService{host: r.host}.SendMessage(ctx, in)
-		if said := status.Convert(err); said.Message() == internalMessage {
+		if said := status.Convert(err); said.Message() == jsonrpc.ToError(errStopping).Message {
 			t.Errorf("a fault: %v", in)
 		}
 		r.checkStored(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/a2aserver/params"
 	"parley/internal/golden"
 	"parley/internal/waittest"
 	"parley/storage"
@@ -99,7 +100,7 @@ func bindingCases() []bindingCase {
 			"to an unknown task":       {messageIn(inMyShop + `,"taskId":` + unknown), "TASK_NOT_FOUND"},
 			"about an unknown task":    {messageIn(inMyShop + `,"referenceTaskIds":[` + unknown + `]`), "TASK_NOT_FOUND"},
 			"with a push config":       {strings.TrimSuffix(messageIn(inMyShop), "}") + `,"configuration":{"taskPushNotificationConfig":{"url":"https://example.com"}}}`, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
-			"nested too deeply":        {messageIn(plainText + `,"metadata":` + strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat("}", maxDepth)), "INVALID_PARAMS"},
+			"nested too deeply":        {messageIn(plainText + `,"metadata":` + strings.Repeat(`{"a":`, params.MaxDepth) + "1" + strings.Repeat("}", params.MaxDepth)), "INVALID_PARAMS"},
 		} {
 			cases = append(cases, bindingCase{name: name, method: method, params: test.params, reason: test.reason})
 		}

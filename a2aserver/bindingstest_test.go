@@ -24,6 +24,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/storage"
 )
 
@@ -159,7 +161,8 @@ func (b bindings) httpJSON(who storage.Caller, method, params, version string) o
 		}
 		got.message, got.reason = answer.Error.Message, answer.Error.Details[0].Reason
 		got.code = codeOf(got.reason)
-		if want := statuses[got.code]; answer.Error.Code != want.http || response.StatusCode != want.http || answer.Error.Status != want.grpc.String() {
+		want, name := (&jsonrpc.Error{Code: got.code}).Status(nil)
+		if answer.Error.Code != want || response.StatusCode != want || answer.Error.Status != name.String() {
 			b.Errorf("%s: %d %s", path, response.StatusCode, text)
 		}
 	})
@@ -168,9 +171,15 @@ func (b bindings) httpJSON(who storage.Caller, method, params, version string) o
 
 // codeOf gives JSON-RPC's code of a reason.
 func codeOf(reason string) int {
-	for _, answer := range rpcAnswers {
-		if answer.reason == reason {
-			return answer.code
+	for _, kind := range []error{
+		a2a.ErrParseError, a2a.ErrInvalidRequest, a2a.ErrMethodNotFound, a2a.ErrInvalidParams, a2a.ErrTaskNotFound, a2a.ErrTaskNotCancelable,
+		a2a.ErrPushNotificationNotSupported, a2a.ErrUnsupportedOperation, a2a.ErrUnsupportedContentType, a2a.ErrInvalidAgentResponse,
+		a2a.ErrExtendedCardNotConfigured, a2a.ErrExtensionSupportRequired, a2a.ErrVersionNotSupported, a2a.ErrUnauthenticated,
+		a2a.ErrUnauthorized, a2a.ErrInternalError, storage.ErrTooMany,
+	} {
+		failure := jsonrpc.ToError(kind)
+		if failure.Details()[0].(*errdetails.ErrorInfo).GetReason() == reason {
+			return failure.Code
 		}
 	}
 	return 0
@@ -249,7 +258,7 @@ func (b bindings) gRPC(who storage.Caller, method, params, version string) outco
 	info, _ := said.Details()[0].(*errdetails.ErrorInfo)
 	got.message, got.reason = said.Message(), info.GetReason()
 	got.code = codeOf(got.reason)
-	if want := codes.Code(statuses[got.code].grpc); said.Code() != want {
+	if _, want := (&jsonrpc.Error{Code: got.code}).Status(nil); said.Code() != codes.Code(want) {
 		b.Errorf("%s: %v, want %s", method, err, want)
 	}
 	return got
@@ -347,9 +356,9 @@ func (b bindings) fromLegacy(method string, result json.RawMessage) string {
 	}
 	var text []byte
 	if task, ok := converted.(*a2a.Task); ok && method != "SendMessage" && method != "SubscribeToTask" {
-		text, err = appendTask(nil, task)
+		text, err = a2ajson.AppendTask(nil, task)
 	} else {
-		text, err = appendEvent(nil, converted)
+		text, err = a2ajson.AppendEvent(nil, converted)
 	}
 	if err != nil {
 		b.Fatal(err)

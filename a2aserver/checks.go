@@ -2,10 +2,13 @@ package a2aserver
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
+	"parley/a2aserver/modes"
+	"parley/a2aserver/params"
 	"parley/storage"
 )
 
@@ -44,7 +47,7 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if cfg == nil {
 		return nil
 	}
-	if _, err := readModes(cfg.AcceptedOutputModes); err != nil {
+	if _, err := modes.Read(cfg.AcceptedOutputModes); err != nil {
 		return err
 	}
 	return checkHistory("configuration.historyLength", cfg.HistoryLength)
@@ -72,4 +75,51 @@ func checkList(request *a2a.ListTasksRequest) error {
 		return invalidField("status", "must be the name of a task's state, such as %s", a2a.TaskStateWorking)
 	}
 	return checkHistory("historyLength", request.HistoryLength)
+}
+
+// checkValues refuses values in a request that could be stored and not be read again:
+// gRPC has numbers that JSON has not, and readers of JSON limit its nesting.
+func checkValues(request *a2a.SendMessageRequest) error {
+	if problem := checkValue(request.Metadata, params.MaxDepth); problem != "" {
+		return invalidField("metadata", "%s", problem)
+	}
+	if problem := checkValue(request.Message.Metadata, params.MaxDepth); problem != "" {
+		return invalidField("message.metadata", "%s", problem)
+	}
+	for i, part := range request.Message.Parts {
+		problem := checkValue(part.Metadata, params.MaxDepth)
+		if data, ok := part.Content.(a2a.Data); ok && problem == "" {
+			problem = checkValue(data.Value, params.MaxDepth)
+		}
+		if problem != "" {
+			return invalidField(fmt.Sprintf("message.parts[%d]", i), "%s", problem)
+		}
+	}
+	return nil
+}
+
+// checkValue says what is wrong with a value that nests at most so deeply; "" for nothing.
+func checkValue(value any, depth int) (problem string) {
+	if depth == 0 {
+		return "is nested too deeply"
+	}
+	switch value := value.(type) {
+	case float64:
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return "has a number that JSON has not"
+		}
+	case []any:
+		for _, item := range value {
+			if problem = checkValue(item, depth-1); problem != "" {
+				return problem
+			}
+		}
+	case map[string]any:
+		for _, item := range value {
+			if problem = checkValue(item, depth-1); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
 }

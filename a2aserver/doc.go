@@ -7,6 +7,10 @@
 // that sends events as they are stored; HTTP+JSON (httpjson.go), gRPC (grpc*.go) and A2A 0.3
 // (legacy.go) use its methods. Transports of the SDK use [Host.Handler].
 //
+// What needs no host is in packages below: events and tasks as JSON (a2ajson), params of
+// methods (params), requests and errors of JSON-RPC (jsonrpc), the parts that a client accepts
+// (modes) and push notifications (push).
+//
 // The agent decides what it answers, its [Projection] what readers of runs see, and the log
 // who may read what.
 package a2aserver

@@ -12,16 +12,15 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 )
 
@@ -135,30 +134,13 @@ func (t transport) grpcError(ctx context.Context, method string, err error) erro
 	if errors.Is(err, errStopping) {
 		return status.Error(codes.Unavailable, "the server is stopping; try again")
 	}
-	failure := t.fail(ctx, rpcRequest{method: method}, err)
-	_, code := statusOf(failure, err)
+	failure := t.fail(ctx, jsonrpc.Request{Method: method}, err)
+	_, code := failure.Status(err)
 	said := status.New(codes.Code(code), failure.Message)
-	if detailed, err := said.WithDetails(toDetails(failure)...); err == nil {
+	if detailed, err := said.WithDetails(failure.Details()...); err == nil {
 		said = detailed
 	}
 	return said.Err()
-}
-
-// toDetails gives the details of an error as messages.
-func toDetails(failure *rpcError) (details []protoadapt.MessageV1) {
-	for _, data := range failure.Data {
-		switch d := data.(type) {
-		case errorInfo:
-			details = append(details, &errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata})
-		case badRequest:
-			wrong := &errdetails.BadRequest{}
-			for _, v := range d.FieldViolations {
-				wrong.FieldViolations = append(wrong.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description})
-			}
-			details = append(details, wrong)
-		}
-	}
-	return details
 }
 
 // fromJSON reads what other bindings send: results and events are proto3-JSON.

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 	"parley/internal/logtest"
 	"parley/storage"
@@ -269,7 +270,7 @@ func TestGRPCShowsNothingInternal(t *testing.T) {
 	client := serveGRPC(t, h)
 	for _, who := range []storage.Caller{alice, bob} {
 		_, err := client.GetExtendedAgentCard(grpcAs(t, who), &a2apb.GetExtendedAgentCardRequest{})
-		if said := status.Convert(err); said.Code() != codes.Internal || said.Message() != internalMessage {
+		if said := status.Convert(err); said.Code() != codes.Internal || said.Message() != jsonrpc.ToError(errStopping).Message {
 			t.Errorf("%s: %v", who.Username, err)
 		}
 	}

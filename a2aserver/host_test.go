@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -192,7 +193,7 @@ func TestCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event, err := decode(first)
+		event, err := a2ajson.Decode(first)
 		if err != nil {
 			t.Fatal(err)
 		}

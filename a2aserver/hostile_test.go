@@ -9,6 +9,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -33,7 +35,7 @@ func calls(agent service) map[string][]func(ctx context.Context) error {
 		{Message: toShop("?").Message, Config: &a2a.SendMessageConfig{HistoryLength: minus}},
 		{Message: toShop("?").Message, Metadata: map[string]any{"a": []any{math.NaN()}}},
 		{Message: toShop("?").Message, Metadata: map[string]any{"a": math.Inf(-1)}},
-		{Message: toShop("?").Message, Metadata: nested(maxDepth).(map[string]any)},
+		{Message: toShop("?").Message, Metadata: nested(params.MaxDepth).(map[string]any)},
 		{Message: toShop("?").Message, Config: &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{}}},
 	}
 	ids := []a2a.TaskID{"", "x", a2a.TaskID(long), "\x00", "00000000-0000-0000-0000-000000000000"}
@@ -114,7 +116,7 @@ func TestServiceChecksItself(t *testing.T) {
 		agent, _ := newHost(t, store, fourEvents).service("echo")
 		for method, each := range calls(agent) {
 			for i, call := range each {
-				if failure := toRPCError(call(as(t, alice))); failure.Code == codeInternal {
+				if failure := jsonrpc.ToError(call(as(t, alice))); failure.Code == jsonrpc.CodeInternal {
 					t.Errorf("%s, request %d: %+v", method, i, failure)
 				}
 				if err := call(t.Context()); err == nil {

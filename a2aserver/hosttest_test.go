@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/storage"
@@ -238,3 +239,12 @@ func (g gate) wait(ctx context.Context) {
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// kindOf gives the kind that an event is stored with.
+func kindOf(event a2a.Event) storage.EventKind {
+	stored, err := a2ajson.Encode(0, event)
+	if err != nil {
+		panic(err)
+	}
+	return stored.Kind
+}

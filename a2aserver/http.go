@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/storage"
@@ -50,7 +51,7 @@ func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage
 
 // ServeCatalog serves the list of agents.
 func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
-	text, err := encodeJSON(h.cfg.Catalog(baseurl.From(r.Context())))
+	text, err := a2ajson.Marshal(h.cfg.Catalog(baseurl.From(r.Context())))
 	if err != nil {
 		return fmt.Errorf("write catalog: %w", err)
 	}
@@ -119,7 +120,7 @@ func (h *Host) sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, e
 
 // ServeAICatalog serves the list of agents for registries.
 func (h *Host) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
-	text, err := encodeJSON(h.cfg.AICatalog(baseurl.From(r.Context())))
+	text, err := a2ajson.Marshal(h.cfg.AICatalog(baseurl.From(r.Context())))
 	if err != nil {
 		return fmt.Errorf("write AI catalog: %w", err)
 	}
@@ -129,7 +130,7 @@ func (h *Host) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
 
 // ServeKeys serves the keys of cards' signatures.
 func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
-	text, err := encodeJSON(h.cfg.Keys())
+	text, err := a2ajson.Marshal(h.cfg.Keys())
 	if err != nil {
 		return fmt.Errorf("write keys: %w", err)
 	}
@@ -138,8 +139,9 @@ func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// The media types of public documents.
+// Media types of answers.
 const (
+	mediaJSON      = "application/json"
 	mediaKeys      = "application/jwk-set+json"
 	mediaAICatalog = "application/ai-catalog+json"
 )

@@ -13,6 +13,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
 	"parley/internal/jsonscan"
 	"parley/storage"
@@ -132,11 +134,11 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	ctx, memory := t.withReservation(r.Context())
 	defer memory.release()
 	r = r.WithContext(ctx)
-	request := rpcRequest{method: operation.rpc}
+	request := jsonrpc.Request{Method: operation.rpc}
 	method := rpcMethods[operation.rpc]
 	_, err := readVersion(namedVersion(r), protocolVersion)
 	if err == nil {
-		request.params, err = httpParams(operation, members, r.URL.Query(), body)
+		request.Params, err = httpParams(operation, members, r.URL.Query(), body)
 	}
 	switch {
 	case err != nil:
@@ -154,7 +156,7 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 }
 
 // openStream answers with a stream, whose events are the results of JSON-RPC as they are.
-func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request rpcRequest, method rpcMethod) {
+func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, method rpcMethod) {
 	events, err := recovered(func() (tail, error) { return method.open(t.transport, r, request) })
 	if err != nil {
 		t.refuse(r.Context(), w, r, request, err)
@@ -164,13 +166,13 @@ func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, reques
 }
 
 // httpEnvelope sends events as they are stored.
-var httpEnvelope = envelope{refused: "error", refusal: func(failure *rpcError, err error) []byte {
-	_, text := toStatus(failure, err)
+var httpEnvelope = envelope{refused: "error", refusal: func(failure *jsonrpc.Error, err error) []byte {
+	_, text := failure.HTTP(err)
 	return text
 }}
 
-func (t httpTransport) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, request rpcRequest, err error) {
-	status, text := toStatus(t.fail(ctx, request, err), err)
+func (t httpTransport) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, request jsonrpc.Request, err error) {
+	status, text := t.fail(ctx, request, err).HTTP(err)
 	t.respondAs(w, mediaOf(r), status, text)
 }
 
@@ -242,31 +244,27 @@ func snakeCase(name string) string {
 // appendMembers writes an object of the members and those of a body, except the ones
 // that it repeats. Duplicates within the body stay, to be refused.
 func appendMembers(text []byte, members []member, body []byte) []byte {
-	e := encoder{text: text}
-	separate := func() {
-		if len(e.text) > len(text) {
-			e.raw(",")
+	start := len(text)
+	key := func(name string) {
+		if len(text) > start {
+			text = append(text, ',')
 		}
+		text = append(a2ajson.AppendString(text, name), ':')
 	}
 	for _, m := range members {
-		separate()
-		e.string(m.name)
-		e.raw(":")
+		key(m.name)
 		switch {
 		case m.name == "includeArtifacts" && (m.value == "true" || m.value == "false"):
-			e.raw(m.value)
+			text = append(text, m.value...)
 		default: // numbers are read as strings too
-			e.string(m.value)
+			text = a2ajson.AppendString(text, m.value)
 		}
 	}
-	for key, value := range jsonscan.Members(body) {
-		if !has(members, string(key)) {
-			separate()
-			e.string(string(key))
-			e.raw(":")
-			e.text = append(e.text, value...)
+	for name, value := range jsonscan.Members(body) {
+		if !has(members, string(name)) {
+			key(string(name))
+			text = append(text, value...)
 		}
 	}
-	e.raw("}")
-	return e.text
+	return append(text, '}')
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 )
 
@@ -66,7 +67,7 @@ func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conv
 
 // answer resumes a waiting task with the message that answers its question.
 func (s *agentService) answer(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.SendMessageRequest) (*run, error) {
-	task, err := toTask(stored)
+	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	task.History = append(slices.Clip(task.History), &message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	task.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted, Timestamp: &now}
-	if answered.Snapshot, err = snapshot(task); err != nil {
+	if answered.Snapshot, err = a2ajson.Snapshot(task); err != nil {
 		return nil, err
 	}
 	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
@@ -122,7 +123,7 @@ func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (
 	if !ok {
 		return nil, nil // no host takes the answer
 	}
-	task, err := toTask(stored)
+	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -144,7 +145,7 @@ func drain(t *testing.T, from tail) (states []a2a.TaskState, id a2a.TaskID) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event, err := decode(stored)
+		event, err := a2ajson.Decode(stored)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,12 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
+
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -23,56 +29,88 @@ type transport struct {
 // rpcMethod is a method of the protocol: answer is set for a unary method, which gives
 // its result as JSON, open for a streaming one.
 type rpcMethod struct {
-	answer func(ctx context.Context, t transport, request rpcRequest) ([]byte, error)
-	open   func(t transport, r *http.Request, request rpcRequest) (tail, error)
+	answer func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error)
+	open   func(t transport, r *http.Request, request jsonrpc.Request) (tail, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          unary(readSendMessage, service.SendMessage, encodeSent),
+	"SendMessage":          unary(reading(params.SendMessage), service.SendMessage, encodeSent),
 	"SendStreamingMessage": {open: openMessage},
-	"GetTask":              unary(readGetTask, service.GetTask, encodeTask),
+	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
 	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
-	"CancelTask":           unary(readCancelTask, service.CancelTask, encodeTask),
+	"CancelTask":           unary(reading(params.CancelTask), service.CancelTask, encodeTask),
 	"SubscribeToTask":      {open: openTask},
-	"GetExtendedAgentCard": unary(readExtendedCard, service.GetExtendedAgentCard, transport.encodeCard),
+	"GetExtendedAgentCard": unary(reading(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
 
-	"CreateTaskPushNotificationConfig": unary(readPushConfig, service.CreateTaskPushConfig, encodePushConfig),
-	"GetTaskPushNotificationConfig":    unary(readGetPush, service.GetTaskPushConfig, encodePushConfig),
-	"ListTaskPushNotificationConfigs":  unary(readListPush, service.ListTaskPushConfigs, encodePushList),
-	"DeleteTaskPushNotificationConfig": unary(readDeletePush, deletePush, encodeNone),
+	"CreateTaskPushNotificationConfig": unary(reading(params.PushConfig), service.CreateTaskPushConfig, encodePushConfig),
+	"GetTaskPushNotificationConfig":    unary(reading(params.GetPush), service.GetTaskPushConfig, encodePushConfig),
+	"ListTaskPushNotificationConfigs":  unary(reading(params.ListPush), service.ListTaskPushConfigs, encodePushList),
+	"DeleteTaskPushNotificationConfig": unary(reading(params.DeletePush), deletePush, encodeNone),
 }
 
 // unary makes a method that reads params, calls the agent and encodes its result.
 func unary[P, R any](
-	read func(request rpcRequest) (P, error),
-	call func(agent service, ctx context.Context, params P) (R, error),
+	read func(request jsonrpc.Request) (P, error),
+	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
 ) rpcMethod {
-	return rpcMethod{answer: func(ctx context.Context, t transport, request rpcRequest) ([]byte, error) {
-		params, err := read(request)
+	return rpcMethod{answer: func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error) {
+		in, err := read(request)
 		if err != nil {
 			return nil, err
 		}
-		result, err := call(t.agent, ctx, params)
+		result, err := call(t.agent, ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		text, err := encode(t, result)
 		if err != nil {
-			return nil, fmt.Errorf("write result of %s: %w", request.method, err)
+			return nil, fmt.Errorf("write result of %s: %w", request.Method, err)
 		}
 		return text, nil
 	}}
+}
+
+// messageOf is the message type of a struct.
+type messageOf[M any] interface {
+	*M
+	proto.Message
+}
+
+// reading makes the reader of a method's params from their conversion.
+func reading[I messageOf[M], M, P any](convert func(in I) P) func(request jsonrpc.Request) (P, error) {
+	return func(request jsonrpc.Request) (out P, err error) {
+		in := I(new(M))
+		if err := readParams(request, in); err != nil {
+			return out, err
+		}
+		return convert(in), nil
+	}
+}
+
+func readParams(request jsonrpc.Request, into proto.Message) error {
+	if problem := params.Read(request.Method, request.Params, into); problem != "" {
+		return invalidField("params", "%s", problem)
+	}
+	return nil
+}
+
+func readListTasks(request jsonrpc.Request) (*a2a.ListTasksRequest, error) {
+	var in a2apb.ListTasksRequest
+	if err := readParams(request, &in); err != nil {
+		return nil, err
+	}
+	return params.ListTasks(&in, request.Params), nil
 }
 
 // serve answers a request body: one request or a batch.
 func (t transport) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	// The body was read: the read deadline must not end the answer.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	entries, batch, err := readEnvelope(body)
+	entries, batch, err := jsonrpc.ReadEnvelope(body)
 	switch {
 	case err != nil:
-		t.respond(w, http.StatusOK, t.failed(r.Context(), rpcRequest{id: nullID, legacy: t.legacy}, err))
+		t.respond(w, http.StatusOK, t.failed(r.Context(), jsonrpc.Request{ID: jsonrpc.NullID, Legacy: t.legacy}, err))
 	case batch:
 		t.answerBatch(w, r, entries)
 	default:
@@ -87,33 +125,33 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
 		answer, err := t.answerOne(ctx, request, method, err)
-		t.respond(w, httpStatus(err), answer)
+		t.respond(w, jsonrpc.HTTPStatus(err), answer)
 		return
 	}
-	if request.legacy {
+	if request.Legacy {
 		r = r.WithContext(withLegacy(ctx))
 	}
 	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
 	switch {
-	case err != nil && request.legacy && !request.isNotification() && httpStatus(err) == http.StatusOK:
+	case err != nil && request.Legacy && !request.IsNotification() && jsonrpc.HTTPStatus(err) == http.StatusOK:
 		t.refuseLegacyStream(ctx, w, request, err)
 	case err != nil:
-		t.respond(w, httpStatus(err), t.failed(ctx, request, err))
-	case request.isNotification():
+		t.respond(w, jsonrpc.HTTPStatus(err), t.failed(ctx, request, err))
+	case request.IsNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
-	case request.legacy:
-		t.stream(w, r, request, events, legacyEnvelope(request.id))
+	case request.Legacy:
+		t.stream(w, r, request, events, legacyEnvelope(request.ID))
 	default:
-		t.stream(w, r, request, events, rpcEnvelope(request.id))
+		t.stream(w, r, request, events, rpcEnvelope(request.ID))
 	}
 }
 
 // route reads a request and gives its method.
-func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rpcMethod, error) {
-	request, err := readRequest(entry)
-	method, ok := legacyMethods[request.method]
-	if request.legacy = t.legacy || ok; err != nil {
+func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Request, rpcMethod, error) {
+	request, err := jsonrpc.ReadRequest(entry)
+	method, ok := legacyMethods[request.Method]
+	if request.Legacy = t.legacy || ok; err != nil {
 		return request, method, err
 	}
 	version, err := readVersion(namedVersion(r), protocolVersion, legacyVersion)
@@ -121,10 +159,10 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (rpcRequest, rp
 		return request, method, err
 	}
 	if !ok && !t.legacy && version != legacyVersion {
-		method, ok = rpcMethods[request.method]
+		method, ok = rpcMethods[request.Method]
 	}
 	if !ok {
-		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.method)))
+		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.Method)))
 	}
 	return request, method, nil
 }
@@ -137,7 +175,7 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 		ctx, memory := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
-			err = invalidRequest("streams cannot be part of a batch")
+			err = a2a.NewError(a2a.ErrInvalidRequest, "streams cannot be part of a batch")
 		}
 		if answer, _ := t.answerOne(ctx, request, method, err); answer != nil {
 			t.respondPart(w, answer, !answered)
@@ -167,9 +205,9 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 
 // answerOne handles a request, or answers err if it is set. It gives the response, nil
 // for a notification, and the error.
-func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpcMethod, err error) ([]byte, error) {
+func (t transport) answerOne(ctx context.Context, request jsonrpc.Request, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
-	if request.legacy {
+	if request.Legacy {
 		ctx = withLegacy(ctx)
 	}
 	if err == nil {
@@ -178,21 +216,21 @@ func (t transport) answerOne(ctx context.Context, request rpcRequest, method rpc
 	switch {
 	case err != nil:
 		return t.failed(ctx, request, err), err
-	case request.isNotification():
+	case request.IsNotification():
 		return nil, nil
 	}
-	return resultResponse(request.id, result), nil
+	return jsonrpc.ResultResponse(request.ID, result), nil
 }
 
-func (t transport) failed(ctx context.Context, request rpcRequest, err error) []byte {
+func (t transport) failed(ctx context.Context, request jsonrpc.Request, err error) []byte {
 	failure := t.fail(ctx, request, err)
 	switch {
-	case request.isNotification():
+	case request.IsNotification():
 		return nil
-	case request.legacy:
-		return legacyError(request.id, failure)
+	case request.Legacy:
+		return jsonrpc.LegacyErrorResponse(request.ID, failure)
 	}
-	return errorResponse(request.id, failure)
+	return jsonrpc.ErrorResponse(request.ID, failure)
 }
 
 // respond writes a response, or an empty one for a notification.
@@ -204,6 +242,9 @@ func (t transport) respond(w http.ResponseWriter, status int, response []byte) {
 	}
 	t.respondAs(w, mediaJSON, status, response)
 }
+
+// retryAfter is the Retry-After header of refused requests, in seconds.
+const retryAfter = "2"
 
 // setRetryAfter tells a client that was refused for overload when to try again.
 func setRetryAfter(w http.ResponseWriter, status int) {
@@ -225,27 +266,48 @@ func (t transport) respondAs(w http.ResponseWriter, mediaType string, status int
 }
 
 func encodeSent(_ transport, result a2a.SendMessageResult) ([]byte, error) {
-	return appendEvent(nil, result)
+	return a2ajson.AppendEvent(nil, result)
 }
 
-func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return appendTask(nil, task) }
+func encodeTask(_ transport, task *a2a.Task) ([]byte, error) { return a2ajson.AppendTask(nil, task) }
 
 func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
-	return appendList(nil, list)
+	return a2ajson.AppendList(nil, list)
 }
 
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
 
-func openMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSendMessage(request)
+func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) {
+	return a2ajson.Marshal(config)
+}
+
+func encodePushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
+	if list.Configs == nil {
+		list.Configs = []*a2a.PushConfig{} // not null
+	}
+	return a2ajson.Marshal(list)
+}
+
+// none is the result of a method that has none.
+type none struct{}
+
+func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) (none, error) {
+	return none{}, agent.DeleteTaskPushConfig(ctx, request)
+}
+
+// encodeNone gives google.protobuf.Empty.
+func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
+
+func openMessage(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
+	message, err := reading(params.SendMessage)(request)
 	if err != nil {
 		return nil, err
 	}
-	return t.agent.stream(r.Context(), params)
+	return t.agent.stream(r.Context(), message)
 }
 
-func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := readSubscribe(request)
+func openTask(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
+	task, err := reading(params.Subscribe)(request)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +315,7 @@ func openTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.agent.subscribe(r.Context(), params, after)
+	return t.agent.subscribe(r.Context(), task, after)
 }
 
 // lastEvent reads Last-Event-ID; -1 when there is none.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/sse"
 	"parley/storage"
 )
@@ -21,22 +22,22 @@ type envelope struct {
 	// convert gives an event in another version of the protocol; nil for the stored one.
 	convert func(event storage.Event) ([]byte, error)
 	// refusal writes an error that ends the stream; refused is the name of its event.
-	refusal func(failure *rpcError, err error) []byte
+	refusal func(failure *jsonrpc.Error, err error) []byte
 	refused string
 }
 
 // rpcEnvelope makes each event a response to a JSON-RPC request.
 func rpcEnvelope(id json.RawMessage) envelope {
 	return envelope{
-		head:    append(appendHead(nil, id), `,"result":`...),
+		head:    jsonrpc.ResultHead(id),
 		end:     []byte("}"),
-		refusal: func(failure *rpcError, _ error) []byte { return errorResponse(id, failure) },
+		refusal: func(failure *jsonrpc.Error, _ error) []byte { return jsonrpc.ErrorResponse(id, failure) },
 	}
 }
 
 // stream sends the events of a tail until the tail ends or the client is gone. A slow
 // client blocks this goroutine only.
-func (t transport) stream(w http.ResponseWriter, r *http.Request, request rpcRequest, events tail, wrap envelope) {
+func (t transport) stream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, events tail, wrap envelope) {
 	defer events.close()
 	ctx := r.Context()
 	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: wrap}
@@ -116,7 +117,7 @@ func (o *eventStream) event(event storage.Event) error {
 }
 
 // fail sends an error. It has no number because it is no event of the task.
-func (o *eventStream) fail(failure *rpcError, err error) error {
+func (o *eventStream) fail(failure *jsonrpc.Error, err error) error {
 	if err := o.Event(sse.NoID, o.refused, o.refusal(failure, err)); err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
+	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 	"parley/storage"
 )
 
@@ -258,9 +260,9 @@ func BenchmarkReadRequest(b *testing.B) {
 	b.Run("envelope", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			entries, _, err := readEnvelope(body)
+			entries, _, err := jsonrpc.ReadEnvelope(body)
 			if err == nil {
-				_, err = readRequest(entries[0])
+				_, err = jsonrpc.ReadRequest(entries[0])
 			}
 			if err != nil {
 				b.Fatal(err)
@@ -270,7 +272,7 @@ func BenchmarkReadRequest(b *testing.B) {
 	b.Run("params", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := readSendMessage(rpcRequest{method: "SendStreamingMessage", params: []byte(aMessage)}); err != nil {
+			if _, err := reading(params.SendMessage)(jsonrpc.Request{Method: "SendStreamingMessage", Params: []byte(aMessage)}); err != nil {
 				b.Fatal(err)
 			}
 		}

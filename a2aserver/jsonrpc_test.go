@@ -11,6 +11,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 	"parley/internal/golden"
 	"parley/internal/logtest"
 	"parley/storage"
@@ -47,7 +49,7 @@ func TestEnvelope(t *testing.T) {
 		{"id is an object", rpc("{}", "GetTask", task), "null", -32600},
 		{"id is a list", rpc("[1]", "GetTask", task), "null", -32600},
 		{"id is a boolean", rpc("true", "GetTask", task), "null", -32600},
-		{"id is too long", rpc(`"`+strings.Repeat("x", maxID)+`"`, "GetTask", task), "null", -32600},
+		{"id is too long", rpc(`"`+strings.Repeat("x", 4<<10)+`"`, "GetTask", task), "null", -32600},
 		{"id of another case", `{"jsonrpc":"2.0","ID":1,"method":5}`, "null", -32600},
 
 		{"empty", "", "null", -32700},
@@ -65,10 +67,10 @@ func TestEnvelope(t *testing.T) {
 		{"many keys", manyKeys("k100"), "1", 0},
 		{"same key beside", rpc("1", "GetTask", `{"id":"t1","x":[{"a":1},{"a":{"a":1}}],"y":{"a":"a"}}`), "1", 0},
 		{"brackets in strings", rpc("1", "GetTask", `{"id":"t1","x":"`+strings.Repeat(`[{\"`, 100)+`"}`), "1", 0},
-		{"deep enough", nested(maxDepth), "1", 0},
-		{"too deep", nested(maxDepth + 2), "1", -32602},
+		{"deep enough", nested(params.MaxDepth), "1", 0},
+		{"too deep", nested(params.MaxDepth + 2), "1", -32602},
 		{"far too deep", nested(9000), "1", -32602},
-		{"deep metadata", rpc("1", "CancelTask", `{"id":"t1","metadata":`+strings.Repeat(`{"x":`, maxDepth)+"1"+strings.Repeat("}", maxDepth)+"}"), "1", -32602},
+		{"deep metadata", rpc("1", "CancelTask", `{"id":"t1","metadata":`+strings.Repeat(`{"x":`, params.MaxDepth)+"1"+strings.Repeat("}", params.MaxDepth)+"}"), "1", -32602},
 
 		{"a number", "5", "null", -32600},
 		{"a string", `"x"`, "null", -32600},
@@ -89,7 +91,7 @@ func TestEnvelope(t *testing.T) {
 		{"empty method", rpc("1", "", "{}"), "1", -32601},
 
 		{"empty batch", "[]", "null", -32600},
-		{"large batch", batch(maxBatch + 1), "null", -32600},
+		{"large batch", batch(33), "null", -32600},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,7 +107,7 @@ func TestEnvelope(t *testing.T) {
 				JSONRPC string
 				ID      json.RawMessage
 				Result  json.RawMessage
-				Error   *rpcError
+				Error   *jsonrpc.Error
 			}
 			if err := json.Unmarshal(w.Body.Bytes(), &response); err != nil {
 				t.Fatalf("%v: %s", err, w.Body)
@@ -172,7 +174,7 @@ func TestVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var body struct{ Error *rpcError }
+		var body struct{ Error *jsonrpc.Error }
 		err = json.NewDecoder(response.Body).Decode(&body)
 		response.Body.Close()
 		if err != nil || (body.Error == nil) != served {

@@ -3,13 +3,14 @@ package a2aserver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	legacy "github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/jsonscan"
 	"parley/internal/sse"
 	"parley/storage"
@@ -21,43 +22,43 @@ import (
 var legacyMethods = map[string]rpcMethod{
 	"message/send":      unary(readLegacySend, service.SendMessage, encodeLegacySent),
 	"message/stream":    {open: openLegacyMessage},
-	"tasks/get":         unary(reading(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
-	"tasks/list":        unary(reading(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
-	"tasks/cancel":      unary(reading(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
+	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
+	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
+	"tasks/cancel":      unary(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
 	"tasks/resubscribe": {open: openLegacyTask},
 
-	"tasks/pushNotificationConfig/set":    unary(reading(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/get":    unary(reading(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/list":   unary(reading(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
-	"tasks/pushNotificationConfig/delete": unary(reading(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
+	"tasks/pushNotificationConfig/set":    unary(readingLegacy(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/get":    unary(readingLegacy(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/list":   unary(readingLegacy(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
+	"tasks/pushNotificationConfig/delete": unary(readingLegacy(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
 	"agent/getAuthenticatedExtendedCard": {answer: legacyExtendedCard},
 }
 
 // readLegacy reads params. The SDK's errors name its types: they stay here.
-func readLegacy(request rpcRequest, into any) error {
+func readLegacy(request jsonrpc.Request, into any) error {
 	switch {
-	case len(request.params) == 0:
+	case len(request.Params) == 0:
 		return nil
-	case request.params[0] != '{':
-		return invalidParams("params of %s must be an object", request.method)
+	case request.Params[0] != '{':
+		return invalidParams("params of %s must be an object", request.Method)
 	}
-	if err := json.Unmarshal(request.params, into); err != nil {
-		return invalidParams("params do not fit %s of A2A %s", request.method, legacyVersion)
+	if err := json.Unmarshal(request.Params, into); err != nil {
+		return invalidParams("params do not fit %s of A2A %s", request.Method, legacyVersion)
 	}
 	return nil
 }
 
-// reading makes the reader of a method's params from their conversion.
-func reading[M, P any](convert func(*M) P) func(request rpcRequest) (P, error) {
-	return func(request rpcRequest) (P, error) {
+// readingLegacy makes the reader of a method's params from their conversion.
+func readingLegacy[M, P any](convert func(*M) P) func(request jsonrpc.Request) (P, error) {
+	return func(request jsonrpc.Request) (P, error) {
 		var in M
 		err := readLegacy(request, &in)
 		return convert(&in), err
 	}
 }
 
-func readLegacySend(request rpcRequest) (*a2a.SendMessageRequest, error) {
+func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
 	var in legacy.MessageSendParams
 	if err := readLegacy(request, &in); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func readLegacySend(request rpcRequest) (*a2a.SendMessageRequest, error) {
 	return a2av0.ToV1SendMessageRequest(&in)
 }
 
-func openLegacyMessage(t transport, r *http.Request, request rpcRequest) (tail, error) {
+func openLegacyMessage(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
 	params, err := readLegacySend(request)
 	if err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ func openLegacyMessage(t transport, r *http.Request, request rpcRequest) (tail, 
 	return t.agent.stream(r.Context(), params)
 }
 
-func openLegacyTask(t transport, r *http.Request, request rpcRequest) (tail, error) {
-	params, err := reading(a2av0.ToV1SubscribeToTaskRequest)(request)
+func openLegacyTask(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
+	params, err := readingLegacy(a2av0.ToV1SubscribeToTaskRequest)(request)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +97,9 @@ func openLegacyTask(t transport, r *http.Request, request rpcRequest) (tail, err
 // legacyEnvelope makes each event a response of 0.3 to a JSON-RPC request.
 func legacyEnvelope(id json.RawMessage) envelope {
 	wrap := rpcEnvelope(id)
-	wrap.refusal = func(failure *rpcError, _ error) []byte { return legacyError(id, failure) }
+	wrap.refusal = func(failure *jsonrpc.Error, _ error) []byte { return jsonrpc.LegacyErrorResponse(id, failure) }
 	wrap.convert = func(stored storage.Event) ([]byte, error) {
-		event, err := decode(stored)
+		event, err := a2ajson.Decode(stored)
 		if err != nil {
 			return nil, err
 		}
@@ -109,26 +110,12 @@ func legacyEnvelope(id json.RawMessage) envelope {
 
 // refuseLegacyStream answers with a stream of one error: clients of 0.3 do not look for
 // one outside of a stream.
-func (t transport) refuseLegacyStream(ctx context.Context, w http.ResponseWriter, request rpcRequest, err error) {
-	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: legacyEnvelope(request.id)}
+func (t transport) refuseLegacyStream(ctx context.Context, w http.ResponseWriter, request jsonrpc.Request, err error) {
+	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: legacyEnvelope(request.ID)}
 	defer out.Close()
 	if out.Start() == nil {
 		_ = out.fail(t.fail(ctx, request, err), err) // if this fails the client is gone
 	}
-}
-
-// legacyError writes an error as 0.3 has it: its data is an object.
-func legacyError(id json.RawMessage, failure *rpcError) []byte {
-	text, err := encodeJSON(struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-		Data    any    `json:"data"`
-	}{failure.Code, failure.Message, failure.Data[0]})
-	if err != nil {
-		panic(fmt.Errorf("write error: %w", err)) // strings and a number always encode
-	}
-	buf := append(appendHead(nil, id), `,"error":`...)
-	return append(append(buf, text...), '}')
 }
 
 func encodeLegacy(event a2a.Event) ([]byte, error) {
@@ -139,7 +126,7 @@ func encodeLegacy(event a2a.Event) ([]byte, error) {
 	if update, ok := converted.(*legacy.TaskStatusUpdateEvent); ok && update.Status.State == legacy.TaskStateAuthRequired {
 		update.Final = true // the stream ends
 	}
-	return encodeJSON(converted)
+	return a2ajson.Marshal(converted)
 }
 
 // withPlainData gives an event whose data the conversion takes for objects: it knows no
@@ -192,11 +179,11 @@ func encodeLegacyList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) 
 	for i, task := range list.Tasks {
 		plain.Tasks[i] = withPlainData(task).(*a2a.Task)
 	}
-	return encodeJSON(a2av0.FromV1ListTasksResponse(&plain))
+	return a2ajson.Marshal(a2av0.FromV1ListTasksResponse(&plain))
 }
 
 func encodeLegacyPush(_ transport, config *a2a.PushConfig) ([]byte, error) {
-	return encodeJSON(a2av0.FromV1PushConfig(config))
+	return a2ajson.Marshal(a2av0.FromV1PushConfig(config))
 }
 
 func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
@@ -204,12 +191,12 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 	if configs == nil {
 		configs = []*legacy.TaskPushConfig{} // not null
 	}
-	return encodeJSON(configs)
+	return a2ajson.Marshal(configs)
 }
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
 
-func legacyExtendedCard(ctx context.Context, t transport, _ rpcRequest) ([]byte, error) {
+func legacyExtendedCard(ctx context.Context, t transport, _ jsonrpc.Request) ([]byte, error) {
 	card, err := t.agent.GetExtendedAgentCard(ctx, nil)
 	if err != nil {
 		return nil, err

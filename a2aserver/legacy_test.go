@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/golden"
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -93,7 +94,7 @@ func TestLegacyData(t *testing.T) {
 		`[1,2]`:                     `{"kind":"data","data":{"value":[1,2]},"metadata":{"data_part_compat":true}}`,
 		`7`:                         `{"kind":"data","data":{"value":7},"metadata":{"data_part_compat":true}}`,
 	} {
-		stored, err := encode(1, artifact(&a2asrv.ExecutorContext{TaskID: "t", ContextID: "c"}, "rows", a2a.NewDataPart(json.RawMessage(data))))
+		stored, err := a2ajson.Encode(1, artifact(&a2asrv.ExecutorContext{TaskID: "t", ContextID: "c"}, "rows", a2a.NewDataPart(json.RawMessage(data))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -14,37 +13,11 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-func TestReadModes(t *testing.T) {
-	t.Parallel()
-	text, markdown, data := outputModes{text: true}, outputModes{text: true, markdown: true}, outputModes{data: true}
-	for accepted, want := range map[string]*outputModes{
-		"": nil, "*/*": nil, "image/png,*/*": nil, "text/*,application/json": nil,
-		"text/plain": &text, "TEXT/Plain; charset=utf-8": &text, "text": &text, " Text ": &text, "image/*,text/plain": &text,
-		"text/markdown": &markdown, "text/*": &markdown,
-		"data": &data, "application/json;q=0.5": &data, "application/*": &data, "video/mp4,DATA": &data,
-		"text,data": {text: true, data: true},
-	} {
-		var list []string
-		if accepted != "" {
-			list = strings.Split(accepted, ",")
-		}
-		got, err := readModes(list)
-		if err != nil || (got == nil) != (want == nil) || got != nil && *got != *want {
-			t.Errorf("%s: %+v, %v", accepted, got, err)
-		}
-	}
-	for _, accepted := range []string{"image/*", "image/png", "video", "text/html", "application/xml", ""} {
-		if _, err := readModes([]string{accepted}); !errors.Is(err, a2a.ErrUnsupportedContentType) {
-			t.Errorf("%s: %v", accepted, err)
-		}
-	}
-}
-
 // talkative has an artifact and a status of each kind of part.
 var talkative script = func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 	data := func() *a2a.Part { return a2a.NewDataPart(json.RawMessage(`{"n":1}`)) }
 	markdown := a2a.NewTextPart("**both**")
-	markdown.MediaType = mediaMarkdown
+	markdown.MediaType = "text/markdown"
 	plan := a2a.NewMessageForTask(a2a.MessageRoleAgent, request, a2a.NewTextPart("plan"), data())
 	_ = yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateWorking, plan), nil) &&
 		yield(artifact(request, "both", markdown, data()), nil) &&

@@ -8,6 +8,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/modes"
 	"parley/a2aserver/push"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
@@ -61,11 +63,11 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Cal
 	if err != nil {
 		return storage.Event{}, err
 	}
-	task, err := toTask(stored)
+	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		return storage.Event{}, err
 	}
-	return encode(stored.LastEvent, task)
+	return a2ajson.Encode(stored.LastEvent, task)
 }
 
 // encodePushed gives a stored event as the receiver of a config reads it.
@@ -73,19 +75,19 @@ func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event
 	if config.Modes == "" && config.Version == "" {
 		return event, nil
 	}
-	decoded, err := decode(event)
+	decoded, err := a2ajson.Decode(event)
 	if err != nil {
 		return event, err
 	}
 	if config.Modes != "" {
-		modes, err := readModes(strings.Split(config.Modes, ","))
+		accepted, err := modes.Read(strings.Split(config.Modes, ","))
 		if err != nil {
 			return event, err
 		}
-		decoded = modes.event(decoded)
+		decoded = accepted.Event(decoded)
 	}
 	if config.Version != legacyVersion {
-		return encode(event.Number, decoded)
+		return a2ajson.Encode(event.Number, decoded)
 	}
 	event.Body, err = encodeLegacy(decoded)
 	return event, err
@@ -133,7 +135,7 @@ func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.Pu
 	if err := s.savePush(ctx, who, config); err != nil {
 		return nil, err
 	}
-	return fromPushConfig(config), nil
+	return push.ToA2A(config), nil
 }
 
 func (s *agentService) savePush(ctx context.Context, who storage.Caller, config storage.PushConfig) error {
@@ -161,7 +163,7 @@ func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTa
 	for _, config := range configs {
 		// Clients of 0.3 need not name one: the first is meant.
 		if config.ID == request.ID || request.ID == "" && isLegacy(ctx) {
-			return fromPushConfig(config), nil
+			return push.ToA2A(config), nil
 		}
 	}
 	return nil, errNoPushConfig
@@ -192,7 +194,7 @@ func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.Lis
 			page.NextPageToken = page.Configs[len(page.Configs)-1].ID
 			break
 		}
-		page.Configs = append(page.Configs, fromPushConfig(config))
+		page.Configs = append(page.Configs, push.ToA2A(config))
 	}
 	return page, nil
 }
@@ -223,4 +225,40 @@ func (s *agentService) pushTask(ctx context.Context, id a2a.TaskID) (storage.Cal
 	defer cancel()
 	stored, err := s.storedTask(ctx, who, id, false)
 	return who, stored, err
+}
+
+// inlinePush gives the config that comes with a message; nil for none.
+func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (*storage.PushConfig, error) {
+	if request.Config == nil || request.Config.PushConfig == nil {
+		return nil, nil
+	}
+	if s.host.sender == nil {
+		return nil, errNoPush
+	}
+	config, err := s.readPush(ctx, who, "configuration.taskPushNotificationConfig.", request.Config.PushConfig)
+	config.Modes = modesOf(request).String()
+	return &config, err
+}
+
+// addPush makes the config, if any, that comes with a message to a task.
+func (s *agentService) addPush(ctx context.Context, who storage.Caller, runID string, request *a2a.SendMessageRequest) error {
+	config, err := s.inlinePush(ctx, who, request)
+	if err != nil || config == nil {
+		return err
+	}
+	config.RunID = runID
+	return s.savePush(ctx, who, *config)
+}
+
+// readPush checks a config, and encrypts its secrets. The names of its fields follow path.
+func (s *agentService) readPush(ctx context.Context, who storage.Caller, path string, in *a2a.PushConfig) (storage.PushConfig, error) {
+	config, secrets, err := push.ReadConfig(s.host.cfg.Push.Policy, path, in)
+	if err != nil {
+		return config, err
+	}
+	if isLegacy(ctx) {
+		config.Version = legacyVersion
+	}
+	config.Secrets, err = secrets.Seal(s.host.cfg.Push.Secrets, who.Username, config)
+	return config, err
 }

@@ -8,6 +8,7 @@ import (
 	legacy "github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/waittest"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -87,7 +88,7 @@ func TestPushWithAnswer(t *testing.T) {
 		}
 		bad := reply(sendTask(t, s, alice, toShop("?")), "red")
 		bad.Config = &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{URL: "ftp://example.com"}}
-		if _, err := s.SendMessage(as(t, alice), bad); toRPCError(err).Code != -32602 {
+		if _, err := s.SendMessage(as(t, alice), bad); jsonrpc.ToError(err).Code != -32602 {
 			t.Errorf("a bad address: %v", err)
 		}
 	})

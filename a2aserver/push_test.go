@@ -18,8 +18,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/golden"
-	"parley/internal/pgtest"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 	"parley/internal/waittest"
@@ -346,72 +346,18 @@ func TestPushIsRefused(t *testing.T) {
 	_, inline := s.SendMessage(as(t, alice), pushedToShop("https://example.com"))
 	_, create := s.CreateTaskPushConfig(as(t, alice), &a2a.PushConfig{TaskID: sent.ID, URL: "https://example.com"})
 	for _, err := range []error{inline, create} {
-		if got := toRPCError(err).Code; got != -32003 {
+		if got := jsonrpc.ToError(err).Code; got != -32003 {
 			t.Errorf("%v has code %d", err, got)
 		}
 	}
 	s, _ = newHost(t, store, fourEvents, withPush(t), func(cfg *Config) { cfg.Push.Policy = safehttp.Policy{} }).service("echo")
 	for _, url := range []string{"http://example.com", "https://localhost", "https://169.254.169.254/latest", "https://[::1]", "https://u:p@example.com"} {
 		_, err := s.SendMessage(as(t, alice), pushedToShop(url))
-		if failure := toRPCError(err); failure.Code != -32602 || !strings.HasPrefix(failure.Message, "configuration.taskPushNotificationConfig.url must ") {
+		if failure := jsonrpc.ToError(err); failure.Code != -32602 || !strings.HasPrefix(failure.Message, "configuration.taskPushNotificationConfig.url must ") {
 			t.Errorf("%s: %+v", url, failure)
 		}
 	}
 	if tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Limit: 10}); err != nil || len(tasks) != 1 {
 		t.Errorf("%d tasks, %v", len(tasks), err)
-	}
-}
-
-// Two hosts on one database: whichever executes a run, and whichever dies, every event is
-// sent, in order.
-func TestPushMovesToAnotherHost(t *testing.T) {
-	t.Parallel()
-	url := pgtest.URL(t)
-	open := func() *sqlstore.Store {
-		store, err := sqlstore.Open(t.Context(), sqlstore.Config{DatabaseURL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		return store
-	}
-	store := open()
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	withNamespace(t, store)
-	reached, resume := make(chan struct{}), make(gate)
-	var once sync.Once
-	agent := resumable(6, func(ctx context.Context, number int) {
-		if number == 4 {
-			once.Do(func() { close(reached) })
-			resume.wait(ctx)
-		}
-	})
-	first := newHost(t, store, agent, brief, withPush(t))
-	hook := newWebhook(t, nil)
-	s, _ := first.service("echo")
-	request := pushedToShop(hook.URL)
-	request.Config.ReturnImmediately = true
-	if _, err := s.SendMessage(as(t, alice), request); err != nil {
-		t.Fatal(err)
-	}
-	<-reached
-	hook.waitFor(t, "1 2 3")
-	newHost(t, open(), agent, brief, withPush(t))
-	resume.open()
-	die(first)
-	waittest.Until(t, "the last event", func() bool { return strings.HasSuffix(ids(hook.received()), "6") })
-	last := ""
-	for _, event := range hook.received() {
-		if event.id < last {
-			t.Errorf("the order is %s", ids(hook.received()))
-		}
-		last = event.id
-	}
-	for _, id := range strings.Fields("1 2 3 4 5 6") {
-		if !strings.Contains(ids(hook.received()), id) {
-			t.Errorf("%s is missing in %s", id, ids(hook.received()))
-		}
 	}
 }

@@ -2,12 +2,14 @@ package a2aserver
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"parley/a2aserver/modes"
 	"parley/storage"
 )
 
@@ -46,6 +48,20 @@ func isText(part *a2a.Part) bool {
 	return ok
 }
 
+// checkText refuses a message that has anything but text: the agents would drop it.
+func checkText(message *a2a.Message) error {
+	for i, part := range message.Parts {
+		if _, ok := part.Content.(a2a.Text); ok {
+			continue
+		}
+		media := modes.MediaType(part)
+		return a2a.NewError(a2a.ErrUnsupportedContentType,
+			fmt.Sprintf("message.parts[%d] is %s; this agent reads text parts only", i, shorten(media)),
+		).WithErrorInfoMeta(map[string]string{"mediaType": shorten(media)})
+	}
+	return nil
+}
+
 // messageText gives the text parts of a message, one on a line.
 func messageText(message *a2a.Message) string {
 	var texts []string
@@ -64,4 +80,13 @@ func readID(text string) (string, error) {
 		err = storage.ErrInvalid // such as braces
 	}
 	return id.String(), err
+}
+
+// modesOf gives the modes of a request that was checked.
+func modesOf(request *a2a.SendMessageRequest) *modes.Accepted {
+	if request.Config == nil {
+		return nil
+	}
+	accepted, _ := modes.Read(request.Config.AcceptedOutputModes)
+	return accepted
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver/a2ajson"
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -65,4 +68,23 @@ func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Call
 		return err
 	}
 	return r.take(ctx, who.Username, bytes)
+}
+
+// readTask decodes a stored task for a client, who gets what can be read of it.
+func (h *Host) readTask(stored storage.Task) *a2a.Task {
+	task, err := a2ajson.ReadTask(stored)
+	if err != nil {
+		h.cfg.Logger.Error("stored task unreadable", "run", stored.RunID, "error", err)
+	}
+	return task
+}
+
+// withHistory gives a task with at most the last messages of its history.
+func withHistory(task *a2a.Task, length *int) *a2a.Task {
+	if length == nil || *length >= len(task.History) {
+		return task
+	}
+	cut := *task
+	cut.History = task.History[len(task.History)-*length:]
+	return &cut
 }

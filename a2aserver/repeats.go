@@ -10,6 +10,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/storage"
 )
 
@@ -20,16 +21,13 @@ import (
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
 func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
-	e := encoder{}
-	e.message(request.Message)
-	e.metadata(request.Metadata)
-	e.text1("tenant", request.Tenant)
+	text, err := a2ajson.AppendRequest(nil, request)
 	// Ids that count up stay as they are: their index then grows at its end.
 	key := request.Message.ID
 	if storage.CheckText(key, maxMessageKey) != "" {
 		key = hash([]byte(key))
 	}
-	return storage.SentMessage{Key: key, Digest: hash(e.text)}, e.err
+	return storage.SentMessage{Key: key, Digest: hash(text)}, err
 }
 
 // recentMessages is how many messages a host remembers.
@@ -82,10 +80,15 @@ func checkRepeated(task *a2a.Task, message *a2a.Message) error {
 		}
 		again := *message
 		again.TaskID, again.ContextID = received.TaskID, received.ContextID
-		one, other := encoder{}, encoder{}
-		one.message(received)
-		other.message(&again)
-		if !bytes.Equal(one.text, other.text) {
+		one, err := a2ajson.AppendMessage(nil, received)
+		if err != nil {
+			return err
+		}
+		other, err := a2ajson.AppendMessage(nil, &again)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(one, other) {
 			return errOtherBody
 		}
 		return &repeatedError{runID: string(task.ID)}

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"golang.org/x/sync/errgroup"
 
+	"parley/a2aserver/jsonrpc"
 	"parley/internal/pgtest"
 	"parley/storage"
 	"parley/storage/sqlstore"
@@ -89,7 +90,7 @@ func TestRepeatedMessage(t *testing.T) {
 			"other metadata":  func(r *a2a.SendMessageRequest) { r.Metadata = map[string]any{"a": 1} },
 			"another context": func(r *a2a.SendMessageRequest) { r.Message.ContextID = first.ContextID },
 		} {
-			if again, err := send(s, alice, change); !errors.Is(err, a2a.ErrInvalidParams) || toRPCError(err).Code != codeInvalidParams {
+			if again, err := send(s, alice, change); !errors.Is(err, a2a.ErrInvalidParams) || jsonrpc.ToError(err).Code != -32602 {
 				t.Errorf("%s: %s, %v", name, toText(t, again), err)
 			}
 		}

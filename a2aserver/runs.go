@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -75,7 +76,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
 	r.feed.attach(r, 0)
-	stored, err := snapshot(r.task)
+	stored, err := a2ajson.Snapshot(r.task)
 	if err != nil {
 		h.release(r)
 		h.runs.Done()
@@ -299,13 +300,13 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 // newChange applies an event, which follows event number after, to a copy of a task.
 func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
 	stamp(event, run, time.Now())
-	stored, err := encode(after+1, event)
+	stored, err := a2ajson.Encode(after+1, event)
 	if err != nil {
 		return storage.TaskChange{}, nil, err
 	}
 	folded := *task
-	fold(&folded, event)
-	text, err := snapshot(&folded)
+	a2ajson.Fold(&folded, event)
+	text, err := a2ajson.Snapshot(&folded)
 	change := storage.TaskChange{
 		RunID: string(run.TaskID), After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
 	}
@@ -338,5 +339,20 @@ func (r *run) waitPending() {
 	}
 	for range pendingEvents {
 		<-r.pending
+	}
+}
+
+// stamp sets the ids of the run and the time, in milliseconds, of an event.
+func stamp(event a2a.Event, info a2a.TaskInfo, now time.Time) {
+	now = now.UTC().Truncate(time.Millisecond)
+	switch e := event.(type) {
+	case *a2a.Task:
+		e.ID, e.ContextID = info.TaskID, info.ContextID
+		e.Status.Timestamp = &now
+	case *a2a.TaskStatusUpdateEvent:
+		e.TaskID, e.ContextID = info.TaskID, info.ContextID
+		e.Status.Timestamp = &now
+	case *a2a.TaskArtifactUpdateEvent:
+		e.TaskID, e.ContextID = info.TaskID, info.ContextID
 	}
 }

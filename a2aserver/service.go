@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -16,14 +14,6 @@ import (
 	"parley/internal/baseurl"
 	"parley/storage"
 )
-
-// tail reads the events of one run, including future ones.
-type tail interface {
-	// next waits for the next event. io.EOF says that the run has ended and all
-	// events were read, errNoEvent that tick fired first.
-	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
-	close()
-}
 
 // service is one agent as a transport calls it; the caller is in the context. Its
 // streams are those of a2asrv.RequestHandler with event numbers and encoded events, and
@@ -232,7 +222,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 			return nil, ctx.Err()
 		}
 		if r.settled {
-			return modesOf(request).task(withHistory(r.task, cfg.HistoryLength)), nil
+			return modesOf(request).Task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 	}
 	return s.sentTask(ctx, request, storage.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
@@ -250,7 +240,7 @@ func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageReq
 	if err != nil {
 		return nil, err
 	}
-	return modesOf(request).task(task), nil
+	return modesOf(request).Task(task), nil
 }
 
 // waitRemote waits for the end of a run that this host does not execute.
@@ -266,124 +256,6 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 			return nil
 		} else if err != nil {
 			return err
-		}
-	}
-}
-
-func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	request = orEmpty(request)
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	t, err := s.sendAndFollow(ctx, request)
-	if err != nil {
-		if t, err = s.followRepeated(ctx, request, err); err != nil {
-			return nil, err
-		}
-	}
-	t.modes = modesOf(request)
-	if request.Config != nil {
-		t.history = request.Config.HistoryLength
-	}
-	return t, nil
-}
-
-// sendAndFollow opens a tail of a new run.
-func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
-	r, err := s.send(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	// Opened before the first event, so that it is in memory.
-	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), r.after)
-	t.contextID = r.message.ContextID
-	if err := r.waitCommitted(ctx); err != nil {
-		t.close()
-		return nil, err
-	}
-	return t, nil
-}
-
-func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
-	request = orEmpty(request)
-	who, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTask(request.ID, nil); err != nil {
-		return nil, err
-	}
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	stored, err := s.storedTask(ctx, who, request.ID, after < 0)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !stored.Open && (after < 0 || after >= stored.LastEvent):
-		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
-	case after > stored.LastEvent:
-		return nil, invalidField("Last-Event-ID", "is not that of an event of the task")
-	}
-	task := s.host.readTask(stored)
-	if after >= 0 {
-		t := s.host.follow(who, stored.RunID, after)
-		t.contextID = task.ContextID
-		return t, nil
-	}
-	head, err := encode(stored.LastEvent, task)
-	if err != nil {
-		return nil, err
-	}
-	t := s.host.follow(who, stored.RunID, stored.LastEvent)
-	t.head, t.contextID = &head, task.ContextID
-	if memory := reservationFrom(ctx); memory != nil {
-		t.reserved = memory // for the head
-	}
-	return t, nil
-}
-
-func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
-}
-
-func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
-}
-
-// events opens a tail and reads it to its end.
-func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		t, err := open()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer t.close()
-		h.decoded(ctx, t, nil)(yield)
-	}
-}
-
-// decoded reads a tail to its end, without events that cannot be read. A nil event says
-// that tick fired.
-func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		for {
-			var event a2a.Event
-			stored, err := t.next(ctx, tick)
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case errors.Is(err, errNoEvent):
-				err = nil
-			case err == nil:
-				if event, err = decode(stored); err != nil {
-					h.cfg.Logger.ErrorContext(ctx, "stored event unreadable", "number", stored.Number, "error", err)
-					continue
-				}
-			}
-			if !yield(event, err) || err != nil {
-				return
-			}
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
+	"parley/a2aserver/modes"
 	"parley/storage"
 )
 
@@ -32,7 +34,7 @@ type feedTail struct {
 	// history limits the history of tasks; nil for all of it. modes are what the
 	// client accepts.
 	history *int
-	modes   *outputModes
+	modes   *modes.Accepted
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
@@ -118,7 +120,7 @@ func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
 	if err != nil || t.modes == nil && (t.history == nil || event.Kind != storage.EventTask) {
 		return event, err
 	}
-	decoded, err := decode(event)
+	decoded, err := a2ajson.Decode(event)
 	if err != nil {
 		t.host.cfg.Logger.Error("stored event unreadable", "run", t.feed.runID, "number", event.Number, "error", err)
 		return event, nil
@@ -126,7 +128,7 @@ func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
 	if task, ok := decoded.(*a2a.Task); ok {
 		decoded = withHistory(task, t.history)
 	}
-	return encode(event.Number, t.modes.event(decoded))
+	return a2ajson.Encode(event.Number, t.modes.Event(decoded))
 }
 
 // logTimeout limits a read of the log. It is shorter than the interval of keep-alive
@@ -225,7 +227,7 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 		return t.endIfDeleted(err)
 	}
 	t.page, t.at, t.skipTasks = nil, stored.LastEvent, false
-	return encode(stored.LastEvent, t.host.readTask(stored))
+	return a2ajson.Encode(stored.LastEvent, t.host.readTask(stored))
 }
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
@@ -239,7 +241,7 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 	}
 	t.at++
 	task := a2a.TaskInfo{TaskID: a2a.TaskID(t.feed.runID), ContextID: t.contextID}
-	return encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
+	return a2ajson.Encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
 }
 
 // hasState reports whether an event sets a state for which is holds.
@@ -247,7 +249,7 @@ func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 	if len(event.Body) == 0 {
 		return false
 	}
-	switch event, _ := decode(event); event := event.(type) {
+	switch event, _ := a2ajson.Decode(event); event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
 		return is(event.Status.State)
 	case *a2a.Task:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/retry"
 	"parley/storage"
 )
@@ -190,7 +191,7 @@ func (h *Host) claimRuns() {
 // resume continues a run of another host.
 func (h *Host) resume(claim storage.ClaimedRun) {
 	s := h.services[claim.Task.Agent]
-	task, unreadable := toTask(claim.Task)
+	task, unreadable := a2ajson.ReadTask(claim.Task)
 	r := h.newRun(s.agent, claim.Request, questionMessage(task), h.queue.AcquireUnbounded(claim.Request.Caller.Username))
 	r.task, r.number, r.after = task, claim.Task.LastEvent, claim.Task.LastEvent
 	if r.number > 0 {

@@ -1,4 +1,4 @@
-package a2aserver
+package a2ajson
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func TestEncodeAsTheSDK(t *testing.T) {
 	random := maker{rand.New(rand.NewPCG(1, 2))}
 	for i := range 2000 {
 		event := random.event()
-		got, err := appendEvent(nil, event)
+		got, err := AppendEvent(nil, event)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"no JSON":    a2a.NewDataPart(json.RawMessage(`{"a":`)),
 	} {
 		event := a2a.NewArtifactEvent(a2a.TaskInfo{}, part)
-		if text, err := appendEvent(nil, event); err == nil {
+		if text, err := AppendEvent(nil, event); err == nil {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

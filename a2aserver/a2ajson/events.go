@@ -1,4 +1,4 @@
-package a2aserver
+package a2ajson
 
 import (
 	"cmp"
@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/storage"
 )
 
-// encode encodes an event as it is stored and sent.
-func encode(number int64, event a2a.Event) (storage.Event, error) {
-	body, err := appendEvent(make([]byte, 0, 512), event)
+// Encode encodes an event as it is stored and sent.
+func Encode(number int64, event a2a.Event) (storage.Event, error) {
+	body, err := AppendEvent(make([]byte, 0, 512), event)
 	if err != nil {
 		return storage.Event{}, fmt.Errorf("encode an event: %w", err)
 	}
@@ -36,8 +35,8 @@ func kindOf(event a2a.Event) storage.EventKind {
 	}
 }
 
-// decode reads a stored event. The data of artifacts stays a json.RawMessage.
-func decode(stored storage.Event) (a2a.Event, error) {
+// Decode reads a stored event. The data of artifacts stays a json.RawMessage.
+func Decode(stored storage.Event) (a2a.Event, error) {
 	if stored.Kind == storage.EventArtifact {
 		return decodeArtifact(stored.Body)
 	}
@@ -109,19 +108,19 @@ func decodeArtifact(body []byte) (a2a.Event, error) {
 	return &update, nil
 }
 
-// snapshot encodes a task without its artifacts.
-func snapshot(task *a2a.Task) (json.RawMessage, error) {
+// Snapshot encodes a task without its artifacts.
+func Snapshot(task *a2a.Task) (json.RawMessage, error) {
 	bare := *task
 	bare.Artifacts = nil
-	text, err := appendTask(make([]byte, 0, 512), &bare)
+	text, err := AppendTask(make([]byte, 0, 512), &bare)
 	if err != nil {
 		return nil, fmt.Errorf("encode a task: %w", err)
 	}
 	return text, nil
 }
 
-// toTask decodes a stored task. With an error, the task has what could be read.
-func toTask(stored storage.Task) (*a2a.Task, error) {
+// ReadTask decodes a stored task. With an error, the task has what could be read.
+func ReadTask(stored storage.Task) (*a2a.Task, error) {
 	var task a2a.Task
 	err := unmarshal(stored.Snapshot, &task)
 	if err != nil {
@@ -131,28 +130,19 @@ func toTask(stored storage.Task) (*a2a.Task, error) {
 	}
 	task.ID, task.ContextID = a2a.TaskID(stored.RunID), cmp.Or(task.ContextID, stored.ConversationID)
 	for _, event := range stored.Artifacts {
-		update, decodeErr := decode(event)
+		update, decodeErr := Decode(event)
 		if decodeErr != nil {
 			err = errors.Join(err, decodeErr)
 			continue
 		}
-		fold(&task, update)
+		Fold(&task, update)
 	}
 	return &task, err
 }
 
-// readTask decodes a stored task for a client, who gets what can be read of it.
-func (h *Host) readTask(stored storage.Task) *a2a.Task {
-	task, err := toTask(stored)
-	if err != nil {
-		h.cfg.Logger.Error("stored task unreadable", "run", stored.RunID, "error", err)
-	}
-	return task
-}
-
-// fold applies an event to a task. It does not modify what the task held before, which
+// Fold applies an event to a task. It does not modify what the task held before, which
 // other goroutines may read.
-func fold(task *a2a.Task, event a2a.Event) {
+func Fold(task *a2a.Task, event a2a.Event) {
 	switch e := event.(type) {
 	case *a2a.Task:
 		*task = *e
@@ -187,29 +177,4 @@ func foldArtifact(task *a2a.Task, update *a2a.TaskArtifactUpdateEvent) {
 	}
 	task.Artifacts = slices.Clone(task.Artifacts)
 	task.Artifacts[at] = &folded
-}
-
-// withHistory gives a task with at most the last messages of its history.
-func withHistory(task *a2a.Task, length *int) *a2a.Task {
-	if length == nil || *length >= len(task.History) {
-		return task
-	}
-	cut := *task
-	cut.History = task.History[len(task.History)-*length:]
-	return &cut
-}
-
-// stamp sets the ids of the run and the time, in milliseconds, of an event.
-func stamp(event a2a.Event, info a2a.TaskInfo, now time.Time) {
-	now = now.UTC().Truncate(time.Millisecond)
-	switch e := event.(type) {
-	case *a2a.Task:
-		e.ID, e.ContextID = info.TaskID, info.ContextID
-		e.Status.Timestamp = &now
-	case *a2a.TaskStatusUpdateEvent:
-		e.TaskID, e.ContextID = info.TaskID, info.ContextID
-		e.Status.Timestamp = &now
-	case *a2a.TaskArtifactUpdateEvent:
-		e.TaskID, e.ContextID = info.TaskID, info.ContextID
-	}
 }

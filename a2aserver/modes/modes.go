@@ -1,10 +1,15 @@
-package a2aserver
+// Package modes tailors events and tasks to the kinds of parts that a client accepts. Stored
+// ones have all parts.
+package modes
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/a2aserver/a2ajson"
 )
 
 const (
@@ -13,16 +18,16 @@ const (
 	mediaJSON     = "application/json"
 )
 
-// outputModes are the kinds of parts that a client accepts; nil for all.
-type outputModes struct{ text, markdown, data bool }
+// Accepted are the kinds of parts that a client accepts; nil for all.
+type Accepted struct{ text, markdown, data bool }
 
-// readModes reads media types that a client accepts. Clients of older versions send
+// Read reads the media types that a client accepts. Clients of older versions send
 // "text" and "data".
-func readModes(accepted []string) (*outputModes, error) {
+func Read(accepted []string) (*Accepted, error) {
 	if len(accepted) == 0 {
 		return nil, nil
 	}
-	var modes outputModes
+	var modes Accepted
 	for _, mode := range accepted {
 		mode, _, _ = strings.Cut(mode, ";")
 		switch strings.ToLower(strings.TrimSpace(mode)) {
@@ -37,16 +42,16 @@ func readModes(accepted []string) (*outputModes, error) {
 		}
 	}
 	switch modes {
-	case outputModes{}:
+	case Accepted{}:
 		return nil, a2a.NewError(a2a.ErrUnsupportedContentType, "answers are text/plain and application/json")
-	case outputModes{text: true, markdown: true, data: true}:
+	case Accepted{text: true, markdown: true, data: true}:
 		return nil, nil
 	}
 	return &modes, nil
 }
 
-// String gives the modes as readModes reads them, separated by commas; "" for all.
-func (m *outputModes) String() string {
+// String gives the modes as Read reads them, separated by commas; "" for all.
+func (m *Accepted) String() string {
 	if m == nil {
 		return ""
 	}
@@ -63,23 +68,14 @@ func (m *outputModes) String() string {
 	return strings.Join(accepted, ",")
 }
 
-// modesOf gives the modes of a request that was checked.
-func modesOf(request *a2a.SendMessageRequest) *outputModes {
-	if request.Config == nil {
-		return nil
-	}
-	modes, _ := readModes(request.Config.AcceptedOutputModes)
-	return modes
-}
-
-// event gives an event with the parts that a client accepts.
-func (m *outputModes) event(event a2a.Event) a2a.Event {
+// Event gives an event with the parts that a client accepts.
+func (m *Accepted) Event(event a2a.Event) a2a.Event {
 	if m == nil {
 		return event
 	}
 	switch event := event.(type) {
 	case *a2a.Task:
-		return m.task(event)
+		return m.Task(event)
 	case *a2a.Message:
 		return m.message(event)
 	case *a2a.TaskStatusUpdateEvent:
@@ -94,8 +90,8 @@ func (m *outputModes) event(event a2a.Event) a2a.Event {
 	return event
 }
 
-// task is event for a task.
-func (m *outputModes) task(task *a2a.Task) *a2a.Task {
+// Task is Event for a task.
+func (m *Accepted) Task(task *a2a.Task) *a2a.Task {
 	if m == nil {
 		return task
 	}
@@ -113,7 +109,7 @@ func (m *outputModes) task(task *a2a.Task) *a2a.Task {
 }
 
 // message leaves the client's own messages unchanged.
-func (m *outputModes) message(message *a2a.Message) *a2a.Message {
+func (m *Accepted) message(message *a2a.Message) *a2a.Message {
 	if message == nil || message.Role == a2a.MessageRoleUser {
 		return message
 	}
@@ -122,7 +118,7 @@ func (m *outputModes) message(message *a2a.Message) *a2a.Message {
 	return &fitted
 }
 
-func (m *outputModes) artifact(artifact *a2a.Artifact) *a2a.Artifact {
+func (m *Accepted) artifact(artifact *a2a.Artifact) *a2a.Artifact {
 	fitted := *artifact
 	fitted.Parts = m.parts(artifact.Parts)
 	return &fitted
@@ -130,7 +126,7 @@ func (m *outputModes) artifact(artifact *a2a.Artifact) *a2a.Artifact {
 
 // parts gives the parts that the client accepts. There is at least one: where none fits,
 // they are converted.
-func (m *outputModes) parts(parts a2a.ContentParts) a2a.ContentParts {
+func (m *Accepted) parts(parts a2a.ContentParts) a2a.ContentParts {
 	var fitting a2a.ContentParts
 	for _, part := range parts {
 		if m.accepts(part) {
@@ -146,7 +142,7 @@ func (m *outputModes) parts(parts a2a.ContentParts) a2a.ContentParts {
 	return fitting
 }
 
-func (m *outputModes) accepts(part *a2a.Part) bool {
+func (m *Accepted) accepts(part *a2a.Part) bool {
 	switch part.Content.(type) {
 	case a2a.Text:
 		return m.text
@@ -157,7 +153,7 @@ func (m *outputModes) accepts(part *a2a.Part) bool {
 }
 
 // relabel gives Markdown as plain text to a client that does not know it.
-func (m *outputModes) relabel(part *a2a.Part) *a2a.Part {
+func (m *Accepted) relabel(part *a2a.Part) *a2a.Part {
 	if part.MediaType != mediaMarkdown || m.markdown {
 		return part
 	}
@@ -167,17 +163,29 @@ func (m *outputModes) relabel(part *a2a.Part) *a2a.Part {
 }
 
 // convert gives text as data and data as text. Agents emit no other parts.
-func (m *outputModes) convert(part *a2a.Part) *a2a.Part {
+func (m *Accepted) convert(part *a2a.Part) *a2a.Part {
 	converted := *part
 	switch content := part.Content.(type) {
 	case a2a.Text:
 		converted.Content, converted.MediaType = a2a.Data{Value: map[string]string{"text": string(content)}}, mediaJSON
 	case a2a.Data:
-		text, err := encodeJSON(content.Value)
+		text, err := a2ajson.Marshal(content.Value)
 		if err != nil {
 			return part // which cannot be sent either
 		}
 		converted.Content, converted.MediaType = a2a.Text(text), mediaPlain
 	}
 	return &converted
+}
+
+// MediaType gives the media type of a part, or that of its kind.
+func MediaType(part *a2a.Part) string {
+	kind := "application/octet-stream"
+	switch part.Content.(type) {
+	case a2a.Text:
+		kind = mediaPlain
+	case a2a.Data:
+		kind = mediaJSON
+	}
+	return cmp.Or(part.MediaType, kind)
 }

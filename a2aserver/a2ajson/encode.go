@@ -1,4 +1,4 @@
-package a2aserver
+package a2ajson
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ type encoder struct {
 	err  error
 }
 
-// appendEvent encodes an event as an a2a.StreamResponse.
-func appendEvent(text []byte, event a2a.Event) ([]byte, error) {
+// AppendEvent encodes an event as an a2a.StreamResponse.
+func AppendEvent(text []byte, event a2a.Event) ([]byte, error) {
 	e := encoder{text: text}
 	switch event := event.(type) {
 	case *a2a.Task:
@@ -50,21 +50,45 @@ func appendEvent(text []byte, event a2a.Event) ([]byte, error) {
 	return e.text, e.err
 }
 
-// appendTask encodes a task.
-func appendTask(text []byte, task *a2a.Task) ([]byte, error) {
+// AppendTask encodes a task.
+func AppendTask(text []byte, task *a2a.Task) ([]byte, error) {
 	e := encoder{text: text}
 	e.task(task)
 	return e.text, e.err
 }
 
-// appendList encodes a page of tasks.
-func appendList(text []byte, list *a2a.ListTasksResponse) ([]byte, error) {
+// AppendList encodes a page of tasks.
+func AppendList(text []byte, list *a2a.ListTasksResponse) ([]byte, error) {
 	e := encoder{text: text}
 	e.raw(`{"tasks":`)
 	each(&e, list.Tasks, e.task)
 	e.member("nextPageToken", list.NextPageToken)
 	e.text = fmt.Appendf(e.text, `,"pageSize":%d,"totalSize":%d}`, list.PageSize, list.TotalSize)
 	return e.text, e.err
+}
+
+// AppendMessage encodes a message.
+func AppendMessage(text []byte, message *a2a.Message) ([]byte, error) {
+	e := encoder{text: text}
+	e.message(message)
+	return e.text, e.err
+}
+
+// AppendRequest encodes what a request says: its message, metadata and tenant, and not how
+// the client wants its answer. It is for comparing requests; the text is not one JSON value.
+func AppendRequest(text []byte, request *a2a.SendMessageRequest) ([]byte, error) {
+	e := encoder{text: text}
+	e.message(request.Message)
+	e.metadata(request.Metadata)
+	e.text1("tenant", request.Tenant)
+	return e.text, e.err
+}
+
+// AppendString encodes a text; invalid UTF-8 becomes U+FFFD.
+func AppendString(text []byte, value string) []byte {
+	e := encoder{text: text}
+	e.string(value)
+	return e.text
 }
 
 func (e *encoder) raw(text string) { e.text = append(e.text, text...) }
@@ -96,7 +120,7 @@ func (e *encoder) value(value any) {
 		e.text = append(e.text, text...)
 		return
 	}
-	text, err := encodeJSON(value)
+	text, err := Marshal(value)
 	if err != nil && e.err == nil {
 		e.err = err
 	}
@@ -249,9 +273,9 @@ func each[T any](e *encoder, items []T, write func(T)) {
 	e.raw("]")
 }
 
-// encodeJSON encodes a value as compact JSON without escaping <, > and &. The SDK's own
+// Marshal encodes a value as compact JSON without escaping <, > and &. The SDK's own
 // types escape them all the same: see encoder.
-func encodeJSON(v any) ([]byte, error) {
+func Marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)
 	encoder.SetEscapeHTML(false)

@@ -1,7 +1,11 @@
-package a2aserver
+// Package params reads the params of A2A's methods: proto3-JSON, and the messages of gRPC.
+// They are converted by hand: the SDK's conversion drops negative numbers and data that is
+// not an object, and has other errors than the host. What they may hold is left to the host.
+package params
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -14,51 +18,42 @@ import (
 )
 
 const (
-	// maxDepth limits the nesting of params.
-	maxDepth = 64
+	// MaxDepth limits the nesting of params.
+	MaxDepth = 64
 	// maxProblem limits the text about params that do not fit, in bytes.
 	maxProblem = 200
 )
 
-// Params are proto3-JSON. They are converted by hand: the SDK's conversion drops negative
-// numbers and data that is not an object, and has other errors than the host.
-
-// readParams reads params. Absent ones are an empty object.
-func readParams(request rpcRequest, into proto.Message) error {
-	if len(request.params) == 0 {
-		return nil
+// Read reads the params of a method. Absent ones are an empty object. The problem says what
+// is wrong with them; "" for nothing.
+func Read(method string, text json.RawMessage, into proto.Message) (problem string) {
+	if len(text) == 0 {
+		return ""
 	}
-	if request.params[0] != '{' {
-		return invalidField("params", "of %s must be an object", request.method)
+	if text[0] != '{' {
+		return fmt.Sprintf("of %s must be an object", method)
 	}
-	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: maxDepth}).Unmarshal(request.params, into)
+	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: MaxDepth}).Unmarshal(text, into)
 	if err == nil {
-		return nil
+		return ""
 	}
 	// The text is "proto: (line 1:7): problem". Its beginning varies from build to build.
 	_, problem, ok := strings.Cut(err.Error(), "): ")
 	if !ok {
-		return invalidField("params", "do not fit %s", request.method)
+		return fmt.Sprintf("do not fit %s", method)
 	}
-	return invalidField("params", "do not fit %s: %s", request.method, storage.Truncate(problem, maxProblem))
+	return fmt.Sprintf("do not fit %s: %s", method, storage.Truncate(problem, maxProblem))
 }
 
-func readSendMessage(request rpcRequest) (*a2a.SendMessageRequest, error) {
-	var in a2apb.SendMessageRequest
-	if err := readParams(request, &in); err != nil {
-		return nil, err
-	}
-	return toSendMessage(&in), nil
-}
-
-func toSendMessage(in *a2apb.SendMessageRequest) *a2a.SendMessageRequest {
+// SendMessage converts a request.
+func SendMessage(in *a2apb.SendMessageRequest) *a2a.SendMessageRequest {
 	out := &a2a.SendMessageRequest{Tenant: in.GetTenant(), Message: toMessage(in.GetMessage()), Metadata: toMap(in.GetMetadata())}
 	if cfg := in.GetConfiguration(); cfg != nil {
 		out.Config = &a2a.SendMessageConfig{
 			AcceptedOutputModes: cfg.GetAcceptedOutputModes(), ReturnImmediately: cfg.GetReturnImmediately(), HistoryLength: toInt(cfg.HistoryLength),
 		}
 		if push := cfg.GetTaskPushNotificationConfig(); push != nil {
-			out.Config.PushConfig = toPushConfig(push)
+			out.Config.PushConfig = PushConfig(push)
 		}
 	}
 	return out
@@ -110,47 +105,25 @@ func toInt(in *int32) *int {
 	return new(int(*in))
 }
 
-func readGetTask(request rpcRequest) (*a2a.GetTaskRequest, error) {
-	var in a2apb.GetTaskRequest
-	err := readParams(request, &in)
-	return toGetTask(&in), err
-}
-
-func toGetTask(in *a2apb.GetTaskRequest) *a2a.GetTaskRequest {
+// GetTask converts a request.
+func GetTask(in *a2apb.GetTaskRequest) *a2a.GetTaskRequest {
 	return &a2a.GetTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), HistoryLength: toInt(in.HistoryLength)}
 }
 
-func readCancelTask(request rpcRequest) (*a2a.CancelTaskRequest, error) {
-	var in a2apb.CancelTaskRequest
-	err := readParams(request, &in)
-	return toCancelTask(&in), err
-}
-
-func toCancelTask(in *a2apb.CancelTaskRequest) *a2a.CancelTaskRequest {
+// CancelTask converts a request.
+func CancelTask(in *a2apb.CancelTaskRequest) *a2a.CancelTaskRequest {
 	return &a2a.CancelTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId()), Metadata: toMap(in.GetMetadata())}
 }
 
-func readSubscribe(request rpcRequest) (*a2a.SubscribeToTaskRequest, error) {
-	var in a2apb.SubscribeToTaskRequest
-	err := readParams(request, &in)
-	return toSubscribe(&in), err
-}
-
-func toSubscribe(in *a2apb.SubscribeToTaskRequest) *a2a.SubscribeToTaskRequest {
+// Subscribe converts a request.
+func Subscribe(in *a2apb.SubscribeToTaskRequest) *a2a.SubscribeToTaskRequest {
 	return &a2a.SubscribeToTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId())}
 }
 
-func readListTasks(request rpcRequest) (*a2a.ListTasksRequest, error) {
-	var in a2apb.ListTasksRequest
-	if err := readParams(request, &in); err != nil {
-		return nil, err
-	}
-	return toListTasks(&in, toState(in.GetStatus(), request.params)), nil
-}
-
-func toListTasks(in *a2apb.ListTasksRequest, state a2a.TaskState) *a2a.ListTasksRequest {
+// ListTasks converts a request. text are its params in JSON; nil in gRPC.
+func ListTasks(in *a2apb.ListTasksRequest, text json.RawMessage) *a2a.ListTasksRequest {
 	out := &a2a.ListTasksRequest{
-		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: state,
+		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: toState(in.GetStatus(), text),
 		PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
 		HistoryLength: toInt(in.HistoryLength), IncludeArtifacts: in.GetIncludeArtifacts(),
 	}
@@ -165,27 +138,22 @@ func toListTasks(in *a2apb.ListTasksRequest, state a2a.TaskState) *a2a.ListTasks
 
 // toState gives the state that params name. protojson discards an unknown name like an
 // unknown field; the host must refuse it, not list everything.
-func toState(state a2apb.TaskState, params json.RawMessage) a2a.TaskState {
+func toState(state a2apb.TaskState, text json.RawMessage) a2a.TaskState {
 	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED {
 		return a2a.TaskState(state.String())
 	}
 	var name struct {
 		Status any `json:"status"`
 	}
-	if json.Unmarshal(params, &name) == nil {
-		if text, ok := name.Status.(string); ok && text != a2a.TaskStateUnspecified.String() {
-			return a2a.TaskState(text)
+	if json.Unmarshal(text, &name) == nil {
+		if named, ok := name.Status.(string); ok && named != a2a.TaskStateUnspecified.String() {
+			return a2a.TaskState(named)
 		}
 	}
 	return a2a.TaskStateUnspecified
 }
 
-func readExtendedCard(request rpcRequest) (*a2a.GetExtendedAgentCardRequest, error) {
-	var in a2apb.GetExtendedAgentCardRequest
-	err := readParams(request, &in)
-	return toExtendedCard(&in), err
-}
-
-func toExtendedCard(in *a2apb.GetExtendedAgentCardRequest) *a2a.GetExtendedAgentCardRequest {
+// ExtendedCard converts a request.
+func ExtendedCard(in *a2apb.GetExtendedAgentCardRequest) *a2a.GetExtendedAgentCardRequest {
 	return &a2a.GetExtendedAgentCardRequest{Tenant: in.GetTenant()}
 }

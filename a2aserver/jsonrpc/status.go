@@ -1,9 +1,13 @@
-package a2aserver
+package jsonrpc
 
 import (
 	"net/http"
 
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/protoadapt"
+
+	"parley/a2aserver/a2ajson"
 )
 
 // statuses has the errors of JSON-RPC, by their codes, as HTTP+JSON and gRPC have them:
@@ -16,7 +20,7 @@ var statuses = map[int]struct {
 	-32600:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
 	-32601:       {http.StatusNotFound, rpccode.Code_UNIMPLEMENTED},
 	-32602:       {http.StatusBadRequest, rpccode.Code_INVALID_ARGUMENT},
-	codeInternal: {http.StatusInternalServerError, rpccode.Code_INTERNAL},
+	CodeInternal: {http.StatusInternalServerError, rpccode.Code_INTERNAL},
 	-32001:       {http.StatusNotFound, rpccode.Code_NOT_FOUND},
 	-32002:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
 	-32003:       {http.StatusBadRequest, rpccode.Code_FAILED_PRECONDITION},
@@ -30,18 +34,18 @@ var statuses = map[int]struct {
 	-31403:       {http.StatusForbidden, rpccode.Code_PERMISSION_DENIED},
 }
 
-// statusOf gives the status of an error in HTTP+JSON and gRPC. failure is what the error
-// is in JSON-RPC, which has no code of its own for overload.
-func statusOf(failure *rpcError, err error) (int, rpccode.Code) {
-	if failure.Code == codeInternal {
-		switch status := httpStatus(err); status {
+// Status gives the status of an error in HTTP+JSON and gRPC. err is the error that it answers:
+// JSON-RPC has no code of its own for overload.
+func (e *Error) Status(err error) (int, rpccode.Code) {
+	if e.Code == CodeInternal {
+		switch status := HTTPStatus(err); status {
 		case http.StatusTooManyRequests:
 			return status, rpccode.Code_RESOURCE_EXHAUSTED
 		case http.StatusServiceUnavailable:
 			return status, rpccode.Code_UNAVAILABLE
 		}
 	}
-	status := statuses[failure.Code]
+	status := statuses[e.Code]
 	return status.http, status.grpc
 }
 
@@ -55,12 +59,29 @@ type errorStatus struct {
 	} `json:"error"`
 }
 
-// toStatus gives the HTTP status of an error, and its body.
-func toStatus(failure *rpcError, err error) (int, []byte) {
-	code, name := statusOf(failure, err)
+// HTTP gives the status of an error in HTTP+JSON, and its body.
+func (e *Error) HTTP(err error) (int, []byte) {
+	code, name := e.Status(err)
 	var body errorStatus
 	body.Error.Code, body.Error.Status = code, name.String()
-	body.Error.Message, body.Error.Details = failure.Message, failure.Data
-	text, _ := encodeJSON(body) // strings and a number always encode
+	body.Error.Message, body.Error.Details = e.Message, e.Data
+	text, _ := a2ajson.Marshal(body) // strings and a number always encode
 	return code, text
+}
+
+// Details gives the details of an error as messages of gRPC.
+func (e *Error) Details() (details []protoadapt.MessageV1) {
+	for _, data := range e.Data {
+		switch d := data.(type) {
+		case errorInfo:
+			details = append(details, &errdetails.ErrorInfo{Reason: d.Reason, Domain: d.Domain, Metadata: d.Metadata})
+		case badRequest:
+			wrong := &errdetails.BadRequest{}
+			for _, v := range d.FieldViolations {
+				wrong.FieldViolations = append(wrong.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: v.Field, Description: v.Description})
+			}
+			details = append(details, wrong)
+		}
+	}
+	return details
 }

@@ -1,4 +1,4 @@
-package a2aserver
+package jsonrpc
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/a2aserver/a2ajson"
 	"parley/internal/jsonscan"
-	"parley/storage"
 )
 
 const (
@@ -17,31 +17,31 @@ const (
 	maxBatch = 32
 	// maxID limits a request's id, which every event repeats, in bytes.
 	maxID = 4 << 10
-	// maxShortened limits what an answer or a log line repeats of a client's text.
-	maxShortened = 64
 )
 
-var nullID = json.RawMessage("null")
+// NullID is the id of an answer to a request whose id cannot be read.
+var NullID = json.RawMessage("null")
 
-// rpcRequest is one JSON-RPC request.
-type rpcRequest struct {
-	// id is the raw JSON; nil for a notification.
-	id     json.RawMessage
-	method string
-	// params is an object or an array; nil when there are none.
-	params json.RawMessage
-	// legacy says that the method is one of A2A 0.3.
-	legacy bool
+// Request is one JSON-RPC request.
+type Request struct {
+	// ID is the raw JSON; nil for a notification.
+	ID     json.RawMessage
+	Method string
+	// Params is an object or an array; nil when there are none.
+	Params json.RawMessage
+	// Legacy says that the method is one of A2A 0.3, which the caller finds out.
+	Legacy bool
 }
 
-func (r rpcRequest) isNotification() bool { return r.id == nil }
+// IsNotification reports whether the request gets no answer.
+func (r Request) IsNotification() bool { return r.ID == nil }
 
 func invalidRequest(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf(format, args...))
 }
 
-// readEnvelope splits a body into raw requests.
-func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error) {
+// ReadEnvelope splits a body into raw requests.
+func ReadEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error) {
 	if !utf8.Valid(body) {
 		return nil, false, a2a.NewError(a2a.ErrParseError, "the request is not UTF-8")
 	}
@@ -64,10 +64,10 @@ func readEnvelope(body []byte) (entries []json.RawMessage, batch bool, err error
 	return entries, true, nil
 }
 
-// readRequest reads one request. An invalid one is always answered, with its id if that
+// ReadRequest reads one request. An invalid one is always answered, with its id if that
 // can be read: it cannot be known to be a notification.
-func readRequest(entry json.RawMessage) (rpcRequest, error) {
-	request := rpcRequest{id: nullID}
+func ReadRequest(entry json.RawMessage) (Request, error) {
+	request := Request{ID: NullID}
 	if entry[0] != '{' {
 		return request, invalidRequest("a request is an object")
 	}
@@ -79,7 +79,7 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 		if err := checkID(found.id); err != nil {
 			return request, err
 		}
-		request.id = found.id
+		request.ID = found.id
 	}
 	if string(found.jsonrpc) != `"2.0"` {
 		return request, invalidRequest(`jsonrpc must be "2.0"`)
@@ -87,14 +87,14 @@ func readRequest(entry json.RawMessage) (rpcRequest, error) {
 	if len(found.method) == 0 || found.method[0] != '"' {
 		return request, invalidRequest("method must be a string")
 	}
-	request.method = string(jsonscan.Unquote(found.method))
+	request.Method = string(jsonscan.Unquote(found.method))
 	if params := found.params; len(params) > 0 && params[0] != 'n' {
 		if params[0] != '{' && params[0] != '[' {
 			return request, invalidRequest("params must be an object")
 		}
-		request.params = params
+		request.Params = params
 	}
-	request.id = found.id
+	request.ID = found.id
 	return request, nil
 }
 
@@ -135,15 +135,33 @@ func appendHead(buf []byte, id json.RawMessage) []byte {
 	return append(buf, id...)
 }
 
-func resultResponse(id json.RawMessage, result []byte) []byte {
+// ResultHead gives the beginning of a response: a result and "}" complete it.
+func ResultHead(id json.RawMessage) []byte {
+	return append(appendHead(nil, id), `,"result":`...)
+}
+
+// ResultResponse gives the response to a request that succeeded.
+func ResultResponse(id json.RawMessage, result []byte) []byte {
 	buf := appendHead(make([]byte, 0, len(id)+len(result)+48), id)
 	buf = append(buf, `,"result":`...)
 	buf = append(buf, result...)
 	return append(buf, '}')
 }
 
-func errorResponse(id json.RawMessage, failure *rpcError) []byte {
-	text, err := encodeJSON(failure)
+// ErrorResponse gives the response to a request that failed.
+func ErrorResponse(id json.RawMessage, failure *Error) []byte { return errorResponse(id, failure) }
+
+// LegacyErrorResponse is ErrorResponse for A2A 0.3, where the data of an error is an object.
+func LegacyErrorResponse(id json.RawMessage, failure *Error) []byte {
+	return errorResponse(id, struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}{failure.Code, failure.Message, failure.Data[0]})
+}
+
+func errorResponse(id json.RawMessage, failure any) []byte {
+	text, err := a2ajson.Marshal(failure)
 	if err != nil {
 		// Strings and a number always encode.
 		panic(fmt.Errorf("write error: %w", err))
@@ -151,6 +169,3 @@ func errorResponse(id json.RawMessage, failure *rpcError) []byte {
 	buf := append(appendHead(nil, id), `,"error":`...)
 	return append(append(buf, text...), '}')
 }
-
-// shorten limits a client's text for an answer or a log line.
-func shorten(text string) string { return storage.Truncate(text, maxShortened) }

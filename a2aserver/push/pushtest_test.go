@@ -1,0 +1,222 @@
+package push_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/a2aserver/push"
+	"parley/internal/logtest"
+	"parley/internal/safehttp"
+	"parley/internal/seal"
+	"parley/internal/waittest"
+	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+var alice = storage.Caller{Username: "alice"}
+
+// received is one request.
+type received struct {
+	header http.Header
+	body   string
+}
+
+// receiver takes events, and answers as its test says.
+type receiver struct {
+	*httptest.Server
+	mu  sync.Mutex
+	all []received
+}
+
+// newReceiver makes a receiver; answer gets each request and its number, from 1 on.
+func newReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, number int)) *receiver {
+	t.Helper()
+	taker := &receiver{}
+	taker.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the sender broke off
+		}
+		taker.mu.Lock()
+		taker.all = append(taker.all, received{r.Header, string(body)})
+		number := len(taker.all)
+		taker.mu.Unlock()
+		answer(w, r, number)
+	}))
+	t.Cleanup(taker.Close)
+	return taker
+}
+
+func accept(http.ResponseWriter, *http.Request, int) {}
+
+// numbers gives the numbers of the events that came, in order.
+func (r *receiver) numbers() string {
+	var all []string
+	for _, each := range r.requests() {
+		all = append(all, each.header.Get("Parley-Event-Id"))
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *receiver) requests() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
+func (r *receiver) waitFor(t *testing.T, numbers string) {
+	t.Helper()
+	waittest.Until(t, fmt.Sprintf("events %q at %s", numbers, r.URL), func() bool { return r.numbers() == numbers })
+}
+
+// world is a store with runs of alice, and the senders of a test.
+type world struct {
+	*sqlstore.Store
+	t   testing.TB
+	box *seal.Box
+	log *logtest.Buffer
+	// artifacts are the numbers of events that are of artifacts.
+	artifacts []int64
+	mu        sync.Mutex
+	outcomes  map[push.Outcome]int
+}
+
+func newWorld(t testing.TB, store *sqlstore.Store) *world {
+	t.Helper()
+	box, err := seal.New("push", []byte("a key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Store: store, t: t, box: box, log: &logtest.Buffer{}, outcomes: map[push.Outcome]int{}}
+	w.must(store.CreateDataset(t.Context(), alice, "shop", "orders", storage.Definition{}))
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run begins a run of alice's.
+func (w *world) run() string {
+	w.t.Helper()
+	asked, err := sqlstoretest.Ask(w.t.Context(), w, alice, storage.Question{
+		Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+	})
+	w.must(err)
+	return asked.RunID
+}
+
+// emit adds the events after a number to a run, up to another; the last of them ends it.
+func (w *world) emit(runID string, after, last int64, ends bool) {
+	w.t.Helper()
+	change := storage.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
+	for number := after + 1; number <= last; number++ {
+		body := fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":%d}}`, runID, number)
+		kind := storage.EventStatus
+		if slices.Contains(w.artifacts, number) {
+			kind = storage.EventArtifact
+		}
+		change.Events = append(change.Events, storage.Event{Number: number, Kind: kind, Body: json.RawMessage(body)})
+	}
+	if ends {
+		change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted}
+	}
+	w.must(sqlstoretest.Append(w, change))
+}
+
+// config makes a config of a run, to be sent to an address.
+func (w *world) config(runID, id, url string, secrets push.Secrets) {
+	w.t.Helper()
+	config := storage.PushConfig{RunID: runID, ID: id, URL: url, Receiver: url, Scheme: "Bearer"}
+	var err error
+	config.Secrets, err = secrets.Seal(w.box, "alice", config)
+	w.must(err)
+	w.must(w.SavePushConfig(w.t.Context(), alice, config))
+}
+
+// claim has a host claim the one config that is due.
+func (w *world) claim(holder string) storage.Push {
+	w.t.Helper()
+	due, err := w.DuePushes(w.t.Context(), holder, nil, 10)
+	w.must(err)
+	claimed, err := w.ClaimPushes(w.t.Context(), holder, due)
+	w.must(err)
+	if len(claimed) != 1 {
+		w.t.Fatalf("claimed %+v", claimed)
+	}
+	return claimed[0]
+}
+
+// fromTheStart has the one config begin with the first event, as one that comes with the
+// question.
+func (w *world) fromTheStart() {
+	w.t.Helper()
+	w.must(w.ReleasePush(w.t.Context(), "before", w.claim("before"), storage.PushResult{Position: 0}))
+}
+
+// sender runs a sender until the test ends, or stop is called.
+func (w *world) sender(holder string, change ...func(*push.Config)) (sender *push.Sender, stop func()) {
+	w.t.Helper()
+	w.must(w.RenewHost(w.t.Context(), holder, time.Hour))
+	cfg := push.Config{
+		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Policy: safehttp.Policy{Insecure: true},
+		Encode: func(_ storage.PushConfig, event storage.Event) (storage.Event, error) { return event, nil },
+		Task: func(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+			task, err := w.Task(ctx, caller, "", runID, false)
+			return storage.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err
+		},
+		Reserve: func(context.Context, string, int) (func(), error) { return func() {}, nil },
+		Observe: func(outcome push.Outcome) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.outcomes[outcome]++
+		},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	sender = push.New(cfg)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	done := make(chan struct{})
+	go func() {
+		sender.Run(ctx)
+		close(done)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	w.t.Cleanup(stop)
+	return sender, stop
+}
+
+func (w *world) count(outcome push.Outcome) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outcomes[outcome]
+}
+
+func (w *world) waitClosed() {
+	w.t.Helper()
+	waittest.Until(w.t, "no config is open", func() bool {
+		open, err := w.OpenPushes(w.t.Context())
+		return err == nil && !open
+	})
+}
