@@ -16,7 +16,6 @@ import (
 
 	"parley/a2aserver/push"
 	"parley/internal/fair"
-	"parley/internal/lru"
 	"parley/storage"
 )
 
@@ -123,8 +122,7 @@ type Host struct {
 	services map[string]*agentService
 	grpc     *grpc.Server
 	feeds    feeds
-	// recent has the last messages.
-	recent *lru.Cache[recentMessage, struct{}]
+	recent   recentMessages
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -160,7 +158,6 @@ func New(cfg Config) *Host {
 		id:       storage.NewID(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
-		recent:   lru.New[recentMessage, struct{}](recentMessages),
 		queue: fair.New(fair.Config{
 			What:  "questions",
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,

@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"hash/maphash"
+	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -30,9 +32,6 @@ func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
 	return storage.SentMessage{Key: key, Digest: hash(text)}, err
 }
 
-// recentMessages is how many messages a host remembers.
-const recentMessages = 4096
-
 // maxMessageKey is the longest id of a message that is stored as it is, in characters.
 const maxMessageKey = 64
 
@@ -42,10 +41,7 @@ func (s *agentService) sentLately(request storage.RunRequest) bool {
 	if request.Message.Key == "" {
 		return false
 	}
-	key := recentMessage{request.Caller.Username, s.agent.Name, request.Message.Key}
-	_, known := s.host.recent.Get(key)
-	s.host.recent.Put(key, struct{}{}, 1)
-	return known
+	return s.host.recent.add(request.Caller.Username, s.agent.Name, request.Message.Key)
 }
 
 // checkSent gives ErrMessageSent for a message that has made a run.
@@ -57,7 +53,31 @@ func (s *agentService) checkSent(ctx context.Context, who storage.Caller, messag
 	return cmp.Or(err, storage.ErrMessageSent)
 }
 
-type recentMessage struct{ user, agent, key string }
+// recentMessages remembers the last messages of a host, by hashes: it may know one that was
+// never sent.
+type recentMessages struct {
+	mu sync.Mutex
+	// last are the messages since it was last full, before are those until then.
+	last, before map[uint64]struct{}
+}
+
+const maxRecent = 4096
+
+var recentSeed = maphash.MakeSeed()
+
+// add adds a message, and reports whether it was there.
+func (r *recentMessages) add(user, agent, key string) bool {
+	hash := maphash.Comparable(recentSeed, [3]string{user, agent, key})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, inLast := r.last[hash]
+	_, inBefore := r.before[hash]
+	if len(r.last) == maxRecent || r.last == nil {
+		r.last, r.before = make(map[uint64]struct{}, maxRecent), r.last
+	}
+	r.last[hash] = struct{}{}
+	return inLast || inBefore
+}
 
 // hash gives the first half of a SHA-256.
 func hash(text []byte) string {

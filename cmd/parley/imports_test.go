@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"rest":              {"storage", "internal/..."},
 	"rest/middleware":   {"internal/slogctx", "internal/sse"},
 	"agents":            {"storage", "llm", "internal/retry"},
-	"llm":               {"internal/jsonscan", "internal/lru", "internal/near", "internal/retry", "internal/sqltext"},
+	"llm":               {"internal/jsonscan", "internal/near", "internal/retry", "internal/sqltext"},
 	"cards":             {"internal/baseurl", "internal/jcs"},
 	"storage":           {},
 	"storage/lake":      {"storage", "internal/fair", "internal/fsync", "internal/near", "internal/retry", "internal/sqltext"},

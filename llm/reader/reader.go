@@ -20,7 +20,7 @@ import (
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
-	"parley/internal/lru"
+	"parley/llm/reader/lru"
 	"parley/llm/reader/net"
 	"parley/llm/reader/profile"
 )

@@ -155,14 +155,14 @@ const (
 	AND lower(d.name) = lower(:dataset)`
 )
 
-// selectOwnTarget is the id of the namespace :namespace of a caller whose token is not
+// selectOwnTarget is the id of the namespace $2 of the caller $1, whose token is not
 // restricted. fromNamespaces gives the same; this is planned, found and read many times
 // faster, and most questions are about one's own.
-var selectOwnTarget = parse(`
+const selectOwnTarget = `
 SELECT n.id
 FROM namespaces n
-WHERE n.owner = :caller
-	AND lower(n.name) = lower(:namespace)`)
+WHERE n.owner = $1
+	AND lower(n.name) = lower($2)`
 
 // tokenScopes is what token :token covers of what the caller may see, by the names
 // of now.

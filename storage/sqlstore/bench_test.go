@@ -134,6 +134,7 @@ func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error 
 	if err != nil {
 		return err
 	}
+	change.Start.Message = storage.SentMessage{Key: storage.NewID(), Digest: "0123456789012345678901"}
 	change.Snapshot = json.RawMessage(`{"id":"` + change.RunID + `","contextId":"` + question.ConversationID + `","history":["` + strings.Repeat("x", 300) + `"]}`)
 	store.Append(change, func(error) {})
 	written := make(chan error, 1)

@@ -27,8 +27,7 @@ WHERE owner = $1
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
 	provider, model, helper_prompt, status, error_message, created_at, message, digest)
-VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))
-ON CONFLICT (owner, agent, message) WHERE message IS NOT NULL DO NOTHING`
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))`
 
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
@@ -124,10 +123,10 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
+	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now,
 		start.Message.Key, start.Message.Digest)
-	if err == nil && n == 0 {
+	if start.Message.Key != "" && isUniqueViolation(err) {
 		return l.startAgain(run)
 	}
 	if err == nil {

@@ -73,7 +73,7 @@ func TestSentMessages(t *testing.T) {
 		w.must(sqlstoretest.Append(w, third))
 
 		// Long ago: it is a new message.
-		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, storage.MessageRetention.Milliseconds()))
+		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, storage.MessageRetention.Milliseconds()+1))
 		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("long ago: %v", err)
 		}

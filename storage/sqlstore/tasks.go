@@ -95,15 +95,16 @@ func newLimited(query string) limited {
 
 // ResolveRun implements storage.Tasks.
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
-	caller, a := request.Caller, inNamespace(request.Caller, request.Namespace)
+	caller := request.Caller
 	var found struct {
 		ID    string
 		Begun sql.NullInt64
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
-		err = selectOwnTarget.get(ctx, s, &found.ID, a)
+		err = s.GetContext(ctx, &found.ID, selectOwnTarget, caller.Username, request.Namespace.Name)
 	} else {
+		a := inNamespace(caller, request.Namespace)
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}

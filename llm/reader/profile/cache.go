@@ -7,7 +7,7 @@ import (
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/internal/lru"
+	"parley/llm/reader/lru"
 )
 
 // Cache is a least-recently-used cache of profiles with a limit in bytes. It is safe for

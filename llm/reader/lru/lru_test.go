@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"parley/internal/lru"
+	"parley/llm/reader/lru"
 )
 
 func TestSizeLimit(t *testing.T) {
