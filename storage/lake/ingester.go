@@ -99,7 +99,7 @@ func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, 
 // Ingest runs a job. Wrong sources are ErrInvalid, a full queue is ErrUnavailable, or
 // ErrTooMany for the user's own.
 func (i *Ingester) Ingest(ctx context.Context, admission Admission, job ingest.Job) (ingest.Result, error) {
-	return i.run(ctx, admission, worker.IngestRequest{Sources: job.Sources, Rows: job.Rows, Have: job.Have, OutDir: job.OutDir}, job.Progress)
+	return i.run(ctx, admission, worker.IngestRequest{Sources: job.Sources, Rows: job.Rows, Options: job.Options, Have: job.Have, OutDir: job.OutDir}, job.Progress)
 }
 
 // Compact merges files, whose rows have these columns, into one.

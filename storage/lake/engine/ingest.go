@@ -125,7 +125,7 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
 	}
 	return ingest.Run(ctx, db, ingest.Job{
-		Sources: request.Sources, Rows: request.Rows, Have: request.Have, OutDir: request.OutDir, Progress: progress,
+		Sources: request.Sources, Rows: request.Rows, Options: request.Options, Have: request.Have, OutDir: request.OutDir, Progress: progress,
 	})
 }
 

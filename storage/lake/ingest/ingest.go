@@ -39,6 +39,8 @@ type Job struct {
 	// Rows, instead of Sources, is the path of a file with a JSON object a
 	// line. Messages name its lines "row 1" and so on.
 	Rows string
+	// Options say how the sources are read.
+	Options storage.IngestOptions
 	// Have is the dataset's columns now; nil when it is empty or replaced.
 	Have []storage.Column
 	// OutDir is the folder for the Parquet files. Run creates it if missing,
@@ -80,6 +82,8 @@ type Result struct {
 	// order, with types that may be wider, then the new ones.
 	Columns []storage.Column
 	Rows    int64
+	// Report says how the sources were read.
+	Report storage.IngestReport
 }
 
 // Run ingests the sources of a job with DuckDB, which must be able to read the

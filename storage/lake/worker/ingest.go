@@ -25,6 +25,7 @@ type IngestRequest struct {
 	Jobs    int
 	Sources []ingest.Source
 	Rows    string
+	Options storage.IngestOptions
 	Have    []storage.Column
 	OutDir  string
 	// Files, with these columns, are merged into one.
