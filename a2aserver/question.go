@@ -2,8 +2,8 @@ package a2aserver
 
 import (
 	"context"
-	"maps"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
