@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -22,10 +23,11 @@ func TestQuestionRules(t *testing.T) {
 		"blank":              {" \n", nil, "the question must not be blank"},
 		"long":               {strings.Repeat("x", storage.MaxQuestion+1), nil, "the question must be at most 32768 bytes"},
 		"NUL":                {"a\x00", nil, "the question must not hold the character NUL"},
-		"number for a model": {"How many?", map[string]any{"model": 1.}, "message metadata.model must be a string"},
-		"long model":         {"How many?", map[string]any{"model": strings.Repeat("x", 201)}, "message metadata.model must be at most 200 characters"},
-		"NUL in a provider":  {"How many?", map[string]any{"provider": "a\x00"}, "message metadata.provider must not hold the character NUL"},
-		"long helper prompt": {"How many?", map[string]any{"helperPrompt": strings.Repeat("x", 10_001)}, "message metadata.helperPrompt must be at most 10000 characters"},
+		"number for a model": {"How many?", map[string]any{"model": 1.}, "message.metadata.model must be a string"},
+		"long model":         {"How many?", map[string]any{"model": strings.Repeat("x", 201)}, "message.metadata.model must be at most 200 characters"},
+		"NUL in a provider":  {"How many?", map[string]any{"provider": "a\x00"}, "message.metadata.provider must not hold the character NUL"},
+		"text for neverAsk":  {"How many?", map[string]any{"neverAsk": "yes"}, "message.metadata.neverAsk must be true or false"},
+		"long helper prompt": {"How many?", map[string]any{"helperPrompt": strings.Repeat("x", 10_001)}, "message.metadata.helperPrompt must be at most 10000 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,6 +43,42 @@ func TestQuestionRules(t *testing.T) {
 				t.Errorf("%+v, %v", q, err)
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// Each setting comes from the first source that has it, and errors name that source.
+func TestSettingsOfSources(t *testing.T) {
+	t.Parallel()
+	service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
+	for name, test := range map[string]struct {
+		message, request map[string]any
+		// field is the wrong one; "" for none.
+		field string
+	}{
+		"both":                       {map[string]any{"namespace": "shop", "model": "m"}, map[string]any{"provider": "p", "model": 7}, ""},
+		"username without namespace": {map[string]any{"username": "jane"}, map[string]any{"namespace": "ann/shop", "model": "m", "provider": "p"}, ""},
+		"usernames of two sources":   {map[string]any{"namespace": "ann/shop", "model": "m"}, map[string]any{"username": "jane", "provider": "p"}, ""},
+		"wrong username":             {map[string]any{"namespace": "shop"}, map[string]any{"namespace": "shop", "username": 7}, ""},
+		"wrong in request":           {map[string]any{"namespace": "shop"}, map[string]any{"model": 7}, "metadata.model"},
+		"wrong in message":           {map[string]any{"namespace": "shop", "neverAsk": 7}, map[string]any{"neverAsk": true}, "message.metadata.neverAsk"},
+		"other owner in request":     {map[string]any{"username": "ann"}, map[string]any{"namespace": "ann/shop", "username": "jane"}, "metadata.username"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := question("How many?")
+			request.Message.Metadata, request.Metadata = test.message, test.request
+			q, err := service.toQuestion(t.Context(), storage.Caller{Username: "ann"}, request)
+			if test.field == "" {
+				if err != nil || q.Namespace.String() != "ann/shop" {
+					t.Errorf("%+v, %v", q, err)
+				}
+				return
+			}
+			invalid, ok := errors.AsType[*storage.Error](err)
+			if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Field != test.field || !strings.HasPrefix(invalid.Message, test.field) {
+				t.Errorf("%#v, want an error about %s", err, test.field)
 			}
 		})
 	}
