@@ -1,8 +1,10 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,6 +76,19 @@ func messageText(message *a2a.Message) string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// storedMessage gives the message of a run as its task has it.
+func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Message {
+	stored := *message
+	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	if request.NeverAsk {
+		// The log has it only here, and the client may have set it for the request.
+		stored.Metadata = map[string]any{}
+		maps.Copy(stored.Metadata, message.Metadata)
+		maps.Copy(stored.Metadata, storage.Question{NeverAsk: true}.Metadata())
+	}
+	return &stored
 }
 
 // readID gives a UUID in canonical form.

@@ -1,13 +1,17 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/storage"
+	"parley/storage/sqlstore"
+	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // The rules are those of storage, and the error names the part of the message.
@@ -82,6 +86,31 @@ func TestSettingsOfSources(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the metadata of a request says counts also after an answer, and after a takeover,
+// which read the same message.
+func TestNeverAskOfRequestIsStored(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		var resumed storage.Question
+		s, _ := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			var err error
+			if resumed, err = storage.ReadQuestion("?", storage.Settings{Values: request.Metadata}, storage.Settings{Values: request.Message.Metadata}); err != nil {
+				t.Error(err)
+			}
+			asking(ctx, request, yield)
+		})).service("echo")
+		for _, neverAsk := range []any{true, false, nil} {
+			request := toShop("Paint it")
+			request.Metadata = map[string]any{"neverAsk": neverAsk}
+			sendTask(t, s, alice, reply(sendTask(t, s, alice, request), "red"))
+			if want := neverAsk == true; resumed.NeverAsk != want || len(request.Message.Metadata) != 1 {
+				t.Errorf("%v: resumed with %t; the client's metadata is %v", neverAsk, resumed.NeverAsk, request.Message.Metadata)
+			}
+		}
+	})
 }
 
 // Names in A2A messages mean whom they mean elsewhere.

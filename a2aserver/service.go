@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,9 +121,7 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
-	return s.host.start(s.agent, request, options, &asked)
+	return s.host.start(s.agent, request, options, storedMessage(request, message))
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
