@@ -2,7 +2,6 @@ package a2aserver
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,7 @@ import (
 )
 
 // toQuestion reads the question of a request.
-func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
+func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
 	text, err := readText(request.Message)
 	if err != nil {
 		return storage.Question{}, err
@@ -29,7 +28,7 @@ func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, reque
 		return question, err
 	}
 	question.Agent = s.agent.Name
-	if question.Namespace, err = s.namedNamespace(ctx, who, request); err != nil {
+	if question.Namespace, err = s.namedNamespace(who, request); err != nil {
 		return question, err
 	}
 	question.ConversationID, err = conversationID(who, s.agent.Name, request.Message.ContextID)

@@ -41,7 +41,7 @@ func TestQuestionRules(t *testing.T) {
 				message.Metadata[key] = value
 			}
 			service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
-			q, err := service.toQuestion(t.Context(), storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
+			q, err := service.toQuestion(storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
 			switch {
 			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
 				t.Errorf("%+v, %v", q, err)
@@ -73,7 +73,7 @@ func TestSettingsOfSources(t *testing.T) {
 			t.Parallel()
 			request := question("How many?")
 			request.Message.Metadata, request.Metadata = test.message, test.request
-			q, err := service.toQuestion(t.Context(), storage.Caller{Username: "ann"}, request)
+			q, err := service.toQuestion(storage.Caller{Username: "ann"}, request)
 			if test.field == "" {
 				if err != nil || q.Namespace.String() != "ann/shop" {
 					t.Errorf("%+v, %v", q, err)

@@ -61,7 +61,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(ctx, who, request)
+	question, err := s.toQuestion(who, request)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	request = orEmpty(request)
+	request = withTenant(ctx, request)
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(starting, request)
@@ -325,7 +325,7 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.Ge
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := tenantNamespace(ctx, who, orEmpty(request).Tenant)
+	namespace, err := tenantNamespace(who, tenantOf(ctx, orEmpty(request).Tenant))
 	if err != nil {
 		return nil, err
 	}
