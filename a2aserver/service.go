@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +61,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(ctx, who, request)
+	question, err := s.toQuestion(who, request)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +121,7 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
-	return s.host.start(s.agent, request, options, &asked)
+	return s.host.start(s.agent, request, options, storedMessage(request, message))
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
@@ -205,7 +202,7 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	request = orEmpty(request)
+	request = withTenant(ctx, request)
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(starting, request)
@@ -336,7 +333,7 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.Ge
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := tenantNamespace(ctx, who, orEmpty(request).Tenant)
+	namespace, err := tenantNamespace(who, tenantOf(ctx, orEmpty(request).Tenant))
 	if err != nil {
 		return nil, err
 	}
