@@ -60,6 +60,7 @@ var homes = map[string][]string{
 	"github.com/pressly/goose":            {"storage/sqlstore"},
 	"github.com/prometheus/client_golang": {"cmd", "rest"},
 	"github.com/tmc/langchaingo":          {"llm"},
+	"github.com/xuri/excelize":            {"storage/lake/ingest"},
 	"github.com/yuin/goldmark":            {"rest/openapi"},
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
