@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 
@@ -193,8 +195,46 @@ func (w *workbook) entry(name string) *zip.File {
 // plainFormat is the id of no format: the value is given as it is.
 const plainFormat = 9999
 
-// cellFormats are the formats in which cells are read.
-var cellFormats = map[string]string{"date": "yyyy-mm-dd", "instant": "yyyy-mm-dd hh:mm:ss", "time": "hh:mm:ss", "elapsed": "[h]:mm:ss"}
+// The characters before dates and times as excelize is made to show them: numbers of
+// days. To format dates itself takes it longer than all the rest.
+const (
+	dateMark    = "\ue0d0"
+	instantMark = "\ue0d1"
+	timeMark    = "\ue0d2"
+	elapsedMark = "\ue0d3"
+)
+
+var cellFormats = map[string]string{"date": dateMark, "instant": instantMark, "time": timeMark, "elapsed": elapsedMark}
+
+// temporal gives a cell's date or time in ISO form, and other cells as they are.
+func temporal(cell string, date1904 bool) string {
+	if !strings.HasPrefix(cell, dateMark[:2]) || len(cell) < len(dateMark) {
+		return cell
+	}
+	mark, number := cell[:len(dateMark)], cell[len(dateMark):]
+	days, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return cell
+	}
+	if mark == elapsedMark {
+		seconds := int64(math.Round(days * 86400))
+		return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	}
+	at, err := excelize.ExcelDateToTime(days, date1904)
+	if err != nil {
+		return number
+	}
+	at = at.Round(time.Second)
+	switch mark {
+	case dateMark:
+		return at.Format(time.DateOnly)
+	case instantMark:
+		return at.Format(time.DateTime)
+	case timeMark:
+		return at.Format(time.TimeOnly)
+	}
+	return cell
+}
 
 // setFormats replaces the formats of cells, so that dates are read in ISO form and
 // numbers plainly, whatever they look like on the screen. Numbers that are shown with
@@ -221,7 +261,8 @@ func (w *workbook) setFormats() error {
 	}
 	count := len(styles.CellXfs.Xf)
 	ids := map[string]int{"plain": plainFormat}
-	for kind, code := range cellFormats {
+	for kind, mark := range cellFormats {
+		code := `"` + mark + `"0.0000000000`
 		style, err := w.file.NewStyle(&excelize.Style{CustomNumFmt: &code})
 		if err != nil || styles.CellXfs.Xf[style].NumFmtID == nil {
 			return fmt.Errorf("set the formats of a workbook: %w", err)
@@ -302,6 +343,10 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 	}
 	defer rows.Close()
 	copied := csv.NewWriter(&limitedWriter{out: out, left: w.r.unpackLimit()})
+	date1904 := false
+	if properties := w.file.WorkBook.WorkbookPr; properties != nil {
+		date1904 = properties.Date1904
+	}
 	var number, failed, firstFailed int
 	var record []string
 	for ; rows.Next(); number++ {
@@ -316,6 +361,7 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 			return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
 		}
 		for i, cell := range cells {
+			cells[i] = temporal(cell, date1904)
 			if len(cell) > 0 && cell[0] == '#' && errorValues[cell] {
 				cells[i] = ""
 				if failed++; failed == 1 {
