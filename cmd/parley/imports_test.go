@@ -64,6 +64,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":            {"rest/openapi"},
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
+	"golang.org/x/net/html":               {"storage/lake/ingest"},
 	"google.golang.org/grpc":              {"a2aserver"},
 	"modernc.org/sqlite":                  {"storage/sqlstore"},
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},

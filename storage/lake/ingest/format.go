@@ -41,6 +41,7 @@ var (
 	formatParquet   = &format{check: (*run).checkParquet}
 	// A ZIP archive can hold files of all formats, so that openContainer opens it.
 	formatZip      = &format{}
+	formatHTML     = &format{open: (*run).openHTML}
 	formatText     = &format{check: checkText(false), prose: true}
 	formatMarkdown = &format{check: checkText(true), prose: true}
 )
@@ -53,11 +54,12 @@ var extensions = map[string]*format{
 	".tsv": formatTSV, ".tab": formatTSV,
 	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
-	".txt":     formatText, ".text": formatText,
+	".html":    formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
+	".txt": formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), text (.txt) and Markdown (.md) can be read, " +
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), text (.txt) and Markdown (.md) can be read, " +
 	"each also gzipped (.gz) or in a ZIP archive (.zip)"
 
 // foreign are formats that people send by mistake, by their first bytes.
@@ -105,6 +107,8 @@ func sniff(name string, head []byte) (*format, error) {
 	}
 	holdsJSON := looksLikeJSON(head)
 	switch {
+	case named == nil && looksLikeHTML(head): // many programs name tables .xls
+		return formatHTML, nil
 	case named == nil && holdsJSON:
 		return formatJSON, nil
 	case named == nil:
@@ -177,6 +181,17 @@ func trimPartialRune(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// looksLikeHTML reports whether text opens as an HTML page or table.
+func looksLikeHTML(head []byte) bool {
+	opening := bytes.ToLower(skipBlanks(head)[:min(len(skipBlanks(head)), 20)])
+	for _, tag := range []string{"<!doctype html", "<html", "<table"} {
+		if bytes.HasPrefix(opening, []byte(tag)) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksLikeJSON reports whether text opens as a JSON object with a key, an array
