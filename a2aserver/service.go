@@ -76,7 +76,11 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		if err := s.checkSent(ctx, who, message); err != nil {
+		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+		switch {
+		case err == nil && digest == message.Digest:
+			return nil, storage.ErrMessageSent
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			return nil, err
 		}
 		return s.continueTask(ctx, who, waiting, request)
