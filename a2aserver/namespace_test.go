@@ -263,6 +263,32 @@ func TestContextIDs(t *testing.T) {
 	})
 }
 
+// deletingLog deletes alice's namespace before a run in it is written.
+type deletingLog struct{ *sqlstore.Store }
+
+func (l deletingLog) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+	if err := l.Store.ResolveRun(ctx, request); err != nil {
+		return err
+	}
+	return l.Store.DeleteNamespace(ctx, alice, request.Namespace, true)
+}
+
+// A namespace that is deleted while a message is sent is answered like one that never was.
+func TestNamespaceDeletedWhileSending(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s, _ := newHost(t, deletingLog{store}, fourEvents).service("echo")
+		withNamespace(t, store)
+		if sent, err := s.SendMessage(as(t, alice), toShop("How many?")); !errors.Is(err, errNoNamespace) {
+			t.Errorf("%v, %v", sent, err)
+		}
+		withNamespace(t, store)
+		if _, err := s.stream(as(t, alice), toShop("How many?")); !errors.Is(err, errNoNamespace) {
+			t.Errorf("streamed: %v", err)
+		}
+	})
+}
+
 // TestBindingsIsolateNamespaces has others name alice's namespace in every way and binding:
 // what they get is what they get for one that never was.
 func TestBindingsIsolateNamespaces(t *testing.T) {

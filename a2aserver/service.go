@@ -95,10 +95,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		return nil, err
 	}
 	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
+	return r, namespaceError(err)
+}
+
+// namespaceError gives the error for a question whose namespace was not found.
+func namespaceError(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoNamespace
+		return errNoNamespace
 	}
-	return r, err
+	return err
 }
 
 var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
@@ -212,7 +217,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	defer cancel()
 	r, err := s.send(starting, request)
 	if err == nil {
-		err = r.waitCommitted(starting)
+		err = namespaceError(r.waitCommitted(starting)) // deleted since it was found
 	}
 	cfg := request.Config
 	if cfg == nil {

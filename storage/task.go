@@ -123,6 +123,8 @@ type Tasks interface {
 	// Tasks lists the caller's tasks, the last changed first. total ignores the limit and
 	// the cursor.
 	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)
+	// TaskSizes gives the sizes of the snapshots that Tasks would give, in bytes.
+	TaskSizes(ctx context.Context, caller Caller, filter TaskFilter) ([]int, error)
 	// Events gives the next events of a run after a number, in order; none when there are
 	// none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
