@@ -20,6 +20,8 @@ type format struct {
 	check func(r *run, ctx context.Context, in input) (*table, error)
 	// prose says that rows can be extracted from the text.
 	prose bool
+	// lines says that the text is made of lines.
+	lines bool
 }
 
 // input is the decoded content of a source.
@@ -30,12 +32,12 @@ type input struct {
 }
 
 var (
-	formatCSV      = &format{check: checkCSV(",;\t|")}
-	formatTSV      = &format{check: checkCSV("\t")}
+	formatCSV      = &format{check: checkCSV(",;\t|"), lines: true}
+	formatTSV      = &format{check: checkCSV("\t"), lines: true}
 	formatJSON     = &format{check: (*run).checkJSON}
 	formatParquet  = &format{check: (*run).checkParquet}
-	formatText     = &format{check: checkText(false), prose: true}
-	formatMarkdown = &format{check: checkText(true), prose: true}
+	formatText     = &format{check: checkText(false), prose: true, lines: true}
+	formatMarkdown = &format{check: checkText(true), prose: true, lines: true}
 )
 
 var extensions = map[string]*format{
@@ -98,7 +100,7 @@ func sniff(name string, head []byte) (*format, error) {
 	return named, nil
 }
 
-// checkEncoding refuses what is not UTF-8 text, as far as the head shows it.
+// checkEncoding refuses what is not text, as far as the head shows it.
 func checkEncoding(name string, head []byte) error {
 	for _, f := range foreign {
 		// Short magic numbers could open a text as well; binary files hold
@@ -110,26 +112,10 @@ func checkEncoding(name string, head []byte) error {
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return refuse("%s is a Parquet file; name it .parquet", name)
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return refuse("%s is UTF-16 text; save it as UTF-8", name)
 	case bytes.IndexByte(head, 0) >= 0:
-		if looksLikeUTF16(head) {
-			return refuse("%s looks like UTF-16 text; save it as UTF-8", name)
-		}
 		return refuse("%s holds binary data, not text; %s", name, knownFormats)
 	}
 	return nil
-}
-
-// looksLikeUTF16 detects Latin letters in UTF-16: every other byte is zero.
-func looksLikeUTF16(head []byte) bool {
-	var zeros [2]int
-	for i, c := range head {
-		if c == 0 {
-			zeros[i%2]++
-		}
-	}
-	return min(zeros[0], zeros[1]) == 0 && max(zeros[0], zeros[1]) > len(head)/3
 }
 
 func isBinary(head []byte) bool {

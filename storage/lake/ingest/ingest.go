@@ -123,7 +123,7 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 		return Result{}, err
 	}
 	r.progress.finish()
-	return Result{Files: files, Columns: columns, Rows: sumRows(files)}, nil
+	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: reportOf(tables, columns)}, nil
 }
 
 // run is the state of a job.
@@ -137,6 +137,8 @@ type run struct {
 	// of the sources up to the one in work, decoded the size of the values of
 	// those before it.
 	unpacked, uploaded, decoded int64
+	// encoding is that of the source in work.
+	encoding string
 }
 
 // table is a checked source.
@@ -147,6 +149,8 @@ type table struct {
 	rows    int64
 	// decoded is how many bytes the values take.
 	decoded int64
+	// report says how the source was read, its columns in their order.
+	report storage.IngestReport
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// With sequential, the source is read on one core.
@@ -187,6 +191,7 @@ func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	r.uploaded += info.Size()
+	r.encoding = ""
 	t, err := r.checkSource(ctx, source)
 	if err != nil {
 		return nil, err
@@ -199,6 +204,7 @@ func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
 		return nil, err
 	}
 	r.decoded += int64(decoded)
+	t.report.Encoding = r.encoding
 	return t, nil
 }
 
@@ -227,7 +233,7 @@ func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return format.check(r, ctx, in)
+	return r.checkFormat(ctx, format, in)
 }
 
 // checkOrder checks that DuckDB preserves the order of rows: without it results
