@@ -81,6 +81,12 @@ func messageText(message *a2a.Message) string {
 func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Message {
 	stored := *message
 	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	stored.ReferenceTasks = slices.Clone(message.ReferenceTasks)
+	for i, id := range stored.ReferenceTasks {
+		if runID, err := readID(string(id)); err == nil {
+			stored.ReferenceTasks[i] = a2a.TaskID(runID)
+		}
+	}
 	if request.NeverAsk {
 		// The log has it only here, and the client may have set it for the request.
 		stored.Metadata = map[string]any{}
