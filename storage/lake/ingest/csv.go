@@ -46,7 +46,9 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
-		if p := whole.problem; p != nil {
+		if p := whole.problem; p != nil && p.encoding {
+			return nil, notUTF8(place(in.name, p.line+1, ""))
+		} else if p != nil {
 			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
 		}
 

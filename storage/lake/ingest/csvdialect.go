@@ -129,7 +129,7 @@ func columnNames(source string, fields []string) ([]string, error) {
 // checkColumnName refuses names that cannot be columns.
 func checkColumnName(source, name string) error {
 	if !utf8.ValidString(name) {
-		return refuse("%s: a column name is not UTF-8 text; save the file as UTF-8", source)
+		return notUTF8(source)
 	}
 	if wrong := storage.CheckColumnName(name); wrong != "" {
 		return refuse("%s: the column name %s %s", source, quote(excerpt([]byte(name))), wrong)

@@ -48,6 +48,8 @@ type csvProblem struct {
 	line   int64
 	column string
 	reason string
+	// encoding says that the record is not UTF-8 text.
+	encoding bool
 }
 
 func newCSVScanner(separator byte, names []string) *csvScanner {

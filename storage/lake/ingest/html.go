@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -64,9 +65,11 @@ func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
 	}
 	defer file.Close()
 	limited := &io.LimitedReader{R: file, N: maxHTML + 1}
-	text, err := charset.NewReader(limited, "text/html")
-	if err != nil {
-		return nil, refuseDamaged(in.name)
+	var text io.Reader = limited
+	if !utf8.Valid(trimPartialRune(in.head)) {
+		if text, err = charset.NewReader(limited, "text/html"); err != nil {
+			return nil, refuseDamaged(in.name)
+		}
 	}
 	p := &page{in: in}
 	err = p.read(ctx, html.NewTokenizer(text))

@@ -172,7 +172,7 @@ func (f *jsonFile) row(c byte) error {
 	case err != nil:
 		return err
 	case !utf8.Valid(f.buf[f.start:f.pos]):
-		return f.wrong("it is not UTF-8 text; save the file as UTF-8")
+		return notUTF8(f.where())
 	}
 	f.lines = f.lines && f.line == f.rowLine
 	f.rows++
@@ -211,7 +211,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 		return 0, f.wrong("it has an empty key")
 	}
 	if !utf8.ValidString(key) {
-		return 0, f.wrong("it is not UTF-8 text; save the file as UTF-8")
+		return 0, notUTF8(f.where())
 	}
 	if err := checkColumnName(f.where(), name); err != nil {
 		return 0, err

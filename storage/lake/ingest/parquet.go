@@ -15,6 +15,7 @@ import (
 func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	path, name := in.path, in.name
 	t := &table{name: name}
+	r.encoding = ""
 	if err := t.measure(path); err != nil {
 		return nil, err
 	}

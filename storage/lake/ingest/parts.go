@@ -178,7 +178,7 @@ func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 		}
 		in.path = path
 	}
-	return p.format.check(r, ctx, in)
+	return r.checkFormat(ctx, p.format, in)
 }
 
 // errTooLarge says that a source unpacks to more than its limit.
