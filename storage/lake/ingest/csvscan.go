@@ -31,10 +31,11 @@ type csvScanner struct {
 
 // csvBlock is what a scanner found in some records. Lines count from 0.
 type csvBlock struct {
-	// columns are the kinds of the columns' values.
-	columns []kindSet
-	rows    int64
-	lines   int64
+	columns []columnCells
+	// values are the fields of the record that is being read.
+	values [][]byte
+	rows   int64
+	lines  int64
 	// lf and crlf say that lines end with LF alone, and with CR LF.
 	lf, crlf bool
 	blank    bool
@@ -60,7 +61,9 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 	return s
 }
 
-func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]kindSet, len(s.names))} }
+func (s *csvScanner) newBlock() *csvBlock {
+	return &csvBlock{columns: make([]columnCells, len(s.names)), values: make([][]byte, len(s.names))}
+}
 
 // scan reads whole records, at most limit, and gives how many bytes they have.
 // With final, the end of buf is the end of the file.
@@ -159,9 +162,8 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			}
 			last = true
 		}
-		// Once there is text, the column is text whatever follows.
-		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(kindText.set()) {
-			b.columns[column] |= classify(value).set()
+		if column < len(s.names) {
+			b.values[column] = value
 		}
 		if s.onField != nil {
 			s.onField(column, buf[start:pos], stray, last)
@@ -178,7 +180,21 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			return 0, false
 		}
 		b.rows++
+		b.count(line)
 		return pos + width, true
+	}
+}
+
+// count counts the cells of a record.
+func (b *csvBlock) count(line int64) {
+	for i, value := range b.values {
+		c := &b.columns[i]
+		if len(value) == 0 {
+			c.empty++
+		} else if !c.text {
+			k, f := classifyCell(value)
+			c.add(k, f, line)
+		}
 	}
 }
 
@@ -258,7 +274,7 @@ func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem 
 // merge adds the block that follows.
 func (b *csvBlock) merge(next *csvBlock) {
 	for i := range next.columns {
-		b.columns[i] |= next.columns[i]
+		b.columns[i].merge(&next.columns[i], b.lines)
 	}
 	if next.problem != nil {
 		next.problem.line += b.lines
