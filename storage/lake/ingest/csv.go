@@ -32,17 +32,17 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err != nil {
 			return nil, err
 		}
-		whole, fields, size, err := readHeader(in.name, in.head, separator)
+		header, err := readHeader(in, separator, 0)
 		if err != nil {
 			return nil, err
 		}
-		names, err := columnNames(in.name, fields)
+		names, warnings, err := columnNames(in.name, header.fields)
 		if err != nil {
 			return nil, err
 		}
 		scanner := newCSVScanner(separator, names)
-		header := whole.lines
-		whole.columns, whole.rows = make([]columnCells, len(names)), 0
+		whole, size := header.block, header.size
+		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,8 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 
 		file := &csvFile{path: in.path, separator: separator, header: true}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		t.report.Delimiter, t.report.HeaderRow = string(separator), int(header)
+		t.report.Delimiter, t.report.HeaderRow = string(separator), header.row
+		t.report.Warnings = append(header.warnings, warnings...)
 		by := customOf(whole.columns)
 		for i := range whole.columns {
 			d := decide(&whole.columns[i], by)
@@ -70,9 +71,14 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: line, Column: names[i], Message: d.warning})
 			}
 		}
+		for _, last := range headRecords(whole.last, separator) {
+			if isTotal(last.fields) {
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
+			}
+		}
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.
-		if whole.blank || whole.stray || header > 1 || whole.lf && whole.crlf {
+		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
 			file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.path, int64(size), out) })
 			if err != nil {

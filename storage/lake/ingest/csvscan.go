@@ -24,8 +24,8 @@ type csvScanner struct {
 	names []string
 	stop  [256]bool
 	// onField, unless nil, gets the fields as they stand in the text, those of a
-	// record that the buffer cuts off again. Stray says that a field that is not
-	// quoted holds a quote, last that it ends its record.
+	// record that the buffer cuts off again. Stray says that a field holds a quote
+	// that is not doubled, last that it ends its record.
 	onField func(column int, field []byte, stray, last bool)
 }
 
@@ -39,9 +39,12 @@ type csvBlock struct {
 	// lf and crlf say that lines end with LF alone, and with CR LF.
 	lf, crlf bool
 	blank    bool
-	// stray says that a field that is not quoted holds a quote.
-	stray   bool
-	problem *csvProblem
+	// stray says that a field holds a quote that is not doubled.
+	stray bool
+	// last is the last record, and lastLine where it begins.
+	last     []byte
+	lastLine int64
+	problem  *csvProblem
 }
 
 // csvProblem is a rule that a record breaks.
@@ -68,7 +71,12 @@ func (s *csvScanner) newBlock() *csvBlock {
 // scan reads whole records, at most limit, and gives how many bytes they have.
 // With final, the end of buf is the end of the file.
 func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (consumed int) {
-	pos := 0
+	pos, from := 0, -1
+	defer func() {
+		if from >= 0 {
+			b.last = append(b.last[:0], buf[from:pos]...)
+		}
+	}()
 	for pos < len(buf) && b.rows < limit {
 		if n, partial := lineEnd(buf[pos:], final); n > 0 {
 			b.blank = true
@@ -88,6 +96,7 @@ func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (con
 			return pos
 		}
 		pos += n
+		from, b.lastLine = pos-n, line
 	}
 	return pos
 }
@@ -132,6 +141,17 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 					b.problem = s.unclosed(line+inner, column)
 				}
 				return 0, false
+			}
+			if rest := buf[pos+end+1:]; len(rest) > 0 && rest[0] != s.separator && rest[0] != '\n' && rest[0] != '\r' {
+				// The quote stands within the field, if another ends it.
+				more := s.looseEnd(rest)
+				if more == 0 && !final && bytes.IndexByte(rest, '\n') < 0 {
+					return 0, false
+				}
+				if more > 0 {
+					stray, b.stray = true, true
+					end += more
+				}
 			}
 			inner += lines
 			value = buf[pos+1 : pos+end]
@@ -183,6 +203,23 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 		b.count(line)
 		return pos + width, true
 	}
+}
+
+// looseEnd gives how far a quote is that ends a field, on the same line, after one
+// that does not. It is 0 where there is none.
+func (s *csvScanner) looseEnd(rest []byte) int {
+	if trimmed := bytes.TrimLeft(rest, " "); len(trimmed) == 0 || trimmed[0] == s.separator || trimmed[0] == '\n' || trimmed[0] == '\r' {
+		return 0
+	}
+	for i, c := range rest {
+		if c == '\n' {
+			break
+		}
+		if c == '"' && (i+1 == len(rest) || rest[i+1] == s.separator || rest[i+1] == '\n' || rest[i+1] == '\r') {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // count counts the cells of a record.
@@ -279,6 +316,9 @@ func (b *csvBlock) merge(next *csvBlock) {
 	if next.problem != nil {
 		next.problem.line += b.lines
 		b.problem = next.problem
+	}
+	if next.rows > 0 {
+		b.last, b.lastLine = next.last, next.lastLine+b.lines
 	}
 	b.rows += next.rows
 	b.lines += next.lines
