@@ -41,6 +41,9 @@ func notUTF8(place string) error {
 // encodingOf gives the encoding of a text that begins with head, as far as the
 // head shows it, and its decoder, which is nil for UTF-8.
 func encodingOf(head []byte, option string) (string, encoding.Encoding) {
+	if isContainer(head) {
+		return "", nil
+	}
 	order, policy := unicode.LittleEndian, unicode.ExpectBOM
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
