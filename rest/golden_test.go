@@ -301,6 +301,12 @@ alice POST /ingestionTracking/not-an-id/retry
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{open}","fileId":"{open-file}"}],"mode":"append"}
 alice POST /data/alice/shop/orders/ingest {"files":[],"mode":"upsert"}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"x"},7]}
+# Wrong options are named.
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","headerRow":0,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encoding":"ebcdic","delimiter":"ab","headerRow":10001,"types":{"id":"colour","price":"Decimal(39,2)","__x":"text"}}}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":[]}
+alice POST /upload/multipart/alice/shop/orders/finish {"uploadId":"x","key":"y","parts":[],"options":{"delimiter":"\""}}
+alice POST /ingest/lab/plants {"data":[{"name":"moss"}],"options":{"types":{"name":"words"}}}
 alice POST /data/alice/shop/none/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
 bob POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
 alice POST /upload/multipart/alice/shop/orders/prepare {"filename":"a.csv","size":9000000}

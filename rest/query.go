@@ -14,7 +14,7 @@ type Lake interface {
 	// invalid statement is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
-	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
+	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// Wake makes the ingestion workers look for new jobs.

@@ -43,6 +43,7 @@ type jobRow struct {
 	Restriction string
 	Attempts    int64
 	DatasetID   string
+	Options     jsonText[storage.IngestOptions]
 }
 
 func ingestionLease(id string) string { return "ingestion/" + id }
@@ -91,6 +92,7 @@ WHERE id = $1
 			Caller:    storage.Caller{Username: row.StartedBy, Restriction: row.Restriction},
 			DatasetID: row.DatasetID,
 			Files:     files,
+			Options:   row.Options.value,
 		}
 		return nil
 	})
@@ -100,7 +102,7 @@ WHERE id = $1
 // nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
 func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
 	const query = `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts` + waitingIngestions + `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.options` + waitingIngestions + `
 	AND i.started_by = (
 		SELECT i.started_by` + waitingIngestions + `
 			AND i.started_by NOT IN (:except)

@@ -114,6 +114,41 @@ func TestIngestionLife(t *testing.T) {
 	})
 }
 
+// TestIngestionOptions follows options through the record, and through a retry.
+func TestIngestionOptions(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, ref := t.Context(), user("alice"), dsRef("alice", "ns", "one")
+		session := w.uploaded(alice, 1)
+		started := storage.NewIngestion{
+			ID: uuid.NewString(), Mode: storage.IngestAppend,
+			Files: []storage.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}},
+			Options: storage.IngestOptions{
+				Encoding: "utf-16", Delimiter: "\t", HeaderRow: 3, Sheet: "Größe \x00", NullValues: []string{"", "n/a"},
+				Types: map[string]string{"price": "DECIMAL(9,2)"}, Union: true,
+			},
+		}
+		w.must(w.StartIngestion(ctx, alice, ref, started))
+		w.must(w.StartIngestion(ctx, alice, ref, started))
+		other := started
+		other.Options.Types = map[string]string{"price": "VARCHAR"}
+		if err := w.StartIngestion(ctx, alice, ref, other); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("the same id with other options: %v", err)
+		}
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		w.must(w.FailIngestion(ctx, job, "no"))
+		again := uuid.NewString()
+		w.must(w.RetryIngestion(ctx, alice, started.ID, again))
+		retried, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		if !job.Options.Equal(started.Options) || retried.ID != again || !retried.Options.Equal(started.Options) {
+			t.Errorf("options are %+v, retried %+v", job.Options, retried.Options)
+		}
+	})
+}
+
 // TestIngestionTakenOver has a second process take an ingestion over from one
 // whose lease has ended: what the first still does is refused.
 func TestIngestionTakenOver(t *testing.T) {

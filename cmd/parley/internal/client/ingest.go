@@ -16,12 +16,13 @@ import (
 
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
 type Ingest struct {
-	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
-	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
-	Description string         `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
-	NoWait      command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
-	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
+	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
+	Dataset     string   `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
+	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
+	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
+	ingestFlags
+	NoWait command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
+	JSON   command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
 
@@ -37,6 +38,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
+	options := i.options(c)
 	client, err := i.connect(c)
 	if err != nil {
 		return err
@@ -46,9 +48,9 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	defer apiclient.CloseFiles(files)
-	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
+	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, options: options, files: files}
 	job.own = ref.Own() || i.user().is(ref.Owner)
-	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
+	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, options, files); err != nil {
 		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
 	err = job.run(ctx, i.Description, noWait, asJSON)
@@ -61,11 +63,12 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 // ingestJob is a run of the command.
 type ingestJob struct {
 	*apiclient.Client
-	env   command.Env
-	ref   apiclient.Ref
-	mode  string
-	files []*apiclient.LocalFile
-	state stateFile
+	env     command.Env
+	ref     apiclient.Ref
+	mode    string
+	options storage.IngestOptions
+	files   []*apiclient.LocalFile
+	state   stateFile
 	// own says that the dataset is the user's, created that this run has created it.
 	own, created bool
 }
@@ -168,7 +171,7 @@ func (j *ingestJob) send(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode})
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode, Options: j.options})
 }
 
 // prepare starts an upload and saves it for a later run.
