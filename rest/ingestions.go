@@ -50,13 +50,14 @@ type attemptAttributes struct {
 	Mode      storage.IngestMode `json:"mode"`
 	Seen      bool               `json:"seen"`
 	CreatedAt time.Time          `json:"createdAt"`
+	reportJSON
 }
 
 func toAttempt(i storage.Ingestion) attemptJSON {
 	return attemptJSON{
 		ID: i.ID, Status: i.Status, StatusMessage: i.StatusMessage,
 		ProcessedBytes: i.ProcessedBytes, ExpectedTotalBytes: i.ExpectedBytes, ProcessedRows: i.ProcessedRows,
-		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
+		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, reportJSON: toReport(i.Report)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -43,5 +44,24 @@ func TestIngestOptions(t *testing.T) {
 	want := storage.IngestOptions{Encoding: "utf-8", Types: map[string]string{"a": "DOUBLE", "b": "DECIMAL(9,2)"}}
 	if !options.Equal(want) {
 		t.Errorf("normalized to %+v", options)
+	}
+}
+
+func TestReportsFit(t *testing.T) {
+	t.Parallel()
+	var report storage.IngestReport
+	for i := range storage.MaxColumns {
+		report.Columns = append(report.Columns, storage.ColumnReport{Name: strings.Repeat("\x00", 256), Type: "VARCHAR", Missing: int64(i)})
+		report.Warnings = append(report.Warnings, storage.IngestWarning{Message: strings.Repeat("w", 1000)})
+	}
+	fit := report.Fit()
+	text, err := json.Marshal(fit)
+	last := fit.Warnings[len(fit.Warnings)-1].Message
+	if err != nil || len(text) > 65<<10 || len(fit.Columns) == 0 || !strings.HasPrefix(last, "this report leaves out ") || len(report.Warnings) != storage.MaxColumns {
+		t.Errorf("%d bytes of %d columns, %q, %v", len(text), len(fit.Columns), last, err)
+	}
+	small := storage.IngestReport{Columns: report.Columns[:3], Warnings: report.Warnings[:2]}
+	if fit := small.Fit(); len(fit.Columns) != 3 || len(fit.Warnings) != 2 {
+		t.Errorf("a small one became %+v", fit)
 	}
 }

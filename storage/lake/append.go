@@ -106,7 +106,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 		Caller: a.caller, DatasetID: data.ID, Have: data.Columns, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
 	}
 	if a.ingestion != nil {
-		change.Ingestion.Rows = result.Rows
+		change.Ingestion.Rows, change.Ingestion.Report = result.Rows, result.Report.Fit()
 	}
 	return d.commit(ctx, change, result.Files)
 }

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -99,10 +100,22 @@ func TestIngestionLife(t *testing.T) {
 		}
 
 		change := storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{w.file(5)},
-			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5}}
+			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5, Report: storage.IngestReport{
+				Encoding: "utf-16", HeaderRow: 2, Columns: []storage.ColumnReport{{Name: "n", Type: "BIGINT", Unit: "€", MisfitLines: []int64{7}}},
+				Warnings: []storage.IngestWarning{{Line: 3, Message: "NUL: \x00"}},
+			}}}
 		w.must(w.CommitVersion(ctx, change))
-		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 {
+		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 || got.StatusMessage != "" ||
+			!reflect.DeepEqual(got.Report, change.Ingestion.Report) {
 			t.Errorf("completed: %+v", got)
+		}
+		second := w.ingest(1)
+		job, err = w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []storage.DataFile{w.file(7)},
+			Ingestion: &storage.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
+		if got := w.ingestion(second); got.StatusMessage != "now 12 rows (was 5)" {
+			t.Errorf("appended: %+v", got)
 		}
 		if err := w.RetryIngestion(ctx, user("alice"), id, uuid.NewString()); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("retry what is completed: %v", err)

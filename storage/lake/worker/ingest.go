@@ -160,6 +160,9 @@ func checkResult(request IngestRequest, made ingest.Result) error {
 	if rows != made.Rows {
 		return fmt.Errorf("%d rows, and %d in files", made.Rows, rows)
 	}
+	if err := checkReport(made.Report); err != nil {
+		return err
+	}
 	return checkColumns(request.Have, made.Columns)
 }
 

@@ -39,6 +39,7 @@ type Ingestion struct {
 		Name      string    `json:"name"`
 		Mode      string    `json:"mode"`
 		CreatedAt time.Time `json:"createdAt"`
+		storage.IngestReport
 	} `json:"attributes"`
 }
 
