@@ -74,7 +74,7 @@ func (r *run) decode(ctx context.Context, path, name string, head []byte) (strin
 	}
 	limit := int64(math.MaxInt64 - 1)
 	if packed {
-		limit = min(r.job.MaxUnpacked, decodedLimit(r.progress.now.Total)-r.unpacked)
+		limit = r.unpackLimit()
 	}
 	var size int64
 	decoded, err := r.writeTemp(func(out io.Writer) (err error) {
@@ -89,7 +89,7 @@ func (r *run) decode(ctx context.Context, path, name string, head []byte) (strin
 	case err != nil:
 		return "", fmt.Errorf("decode source: %w", err)
 	case size > limit:
-		return "", refuse("%s unpacks to more than %d bytes, the most that is read", name, limit)
+		return "", refuseTooLarge(name, limit)
 	}
 	if packed {
 		r.unpacked += size

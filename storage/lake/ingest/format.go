@@ -17,6 +17,9 @@ const headSize = 1 << 20
 
 // format is a kind of file, and how to check one.
 type format struct {
+	// open, unless nil, gives the parts of a container, and nil for a file that is to
+	// be checked as one table.
+	open  func(r *run, ctx context.Context, in input) (*container, error)
 	check func(r *run, ctx context.Context, in input) (*table, error)
 	// prose says that rows can be extracted from the text.
 	prose bool
@@ -30,24 +33,26 @@ type input struct {
 }
 
 var (
-	formatCSV      = &format{check: checkCSV(",;\t|")}
-	formatTSV      = &format{check: checkCSV("\t")}
-	formatJSON     = &format{check: (*run).checkJSON}
-	formatParquet  = &format{check: (*run).checkParquet}
-	formatText     = &format{check: checkText(false), prose: true}
-	formatMarkdown = &format{check: checkText(true), prose: true}
+	formatCSV = &format{check: checkCSV(",;\t|")}
+	formatTSV = &format{check: checkCSV("\t")}
+	// The object of a .json file can hold the tables; those of lines are rows.
+	formatJSON      = &format{open: (*run).openJSON, check: (*run).checkJSON}
+	formatJSONLines = &format{check: (*run).checkJSON}
+	formatParquet   = &format{check: (*run).checkParquet}
+	formatText      = &format{check: checkText(false), prose: true}
+	formatMarkdown  = &format{check: checkText(true), prose: true}
 )
 
 var extensions = map[string]*format{
 	".csv": formatCSV,
 	".tsv": formatTSV, ".tab": formatTSV,
-	".json": formatJSON, ".ndjson": formatJSON, ".jsonl": formatJSON,
+	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
 	".txt":     formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
 
 // foreign are formats that people send by mistake, by their first bytes.
 var foreign = []struct{ magic, what string }{

@@ -9,7 +9,7 @@ import (
 
 func TestFormatsRefused(t *testing.T) {
 	t.Parallel()
-	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
+	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
 	for _, test := range []struct{ name, file, content, want string }{
 		{"JSON in a CSV", "x.csv", `[{"a":1}]`, `x.csv holds JSON; name it .json`},
 		{"objects in a TSV", "x.tsv", "{\"a\":1}\n{\"a\":2}", `x.tsv holds JSON; name it .json`},
