@@ -135,36 +135,58 @@ func withPlainData(event a2a.Event) a2a.Event {
 	switch e := event.(type) {
 	case *a2a.Task:
 		plain := *e
-		plain.Artifacts = make([]*a2a.Artifact, len(e.Artifacts))
-		for i, artifact := range e.Artifacts {
-			plain.Artifacts[i] = withPlainParts(artifact)
-		}
+		plain.Artifacts = eachPlain(e.Artifacts, plainArtifact)
+		plain.History = eachPlain(e.History, plainMessage)
+		plain.Status.Message = plainMessage(e.Status.Message)
 		return &plain
 	case *a2a.TaskArtifactUpdateEvent:
 		plain := *e
-		plain.Artifact = withPlainParts(e.Artifact)
+		plain.Artifact = plainArtifact(e.Artifact)
+		return &plain
+	case *a2a.TaskStatusUpdateEvent:
+		plain := *e
+		plain.Status.Message = plainMessage(e.Status.Message)
 		return &plain
 	}
 	return event
 }
 
-func withPlainParts(artifact *a2a.Artifact) *a2a.Artifact {
-	plain := *artifact
-	plain.Parts = make(a2a.ContentParts, len(artifact.Parts))
-	for i, part := range artifact.Parts {
-		plain.Parts[i] = part
-		data, _ := part.Content.(a2a.Data)
-		if raw, ok := data.Value.(json.RawMessage); ok && len(raw) > 0 && raw[0] == '{' {
-			members := map[string]any{}
-			for key, value := range jsonscan.Members(raw) {
-				members[string(key)] = json.RawMessage(value)
-			}
-			copied := *part
-			copied.Content = a2a.Data{Value: members}
-			plain.Parts[i] = &copied
-		}
+func eachPlain[T any](items []T, plain func(T) T) []T {
+	copied := make([]T, len(items))
+	for i, item := range items {
+		copied[i] = plain(item)
 	}
+	return copied
+}
+
+func plainArtifact(artifact *a2a.Artifact) *a2a.Artifact {
+	plain := *artifact
+	plain.Parts = eachPlain(artifact.Parts, plainPart)
 	return &plain
+}
+
+func plainMessage(message *a2a.Message) *a2a.Message {
+	if message == nil {
+		return nil
+	}
+	plain := *message
+	plain.Parts = eachPlain(message.Parts, plainPart)
+	return &plain
+}
+
+func plainPart(part *a2a.Part) *a2a.Part {
+	data, _ := part.Content.(a2a.Data)
+	raw, ok := data.Value.(json.RawMessage)
+	if !ok || len(raw) == 0 || raw[0] != '{' {
+		return part
+	}
+	members := map[string]any{}
+	for key, value := range jsonscan.Members(raw) {
+		members[string(key)] = json.RawMessage(value)
+	}
+	copied := *part
+	copied.Content = a2a.Data{Value: members}
+	return &copied
 }
 
 func encodeLegacySent(_ transport, result a2a.SendMessageResult) ([]byte, error) {

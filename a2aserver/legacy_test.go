@@ -146,3 +146,32 @@ func TestLegacyStates(t *testing.T) {
 		}
 	}
 }
+
+// TestLegacyAskBack reads the options of a question asked back: they are data as 0.3 has it,
+// in what is sent, streamed, read and listed.
+func TestLegacyAskBack(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
+		t.Fatal(err)
+	}
+	server := serveHost(t, newHost(t, store, fourEvents))
+	nowhere := strings.Replace(legacyMessage(""), `,"metadata":{"namespace":"alice/shop"}`, "", 1)
+	for _, call := range []struct{ method, params string }{
+		{"message/send", nowhere},
+		{"message/stream", strings.Replace(nowhere, `"messageId":"`, `"messageId":"n`, 1)},
+		{"tasks/list", `{}`},
+	} {
+		got := textOf(t, postAs(t, server, alice, rpc("1", call.method, call.params)))
+		if !strings.Contains(got, `"data":{"name":"namespace","options":[`) || strings.Contains(got, "data_part_compat") {
+			t.Errorf("%s: %s", call.method, got)
+		}
+	}
+	// What cannot be set in the message can be set in the request.
+	never := strings.TrimSuffix(nowhere, "}") + `,"metadata":{"neverAsk":true}}`
+	got := textOf(t, postAs(t, server, alice, rpc("1", "message/send", strings.Replace(never, `"messageId":"`, `"messageId":"o`, 1))))
+	if !strings.Contains(got, "metadata.neverAsk is set") {
+		t.Errorf("neverAsk: %s", got)
+	}
+}

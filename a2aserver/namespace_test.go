@@ -1,12 +1,17 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
 
+	"parley/internal/golden"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -245,6 +250,80 @@ func TestContextIDs(t *testing.T) {
 			if _, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) {
 				t.Errorf("context %.10q: %v", bad, err)
 			}
+		}
+	})
+}
+
+// TestBindingsIsolateNamespaces has others name alice's namespace in every way and binding:
+// what they get is what they get for one that never was.
+func TestBindingsIsolateNamespaces(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		namespaces(t, store, "alice/shop", "alice/other", "bob/mine")
+		h := newHost(t, store, fourEvents, withCards, func(cfg *Config) {
+			cfg.NamespaceExtension = testExtension
+			cfg.Agents[0].NamespaceCard = func(ctx context.Context, who storage.Caller, _ string, ref storage.NamespaceRef) (*a2a.AgentCard, error) {
+				request := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref}}
+				return &a2a.AgentCard{Name: ref.String()}, store.ResolveRun(ctx, &request)
+			}
+		})
+		b := newBindings(t, h)
+		s, _ := h.service("echo")
+		asked := sendTask(t, s, alice, toShop("How many?"))
+		ways := map[string]struct{ message, request string }{
+			"message":      {message: `,"metadata":{"namespace":"alice/shop"}`},
+			"username":     {message: `,"metadata":{"namespace":"shop","username":"alice"}`},
+			"extension":    {message: `,"metadata":{"` + testExtension + `":{"namespace":"alice/shop"}}`},
+			"request":      {request: `,"metadata":{"namespace":"alice/shop"}`},
+			"tenant":       {request: `,"tenant":"alice/shop"`},
+			"conversation": {message: `,"contextId":"` + asked.ContextID + `"`},
+		}
+		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
+			for way, where := range ways {
+				if way == "conversation" && who.Restricted() {
+					continue // alice has that conversation: see TestAskInConversationNotCovered
+				}
+				for _, method := range []string{"SendMessage", "SendStreamingMessage"} {
+					for name, call := range allBindings {
+						ask := func(replace, with string) outcome {
+							params := strings.TrimSuffix(messageIn(plainText+where.message), "}") + where.request + "}"
+							return call(b, who, method, strings.ReplaceAll(params, replace, with), protocolVersion)
+						}
+						theirs, never := ask("", ""), ask("shop", "nowhere")
+						if way == "conversation" {
+							never = ask(asked.ContextID, uuid.Must(uuid.NewV7()).String())
+						} else if theirs.reason != "INVALID_PARAMS" && !(way == "tenant" && name == "0.3") {
+							t.Errorf("%s: %s by %s of %+v: %s", name, method, way, who, theirs)
+						}
+						if theirs.reason != never.reason || theirs.message != never.message || scrubbed(name, theirs) != scrubbed(name, never) {
+							t.Errorf("%s: %s by %s of %+v: %s, of one that never was: %s", name, method, way, who, theirs, never)
+						}
+					}
+				}
+			}
+			for name, call := range allBindings {
+				got := call(b, who, "GetExtendedAgentCard", `{"tenant":"alice/shop"}`, protocolVersion)
+				never := call(b, who, "GetExtendedAgentCard", `{"tenant":"alice/nowhere"}`, protocolVersion)
+				if got.String() != never.String() {
+					t.Errorf("%s: card for %+v: %s, of one that never was: %s", name, who, got, never)
+				}
+			}
+			for _, body := range []string{rpc("1", "SendMessage", messageIn(plainText)), rpc("1", "message/send", strings.Replace(legacyMessage(""), `,"metadata":{"namespace":"alice/shop"}`, "", 1))} {
+				var answers [2]string
+				for i, path := range []string{"alice/shop", "alice/nowhere"} {
+					w := httptest.NewRecorder()
+					if err := h.CallNamespace(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), who, "echo", path, []byte(body)); err != nil {
+						t.Fatal(err)
+					}
+					answers[i] = string(golden.Scrub(w.Body.Bytes()))
+				}
+				if answers[0] != answers[1] || !strings.Contains(answers[0], "-32602") {
+					t.Errorf("path of %+v: %s, of one that never was: %s", who, answers[0], answers[1])
+				}
+			}
+		}
+		if listed, err := store.Conversations(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}); err != nil || len(listed) != 1 {
+			t.Errorf("%d conversations about alice's namespace, %v", len(listed), err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,13 @@ func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, reque
 	if err != nil {
 		return storage.Question{}, err
 	}
-	question, err := storage.ReadQuestion(who, text, request.Message.Metadata)
+	settings := request.Message.Metadata
+	if len(request.Metadata) > 0 {
+		// Many clients can only set that of the request.
+		settings = maps.Clone(request.Metadata)
+		maps.Copy(settings, request.Message.Metadata)
+	}
+	question, err := storage.ReadQuestion(who, text, settings)
 	if err != nil {
 		return question, err
 	}
