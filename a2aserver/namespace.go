@@ -18,22 +18,15 @@ import (
 // or in the path. It is zero when none does.
 func (s *agentService) namedNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	extension := s.host.cfg.NamespaceExtension
-	payload, ok := request.Message.Metadata[extension].(map[string]any)
-	if !ok && request.Message.Metadata[extension] != nil {
-		return storage.NamespaceRef{}, invalidField(fmt.Sprintf("message.metadata[%q]", extension), "must be an object")
+	inMessage := storage.Settings{Where: "message.metadata", Values: request.Message.Metadata}
+	inExtension := storage.Settings{Where: fmt.Sprintf("message.metadata[%q]", extension)}
+	var ok bool
+	if inExtension.Values, ok = request.Message.Metadata[extension].(map[string]any); !ok && request.Message.Metadata[extension] != nil {
+		return storage.NamespaceRef{}, invalidField(inExtension.Where, "must be an object")
 	}
-	for _, source := range []struct {
-		where    string
-		settings map[string]any
-	}{
-		{"message.metadata", request.Message.Metadata},
-		{fmt.Sprintf("message.metadata[%q]", extension), payload},
-		{"metadata", request.Metadata},
-	} {
-		ref, err := storage.ReadNamespace(who, source.where, source.settings)
-		if err != nil || ref != (storage.NamespaceRef{}) {
-			return ref, err
-		}
+	ref, err := storage.ReadNamespace(who, inMessage, inExtension, storage.Settings{Where: "metadata", Values: request.Metadata})
+	if err != nil || ref != (storage.NamespaceRef{}) {
+		return ref, err
 	}
 	return tenantNamespace(ctx, who, request.Tenant)
 }

@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,13 +19,10 @@ func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, reque
 	if err != nil {
 		return storage.Question{}, err
 	}
-	settings := request.Message.Metadata
-	if len(request.Metadata) > 0 {
-		// Many clients can only set that of the request.
-		settings = maps.Clone(request.Metadata)
-		maps.Copy(settings, request.Message.Metadata)
-	}
-	question, err := storage.ReadQuestion(who, text, settings)
+	// Many clients can only set the metadata of the request.
+	question, err := storage.ReadQuestion(text,
+		storage.Settings{Where: "message.metadata", Values: request.Message.Metadata},
+		storage.Settings{Where: "metadata", Values: request.Metadata})
 	if err != nil {
 		return question, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -122,10 +121,12 @@ func (w *Run) readRequest() error {
 	}
 	caller := storage.Caller{Username: exec.User.Name}
 	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
-	metadata := map[string]any{}
-	maps.Copy(metadata, w.message.Metadata)
-	maps.Copy(metadata, exec.Metadata)
-	question, err := storage.ReadQuestion(caller, readText(w.message.Parts), metadata)
+	ofRequest := storage.Settings{Where: "metadata", Values: exec.Metadata}
+	ofMessage := storage.Settings{Where: "message.metadata", Values: w.message.Metadata}
+	question, err := storage.ReadQuestion(readText(w.message.Parts), ofRequest, ofMessage)
+	if err == nil {
+		question.Namespace, err = storage.ReadNamespace(caller, ofRequest, ofMessage)
+	}
 	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
 		err = errors.New("metadata.namespace is required")
 	}

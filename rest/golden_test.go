@@ -301,6 +301,13 @@ alice POST /ingestionTracking/not-an-id/retry
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{open}","fileId":"{open-file}"}],"mode":"append"}
 alice POST /data/alice/shop/orders/ingest {"files":[],"mode":"upsert"}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"x"},7]}
+# What would become of a file.
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}","options":{"sheet":"May"}}
+alice POST /ingest/preview {"sessionId":"{open}","fileId":"{open-file}"}
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{open-file}"}
+bob POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
+alice POST /ingest/preview {"fileId":"x","options":{"union":1}}
 # Wrong options are named.
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","headerRow":0,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encoding":"ebcdic","delimiter":"ab","headerRow":10001,"types":{"id":"colour","price":"Decimal(39,2)","__x":"text"}}}

@@ -17,6 +17,8 @@ type Lake interface {
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
+	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
+	PreviewFile(ctx context.Context, caller storage.Caller, file storage.UploadFile, options storage.IngestOptions) (storage.FilePreview, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
 }

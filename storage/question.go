@@ -87,7 +87,8 @@ const (
 	metadataNeverAsk     = "neverAsk"
 )
 
-// Metadata gives the settings of a question as the metadata of a message; see ReadQuestion.
+// Metadata gives the settings of a question as the metadata of a message; see
+// ReadQuestion and ReadNamespace.
 func (q Question) Metadata() map[string]any {
 	metadata := map[string]any{}
 	for key, value := range map[string]string{
@@ -106,9 +107,22 @@ func (q Question) Metadata() map[string]any {
 	return metadata
 }
 
-// ReadQuestion reads a question from the text of a message and its settings from the
-// message's metadata, of which none is required. Errors are ErrInvalid.
-func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question, error) {
+// Settings are settings of a question from one part of a request. Where is what errors call
+// that part.
+type Settings struct {
+	Where  string
+	Values map[string]any
+}
+
+func (s Settings) invalid(key, problem string) error {
+	field := s.Where + "." + key
+	return Errorf(ErrInvalid, "%s %s", field, problem).At(field)
+}
+
+// ReadQuestion reads a question from the text of a message, and its settings: each from the
+// first source that has it. None is required. The namespace is apart: see ReadNamespace.
+// Errors are ErrInvalid.
+func ReadQuestion(text string, sources ...Settings) (Question, error) {
 	q := Question{Text: text}
 	if problem := CheckQuestion(text); problem != "" {
 		return q, Errorf(ErrInvalid, "the question %s", problem).At("message.parts")
@@ -122,43 +136,50 @@ func ReadQuestion(caller Caller, text string, metadata map[string]any) (Question
 		{metadataProvider, &q.Provider, CheckModelName},
 		{metadataHelperPrompt, &q.HelperPrompt, CheckHelperPrompt},
 	} {
-		value, ok := metadata[setting.key].(string)
-		if !ok && metadata[setting.key] != nil {
-			return q, Errorf(ErrInvalid, "message metadata.%s must be a string", setting.key).At("message.metadata." + setting.key)
+		source := firstWith(setting.key, sources)
+		value, ok := source.Values[setting.key].(string)
+		if !ok && source.Values != nil {
+			return q, source.invalid(setting.key, "must be a string")
 		}
 		if problem := setting.check(value); problem != "" {
-			return q, Errorf(ErrInvalid, "message metadata.%s %s", setting.key, problem).At("message.metadata." + setting.key)
+			return q, source.invalid(setting.key, problem)
 		}
 		*setting.into = value
 	}
-	if value := metadata[metadataNeverAsk]; value != nil {
-		var ok bool
-		if q.NeverAsk, ok = value.(bool); !ok {
-			return q, Errorf(ErrInvalid, "message metadata.%s must be true or false", metadataNeverAsk)
-		}
+	source, ok := firstWith(metadataNeverAsk, sources), false
+	if q.NeverAsk, ok = source.Values[metadataNeverAsk].(bool); !ok && source.Values != nil {
+		return q, source.invalid(metadataNeverAsk, "must be true or false")
 	}
-	var err error
-	q.Namespace, err = ReadNamespace(caller, "message metadata", metadata)
-	return q, err
+	return q, nil
 }
 
-// ReadNamespace reads the namespace that settings name: "name", "owner/name", or a name
-// with the owner in "username"; zero when they name none. where is what errors call the
-// settings. Errors are ErrInvalid.
-func ReadNamespace(caller Caller, where string, settings map[string]any) (NamespaceRef, error) {
-	value := settings[metadataNamespace]
-	if value == nil {
+// firstWith gives the first source that has a setting; zero when none has.
+func firstWith(key string, sources []Settings) Settings {
+	for _, source := range sources {
+		if source.Values[key] != nil {
+			return source
+		}
+	}
+	return Settings{}
+}
+
+// ReadNamespace reads the namespace that the first source with one names: "name",
+// "owner/name", or a name with the owner in "username" of the same source; zero when none
+// names any. Errors are ErrInvalid.
+func ReadNamespace(caller Caller, sources ...Settings) (NamespaceRef, error) {
+	source := firstWith(metadataNamespace, sources)
+	if source.Values == nil {
 		return NamespaceRef{}, nil
 	}
-	name, _ := value.(string)
+	name, _ := source.Values[metadataNamespace].(string)
 	owner, _, both := strings.Cut(name, "/")
-	if beside := settings[metadataUsername]; beside != nil {
+	if beside := source.Values[metadataUsername]; beside != nil {
 		username, _ := beside.(string)
 		if username == "" {
-			return NamespaceRef{}, Errorf(ErrInvalid, "%s.username must be the name of a user", where).At(where + ".username")
+			return NamespaceRef{}, source.invalid(metadataUsername, "must be the name of a user")
 		}
 		if both && caller.Resolve(owner) != caller.Resolve(username) {
-			return NamespaceRef{}, Errorf(ErrInvalid, "%s.namespace and %s.username name different owners", where, where).At(where + ".username")
+			return NamespaceRef{}, source.invalid(metadataUsername, "must be the owner that namespace names")
 		}
 		if !both {
 			name = username + "/" + name
@@ -166,7 +187,7 @@ func ReadNamespace(caller Caller, where string, settings map[string]any) (Namesp
 	}
 	ref, ok := ParseNamespace(caller, name)
 	if !ok {
-		return ref, Errorf(ErrInvalid, "%s.namespace must be a namespace, or owner/namespace", where).At(where + ".namespace")
+		return ref, source.invalid(metadataNamespace, "must be a namespace, or owner/namespace")
 	}
 	return ref, nil
 }

@@ -108,6 +108,12 @@ func wicked(kind string) {
 	case "nothing":
 		say(worker.IngestReply{})
 		return
+	case "many parts":
+		say(worker.IngestReply{Parts: make([]string, 20_000)})
+		return
+	case "long parts":
+		say(worker.IngestReply{Parts: []string{strings.Repeat("x", 2_000)}})
+		return
 	case "noise":
 		fmt.Fprintln(server, "noise")
 		return

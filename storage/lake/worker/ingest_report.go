@@ -12,6 +12,7 @@ const (
 	maxReportText = 4 * 256
 	maxWarnings   = 10_000
 	maxLines      = 1_000
+	maxParts      = 10_000
 )
 
 // checkReport refuses a report that an honest worker does not make. What it says is shown
@@ -44,6 +45,19 @@ func checkReport(report storage.IngestReport) error {
 	for _, text := range texts {
 		if len(text) > maxReportText || !utf8.ValidString(text) {
 			return fmt.Errorf("the text %.200q in a report", text)
+		}
+	}
+	return nil
+}
+
+// checkParts refuses names of parts that are too many or too long.
+func checkParts(names []string) error {
+	if len(names) > maxParts {
+		return fmt.Errorf("%d parts", len(names))
+	}
+	for _, name := range names {
+		if len(name) > maxReportText || !utf8.ValidString(name) {
+			return fmt.Errorf("the part %.200q", name)
 		}
 	}
 	return nil

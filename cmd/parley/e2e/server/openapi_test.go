@@ -152,6 +152,9 @@ func (d *described) uploads() {
 	session := param("sessionId", prepared.SessionID)
 	d.call("alice getUploadedFiles 200", session)
 	d.call("alice abortUpload 422", session)
+	one := set(e2etest.Object{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID})
+	d.call("alice previewFile 200", one)
+	d.call("alice previewFile 422", one, set(e2etest.Object{"options": e2etest.Object{"colour": 1}}))
 	good := set(e2etest.Object{"files": []e2etest.Object{{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID}}})
 
 	prepare()
