@@ -301,6 +301,14 @@ alice POST /ingestionTracking/not-an-id/retry
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{open}","fileId":"{open-file}"}],"mode":"append"}
 alice POST /data/alice/shop/orders/ingest {"files":[],"mode":"upsert"}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"x"},7]}
+# Pages of rows.
+alice GET /data/alice/shop/orders/rows?limit=2&offset=1
+alice GET /data/self/SHOP/ORDERS/rows?sort=PRICE&order=desc&limit=2
+alice GET /data/alice/shop/orders/rows?sort=item&offset=100
+alice GET /data/alice/shop/orders/rows?limit=1001&offset=-1&order=down
+alice GET /data/alice/shop/orders/rows?sort=price%22%3B%20DROP%20TABLE%20orders%3B--
+alice GET /data/alice/shop/none/rows
+bob GET /data/alice/shop/orders/rows
 # What would become of a file.
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}","options":{"sheet":"May"}}
