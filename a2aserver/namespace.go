@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,9 @@ import (
 )
 
 // namedNamespace gives the namespace that a request names: in the metadata of the message,
-// in the payload of the namespace extension, in the metadata of the request, as the tenant,
-// or in the path. It is zero when none does.
-func (s *agentService) namedNamespace(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+// in the payload of the namespace extension, in the metadata of the request, or as the
+// tenant. It is zero when none does.
+func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	extension := s.host.cfg.NamespaceExtension
 	inMessage := storage.Settings{Where: "message.metadata", Values: request.Message.Metadata}
 	inExtension := storage.Settings{Where: fmt.Sprintf("message.metadata[%q]", extension)}
@@ -28,7 +29,7 @@ func (s *agentService) namedNamespace(ctx context.Context, who storage.Caller, r
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err
 	}
-	return tenantNamespace(ctx, who, request.Tenant)
+	return tenantNamespace(who, request.Tenant)
 }
 
 type pathTenantKey struct{}
@@ -38,12 +39,22 @@ func withPathTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, pathTenantKey{}, tenant)
 }
 
-// tenantNamespace gives the namespace that the tenant of a request, or its path, names; zero
-// for none.
-func tenantNamespace(ctx context.Context, who storage.Caller, tenant string) (storage.NamespaceRef, error) {
-	if tenant == "" {
-		tenant, _ = ctx.Value(pathTenantKey{}).(string)
-	}
+// tenantOf gives the tenant that a request, or its path, names; "" for none.
+func tenantOf(ctx context.Context, tenant string) string {
+	path, _ := ctx.Value(pathTenantKey{}).(string)
+	return cmp.Or(tenant, path)
+}
+
+// withTenant gives a request with the tenant that its path names, if it names none itself:
+// it is part of what the message says.
+func withTenant(ctx context.Context, request *a2a.SendMessageRequest) *a2a.SendMessageRequest {
+	named := *orEmpty(request)
+	named.Tenant = tenantOf(ctx, named.Tenant)
+	return &named
+}
+
+// tenantNamespace gives the namespace that a tenant names; zero for none.
+func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, error) {
 	if tenant == "" {
 		return storage.NamespaceRef{}, nil
 	}
@@ -108,7 +119,7 @@ func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Messag
 // answeredNamespace gives the namespace that an answer to askNamespace names, or the number
 // of which in what was offered.
 func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered inputData, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
-	ref, err := s.namedNamespace(ctx, who, request)
+	ref, err := s.namedNamespace(who, request)
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err
 	}

@@ -176,6 +176,7 @@ func TestReferences(t *testing.T) {
 		want error
 	}{
 		"own":       {alice, []a2a.TaskID{own}, nil},
+		"capitals":  {alice, []a2a.TaskID{a2a.TaskID(strings.ToUpper(string(own)))}, nil},
 		"unknown":   {alice, []a2a.TaskID{own, a2a.TaskID(storage.NewID())}, a2a.ErrTaskNotFound},
 		"no id":     {alice, []a2a.TaskID{"x"}, a2a.ErrTaskNotFound},
 		"another's": {bob, []a2a.TaskID{own}, a2a.ErrTaskNotFound},
@@ -183,8 +184,13 @@ func TestReferences(t *testing.T) {
 	} {
 		request := toShop("and now?")
 		request.Message.ReferenceTasks = test.ids
-		if _, err := s.SendMessage(as(t, test.who), request); !errors.Is(err, test.want) {
+		sent, err := s.SendMessage(as(t, test.who), request)
+		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		// Agents read the ids as they are stored.
+		if task, ok := sent.(*a2a.Task); ok && !slices.Equal(task.History[0].ReferenceTasks, []a2a.TaskID{own}) {
+			t.Errorf("%s: stored as %v", name, task.History[0].ReferenceTasks)
 		}
 	}
 }

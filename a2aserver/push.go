@@ -240,16 +240,6 @@ func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, reque
 	return &config, err
 }
 
-// addPush makes the config, if any, that comes with a message to a task.
-func (s *agentService) addPush(ctx context.Context, who storage.Caller, runID string, request *a2a.SendMessageRequest) error {
-	config, err := s.inlinePush(ctx, who, request)
-	if err != nil || config == nil {
-		return err
-	}
-	config.RunID = runID
-	return s.savePush(ctx, who, *config)
-}
-
 // readPush checks a config, and encrypts its secrets. The names of its fields follow path.
 func (s *agentService) readPush(ctx context.Context, who storage.Caller, path string, in *a2a.PushConfig) (storage.PushConfig, error) {
 	config, secrets, err := push.ReadConfig(s.host.cfg.Push.Policy, path, in)

@@ -1,7 +1,7 @@
 package a2aserver
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +14,7 @@ import (
 )
 
 // toQuestion reads the question of a request.
-func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
+func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
 	text, err := readText(request.Message)
 	if err != nil {
 		return storage.Question{}, err
@@ -27,7 +27,7 @@ func (s *agentService) toQuestion(ctx context.Context, who storage.Caller, reque
 		return question, err
 	}
 	question.Agent = s.agent.Name
-	if question.Namespace, err = s.namedNamespace(ctx, who, request); err != nil {
+	if question.Namespace, err = s.namedNamespace(who, request); err != nil {
 		return question, err
 	}
 	question.ConversationID, err = conversationID(who, s.agent.Name, request.Message.ContextID)
@@ -74,6 +74,25 @@ func messageText(message *a2a.Message) string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// storedMessage gives the message of a run as its task has it.
+func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Message {
+	stored := *message
+	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	stored.ReferenceTasks = slices.Clone(message.ReferenceTasks)
+	for i, id := range stored.ReferenceTasks {
+		if runID, err := readID(string(id)); err == nil {
+			stored.ReferenceTasks[i] = a2a.TaskID(runID)
+		}
+	}
+	if request.NeverAsk {
+		// The log has it only here, and the client may have set it for the request.
+		stored.Metadata = map[string]any{}
+		maps.Copy(stored.Metadata, message.Metadata)
+		maps.Copy(stored.Metadata, storage.Question{NeverAsk: true}.Metadata())
+	}
+	return &stored
 }
 
 // readID gives a UUID in canonical form.

@@ -115,6 +115,44 @@ func TestRepeatedMessage(t *testing.T) {
 	})
 }
 
+// The namespace in the path of a request is part of what its message says.
+func TestRepeatedMessageInAnotherPath(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	namespaces(t, store, "alice/shop", "alice/farm")
+	s := namespaceHost(t, store)
+	for name, send := range map[string]func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.TaskID, error){
+		"SendMessage": func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.TaskID, error) {
+			sent, err := s.SendMessage(ctx, request)
+			if err != nil {
+				return "", err
+			}
+			return sent.(*a2a.Task).ID, nil
+		},
+		"SendStreamingMessage": func(ctx context.Context, request *a2a.SendMessageRequest) (id a2a.TaskID, err error) {
+			for event, err := range s.SendStreamingMessage(ctx, request) {
+				if err != nil {
+					return "", err
+				}
+				id = event.TaskInfo().TaskID
+			}
+			return id, nil
+		},
+	} {
+		request := question("How many?")
+		first, err := send(withPathTenant(as(t, alice), "alice/shop"), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := send(withPathTenant(as(t, alice), "alice/shop"), request); err != nil || again != first {
+			t.Errorf("%s: %s, %v, want %s", name, again, err, first)
+		}
+		if other, err := send(withPathTenant(as(t, alice), "alice/farm"), request); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("%s: to another path: %s, %v", name, other, err)
+		}
+	}
+}
+
 // The same message on two processes at once makes one run.
 func TestRepeatedMessageOnTwoReplicas(t *testing.T) {
 	t.Parallel()

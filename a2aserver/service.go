@@ -62,15 +62,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(ctx, who, request)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := s.waitingTask(ctx, who, question.ConversationID)
+	question, err := s.toQuestion(who, request)
 	if err != nil {
 		return nil, err
 	}
 	message, err := sentMessage(request)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.waitingTask(ctx, who, question.ConversationID, message)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,7 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
 	}
-	asked := *message
-	asked.TaskID, asked.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
-	return s.host.start(s.agent, request, options, &asked)
+	return s.host.start(s.agent, request, options, storedMessage(request, message))
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
@@ -145,7 +143,15 @@ func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id 
 	case err != nil:
 		return nil, err
 	case isWaiting(a2a.TaskState(stored.State)):
-		return s.answer(ctx, who, stored, request)
+		r, err := s.answer(ctx, who, stored, request)
+		if !errors.Is(err, storage.ErrConflict) {
+			return r, err
+		}
+		// Somebody was faster: perhaps the same answer, sent twice.
+		if stored, err = s.storedTask(ctx, who, id, true); err == nil {
+			err = checkRepeated(s.host.readTask(stored), request.Message)
+		}
+		return nil, cmp.Or[error](err, a2a.NewError(a2a.ErrUnsupportedOperation, "the task no longer waits for an answer"))
 	case stored.Open:
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}
@@ -197,7 +203,7 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	request = orEmpty(request)
+	request = withTenant(ctx, request)
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	r, err := s.send(starting, request)
@@ -328,7 +334,7 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.Ge
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := tenantNamespace(ctx, who, orEmpty(request).Tenant)
+	namespace, err := tenantNamespace(who, tenantOf(ctx, orEmpty(request).Tenant))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type tail interface {
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	request = orEmpty(request)
+	request = withTenant(ctx, request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	t, err := s.sendAndFollow(ctx, request)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -262,9 +261,11 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			h = newHost(t, log, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-				metadata := maps.Clone(request.Message.Metadata)
-				maps.Copy(metadata, request.Metadata)
-				got, err := storage.ReadQuestion(alice, request.Message.Parts[0].Text(), metadata)
+				sources := []storage.Settings{{Values: request.Metadata}, {Values: request.Message.Metadata}}
+				got, err := storage.ReadQuestion(request.Message.Parts[0].Text(), sources...)
+				if err == nil {
+					got.Namespace, err = storage.ReadNamespace(alice, sources...)
+				}
 				if err != nil {
 					t.Error(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -73,6 +74,33 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
 			}
 		})
+	}
+}
+
+// A username belongs to the namespace beside it: one in the message says nothing about a
+// namespace that is named elsewhere.
+func TestUsernameWithoutNamespace(t *testing.T) {
+	t.Parallel()
+	for _, username := range []any{"jane", 7.} {
+		for name, executor := range executors {
+			t.Run(fmt.Sprint(name, " ", username), func(t *testing.T) {
+				t.Parallel()
+				const sql = "SELECT customer, total FROM orders"
+				s := &agentstest.Script{
+					Question: "Who bought how much?", Data: agentstest.Shop(), Steps: []string{"Look it up"}, Markdown: "Ann bought most.",
+					Results: map[string]storage.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
+					Write:   func(llm.QueryTask) (llm.Query, error) { return llm.Query{SQL: sql, Confidence: 0.75}, nil },
+				}
+				message := s.Message()
+				message.TaskID, message.Metadata = "", map[string]any{"username": username}
+				caller := storage.Caller{Username: "ann"}
+				host := hostOf(t, caller, executor(s.Config()), false)
+				sent, err := host.SendMessage(auth.WithCaller(t.Context(), caller), &a2a.SendMessageRequest{Message: message, Tenant: "shop"})
+				if task, ok := sent.(*a2a.Task); err != nil || !ok || task.Status.State != a2a.TaskStateCompleted {
+					t.Errorf("%+v, %v", sent, err)
+				}
+			})
+		}
 	}
 }
 

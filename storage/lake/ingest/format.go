@@ -39,25 +39,31 @@ var (
 	formatJSON      = &format{open: (*run).openJSON, check: (*run).checkJSON}
 	formatJSONLines = &format{check: (*run).checkJSON}
 	formatParquet   = &format{check: (*run).checkParquet}
-	formatText      = &format{check: checkText(false), prose: true}
-	formatMarkdown  = &format{check: checkText(true), prose: true}
+	// A ZIP archive can hold files of all formats, so that openContainer opens it.
+	formatZip      = &format{}
+	formatHTML     = &format{open: (*run).openHTML}
+	formatText     = &format{check: checkText(false), prose: true}
+	formatMarkdown = &format{check: checkText(true), prose: true}
 )
+
+// archived are the formats that are ZIP archives, by the ends of their names.
+var archived = map[string]bool{".xlsx": true, ".xlsm": true, ".zip": true}
 
 var extensions = map[string]*format{
 	".csv": formatCSV,
 	".tsv": formatTSV, ".tab": formatTSV,
 	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
-	".txt":     formatText, ".text": formatText,
+	".html":    formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
+	".txt": formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), text (.txt) and Markdown (.md) can be read, each also gzipped (.gz)"
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), text (.txt) and Markdown (.md) can be read, " +
+	"each also gzipped (.gz) or in a ZIP archive (.zip)"
 
 // foreign are formats that people send by mistake, by their first bytes.
 var foreign = []struct{ magic, what string }{
-	{"PK\x03\x04", "a ZIP archive or an Office document"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
 	{"%PDF-", "a PDF document"},
 	{"\x1f\x8b\x08", "gzipped twice"},
 	{"\x28\xb5\x2f\xfd", "compressed with zstd"},
@@ -74,13 +80,21 @@ var foreign = []struct{ magic, what string }{
 }
 
 // sniff decides the format of a file by its name and the first bytes of its
-// decoded content. The name says what its owner intends; content that cannot be
-// that is refused. Where the name says nothing the content decides, if it is
-// Parquet or JSON.
+// decoded content. Containers are known by their content. Of others the name says
+// what its owner intends; content that cannot be that is refused. Where the name says
+// nothing the content decides, if it is Parquet or JSON.
 func sniff(name string, head []byte) (*format, error) {
 	named := extensions[strings.ToLower(path.Ext(trimGzip(name)))]
 	if len(bytes.TrimSpace(head)) == 0 {
 		return nil, refuse("%s is empty", name)
+	}
+	switch extension := strings.ToLower(path.Ext(trimGzip(name))); {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return formatZip, nil
+	case bytes.HasPrefix(head, []byte(oleMagic)):
+		return nil, refuseOLE(name, extension, head)
+	case archived[extension]:
+		return nil, refuse("%s is not what its name says: an Excel workbook or a ZIP archive", name)
 	}
 	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == nil) {
 		return formatParquet, nil
@@ -93,6 +107,8 @@ func sniff(name string, head []byte) (*format, error) {
 	}
 	holdsJSON := looksLikeJSON(head)
 	switch {
+	case named == nil && looksLikeHTML(head): // many programs name tables .xls
+		return formatHTML, nil
 	case named == nil && holdsJSON:
 		return formatJSON, nil
 	case named == nil:
@@ -101,6 +117,19 @@ func sniff(name string, head []byte) (*format, error) {
 		return nil, refuse("%s holds JSON; name it .json", name)
 	}
 	return named, nil
+}
+
+// oleMagic opens files of old Office programs, and encrypted ones of new ones.
+const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+func refuseOLE(name, extension string, head []byte) error {
+	switch {
+	case bytes.Contains(head, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00")), extension == ".xlsx", extension == ".xlsm", extension == ".docx":
+		return refuse("%s is encrypted; remove its password (in Excel: File, Info, Protect Workbook), save it and send it again", name)
+	case bytes.Contains(head, []byte("W\x00o\x00r\x00k\x00b\x00o\x00o\x00k\x00")), extension == ".xls":
+		return refuse("%s is an Excel file of the format before 2007; open it in Excel, save it as .xlsx and send that", name)
+	}
+	return refuse("%s is an Office document of the format before 2007; save it in the current format (.xlsx, .docx) and send that", name)
 }
 
 // checkEncoding refuses what is not UTF-8 text, as far as the head shows it.
@@ -152,6 +181,17 @@ func trimPartialRune(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// looksLikeHTML reports whether text opens as an HTML page or table.
+func looksLikeHTML(head []byte) bool {
+	opening := bytes.ToLower(skipBlanks(head)[:min(len(skipBlanks(head)), 20)])
+	for _, tag := range []string{"<!doctype html", "<html", "<table"} {
+		if bytes.HasPrefix(opening, []byte(tag)) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksLikeJSON reports whether text opens as a JSON object with a key, an array

@@ -133,6 +133,8 @@ type run struct {
 	progress meter
 	// warnings are about the files that hold the tables.
 	warnings []storage.IngestWarning
+	// zipped says that a file of a ZIP archive is being opened.
+	zipped bool
 	// unpacked is the unpacked size of packed sources so far, uploaded the size
 	// of the sources up to the one in work, decoded the size of the values of
 	// those before it.

@@ -36,6 +36,8 @@ type part struct {
 	// content.
 	in    input
 	write func(ctx context.Context, out io.Writer) error
+	// grid, instead of write, is a table in memory.
+	grid *grid
 }
 
 // Parts gives the names of the tables and texts in a source from which
@@ -69,11 +71,15 @@ func Parts(ctx context.Context, source Source, dir string) (names []string, err 
 // openContainer gives the parts of a container, nil for a file that is none. Its
 // readers are other people's, so that a panic is taken for a damaged file.
 func (r *run) openContainer(ctx context.Context, in input, f *format) (c *container, err error) {
-	if f.open == nil {
+	open := f.open
+	if f == formatZip {
+		open = (*run).openZip
+	}
+	if open == nil {
 		return nil, nil
 	}
 	defer recoverDamaged(in.name, &err)
-	c, err = f.open(r, ctx, in)
+	c, err = open(r, ctx, in)
 	if err == nil && c != nil && len(c.parts) > maxParts {
 		err = refuse("%s holds %d tables, where at most %d are read", in.name, len(c.parts), maxParts)
 	}
@@ -109,9 +115,9 @@ func (c *container) tables() []part {
 func (c *container) choose(name, sheet string) ([]part, error) {
 	tables := c.tables()
 	if sheet != "" {
-		for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for _, wanted := range []string{sheet, trimExtension(sheet)} {
 			for _, p := range c.parts {
-				if same(p.name, sheet) {
+				if strings.EqualFold(p.name, wanted) {
 					return []part{p}, nil
 				}
 			}
@@ -159,6 +165,9 @@ func (r *run) checkParts(ctx context.Context, c *container, name string) ([]*tab
 
 func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 	in := p.in
+	if p.grid != nil {
+		p.write = func(_ context.Context, out io.Writer) error { return p.grid.writeCSV(out, r.job.Options.HeaderRow) }
+	}
 	if p.write != nil {
 		path, err := r.writePart(ctx, p)
 		if err != nil {
