@@ -254,7 +254,7 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 	t := s.host.follow(who, stored.RunID, stored.LastEvent)
 	defer t.close()
 	for {
-		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
+		if _, err := t.next(ctx, nil); err == io.EOF { // not a wrapped one, such as a lost connection
 			return nil
 		} else if err != nil {
 			return err
