@@ -36,8 +36,6 @@ type part struct {
 	// content.
 	in    input
 	write func(ctx context.Context, out io.Writer) error
-	// grid, instead of write, is a table in memory.
-	grid *grid
 }
 
 // Parts gives the names of the tables and texts in a source from which
@@ -165,9 +163,6 @@ func (r *run) checkParts(ctx context.Context, c *container, name string) ([]*tab
 
 func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 	in := p.in
-	if p.grid != nil {
-		p.write = func(_ context.Context, out io.Writer) error { return p.grid.writeCSV(out, r.job.Options.HeaderRow) }
-	}
 	if p.write != nil {
 		path, err := r.writePart(ctx, p)
 		if err != nil {
