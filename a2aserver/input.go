@@ -106,6 +106,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if answered.Snapshot, err = a2ajson.Snapshot(task); err != nil {
 		return nil, err
 	}
+	s.host.recent.add(who.Username, s.agent.Name, sent.Key)
 	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
 }
 

@@ -90,6 +90,11 @@ func TestAnswerByContext(t *testing.T) {
 		if sent, err := s.SendMessage(as(t, alice), other); !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("another answer with its id: %v, %v", sent, err)
 		}
+		elsewhere := toShop("Paint it")
+		elsewhere.Message.ID = answer.Message.ID
+		if sent, err := s.SendMessage(as(t, alice), elsewhere); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("a question with its id: %v, %v", sent, err)
+		}
 		anew := question("blue")
 		anew.Message.ContextID = task.ContextID
 		if next := sendTask(t, s, alice, anew); next.ID == task.ID || next.Status.State != a2a.TaskStateInputRequired {

@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 

@@ -76,7 +76,11 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		if err := s.checkSent(ctx, who, message); err != nil {
+		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+		switch {
+		case err == nil && digest == message.Digest:
+			return nil, storage.ErrMessageSent
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			return nil, err
 		}
 		return s.continueTask(ctx, who, waiting, request)
@@ -91,10 +95,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		return nil, err
 	}
 	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
+	return r, namespaceError(err)
+}
+
+// namespaceError gives the error for a question whose namespace was not found.
+func namespaceError(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoNamespace
+		return errNoNamespace
 	}
-	return r, err
+	return err
 }
 
 var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
@@ -208,7 +217,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	defer cancel()
 	r, err := s.send(starting, request)
 	if err == nil {
-		err = r.waitCommitted(starting)
+		err = namespaceError(r.waitCommitted(starting)) // deleted since it was found
 	}
 	cfg := request.Config
 	if cfg == nil {

@@ -49,7 +49,7 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
-		return nil, err
+		return nil, namespaceError(err)
 	}
 	return t, nil
 }

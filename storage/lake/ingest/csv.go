@@ -19,8 +19,8 @@ type csvFile struct {
 	separator byte
 	// header says that the file's first record names the columns.
 	header bool
-	// found are the families of the columns' values, nil for text.
-	found []*family
+	// columns are what the columns became.
+	columns []decision
 }
 
 // checkCSV checks that a file is rows of equally many fields below a header, and
@@ -32,17 +32,17 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err != nil {
 			return nil, err
 		}
-		whole, fields, size, err := readHeader(in.name, in.head, separator)
+		header, err := readHeader(in, separator, 0)
 		if err != nil {
 			return nil, err
 		}
-		names, err := columnNames(in.name, fields)
+		names, warnings, err := columnNames(in.name, header.fields)
 		if err != nil {
 			return nil, err
 		}
 		scanner := newCSVScanner(separator, names)
-		header := whole.lines
-		whole.columns, whole.rows = make([]kindSet, len(names)), 0
+		whole, size := header.block, header.size
+		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
@@ -52,15 +52,33 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
 		}
 
-		file := &csvFile{path: in.path, separator: separator, header: true, found: make([]*family, len(names))}
+		file := &csvFile{path: in.path, separator: separator, header: true}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		for i, seen := range whole.columns {
-			file.found[i] = familyOf(seen)
-			t.columns = append(t.columns, storage.Column{Name: names[i], Type: columnKinds{values: seen}.typ()})
+		t.report.Delimiter, t.report.HeaderRow = string(separator), header.row
+		t.report.Warnings = append(header.warnings, warnings...)
+		by := customOf(whole.columns)
+		for i := range whole.columns {
+			d := decide(&whole.columns[i], by)
+			d.report.Name = names[i]
+			file.columns = append(file.columns, d)
+			t.columns = append(t.columns, storage.Column{Name: names[i], Type: d.typ})
+			t.report.Columns = append(t.report.Columns, d.report)
+			if d.warning != "" {
+				line := int64(0)
+				if len(d.report.MisfitLines) > 0 {
+					line = d.report.MisfitLines[0]
+				}
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: line, Column: names[i], Message: d.warning})
+			}
+		}
+		for _, last := range headRecords(whole.last, separator) {
+			if isTotal(last.fields) {
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
+			}
 		}
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.
-		if whole.blank || whole.stray || header > 1 || whole.lf && whole.crlf {
+		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
 			file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.path, int64(size), out) })
 			if err != nil {
@@ -71,23 +89,13 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 	}
 }
 
-// read lets DuckDB parse numbers, dates and times while it reads the file; the
-// rest stays text.
+// read lets DuckDB parse plain numbers, dates and times while it reads the file;
+// the rest is read from text, or stays text.
 func (c *csvFile) read(want []string, sequential bool) (from string, exprs []string) {
 	var columns strings.Builder
 	for i, typ := range want {
 		name := fmt.Sprintf("c%d", i)
-		expr := name
-		read := typeVarchar
-		switch f := c.found[i]; {
-		case f == nil:
-			expr = convert(name, typeVarchar, typ)
-		case physical(typ) == typeVarchar:
-		case f.layout != "":
-			expr = fmt.Sprintf("CAST(strptime(translate(trim(%s), '-.', '//'), %s) AS %s)", name, sqltext.Text(f.layout), typ)
-		default:
-			read = typ
-		}
+		read, expr := c.columns[i].sql(name, typ)
 		if i > 0 {
 			columns.WriteString(", ")
 		}

@@ -179,6 +179,9 @@ func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to 
 		if column == 0 {
 			record = record[:0]
 		}
+		if stray && field[0] == '"' {
+			field = bytes.ReplaceAll(field[1:len(field)-1], []byte(`""`), []byte{'"'})
+		}
 		if stray {
 			field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
 		}

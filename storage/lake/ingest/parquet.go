@@ -35,10 +35,11 @@ func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	for i, c := range raw {
 		fields[i] = c.Name
 	}
-	names, err := columnNames(name, fields)
+	names, warnings, err := columnNames(name, fields)
 	if err != nil {
 		return nil, err
 	}
+	t.report.Warnings = warnings
 	casts := make([]string, len(raw))
 	for i, c := range raw {
 		typ, cast, ok := parquetType(c.Type, sqltext.Name(c.Name))

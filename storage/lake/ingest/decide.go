@@ -1,0 +1,109 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/storage"
+)
+
+// decision is what a column of cells becomes.
+type decision struct {
+	reading
+	// missing says that cells that spell a missing value are NULL.
+	missing bool
+	// report says how the column was read; its name is not set.
+	report storage.ColumnReport
+	// warning says why a column is text that could be something else, if it can.
+	warning string
+}
+
+// decide gives the type of a column: of the first reading that fits all its
+// cells that have a value. One that does not fit makes it text.
+func decide(c *columnCells, by custom) decision {
+	values := slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
+	if len(values) > 0 {
+		all := readings(values, by)
+		i := slices.IndexFunc(all, func(r reading) bool { return fitsAll(r, values) })
+		if i < 0 {
+			return decideText(c, values, all)
+		}
+		d.reading = all[i]
+	}
+	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
+	return d
+}
+
+func fitsAll(r reading, groups []cellGroup) bool {
+	return !slices.ContainsFunc(groups, func(g cellGroup) bool { return !r.fits(g) })
+}
+
+// decideText makes a column text, and says which cells kept it from what most of
+// its cells are.
+func decideText(c *columnCells, values []cellGroup, all []reading) decision {
+	d := decision{reading: reading{typ: typeVarchar}, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty}}
+	seen := c.kinds()
+	switch {
+	case seen.within(numberKinds) && seen.meets(kindComma3.set()) && !seen.meets(pointKinds|commaKinds):
+		d.warning = "the column is text: 1,234 can be 1234 or 1.234, and no cell decides"
+		return d
+	case seen.within(kindEitherFirst.set()):
+		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides"
+		return d
+	case c.text:
+		return d
+	}
+	var best reading
+	most, misfits := int64(0), int64(0)
+	for _, r := range all {
+		fits, rest := int64(0), int64(0)
+		for _, g := range values {
+			if r.fits(g) {
+				fits += g.count
+			} else {
+				rest += g.count
+			}
+		}
+		if fits > most {
+			best, most, misfits = r, fits, rest
+		}
+	}
+	if most == 0 || misfits > maxTexts || 2*misfits > most {
+		return d
+	}
+	d.report.Misfits = misfits
+	for _, g := range values {
+		if !best.fits(g) {
+			d.report.MisfitLines = append(d.report.MisfitLines, g.lines...)
+		}
+	}
+	for i := range d.report.MisfitLines {
+		d.report.MisfitLines[i]++
+	}
+	slices.Sort(d.report.MisfitLines)
+	d.report.MisfitLines = d.report.MisfitLines[:min(len(d.report.MisfitLines), maxLines)]
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+most, best.typ)
+	return d
+}
+
+// sql gives how DuckDB reads a cell of the column as a type that is wanted: the
+// type in which it is to read the file, and the SQL of the value.
+func (d *decision) sql(cell, typ string) (read, expr string) {
+	switch {
+	case d.typ == typeVarchar || physical(typ) == typeVarchar:
+		return typeVarchar, convert(cell, typeVarchar, typ)
+	case d.typ == typeNull:
+		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)
+	case d.expr == nil && !d.missing:
+		return typ, cell
+	case d.expr == nil:
+		expr = fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ)
+	default:
+		expr = d.expr(cell, typ)
+	}
+	if d.missing {
+		expr = fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", isMissing(cell), expr)
+	}
+	return typeVarchar, expr
+}
