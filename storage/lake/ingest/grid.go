@@ -87,7 +87,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 			}
 		}
 		if joined >= 0 {
-			names.cells = joinHeaders(first[joined].cells, names.cells)
+			names.cells = joinGroups(first[joined].cells, names.cells)
 		}
 		if err := w.write(names); err != nil {
 			return err
@@ -201,8 +201,8 @@ func findHeader(name string, rows []gridRow, headerRow int) (header, joined int,
 	return 0, -1, nil
 }
 
-// joinHeaders puts the names of groups before those of their columns.
-func joinHeaders(groups, names []string) []string {
+// joinGroups puts the names of groups before those of their columns.
+func joinGroups(groups, names []string) []string {
 	joined := make([]string, len(names))
 	for i, name := range names {
 		if joined[i] = strings.TrimSpace(groups[i] + " " + name); groups[i] == name {
