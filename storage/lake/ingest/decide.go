@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"parley/storage"
@@ -18,10 +19,15 @@ type decision struct {
 	warning string
 }
 
+// values are the groups of cells that have a value.
+func (c *columnCells) values() []cellGroup {
+	return slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+}
+
 // decide gives the type of a column: of the first reading that fits all its
 // cells that have a value. One that does not fit makes it text.
 func decide(c *columnCells, by custom) decision {
-	values := slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+	values := c.values()
 	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
 	if len(values) > 0 {
 		all := readings(values, by)
@@ -33,6 +39,45 @@ func decide(c *columnCells, by custom) decision {
 	}
 	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
+}
+
+// decideAs reads a column as a type that its owner wants. It is not ok when a
+// cell does not fit, the first of which is on a line.
+func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok bool) {
+	values := c.values()
+	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups)}
+	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
+	if typ == typeVarchar {
+		d.missing, d.report.Missing = false, c.empty
+		return d, 0, true
+	}
+	if typ == typeBigint && by.decimal == 0 {
+		by.decimal = '.' // 1,234 is a whole number in no other way
+	}
+	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
+	line = math.MaxInt64
+	for _, r := range all {
+		if fitsAll(r, values) {
+			d.from, d.unit, d.expr = r.from, r.unit, r.expr
+			d.report.From, d.report.Unit = r.from, r.unit
+			return d, 0, true
+		}
+	}
+	for _, g := range values {
+		if !slices.ContainsFunc(all, func(r reading) bool { return r.fits(g) }) || len(all) > 1 {
+			line = min(line, g.lines[0]+1)
+		}
+	}
+	return d, line, len(values) == 0
+}
+
+// holds reports whether a type has the values of another.
+func holds(typ, other string) bool {
+	switch {
+	case typ == other, typ == typeDouble && isNumber(other), typ == typeTimestamp && other == typeDate:
+		return true
+	}
+	return decimalPattern.MatchString(typ) && isNumber(other)
 }
 
 func fitsAll(r reading, groups []cellGroup) bool {
@@ -95,7 +140,7 @@ func (d *decision) sql(cell, typ string) (read, expr string) {
 		return typeVarchar, convert(cell, typeVarchar, typ)
 	case d.typ == typeNull:
 		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)
-	case d.expr == nil && !d.missing:
+	case d.expr == nil && !d.missing && !decimalPattern.MatchString(typ):
 		return typ, cell
 	case d.expr == nil:
 		expr = fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ)
