@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"parley/storage"
@@ -55,20 +54,51 @@ func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok
 		by.decimal = '.' // 1,234 is a whole number in no other way
 	}
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
-	line = math.MaxInt64
-	for _, r := range all {
-		if fitsAll(r, values) {
-			d.from, d.unit, d.expr = r.from, r.unit, r.expr
-			d.report.From, d.report.Unit = r.from, r.unit
-			return d, 0, true
-		}
+	best, _, misfits := bestReading(all, values)
+	if misfits > 0 {
+		return d, misfitLines(best, values)[0], false
 	}
+	d.from, d.unit, d.expr = best.from, best.unit, best.expr
+	d.report.From, d.report.Unit = best.from, best.unit
+	return d, 0, true
+}
+
+// bestReading gives the first reading that fits the most cells, how many these
+// are, and how many it does not fit.
+func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits int64) {
+	best.fits = func(cellGroup) bool { return false }
 	for _, g := range values {
-		if !slices.ContainsFunc(all, func(r reading) bool { return r.fits(g) }) || len(all) > 1 {
-			line = min(line, g.lines[0]+1)
+		misfits += g.count
+	}
+	total := misfits
+	for _, r := range all {
+		n := int64(0)
+		for _, g := range values {
+			if r.fits(g) {
+				n += g.count
+			}
+		}
+		if n > fits {
+			best, fits, misfits = r, n, total-n
 		}
 	}
-	return d, line, len(values) == 0
+	return best, fits, misfits
+}
+
+// misfitLines gives the first lines of cells that a reading does not fit, from 1.
+func misfitLines(r reading, values []cellGroup) []int64 {
+	var lines []int64
+	for _, g := range values {
+		if !r.fits(g) {
+			lines = append(lines, g.lines...)
+		}
+	}
+	slices.Sort(lines)
+	lines = lines[:min(len(lines), maxLines)]
+	for i := range lines {
+		lines[i]++
+	}
+	return lines
 }
 
 // holds reports whether a type has the values of another.
@@ -99,36 +129,12 @@ func decideText(c *columnCells, values []cellGroup, all []reading) decision {
 	case c.text:
 		return d
 	}
-	var best reading
-	most, misfits := int64(0), int64(0)
-	for _, r := range all {
-		fits, rest := int64(0), int64(0)
-		for _, g := range values {
-			if r.fits(g) {
-				fits += g.count
-			} else {
-				rest += g.count
-			}
-		}
-		if fits > most {
-			best, most, misfits = r, fits, rest
-		}
-	}
-	if most == 0 || misfits > maxTexts || 2*misfits > most {
+	best, fits, misfits := bestReading(all, values)
+	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
 		return d
 	}
-	d.report.Misfits = misfits
-	for _, g := range values {
-		if !best.fits(g) {
-			d.report.MisfitLines = append(d.report.MisfitLines, g.lines...)
-		}
-	}
-	for i := range d.report.MisfitLines {
-		d.report.MisfitLines[i]++
-	}
-	slices.Sort(d.report.MisfitLines)
-	d.report.MisfitLines = d.report.MisfitLines[:min(len(d.report.MisfitLines), maxLines)]
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+most, best.typ)
+	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+fits, best.typ)
 	return d
 }
 
