@@ -32,6 +32,9 @@ type input struct {
 	path, name string
 	// head is the first headSize bytes.
 	head []byte
+	// written says that the file was written here, from a part of a container:
+	// in UTF-8, with commas.
+	written bool
 }
 
 var (

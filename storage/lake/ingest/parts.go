@@ -171,7 +171,7 @@ func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 		if in.head, err = readHead(path); err != nil {
 			return nil, err
 		}
-		in.path = path
+		in.path, in.written = path, true
 	}
 	return r.checkFormat(ctx, p.format, in)
 }
