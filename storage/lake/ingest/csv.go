@@ -30,11 +30,15 @@ type csvFile struct {
 // candidate that fits.
 func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
 	return func(r *run, ctx context.Context, in input) (*table, error) {
-		separator, err := r.separator(in, candidates)
-		if err != nil {
-			return nil, err
+		separator, headerRow := byte(','), in.headerRow
+		if headerRow == 0 {
+			var err error
+			if separator, err = r.separator(in, candidates); err != nil {
+				return nil, err
+			}
+			headerRow = r.job.Options.HeaderRow
 		}
-		header, err := readHeader(in, separator, r.job.Options.HeaderRow)
+		header, err := readHeader(in, separator, headerRow)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +63,9 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 
 		file := &csvFile{path: in.path, separator: separator, header: true, nulls: r.job.Options.NullValues}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		t.report.Delimiter, t.report.HeaderRow = string(separator), header.row
+		if t.report.HeaderRow = header.row; in.headerRow == 0 {
+			t.report.Delimiter = string(separator)
+		}
 		t.report.Warnings = append(header.warnings, warnings...)
 		by := customOf(whole.columns)
 		for i := range whole.columns {

@@ -28,6 +28,8 @@ type grid struct {
 	// each gives the rows that have a value, in order. Cells are valid until the next
 	// row.
 	each func(give func(row int, cells []string) error) error
+	// headerRow is the number of the header from 1, once it was written.
+	headerRow int
 }
 
 // merge is a range of merged cells, its ends included.
@@ -81,6 +83,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 			return err
 		}
 		names := first[header]
+		g.headerRow = names.number + 1
 		for i, last := range g.last {
 			if last >= names.number {
 				w.columns = append(w.columns, i)

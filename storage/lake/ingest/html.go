@@ -339,6 +339,6 @@ func (p *page) closeTable() {
 	}
 	name := p.found.unique(excerpt([]byte(cmp.Or(oneLine(t.name), p.lastTitle, "table 1"))))
 	g.name = partName(p.in.name, name)
-	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name},
+	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g,
 		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
 }

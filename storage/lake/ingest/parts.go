@@ -36,6 +36,8 @@ type part struct {
 	// content.
 	in    input
 	write func(ctx context.Context, out io.Writer) error
+	// grid is what write writes as CSV, if it does.
+	grid *grid
 }
 
 // Parts gives the names of the tables and texts in a source from which
