@@ -112,7 +112,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 
 // separator gives the separator of a file's fields.
 func (r *run) separator(in input, candidates string) (byte, error) {
-	if option := r.job.Options.Delimiter; option != "" && !in.written {
+	if option := r.job.Options.Delimiter; option != "" {
 		return option[0], nil
 	}
 	return chooseSeparator(in.name, in.head, candidates)

@@ -35,9 +35,6 @@ type input struct {
 	// headerRow, unless 0, says that the file is CSV with commas which was written
 	// here, and on which line its header is.
 	headerRow int
-	// written says that the file was written here, from a part of a container:
-	// in UTF-8, with commas.
-	written bool
 }
 
 var (

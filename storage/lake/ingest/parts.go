@@ -173,7 +173,10 @@ func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 		if in.head, err = readHead(path); err != nil {
 			return nil, err
 		}
-		in.path, in.written = path, true
+		in.path = path
+		if p.grid != nil {
+			in.headerRow = p.grid.headerRow
+		}
 	}
 	return r.checkFormat(ctx, p.format, in)
 }
