@@ -21,6 +21,8 @@ type csvFile struct {
 	header bool
 	// columns are what the columns became.
 	columns []decision
+	// nulls are spellings of a missing value that an option gives.
+	nulls []string
 }
 
 // checkCSV checks that a file is rows of equally many fields below a header, and
@@ -28,11 +30,15 @@ type csvFile struct {
 // candidate that fits.
 func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
 	return func(r *run, ctx context.Context, in input) (*table, error) {
-		separator, err := chooseSeparator(in.name, in.head, candidates)
-		if err != nil {
-			return nil, err
+		separator, headerRow := byte(','), in.headerRow
+		if headerRow == 0 {
+			var err error
+			if separator, err = r.separator(in, candidates); err != nil {
+				return nil, err
+			}
+			headerRow = r.job.Options.HeaderRow
 		}
-		header, err := readHeader(in, separator, 0)
+		header, err := readHeader(in, separator, headerRow)
 		if err != nil {
 			return nil, err
 		}
@@ -41,6 +47,9 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 			return nil, err
 		}
 		scanner := newCSVScanner(separator, names)
+		for _, null := range r.job.Options.NullValues {
+			scanner.nulls = append(scanner.nulls, []byte(null))
+		}
 		whole, size := header.block, header.size
 		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
@@ -52,13 +61,22 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
 		}
 
-		file := &csvFile{path: in.path, separator: separator, header: true}
+		file := &csvFile{path: in.path, separator: separator, header: true, nulls: r.job.Options.NullValues}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		t.report.Delimiter, t.report.HeaderRow = string(separator), header.row
+		if t.report.HeaderRow = header.row; in.headerRow == 0 {
+			t.report.Delimiter = string(separator)
+		}
 		t.report.Warnings = append(header.warnings, warnings...)
 		by := customOf(whole.columns)
 		for i := range whole.columns {
 			d := decide(&whole.columns[i], by)
+			if typ := r.wantedType(names[i]); typ != "" {
+				var line int64
+				var ok bool
+				if d, line, ok = decideAs(&whole.columns[i], by, typ); !ok {
+					return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(in.name, line, names[i]), typ)
+				}
+			}
 			d.report.Name = names[i]
 			file.columns = append(file.columns, d)
 			t.columns = append(t.columns, storage.Column{Name: names[i], Type: d.typ})
@@ -85,8 +103,19 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 				return nil, err
 			}
 		}
+		if err := r.checkDecimals(ctx, t); err != nil {
+			return nil, err
+		}
 		return t, t.measure(file.path)
 	}
+}
+
+// separator gives the separator of a file's fields.
+func (r *run) separator(in input, candidates string) (byte, error) {
+	if option := r.job.Options.Delimiter; option != "" {
+		return option[0], nil
+	}
+	return chooseSeparator(in.name, in.head, candidates)
 }
 
 // read lets DuckDB parse plain numbers, dates and times while it reads the file;
@@ -104,13 +133,17 @@ func (c *csvFile) read(want []string, sequential bool) (from string, exprs []str
 	}
 	// DuckDB detects line ends by the first one, which without a header could be
 	// within quotes. (With new_line = '\r\n' it reads no rows at all.)
+	nulls := []string{"''"}
+	for _, null := range c.nulls {
+		nulls = append(nulls, sqltext.Text(null))
+	}
 	newLine := ""
 	if !c.header {
 		newLine = `new_line = '\n', `
 	}
-	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
+	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = [%s], "+
 		"%sstrict_mode = true, null_padding = false, max_line_size = %d, buffer_size = %d, parallel = %t, columns = {%s})",
-		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
+		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), strings.Join(nulls, ", "), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
 }
 
 // place names a line of a source, and a column unless it is empty.

@@ -64,7 +64,7 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, count(first, "row")))
 	}
 	if last > first {
-		h.fields = joinHeaders(h.fields, records[last].fields)
+		h.fields = joinHeaderRows(h.fields, records[last].fields)
 		warn("two header rows were joined")
 	}
 	if len(h.fields) > storage.MaxColumns {
@@ -188,7 +188,7 @@ func joinable(records []csvRecord) bool {
 		units = units && (below == kindMissing || typed[i])
 	}
 	// A header of groups names no column by itself where it is empty or repeated.
-	return groups && proofs > 0 && headerLike(joinHeaders(top, bottom)) || !groups && units && proofs > 1
+	return groups && proofs > 0 && headerLike(joinHeaderRows(top, bottom)) || !groups && units && proofs > 1
 }
 
 // typedColumns reports which columns have values, none of them text.
@@ -211,9 +211,9 @@ func typedColumns(records []csvRecord, fields int) []bool {
 	return typed
 }
 
-// joinHeaders joins two header rows. A group stands above the first of its
+// joinHeaderRows joins two header rows. A group stands above the first of its
 // columns, and holds for those right of it that have none.
-func joinHeaders(top, bottom []string) []string {
+func joinHeaderRows(top, bottom []string) []string {
 	fields := make([]string, len(top))
 	group := ""
 	for i := range top {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // maxRecord is the most bytes a row of CSV may have.
@@ -23,6 +24,8 @@ type csvScanner struct {
 	// any length.
 	names []string
 	stop  [256]bool
+	// nulls, unless nil, are the spellings of a missing value.
+	nulls [][]byte
 	// onField, unless nil, gets the fields as they stand in the text, those of a
 	// record that the buffer cuts off again. Stray says that a field holds a quote
 	// that is not doubled, last that it ends its record.
@@ -200,7 +203,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			return 0, false
 		}
 		b.rows++
-		b.count(line)
+		s.count(b, line)
 		return pos + width, true
 	}
 }
@@ -223,13 +226,17 @@ func (s *csvScanner) looseEnd(rest []byte) int {
 }
 
 // count counts the cells of a record.
-func (b *csvBlock) count(line int64) {
+func (s *csvScanner) count(b *csvBlock, line int64) {
 	for i, value := range b.values {
 		c := &b.columns[i]
-		if len(value) == 0 {
+		switch {
+		case len(value) == 0 || s.nulls != nil && slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
 			c.empty++
-		} else if !c.text {
+		case !c.text:
 			k, f := classifyCell(value)
+			if k == kindMissing && s.nulls != nil {
+				k = kindText
+			}
 			c.add(k, f, line)
 		}
 	}

@@ -18,10 +18,15 @@ type decision struct {
 	warning string
 }
 
+// values are the groups of cells that have a value.
+func (c *columnCells) values() []cellGroup {
+	return slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+}
+
 // decide gives the type of a column: of the first reading that fits all its
 // cells that have a value. One that does not fit makes it text.
 func decide(c *columnCells, by custom) decision {
-	values := slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+	values := c.values()
 	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
 	if len(values) > 0 {
 		all := readings(values, by)
@@ -33,6 +38,76 @@ func decide(c *columnCells, by custom) decision {
 	}
 	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
+}
+
+// decideAs reads a column as a type that its owner wants. It is not ok when a
+// cell does not fit, the first of which is on a line.
+func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok bool) {
+	values := c.values()
+	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups)}
+	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
+	if typ == typeVarchar {
+		d.missing, d.report.Missing = false, c.empty
+		return d, 0, true
+	}
+	if typ == typeBigint && by.decimal == 0 {
+		by.decimal = '.' // 1,234 is a whole number in no other way
+	}
+	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
+	best, _, misfits := bestReading(all, values)
+	if misfits > 0 {
+		return d, misfitLines(best, values)[0], false
+	}
+	d.from, d.unit, d.expr = best.from, best.unit, best.expr
+	d.report.From, d.report.Unit = best.from, best.unit
+	return d, 0, true
+}
+
+// bestReading gives the first reading that fits the most cells, how many these
+// are, and how many it does not fit.
+func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits int64) {
+	best.fits = func(cellGroup) bool { return false }
+	for _, g := range values {
+		misfits += g.count
+	}
+	total := misfits
+	for _, r := range all {
+		n := int64(0)
+		for _, g := range values {
+			if r.fits(g) {
+				n += g.count
+			}
+		}
+		if n > fits {
+			best, fits, misfits = r, n, total-n
+		}
+	}
+	return best, fits, misfits
+}
+
+// misfitLines gives the first lines of cells that a reading does not fit, from 1.
+func misfitLines(r reading, values []cellGroup) []int64 {
+	var lines []int64
+	for _, g := range values {
+		if !r.fits(g) {
+			lines = append(lines, g.lines...)
+		}
+	}
+	slices.Sort(lines)
+	lines = lines[:min(len(lines), maxLines)]
+	for i := range lines {
+		lines[i]++
+	}
+	return lines
+}
+
+// holds reports whether a type has the values of another.
+func holds(typ, other string) bool {
+	switch {
+	case typ == other, typ == typeDouble && isNumber(other), typ == typeTimestamp && other == typeDate:
+		return true
+	}
+	return decimalPattern.MatchString(typ) && isNumber(other)
 }
 
 func fitsAll(r reading, groups []cellGroup) bool {
@@ -54,36 +129,12 @@ func decideText(c *columnCells, values []cellGroup, all []reading) decision {
 	case c.text:
 		return d
 	}
-	var best reading
-	most, misfits := int64(0), int64(0)
-	for _, r := range all {
-		fits, rest := int64(0), int64(0)
-		for _, g := range values {
-			if r.fits(g) {
-				fits += g.count
-			} else {
-				rest += g.count
-			}
-		}
-		if fits > most {
-			best, most, misfits = r, fits, rest
-		}
-	}
-	if most == 0 || misfits > maxTexts || 2*misfits > most {
+	best, fits, misfits := bestReading(all, values)
+	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
 		return d
 	}
-	d.report.Misfits = misfits
-	for _, g := range values {
-		if !best.fits(g) {
-			d.report.MisfitLines = append(d.report.MisfitLines, g.lines...)
-		}
-	}
-	for i := range d.report.MisfitLines {
-		d.report.MisfitLines[i]++
-	}
-	slices.Sort(d.report.MisfitLines)
-	d.report.MisfitLines = d.report.MisfitLines[:min(len(d.report.MisfitLines), maxLines)]
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+most, best.typ)
+	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+fits, best.typ)
 	return d
 }
 
@@ -95,7 +146,7 @@ func (d *decision) sql(cell, typ string) (read, expr string) {
 		return typeVarchar, convert(cell, typeVarchar, typ)
 	case d.typ == typeNull:
 		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)
-	case d.expr == nil && !d.missing:
+	case d.expr == nil && !d.missing && !decimalPattern.MatchString(typ):
 		return typ, cell
 	case d.expr == nil:
 		expr = fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ)

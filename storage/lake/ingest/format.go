@@ -32,6 +32,9 @@ type input struct {
 	path, name string
 	// head is the first headSize bytes.
 	head []byte
+	// headerRow, unless 0, says that the file is CSV with commas which was written
+	// here, and on which line its header is.
+	headerRow int
 }
 
 var (

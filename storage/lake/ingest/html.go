@@ -29,8 +29,9 @@ const (
 
 // page collects the tables and the visible text of an HTML file.
 type page struct {
-	in    input
-	found container
+	in        input
+	headerRow int
+	found     container
 	// open are the tables that are not closed yet, the inner ones last.
 	open []*htmlTable
 	// hidden counts the open elements whose text is not shown.
@@ -71,7 +72,7 @@ func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
 			return nil, refuseDamaged(in.name)
 		}
 	}
-	p := &page{in: in}
+	p := &page{in: in, headerRow: r.job.Options.HeaderRow}
 	err = p.read(ctx, html.NewTokenizer(text))
 	switch {
 	case err != nil:
@@ -338,5 +339,6 @@ func (p *page) closeTable() {
 	}
 	name := p.found.unique(excerpt([]byte(cmp.Or(oneLine(t.name), p.lastTitle, "table 1"))))
 	g.name = partName(p.in.name, name)
-	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g})
+	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g,
+		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
 }

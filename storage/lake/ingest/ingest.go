@@ -176,6 +176,9 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if len(sources) == 0 {
 		return nil, refuse("there is nothing to ingest")
 	}
+	if err := checkOptions(r.job.Options); err != nil {
+		return nil, err
+	}
 	if err := r.progress.start(r.job.Progress, sources); err != nil {
 		return nil, err
 	}
@@ -190,7 +193,10 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 		}
 		tables = append(tables, found...)
 	}
-	return tables, nil
+	if err := r.checkTypes(tables); err != nil {
+		return nil, err
+	}
+	return tables, r.checkUnion(tables)
 }
 
 // checkTables checks a source, that its tables have rows, and that they do not decode
