@@ -47,6 +47,7 @@ var (
 	// A ZIP archive can hold files of all formats, so that openContainer opens it.
 	formatZip      = &format{}
 	formatHTML     = &format{open: (*run).openHTML}
+	formatSQLite   = &format{open: (*run).openSQLite}
 	formatText     = &format{check: checkText(false), prose: true, lines: true}
 	formatMarkdown = &format{check: checkText(true), prose: true, lines: true}
 )
@@ -59,12 +60,13 @@ var extensions = map[string]*format{
 	".tsv": formatTSV, ".tab": formatTSV,
 	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
-	".html":    formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
+	".sqlite":  formatSQLite, ".sqlite3": formatSQLite, ".db": formatSQLite,
+	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
 	".txt": formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), text (.txt) and Markdown (.md) can be read, " +
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 	"each also gzipped (.gz) or in a ZIP archive (.zip)"
 
 // foreign are formats that people send by mistake, by their first bytes.
@@ -75,7 +77,6 @@ var foreign = []struct{ magic, what string }{
 	{"BZh", "compressed with bzip2"},
 	{"\xfd7zXZ\x00", "compressed with xz"},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"},
-	{"SQLite format 3\x00", "an SQLite database"},
 	{"\x89PNG", "an image"},
 	{"\xff\xd8\xff", "an image"},
 	{"GIF8", "an image"},
@@ -96,6 +97,10 @@ func sniff(name string, head []byte) (*format, error) {
 	switch extension := strings.ToLower(path.Ext(trimGzip(name))); {
 	case isZip(head):
 		return formatZip, nil
+	case bytes.HasPrefix(head, []byte(sqliteMagic)):
+		return formatSQLite, nil
+	case named == formatSQLite:
+		return nil, refuse("%s is not an SQLite file", name)
 	case bytes.HasPrefix(head, []byte(oleMagic)):
 		return nil, refuseOLE(name, extension, head)
 	case archived[extension]:

@@ -9,7 +9,7 @@ import (
 
 func TestFormatsRefused(t *testing.T) {
 	t.Parallel()
-	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), text (.txt) and Markdown (.md) can be read, " +
+	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 		"each also gzipped (.gz) or in a ZIP archive (.zip)"
 	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
 	for _, test := range []struct{ name, file, content, want string }{

@@ -87,7 +87,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 			}
 		}
 		if joined >= 0 {
-			names.cells = joinHeaders(first[joined].cells, names.cells)
+			names.cells = joinMergedHeaders(first[joined].cells, names.cells)
 		}
 		if err := w.write(names); err != nil {
 			return err
@@ -201,8 +201,9 @@ func findHeader(name string, rows []gridRow, headerRow int) (header, joined int,
 	return 0, -1, nil
 }
 
-// joinHeaders puts the names of groups before those of their columns.
-func joinHeaders(groups, names []string) []string {
+// joinMergedHeaders puts the names of groups, which merged cells have filled, before those of
+// their columns.
+func joinMergedHeaders(groups, names []string) []string {
 	joined := make([]string, len(names))
 	for i, name := range names {
 		if joined[i] = strings.TrimSpace(groups[i] + " " + name); groups[i] == name {
