@@ -53,13 +53,13 @@ func isWaiting(state a2a.TaskState) bool {
 	return state == a2a.TaskStateInputRequired || state == a2a.TaskStateAuthRequired
 }
 
-// waitingTask gives the task that a message without a task id answers: the only one in its
-// conversation that waits, if any.
-func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conversation string) (a2a.TaskID, error) {
+// waitingTask gives the task that a message without a task id answers, or has answered: the
+// only one in its conversation that waits, if any.
+func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conversation string, message storage.SentMessage) (a2a.TaskID, error) {
 	if conversation == "" {
 		return "", nil
 	}
-	waiting, err := s.host.cfg.Log.WaitingRuns(ctx, who, s.agent.Name, conversation)
+	waiting, err := s.host.cfg.Log.WaitingRuns(ctx, who, s.agent.Name, conversation, message.Key)
 	if err != nil || len(waiting) != 1 {
 		return "", err
 	}
@@ -78,14 +78,23 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if !stored.MayCancel {
 		return nil, storage.ErrReadOnlyToken
 	}
-	answered := storage.AnsweredRun{RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted)}
+	sent, err := sentMessage(request)
+	if err != nil {
+		return nil, err
+	}
+	answered := storage.AnsweredRun{
+		RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted), Caller: who, Message: sent.Key,
+	}
 	if asked := readInput(task.Status.Message); asked.Name == namespaceInput {
 		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, asked, request); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.addPush(ctx, who, stored.RunID, request); err != nil {
+	if answered.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
+	}
+	if answered.Push != nil {
+		answered.Push.RunID = stored.RunID
 	}
 	message := *request.Message
 	message.TaskID, message.ContextID = task.ID, task.ContextID
@@ -98,6 +107,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if answered.Snapshot, err = a2ajson.Snapshot(task); err != nil {
 		return nil, err
 	}
+	s.host.recent.add(who.Username, s.agent.Name, sent.Key)
 	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
 }
 
@@ -184,19 +194,21 @@ func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who storage.Cal
 		slot.Release()
 		return nil, errShuttingDown
 	}
+	// Attached before this host owns it: see releaseOrphans.
+	r := h.newRun(agent, storage.RunRequest{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
+	r.task, r.storedTask, r.number, r.after = task, task, answered.After, answered.After
+	r.feed.attach(r, r.number)
 	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)
 	if err != nil {
-		slot.Release()
+		h.release(r)
 		h.runs.Done()
-		if errors.Is(err, storage.ErrConflict) {
-			err = a2a.NewError(a2a.ErrUnsupportedOperation, "the task no longer waits for an answer")
-		}
 		return nil, err
 	}
-	r := h.newRun(agent, claim.Request, questionMessage(task), slot)
-	r.task, r.storedTask, r.number, r.after = task, task, claim.Task.LastEvent, claim.Task.LastEvent
+	r.request = claim.Request
 	close(r.committed)
-	r.feed.attach(r, r.number)
+	if answered.Push != nil {
+		h.sender.Added(answered.RunID)
+	}
 	go func() {
 		defer h.runs.Done()
 		r.work()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"golang.org/x/sync/errgroup"
 
 	"parley/a2aserver/a2ajson"
 	"parley/storage"
@@ -81,8 +82,49 @@ func TestAnswerByContext(t *testing.T) {
 		if done := sendTask(t, s, alice, answer); done.ID != task.ID || done.Status.State != a2a.TaskStateCompleted {
 			t.Errorf("answered: %s", toText(t, done))
 		}
-		if next := sendTask(t, s, alice, answer); next.ID == task.ID || next.Status.State != a2a.TaskStateInputRequired {
+		if again := sendTask(t, s, alice, answer); again.ID != task.ID || again.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("the answer again: %s", toText(t, again))
+		}
+		other := question("red")
+		other.Message.ID, other.Message.ContextID = answer.Message.ID, task.ContextID
+		if sent, err := s.SendMessage(as(t, alice), other); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("another answer with its id: %v, %v", sent, err)
+		}
+		elsewhere := toShop("Paint it")
+		elsewhere.Message.ID = answer.Message.ID
+		if sent, err := s.SendMessage(as(t, alice), elsewhere); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("a question with its id: %v, %v", sent, err)
+		}
+		anew := question("blue")
+		anew.Message.ContextID = task.ContextID
+		if next := sendTask(t, s, alice, anew); next.ID == task.ID || next.Status.State != a2a.TaskStateInputRequired {
 			t.Errorf("a new question: %s", toText(t, next))
+		}
+	})
+}
+
+// TestAnswerTwiceAtOnce sends the same answer twice at once: both give its task.
+func TestAnswerTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		s, _ := newHost(t, store, asking).service("echo")
+		for range 10 {
+			task := sendTask(t, s, alice, toShop("Paint it"))
+			answer := reply(task, "blue")
+			var group errgroup.Group
+			for range 2 {
+				group.Go(func() error {
+					sent, err := s.SendMessage(as(t, alice), answer)
+					if err == nil && sent.(*a2a.Task).Status.State != a2a.TaskStateCompleted {
+						err = errors.New(toText(t, sent))
+					}
+					return err
+				})
+			}
+			if err := group.Wait(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -270,3 +270,26 @@ func TestLateBeginning(t *testing.T) {
 		})
 	})
 }
+
+// TestLateBeginningIsFollowed is TestLateBeginning for a message, which the client sends
+// again as it is told: it finds the run, which another host, or this one, resumes.
+func TestLateBeginningIsFollowed(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		withNamespace(t, store)
+		log, let := newLateLog(t, store)
+		h := newHost(t, log, fourEvents, func(cfg *Config) {
+			cfg.RequestTimeout, cfg.Lease = 50*time.Millisecond, 300*time.Millisecond
+		})
+		s, _ := h.service("echo")
+		request := toShop("?")
+		if _, err := s.SendMessage(as(t, alice), request); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("sent: %v", err)
+		}
+		let.open()
+		waittest.Until(t, "the run is completed", func() bool {
+			tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 10})
+			return err == nil && len(tasks) == 1 && tasks[0].State == string(a2a.TaskStateCompleted)
+		})
+	})
+}

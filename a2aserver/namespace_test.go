@@ -121,6 +121,15 @@ func TestNamespaceOfConversation(t *testing.T) {
 		if got := namespaceOf(t, store, alice, task.ContextID); task.Status.State != a2a.TaskStateCompleted || got != "alice/b" {
 			t.Errorf("%s of %s", task.Status.State, got)
 		}
+		// Where it is gone no other is asked instead.
+		if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "b"}, true); err != nil {
+			t.Fatal(err)
+		}
+		again := question("And now?")
+		again.Message.ContextID = task.ContextID
+		if sent, err := s.SendMessage(as(t, alice), again); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("its namespace is gone: %s, %v", toText(t, sent), err)
+		}
 		// Another user has no such conversation, and only one namespace.
 		namespaces(t, store, "bob/own")
 		task = sendTask(t, s, bob, next)

@@ -205,6 +205,9 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 	if err != nil {
 		return err
 	}
+	if storage.CheckText(request.ID, len(request.ID)) != "" {
+		return nil // there is none
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	return s.host.cfg.Log.DeletePushConfig(ctx, who, stored.RunID, request.ID)
@@ -238,16 +241,6 @@ func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, reque
 	config, err := s.readPush(ctx, who, "configuration.taskPushNotificationConfig.", request.Config.PushConfig)
 	config.Modes = modesOf(request).String()
 	return &config, err
-}
-
-// addPush makes the config, if any, that comes with a message to a task.
-func (s *agentService) addPush(ctx context.Context, who storage.Caller, runID string, request *a2a.SendMessageRequest) error {
-	config, err := s.inlinePush(ctx, who, request)
-	if err != nil || config == nil {
-		return err
-	}
-	config.RunID = runID
-	return s.savePush(ctx, who, *config)
 }
 
 // readPush checks a config, and encrypts its secrets. The names of its fields follow path.

@@ -181,7 +181,9 @@ func (r *run) endUnanswered(err error) {
 		return
 	}
 	<-r.committed
-	if r.commitErr == nil && errors.Is(err, errLogUnavailable) {
+	// The client sends its message again, and then follows the run, if it was committed.
+	repeats := r.request.Message.Key != "" && (r.commitErr != nil || errors.Is(err, errNotCommitted))
+	if repeats || r.commitErr == nil && errors.Is(err, errLogUnavailable) {
 		// It resumes from the log when that is available again: see releaseOrphans.
 		r.host.cfg.Logger.Warn("run suspended: event log unavailable", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
 		return

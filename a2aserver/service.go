@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,17 +69,21 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := s.waitingTask(ctx, who, question.ConversationID)
+	message, err := sentMessage(request)
 	if err != nil {
 		return nil, err
 	}
-	message, err := sentMessage(request)
+	waiting, err := s.waitingTask(ctx, who, question.ConversationID, message)
 	if err != nil {
 		return nil, err
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		if err := s.checkSent(ctx, who, message); err != nil {
+		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+		switch {
+		case err == nil && digest == message.Digest:
+			return nil, storage.ErrMessageSent
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			return nil, err
 		}
 		return s.continueTask(ctx, who, waiting, request)
@@ -150,7 +155,15 @@ func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id 
 	case err != nil:
 		return nil, err
 	case isWaiting(a2a.TaskState(stored.State)):
-		return s.answer(ctx, who, stored, request)
+		r, err := s.answer(ctx, who, stored, request)
+		if !errors.Is(err, storage.ErrConflict) {
+			return r, err
+		}
+		// Somebody was faster: perhaps the same answer, sent twice.
+		if stored, err = s.storedTask(ctx, who, id, true); err == nil {
+			err = checkRepeated(s.host.readTask(stored), request.Message)
+		}
+		return nil, cmp.Or[error](err, a2a.NewError(a2a.ErrUnsupportedOperation, "the task no longer waits for an answer"))
 	case stored.Open:
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on and takes no more messages; ask again in its context")
 	}

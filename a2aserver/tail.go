@@ -98,7 +98,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 			event, err = t.fromLogWithTimeout(ctx)
 		}
 		switch {
-		case err == nil && t.skipTasks && event.Kind == storage.EventTask:
+		case err == nil && t.skipTasks && event.Kind == storage.EventTask && !asksForInput(event):
 			continue
 		case !errors.Is(err, errNoEvent):
 			if t.last = event; event.Kind == storage.EventArtifact {

@@ -301,6 +301,27 @@ alice POST /ingestionTracking/not-an-id/retry
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{open}","fileId":"{open-file}"}],"mode":"append"}
 alice POST /data/alice/shop/orders/ingest {"files":[],"mode":"upsert"}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"x"},7]}
+# Pages of rows.
+alice GET /data/alice/shop/orders/rows?limit=2&offset=1
+alice GET /data/self/SHOP/ORDERS/rows?sort=PRICE&order=desc&limit=2
+alice GET /data/alice/shop/orders/rows?sort=item&offset=100
+alice GET /data/alice/shop/orders/rows?limit=1001&offset=-1&order=down
+alice GET /data/alice/shop/orders/rows?sort=price%22%3B%20DROP%20TABLE%20orders%3B--
+alice GET /data/alice/shop/none/rows
+bob GET /data/alice/shop/orders/rows
+# What would become of a file.
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}","options":{"sheet":"May"}}
+alice POST /ingest/preview {"sessionId":"{open}","fileId":"{open-file}"}
+alice POST /ingest/preview {"sessionId":"{session}","fileId":"{open-file}"}
+bob POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
+alice POST /ingest/preview {"fileId":"x","options":{"union":1}}
+# Wrong options are named.
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","headerRow":0,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encoding":"ebcdic","delimiter":"ab","headerRow":10001,"types":{"id":"colour","price":"Decimal(39,2)","__x":"text"}}}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":[]}
+alice POST /upload/multipart/alice/shop/orders/finish {"uploadId":"x","key":"y","parts":[],"options":{"delimiter":"\""}}
+alice POST /ingest/lab/plants {"data":[{"name":"moss"}],"options":{"types":{"name":"words"}}}
 alice POST /data/alice/shop/none/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
 bob POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}]}
 alice POST /upload/multipart/alice/shop/orders/prepare {"filename":"a.csv","size":9000000}

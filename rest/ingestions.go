@@ -50,13 +50,14 @@ type attemptAttributes struct {
 	Mode      storage.IngestMode `json:"mode"`
 	Seen      bool               `json:"seen"`
 	CreatedAt time.Time          `json:"createdAt"`
+	reportJSON
 }
 
 func toAttempt(i storage.Ingestion) attemptJSON {
 	return attemptJSON{
 		ID: i.ID, Status: i.Status, StatusMessage: i.StatusMessage,
 		ProcessedBytes: i.ProcessedBytes, ExpectedTotalBytes: i.ExpectedBytes, ProcessedRows: i.ProcessedRows,
-		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt},
+		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, reportJSON: toReport(i.Report)},
 	}
 }
 
@@ -66,7 +67,7 @@ func (s *Server) appendRows(r *request) (any, error) {
 	ref, f := r.ownDataset(), r.fields(s.cfg.MaxRowsBody)
 	rows := f.rows("data")
 	f.checkKeys("data", rows)
-	patch := f.definition()
+	patch, options := f.definition(), f.ingestOptions()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *Server) appendRows(r *request) (any, error) {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		if err := s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows); err != nil {
+		if err := s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options); err != nil {
 			return nil, wrongRows("data", err)
 		}
 	}
@@ -115,6 +116,7 @@ func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error)
 	ingestion.Name = f.optionalText("name", "", notEmpty(maxKey))
 	mode := f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace))
 	ingestion.Mode = storage.IngestMode(mode)
+	ingestion.Options = f.ingestOptions()
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"parley/storage"
+)
+
+// Limits of a page of rows.
+const (
+	defaultRows = 100
+	maxRows     = 1000
 )
 
 // Lake reads and writes the rows of datasets.
@@ -13,10 +20,14 @@ type Lake interface {
 	// Query runs a statement over the datasets of a namespace that the caller may read. An
 	// invalid statement is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
+	// Rows returns a page of a dataset's rows.
+	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
-	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error
+	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
+	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
+	PreviewFile(ctx context.Context, caller storage.Caller, file storage.UploadFile, options storage.IngestOptions) (storage.FilePreview, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
 }
@@ -106,7 +117,34 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 
 // writeRows responds with rows; metadata says what was asked.
 func writeRows(r *request, result storage.QueryResult, metadata queryMetadata, dataset string) {
+	r.PureJSON(http.StatusOK, toRows(result, metadata, dataset))
+}
+
+func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
 	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
-	r.PureJSON(http.StatusOK, queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata})
+	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
+}
+
+// getRows answers with a page of a dataset's rows.
+func (s *Server) getRows(r *request, ref storage.DatasetRef) (any, error) {
+	page := storage.RowPage{Limit: defaultRows, Sort: r.Query("sort")}
+	if text := r.Query("limit"); text != "" {
+		page.Limit = int64(r.pageSize("limit", text, maxRows))
+	}
+	if text := r.Query("offset"); text != "" {
+		var err error
+		if page.Offset, err = strconv.ParseInt(text, 10, 64); err != nil || page.Offset < 0 {
+			r.check("offset", "must be a whole number from 0 on")
+		}
+	}
+	if order := r.Query("order"); order != "" {
+		r.check("order", oneOf("asc", "desc")(order))
+		page.Descending = order == "desc"
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	result, err := s.cfg.Lake.Rows(r.ctx(), r.caller, ref, page)
+	return toRows(result, queryMetadata{OriginalQuery: result.SQL}, ref.Name), err
 }

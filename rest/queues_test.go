@@ -45,11 +45,11 @@ func (l heldLake) hold(caller storage.Caller) bool {
 	return caller.Username == "alice"
 }
 
-func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error {
+func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error {
 	if l.hold(caller) {
 		return nil
 	}
-	return l.Lake.AppendRows(ctx, caller, ref, rows)
+	return l.Lake.AppendRows(ctx, caller, ref, rows, options)
 }
 
 func (l heldLake) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {

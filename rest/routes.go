@@ -63,6 +63,7 @@ func (s *Server) routes() {
 
 	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", http.StatusCreated, on((*request).ownDataset, s.createDataset))
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
+	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))
 	s.handle(http.MethodPost, "/data"+inDataset+"/clear", http.StatusOK, do(dataset, store.ClearDataset))
 	s.handle(http.MethodPost, "/data"+inDataset+"/rename", http.StatusOK, rename(s, dataset, store.RenameDataset))
@@ -90,6 +91,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))
+	s.handleLong(http.MethodPost, "/ingest/preview", http.StatusOK, s.queued(s.infer, s.previewFile))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", http.StatusOK, on(dataset, s.prepareDatasetUpload))
 	s.handleLong(http.MethodPost, "/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", http.StatusOK, on(dataset, s.abortDatasetUpload))

@@ -88,6 +88,7 @@ var bodies = map[string]string{
 	"POST /data/:username/:namespace/rename":              "mine",
 	"POST /data/:username/:namespace/:datasetName/rename": "mine",
 
+	"POST /ingest/preview":                                             `{"sessionId":"{session}","fileId":"{file}"}`,
 	"POST /ingest/:namespace/:datasetName":                             `{"data":[{"a":1}]}`,
 	"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
 	"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
@@ -182,7 +183,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	t.Parallel()
 	reads := append([]string{
-		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
+		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
@@ -196,7 +197,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	// token.
 	uploads := []string{
 		"POST /file-upload/:sessionId/files/:fileId/finish", "GET /file-upload/:sessionId/files/:fileId/parts",
-		"GET /file-upload/:sessionId/files", "POST /file-upload/:sessionId/abort",
+		"GET /file-upload/:sessionId/files", "POST /file-upload/:sessionId/abort", "POST /ingest/preview",
 		"POST /upload/multipart/:username/:namespace/:datasetName/abort",
 	}
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {

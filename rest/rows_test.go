@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,34 @@ func TestWrongModel(t *testing.T) {
 		got := s.subErrors(s.send("alice", http.MethodPost, test.path, "application/json", `{"username":"self","namespace":"shop","model":"unset",`+test.body+`}`))
 		if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
 			t.Errorf("%s: %q", test.path, got)
+		}
+	}
+}
+
+// TestRowsByOddColumns sorts by a column whose name would be SQL.
+func TestRowsByOddColumns(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	name := `a"; DROP TABLE odd; --`
+	data, err := json.Marshal(map[string]any{"data": []map[string]int{{name: 2}, {name: 1}, {"b": 7}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.send("alice", http.MethodPost, "/ingest/lab/odd", "application/json", string(data)); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	for order, want := range map[string]string{"asc": "1,2,null", "desc": "2,1,null"} {
+		got := s.send("alice", http.MethodGet, "/data/alice/lab/odd/rows?order="+order+"&sort="+url.QueryEscape(name), "", "")
+		var page struct{ Data []map[string]json.RawMessage }
+		if err := json.Unmarshal([]byte(got.body), &page); err != nil || got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		var values []string
+		for _, row := range page.Data {
+			values = append(values, string(row[name]))
+		}
+		if strings.Join(values, ",") != want {
+			t.Errorf("%s: %v", order, values)
 		}
 	}
 }

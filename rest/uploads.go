@@ -227,7 +227,7 @@ func (s *Server) finishDatasetUpload(r *request, ref storage.DatasetRef) (any, e
 	f := r.fields(s.cfg.MaxBody)
 	upload, parts := f.upload(), f.sentParts()
 	name := f.optionalText("name", "", notEmpty(maxKey))
-	patch := f.definition()
+	patch, options := f.definition(), f.ingestOptions()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *Server) finishDatasetUpload(r *request, ref storage.DatasetRef) (any, e
 		return nil, err
 	}
 	created, err := s.beginIngestion(r, ref, storage.NewIngestion{
-		ID: derivedID(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Define: &patch,
+		ID: derivedID(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Options: options, Define: &patch,
 	})
 	if errors.Is(err, storage.ErrConflict) {
 		err = storage.Errorf(storage.ErrConflict, "the upload was finished before, and the dataset that its rows went to has another name now")

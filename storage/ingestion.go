@@ -43,6 +43,8 @@ type Ingestion struct {
 	ProcessedRows  int64
 	Seen           bool
 	CreatedAt      time.Time
+	// Report says how the files were read; zero until it is completed.
+	Report IngestReport
 }
 
 // IngestFile names a completed upload.
@@ -58,6 +60,8 @@ type NewIngestion struct {
 	Name  string
 	Mode  IngestMode
 	Files []IngestFile
+	// Options say how the files are read.
+	Options IngestOptions
 	// Define is what of the dataset's definition is set with it; the caller's own
 	// dataset is then made when there is none. nil for a dataset as it is.
 	Define *DefinitionPatch
@@ -72,6 +76,7 @@ type IngestionJob struct {
 	Caller    Caller
 	DatasetID string
 	Files     []UploadFile
+	Options   IngestOptions
 }
 
 // IngestionEnd completes an ingestion that is still the claimant's.
@@ -79,21 +84,23 @@ type IngestionEnd struct {
 	ID    string
 	Fence int64
 	Rows  int64
+	// Report says how the files were read.
+	Report IngestReport
 }
 
 // Ingestions keeps ingestions.
 type Ingestions interface {
 	// StartIngestion is for the dataset's owner and editors, with files that
 	// the caller has uploaded: others are ErrInvalid. Done again it changes
-	// nothing; an id that stands for another dataset, mode or other files is
+	// nothing; an id that stands for another dataset, mode, options or files is
 	// ErrConflict. One too many is ErrTooMany. What is refused changes nothing.
 	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
 	// Ingestions lists those of a dataset that the caller may read, newest
 	// first, limit that were started before; and more where the last was started in
 	// one millisecond with others, so that its time leads on to all that are left.
 	Ingestions(ctx context.Context, caller Caller, ref DatasetRef, before time.Time, limit int) ([]Ingestion, error)
-	// RetryIngestion starts a failed ingestion again, as a new one with newID,
-	// under the same rule.
+	// RetryIngestion starts a failed ingestion again, as a new one with newID
+	// and the same options, under the same rule.
 	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
 	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
 

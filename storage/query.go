@@ -13,3 +13,11 @@ type QueryResult struct {
 	// Truncated says that there were more rows.
 	Truncated bool
 }
+
+// RowPage is a page of a dataset's rows.
+type RowPage struct {
+	Limit, Offset int64
+	// Sort is the column that orders the rows, "" for their own order.
+	Sort       string
+	Descending bool
+}

@@ -99,14 +99,15 @@ type Tasks interface {
 	// conversation that the caller's token does not cover is ErrNotFound; one that does not
 	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
-	// SentRun gives the id of the run that a message of the caller has made, and its digest.
+	// SentRun gives the id of the run that a message of the caller has made or answered, and
+	// the digest of the one that made it.
 	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
-	// ErrNotFound when there is none that the caller may read.
+	// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
 	// WaitingRuns gives the ids of runs in a conversation that wait for an answer, at most
-	// two.
-	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID string) ([]string, error)
+	// two; or only that of the run that a message has answered.
+	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID, message string) ([]string, error)
 	// Append writes a change and then calls done: with ErrConflict when the change does
 	// not follow the last event, with ErrNotFound when the run, its namespace or its
 	// conversation was deleted, with ErrMessageSent when the run's message has made a run
@@ -158,6 +159,11 @@ type AnsweredRun struct {
 	Snapshot json.RawMessage
 	// NamespaceID is the namespace that the answer names; "" leaves it unchanged.
 	NamespaceID string
+	// Caller answers. Message is the key of the answer, see SentMessage, and Push the config
+	// that comes with it, if any.
+	Caller  Caller
+	Message string
+	Push    *PushConfig
 }
 
 // Hosts records which process executes which run. A host owns its runs until its lease
@@ -172,8 +178,8 @@ type Hosts interface {
 	// ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it
 	// no longer waits after that event.
 	ResumeRun(ctx context.Context, holder string, answered AnsweredRun) (ClaimedRun, error)
-	// HostRuns gives the ids of the open runs that a host owns and that do not wait for an
-	// answer.
+	// HostRuns gives the ids of the open runs that a host owns. Nobody owns one that waits
+	// for an answer, until it is claimed.
 	HostRuns(ctx context.Context, holder string) ([]string, error)
 	// ReleaseRun releases a run that its host does not execute. It does not count as a
 	// takeover.

@@ -18,6 +18,7 @@ type benchmark struct{ folder, name, time string }
 // benchmarks are those of the report, in their order.
 var benchmarks = []benchmark{
 	{"a2aserver", "AgainstSDK", "4x"},
+	{"a2aserver", "Bindings", "4x"},
 	{"a2aserver", "IdleStreams", "1x"},
 	{"rest", "ConversationRead", "20000x"},
 	{"storage/sqlstore", "Append", "4000x"},

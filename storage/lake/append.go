@@ -17,7 +17,7 @@ import (
 const commitTries = 5
 
 // AppendRows adds JSON objects to a dataset, all or none, for its owner and editors.
-func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage) error {
+func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error {
 	dir, done, err := d.workDir()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref st
 	if err != nil {
 		return err
 	}
-	if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, dir: dir}); err != nil {
+	if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}); err != nil {
 		return err
 	}
 	d.compactSoon(ctx, data.ID, data.Owner, len(data.Files)+1)
@@ -63,6 +63,7 @@ type addition struct {
 	datasetID string
 	rows      string
 	sources   []ingest.Source
+	options   storage.IngestOptions
 	replace   bool
 	// dir is for temporary files.
 	dir       string
@@ -93,7 +94,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return fmt.Errorf("make a folder for new files: %w", err)
 	}
-	job := ingest.Job{Sources: a.sources, Rows: a.rows, OutDir: out, Progress: a.progress}
+	job := ingest.Job{Sources: a.sources, Rows: a.rows, Options: a.options, OutDir: out, Progress: a.progress}
 	if !a.replace {
 		job.Have = data.Columns
 	}
@@ -105,7 +106,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 		Caller: a.caller, DatasetID: data.ID, Have: data.Columns, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
 	}
 	if a.ingestion != nil {
-		change.Ingestion.Rows = result.Rows
+		change.Ingestion.Rows, change.Ingestion.Report = result.Rows, result.Report.Fit()
 	}
 	return d.commit(ctx, change, result.Files)
 }

@@ -111,10 +111,26 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 	return result.Files[0], nil
 }
 
+// Parts gives the names of the tables and texts in a source, as [ingest.Parts] does. It
+// works in a folder.
+func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest.Source, dir string) ([]string, error) {
+	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, OutDir: dir, ListParts: true}, nil)
+	return reply.Parts, err
+}
+
 func (i *Ingester) run(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (ingest.Result, error) {
-	slot, err := i.admit(ctx, admission)
+	reply, err := i.ask(ctx, admission, request, progress)
 	if err != nil {
 		return ingest.Result{}, err
+	}
+	return *reply.Result, nil
+}
+
+// ask runs a job in a worker.
+func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (worker.IngestReply, error) {
+	slot, err := i.admit(ctx, admission)
+	if err != nil {
+		return worker.IngestReply{}, err
 	}
 	defer slot.Release()
 	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
@@ -122,7 +138,7 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 	defer cancel()
 	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
-		return ingest.Result{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
+		return worker.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
 	}
 	path, args, env := i.config.Command()
 	process, err := worker.Start(worker.Spec{
@@ -131,21 +147,21 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 		Env: append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...),
 	})
 	if err != nil {
-		return ingest.Result{}, err
+		return worker.IngestReply{}, err
 	}
 	i.warn(process.Lacks)
 	reply, err := process.Ingest(ctx, request, progress)
 	switch {
 	case err != nil:
-		return ingest.Result{}, err
+		return worker.IngestReply{}, err
 	case reply.Refused != "":
-		return ingest.Result{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
+		return worker.IngestReply{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
 	case isDiskFull(reply.Fault):
-		return ingest.Result{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
+		return worker.IngestReply{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
 	case reply.Fault != "":
-		return ingest.Result{}, fmt.Errorf("make files: %s", reply.Fault)
+		return worker.IngestReply{}, fmt.Errorf("make files: %s", reply.Fault)
 	}
-	return *reply.Result, nil
+	return reply, nil
 }
 
 // warn logs missing protections, once.

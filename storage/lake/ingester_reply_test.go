@@ -54,8 +54,30 @@ var wickedness = map[string]func(worker.IngestRequest, *ingest.Result){
 	"more rows": func(_ worker.IngestRequest, r *ingest.Result) { r.Rows = 2 },
 	"twice":     func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
 	"crowded":   func(_ worker.IngestRequest, r *ingest.Result) { r.Files = make([]ingest.File, worker.MaxFiles+1) },
-	"no column": func(_ worker.IngestRequest, r *ingest.Result) { r.Columns = nil },
-	"another":   func(_ worker.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
+	"a report": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Columns = make([]storage.ColumnReport, storage.MaxColumns+1)
+	},
+	"a long report": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Columns = []storage.ColumnReport{{Name: strings.Repeat("x", 2_000), Type: "BIGINT"}}
+	},
+	"a report's type": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "<script>"}}
+	},
+	"less than none": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", Missing: -1}}
+	},
+	"many lines": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", MisfitLines: make([]int64, 2_000)}}
+	},
+	"many warnings": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Warnings = make([]storage.IngestWarning, 20_000)
+	},
+	"a long warning": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Report.Warnings = []storage.IngestWarning{{Message: strings.Repeat("x", worker.MaxReason+1)}}
+	},
+	"a header row": func(_ worker.IngestRequest, r *ingest.Result) { r.Report.HeaderRow = -1 },
+	"no column":    func(_ worker.IngestRequest, r *ingest.Result) { r.Columns = nil },
+	"another":      func(_ worker.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
 	"SQL": func(_ worker.IngestRequest, r *ingest.Result) {
 		r.Columns[0].Type = "BIGINT) AS a FROM read_csv('/etc/passwd') --"
 	},
@@ -85,6 +107,12 @@ func wicked(kind string) {
 		return
 	case "nothing":
 		say(worker.IngestReply{})
+		return
+	case "many parts":
+		say(worker.IngestReply{Parts: make([]string, 20_000)})
+		return
+	case "long parts":
+		say(worker.IngestReply{Parts: []string{strings.Repeat("x", 2_000)}})
 		return
 	case "noise":
 		fmt.Fprintln(server, "noise")

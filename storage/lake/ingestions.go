@@ -174,7 +174,7 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *sl
 	}
 	defer done()
 	a := addition{
-		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace,
+		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace, options: job.Options,
 		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence},
 	}
 	return d.addWithLease(ctx, job, &a)

@@ -47,31 +47,33 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	if err != nil {
 		return nil, err
 	}
-	return d.readBack(ctx, caller, made)
+	shown, truncated, err := d.readBack(ctx, caller, made, "SELECT * FROM preview", maxPreview)
+	if truncated {
+		return nil, storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
+	}
+	return shown, err
 }
 
-// readBack gives the rows of new files as they are stored: without a query's score.
-func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result) ([]json.RawMessage, error) {
+// readBack queries new files as the table preview, and gives its rows as they are stored:
+// without a query's score. It reports whether they are not all.
+func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
 	table := Table{Name: "preview", Columns: made.Columns, ID: "preview/" + newHolder(), RowCount: made.Rows}
 	for _, file := range made.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
-			return nil, fmt.Errorf("show a file to a worker: %w", err)
+			return nil, false, fmt.Errorf("show a file to a worker: %w", err)
 		}
 		table.Files = append(table.Files, file.Path)
 	}
 	result, err := d.config.Pool.Query(ctx, Query{
-		SQL: "SELECT * FROM preview", Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxPreview, Timeout: d.config.Timeout, User: caller.Username,
+		SQL: sql, Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxBytes, Timeout: d.config.Timeout, User: caller.Username,
 	})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read a preview: %w", err)
-	case result.Truncated:
-		return nil, storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
+	if err != nil {
+		return nil, false, fmt.Errorf("read a preview: %w", err)
 	}
 	for i, row := range result.Rows {
 		result.Rows[i] = append(row[:bytes.LastIndex(row, []byte(`,"__metadata":`))], '}')
 	}
-	return result.Rows, nil
+	return result.Rows, result.Truncated, nil
 }
 
 // extractPreview gives the rows that a text holds.

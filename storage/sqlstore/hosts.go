@@ -67,10 +67,9 @@ SELECT t.run_id, t.holder
 FROM tasks t
 LEFT JOIN leases l ON l.name = 'host/' || t.holder
 WHERE t.open
-	AND CASE
-		WHEN ` + isWaiting + ` THEN t.updated_at <= :asked
-		ELSE t.holder <> :holder AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
-	END
+	AND t.holder <> :holder
+	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	AND (t.updated_at <= :asked OR NOT (` + isWaiting + `))
 	AND t.agent IN (:agents)
 ORDER BY t.run_id
 LIMIT :limit`
@@ -172,7 +171,7 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.withTimeout(ctx)
 	defer done()
 	var ids []string
-	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open AND NOT (`+isWaiting+`)`, holder)
+	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder)
 	return ids, wrap("list the runs of a host", err)
 }
 

@@ -250,3 +250,42 @@ func TestLastEvents(t *testing.T) {
 		}
 	})
 }
+
+// A run that waits for an answer has no host. When it has waited for too long one host
+// claims it, once, and it takes no answer any more.
+func TestWaitingRunIsClaimedOnce(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx := t.Context()
+		w.must(w.RenewHost(ctx, "second", time.Hour))
+		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
+		change := step(run.RunID, 0, 1)
+		change.State = storage.StateInputRequired
+		w.must(sqlstoretest.Append(w, change))
+		if owned, err := w.HostRuns(ctx, sqlstoretest.Holder); err != nil || len(owned) != 0 {
+			t.Errorf("its host still owns %v, %v", owned, err)
+		}
+		if got := w.take("second", 10); len(got) != 0 {
+			t.Errorf("claimed too early: %v", got)
+		}
+		w.must(w.Exec(ctx, `UPDATE tasks SET updated_at = updated_at - $1`, 2*time.Hour.Milliseconds()))
+		if got, ok := w.take("second", 10)[run.RunID]; !ok || got.Takeovers != 0 {
+			t.Errorf("claimed %+v", got)
+		}
+		if got := w.take("second", 10); len(got) != 0 {
+			t.Errorf("claimed again: %v", got)
+		}
+		if owned, err := w.HostRuns(ctx, "second"); err != nil || len(owned) != 1 {
+			t.Errorf("it owns %v, %v", owned, err)
+		}
+		answered := storage.AnsweredRun{RunID: run.RunID, After: 1, State: "submitted", Snapshot: change.Snapshot, Caller: user("alice")}
+		if _, err := w.ResumeRun(ctx, "third", answered); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("answered: %v", err)
+		}
+		w.must(w.ReleaseRun(ctx, "second", run.RunID))
+		if _, err := w.ResumeRun(ctx, "third", answered); err != nil {
+			t.Errorf("answered: %v", err)
+		}
+	})
+}

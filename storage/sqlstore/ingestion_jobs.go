@@ -43,6 +43,7 @@ type jobRow struct {
 	Restriction string
 	Attempts    int64
 	DatasetID   string
+	Options     jsonText[storage.IngestOptions]
 }
 
 func ingestionLease(id string) string { return "ingestion/" + id }
@@ -91,6 +92,7 @@ WHERE id = $1
 			Caller:    storage.Caller{Username: row.StartedBy, Restriction: row.Restriction},
 			DatasetID: row.DatasetID,
 			Files:     files,
+			Options:   row.Options.value,
 		}
 		return nil
 	})
@@ -100,7 +102,7 @@ WHERE id = $1
 // nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
 func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
 	const query = `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts` + waitingIngestions + `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.options` + waitingIngestions + `
 	AND i.started_by = (
 		SELECT i.started_by` + waitingIngestions + `
 			AND i.started_by NOT IN (:except)
@@ -168,20 +170,43 @@ WHERE id = $1
 }
 
 // completeIngestion ends an ingestion in the transaction that makes its rows
-// visible, and gives how many bytes it has read.
-func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, end storage.IngestionEnd) (bytes int64, err error) {
+// visible as a version, and gives how many bytes it has read.
+func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, end storage.IngestionEnd) (bytes int64, err error) {
 	if err := deleteLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
+		return 0, err
+	}
+	message, err := rowsChanged(ctx, tx, datasetID, version)
+	if err != nil {
 		return 0, err
 	}
 	err = tx.GetContext(ctx, &bytes, `
 UPDATE ingestions
-SET status = 'completed', status_message = '', processed_bytes = expected_bytes, processed_rows = $2, updated_at = $3
+SET status = 'completed', status_message = $5, processed_bytes = expected_bytes, processed_rows = $2, updated_at = $3, report = $6
 WHERE id = $1
 	AND dataset_id = $4
 	AND status = 'processing'
-RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID)
+RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID, message, jsonText[storage.IngestReport]{end.Report})
 	if err != nil {
 		return 0, fmt.Errorf("complete ingestion: %w", err)
 	}
 	return bytes, nil
+}
+
+// rowsChanged says how many rows a version has and how many there were; "" for the first
+// rows of a dataset.
+func rowsChanged(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64) (string, error) {
+	var counts []int64
+	err := tx.SelectContext(ctx, &counts, `
+SELECT row_count
+FROM dataset_versions
+WHERE dataset_id = $1
+	AND version IN ($2, $3)
+ORDER BY version`, datasetID, version, version-1)
+	if err != nil {
+		return "", fmt.Errorf("count rows: %w", err)
+	}
+	if len(counts) < 2 || counts[0] == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("now %d rows (was %d)", counts[1], counts[0]), nil
 }

@@ -16,13 +16,15 @@ import (
 type ingestionRow struct {
 	storage.Ingestion
 	CreatedAt int64
+	Report    jsonText[storage.IngestReport]
 }
 
 const ingestionColumns = `
-	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at`
+	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at, i.report`
 
 func (r ingestionRow) ingestion() storage.Ingestion {
 	r.Ingestion.CreatedAt = fromMillis(r.CreatedAt)
+	r.Ingestion.Report = r.Report.value
 	return r.Ingestion
 }
 
@@ -39,7 +41,7 @@ LIMIT :limit`)
 	AND i.created_at = :created_at
 	AND i.id < :id
 ORDER BY i.id DESC`)
-	selectIngestion = parse(`SELECT i.dataset_id, i.name, i.mode, i.status,` + datasetAccess + fromIngestions + ` AND i.id = :id`)
+	selectIngestion = parse(`SELECT i.dataset_id, i.name, i.mode, i.status, i.options,` + datasetAccess + fromIngestions + ` AND i.id = :id`)
 )
 
 // StartIngestion implements storage.Ingestions.
@@ -110,10 +112,10 @@ func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Ca
 	}
 	added, err := exec(ctx, tx, `
 INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, status, status_message,
-	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9)
+	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at, options)
+VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9, $10)
 ON CONFLICT (id) DO NOTHING`,
-		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis())
+		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis(), jsonText[storage.IngestOptions]{ingestion.Options})
 	if err != nil {
 		return err
 	}
@@ -139,10 +141,10 @@ VALUES ($1, $2, $3)`, ingestion.ID, i, file.ID)
 }
 
 // sameIngestion checks that the ingestion of an id is the one that is asked for:
-// of the same dataset, mode and files, which are one user's.
+// of the same dataset, mode, options and files, which are one user's.
 func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
 	var there ingestionAccess
-	if err := tx.GetContext(ctx, &there, `SELECT dataset_id, mode FROM ingestions WHERE id = $1`, ingestion.ID); err != nil {
+	if err := tx.GetContext(ctx, &there, `SELECT dataset_id, mode, options FROM ingestions WHERE id = $1`, ingestion.ID); err != nil {
 		return err
 	}
 	theirs, err := ingestionFiles(ctx, tx, ingestion.ID)
@@ -150,7 +152,7 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 		return err
 	}
 	sameFile := func(a, b storage.UploadFile) bool { return a.ID == b.ID }
-	if there.DatasetID != datasetID || there.Mode != ingestion.Mode || !slices.EqualFunc(theirs, files, sameFile) {
+	if there.DatasetID != datasetID || there.Mode != ingestion.Mode || !there.Options.value.Equal(ingestion.Options) || !slices.EqualFunc(theirs, files, sameFile) {
 		return storage.Errorf(storage.ErrConflict, "there is another ingestion with this id")
 	}
 	return nil
@@ -189,6 +191,7 @@ type ingestionAccess struct {
 	Name      string
 	Mode      storage.IngestMode
 	Status    storage.IngestionStatus
+	Options   jsonText[storage.IngestOptions]
 	storage.Access
 }
 
@@ -209,7 +212,8 @@ func (s *Store) RetryIngestion(ctx context.Context, caller storage.Caller, id, n
 		if len(files) == 0 {
 			return storage.Errorf(storage.ErrInvalid, "the files of this ingestion are no longer kept; upload them again")
 		}
-		return s.addIngestion(ctx, tx, caller, found.DatasetID, storage.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode}, files)
+		again := storage.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode, Options: found.Options.value}
+		return s.addIngestion(ctx, tx, caller, found.DatasetID, again, files)
 	})
 }
 

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -99,10 +100,22 @@ func TestIngestionLife(t *testing.T) {
 		}
 
 		change := storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{w.file(5)},
-			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5}}
+			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5, Report: storage.IngestReport{
+				Encoding: "utf-16", HeaderRow: 2, Columns: []storage.ColumnReport{{Name: "n", Type: "BIGINT", Unit: "€", MisfitLines: []int64{7}}},
+				Warnings: []storage.IngestWarning{{Line: 3, Message: "NUL: \x00"}},
+			}}}
 		w.must(w.CommitVersion(ctx, change))
-		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 {
+		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 || got.StatusMessage != "" ||
+			!reflect.DeepEqual(got.Report, change.Ingestion.Report) {
 			t.Errorf("completed: %+v", got)
+		}
+		second := w.ingest(1)
+		job, err = w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []storage.DataFile{w.file(7)},
+			Ingestion: &storage.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
+		if got := w.ingestion(second); got.StatusMessage != "now 12 rows (was 5)" {
+			t.Errorf("appended: %+v", got)
 		}
 		if err := w.RetryIngestion(ctx, user("alice"), id, uuid.NewString()); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("retry what is completed: %v", err)
@@ -110,6 +123,41 @@ func TestIngestionLife(t *testing.T) {
 		w.must(w.MarkIngestionSeen(ctx, user("alice"), id))
 		if !w.ingestion(id).Seen {
 			t.Error("not seen")
+		}
+	})
+}
+
+// TestIngestionOptions follows options through the record, and through a retry.
+func TestIngestionOptions(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, ref := t.Context(), user("alice"), dsRef("alice", "ns", "one")
+		session := w.uploaded(alice, 1)
+		started := storage.NewIngestion{
+			ID: uuid.NewString(), Mode: storage.IngestAppend,
+			Files: []storage.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}},
+			Options: storage.IngestOptions{
+				Encoding: "utf-16", Delimiter: "\t", HeaderRow: 3, Sheet: "Größe \x00", NullValues: []string{"", "n/a"},
+				Types: map[string]string{"price": "DECIMAL(9,2)"}, Union: true,
+			},
+		}
+		w.must(w.StartIngestion(ctx, alice, ref, started))
+		w.must(w.StartIngestion(ctx, alice, ref, started))
+		other := started
+		other.Options.Types = map[string]string{"price": "VARCHAR"}
+		if err := w.StartIngestion(ctx, alice, ref, other); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("the same id with other options: %v", err)
+		}
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		w.must(w.FailIngestion(ctx, job, "no"))
+		again := uuid.NewString()
+		w.must(w.RetryIngestion(ctx, alice, started.ID, again))
+		retried, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		w.must(err)
+		if !job.Options.Equal(started.Options) || retried.ID != again || !retried.Options.Equal(started.Options) {
+			t.Errorf("options are %+v, retried %+v", job.Options, retried.Options)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange)
 			return err
 		}
 		if change.Ingestion != nil {
-			bytes, err = s.completeIngestion(ctx, tx, change.DatasetID, *change.Ingestion)
+			bytes, err = s.completeIngestion(ctx, tx, change.DatasetID, version, *change.Ingestion)
 		}
 		return err
 	})

@@ -59,7 +59,8 @@ WITH begun AS (
 	RETURNING id
 ), started AS (
 	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
-	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id, s.holder, 0, $2::bigint,
+	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id,
+		CASE WHEN s.state IN ` + waitingStates + ` THEN '' ELSE s.holder END, 0, $2::bigint,
 		NULLIF(s.status_at, 0)
 	FROM start s
 	JOIN asked a ON a.id = s.run_id
@@ -72,7 +73,8 @@ WITH begun AS (
 ), changed AS (
 	UPDATE tasks AS t
 	SET open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
-		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint, status_at = NULLIF(c.status_at, 0)
+		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint, status_at = NULLIF(c.status_at, 0),
+		holder = CASE WHEN c.state IN ` + waitingStates + ` THEN '' ELSE t.holder END
 	FROM change c
 	WHERE t.run_id = c.run_id
 		AND CASE WHEN t.open THEN t.last_event END = c.after

@@ -31,11 +31,12 @@ VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULL
 
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, NULLIF($11, 0))`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $5 IN ` + waitingStates + ` THEN '' ELSE $9 END, 0, $10, NULLIF($11, 0))`
 	updateTask = `
 UPDATE tasks
 SET open = $4, state = $5, snapshot = $6, last_event = $7,
-	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9, status_at = NULLIF($10, 0)
+	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9, status_at = NULLIF($10, 0),
+	holder = CASE WHEN $5 IN ` + waitingStates + ` THEN '' ELSE holder END
 WHERE run_id = $1
 	AND open
 	AND last_event = $2

@@ -81,17 +81,22 @@ func (s *Store) inPushTx(ctx context.Context, attempt string, caller storage.Cal
 // SavePushConfig implements storage.PushConfigs.
 func (s *Store) SavePushConfig(ctx context.Context, caller storage.Caller, config storage.PushConfig) error {
 	return s.inPushTx(ctx, "save push config", caller, config.RunID, func(tx *sqlx.Tx) error {
-		var others int
-		err := tx.GetContext(ctx, &others, `SELECT COUNT(*) FROM push_configs WHERE run_id = $1 AND id <> $2`, config.RunID, config.ID)
-		switch {
-		case err != nil:
-			return err
-		case others >= storage.MaxPushConfigs:
-			return storage.Errorf(storage.ErrInvalid, "a task has at most %d push notification configs", storage.MaxPushConfigs)
-		}
-		_, err = exec(ctx, tx, insertPush+replacePush, pushValues(config, config.RunID, caller, storage.PushFromTask, s.millis())...)
-		return err
+		return s.savePush(ctx, tx, caller, config, storage.PushFromTask)
 	})
+}
+
+// savePush saves a config whose notifications begin after a position.
+func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, config storage.PushConfig, position int64) error {
+	var others int
+	err := tx.GetContext(ctx, &others, `SELECT COUNT(*) FROM push_configs WHERE run_id = $1 AND id <> $2`, config.RunID, config.ID)
+	switch {
+	case err != nil:
+		return err
+	case others >= storage.MaxPushConfigs:
+		return storage.Errorf(storage.ErrInvalid, "a task has at most %d push notification configs", storage.MaxPushConfigs)
+	}
+	_, err = exec(ctx, tx, insertPush+replacePush, pushValues(config, config.RunID, caller, position, s.millis())...)
+	return err
 }
 
 // PushConfigs implements storage.PushConfigs.

@@ -26,7 +26,7 @@ SELECT r.id, r.digest
 FROM runs r
 WHERE ` + ownRun + `
 	AND r.agent = :agent
-	AND r.message = :message
+	AND (r.message = :message OR r.answer = :message)
 	AND r.created_at >= :since`)
 
 	selectTask = parse(`

@@ -26,17 +26,37 @@ const progressEvery = 200 * time.Millisecond
 func IngestMain() int { return worker.ServeIngest(answerIngest) }
 
 func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
+	if request.ListParts {
+		return listParts(context.Background(), request)
+	}
 	result, err := ingestFiles(context.Background(), request, throttled(progress))
+	if err != nil {
+		return refusalOf(request, err)
+	}
+	return worker.IngestReply{Result: &result}
+}
+
+func listParts(ctx context.Context, request worker.IngestRequest) worker.IngestReply {
+	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
+		return worker.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
+	}
+	names, err := ingest.Parts(ctx, request.Sources[0], request.OutDir)
+	if err != nil {
+		return refusalOf(request, err)
+	}
+	return worker.IngestReply{Parts: names}
+}
+
+// refusalOf gives the reply for an error.
+func refusalOf(request worker.IngestRequest, err error) worker.IngestReply {
 	var refusal *storage.Error
 	switch {
 	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
 		return worker.IngestReply{Refused: refusal.Message}
 	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
 		return worker.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
-	case err != nil:
-		return worker.IngestReply{Fault: err.Error()}
 	}
-	return worker.IngestReply{Result: &result}
+	return worker.IngestReply{Fault: err.Error()}
 }
 
 // throttled limits the rate of progress messages.

@@ -47,7 +47,7 @@ type Job struct {
 	// overwrites nothing in it, and leaves nothing in it when it fails. A
 	// process that dies leaves a folder whose name starts with ".ingest-".
 	OutDir string
-	// MaxUnpacked limits what a gzipped source may unpack to; 10 GiB when 0.
+	// MaxUnpacked limits what a packed source may unpack to; 10 GiB when 0.
 	MaxUnpacked int64
 	// MaxFileBytes is about the most bytes of a Parquet file: more rows make more
 	// files, each of at least one row group. 512 MiB when 0.
@@ -104,9 +104,7 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	if err := checkOrder(ctx, db); err != nil {
 		return Result{}, err
 	}
-	r := &run{db: db, job: job, work: work}
-	r.job.MaxUnpacked = cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)
-	r.job.MaxFileBytes = cmp.Or(job.MaxFileBytes, defaultMaxFileBytes)
+	r := newRun(db, job, work)
 	tables, err := r.check(ctx)
 	if err != nil {
 		return Result{}, err
@@ -123,7 +121,9 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 		return Result{}, err
 	}
 	r.progress.finish()
-	return Result{Files: files, Columns: columns, Rows: sumRows(files)}, nil
+	report := reportOf(tables, columns)
+	report.Warnings = append(r.warnings, report.Warnings...)
+	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: report}, nil
 }
 
 // run is the state of a job.
@@ -133,13 +133,25 @@ type run struct {
 	work     string
 	temps    int
 	progress meter
-	// unpacked is the unpacked size of gzipped sources so far, uploaded the size
+	// warnings are about the files that hold the tables.
+	warnings []storage.IngestWarning
+	// zipped says that a file of a ZIP archive is being opened.
+	zipped bool
+	// unpacked is the unpacked size of packed sources so far, uploaded the size
 	// of the sources up to the one in work, decoded the size of the values of
 	// those before it.
 	unpacked, uploaded, decoded int64
+	// encoding is that of the source in work.
+	encoding string
 }
 
-// table is a checked source.
+func newRun(db *sql.DB, job Job, work string) *run {
+	job.MaxUnpacked = cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)
+	job.MaxFileBytes = cmp.Or(job.MaxFileBytes, defaultMaxFileBytes)
+	return &run{db: db, job: job, work: work}
+}
+
+// table is a checked source, or a part of one.
 type table struct {
 	// name is the source's name in messages.
 	name    string
@@ -147,6 +159,8 @@ type table struct {
 	rows    int64
 	// decoded is how many bytes the values take.
 	decoded int64
+	// report says how the source was read, its columns in their order.
+	report storage.IngestReport
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// With sequential, the source is read on one core.
@@ -162,6 +176,9 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if len(sources) == 0 {
 		return nil, refuse("there is nothing to ingest")
 	}
+	if err := checkOptions(r.job.Options); err != nil {
+		return nil, err
+	}
 	if err := r.progress.start(r.job.Progress, sources); err != nil {
 		return nil, err
 	}
@@ -170,64 +187,95 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 		if strings.ContainsAny(source.Path, `*?[`) {
 			return nil, fmt.Errorf("ingest %q: DuckDB would read the path as a pattern", source.Path)
 		}
-		t, err := r.checkTable(ctx, source)
+		found, err := r.checkTables(ctx, source)
 		if err != nil {
 			return nil, err
 		}
-		tables = append(tables, t)
+		tables = append(tables, found...)
 	}
-	return tables, nil
+	if err := r.checkTypes(tables); err != nil {
+		return nil, err
+	}
+	return tables, r.checkUnion(tables)
 }
 
-// checkTable checks a source, that it has rows, and that it does not decode to
-// too much.
-func (r *run) checkTable(ctx context.Context, source Source) (*table, error) {
+// checkTables checks a source, that its tables have rows, and that they do not decode
+// to too much.
+func (r *run) checkTables(ctx context.Context, source Source) ([]*table, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	r.uploaded += info.Size()
-	t, err := r.checkSource(ctx, source)
+	r.encoding = ""
+	tables, err := r.checkSource(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	if t.rows == 0 {
-		return nil, refuse("%s has no rows", t.name)
+	for _, t := range tables {
+		if t.rows == 0 {
+			return nil, refuse("%s has no rows", t.name)
+		}
+		decoded := max(float64(t.decoded), float64(t.rows)*float64(len(t.columns))*valueBytes)
+		if err := r.checkDecoded(t.name, decoded); err != nil {
+			return nil, err
+		}
+		r.decoded += int64(decoded)
+		t.report.Encoding = r.encoding
 	}
-	decoded := max(float64(t.decoded), float64(t.rows)*float64(len(t.columns))*valueBytes)
-	if err := r.checkDecoded(t.name, decoded); err != nil {
-		return nil, err
-	}
-	r.decoded += int64(decoded)
-	return t, nil
+	return tables, nil
 }
 
-func (r *run) checkSource(ctx context.Context, source Source) (*table, error) {
-	in := input{path: source.Path, name: source.Name}
+// checkSource checks a source: one table, or the chosen parts of a container.
+func (r *run) checkSource(ctx context.Context, source Source) ([]*table, error) {
+	in, check := input{path: source.Path, name: source.Name}, (*run).checkJSON
 	if r.job.Rows != "" {
 		in.name = "the data"
 	}
-	if r.job.Rows != "" || source.Extracted {
-		return r.checkJSON(ctx, in)
+	if r.job.Rows == "" && !source.Extracted {
+		var f *format
+		var err error
+		if in, f, err = r.openInput(ctx, source.Path, source.Name); err != nil {
+			return nil, err
+		}
+		c, err := r.openContainer(ctx, in, f)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			defer c.close()
+			return r.checkParts(ctx, c, in.name)
+		}
+		if sheet := r.job.Options.Sheet; sheet != "" {
+			return nil, refuse("%s is one table, so that %s cannot be chosen", in.name, quote(excerpt([]byte(sheet))))
+		}
+		check = func(r *run, ctx context.Context, in input) (*table, error) { return r.checkFormat(ctx, f, in) }
 	}
-	head, err := readHead(in.path)
+	t, err := check(r, ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if !isGzip(head) && trimGzip(in.name) != in.name && len(head) > 0 {
-		return nil, refuse("%s is not gzipped, as its name says", in.name)
+	return []*table{t}, nil
+}
+
+// openInput decodes a file and decides its format.
+func (r *run) openInput(ctx context.Context, path, name string) (input, *format, error) {
+	in := input{path: path, name: name}
+	head, err := readHead(path)
+	if err != nil {
+		return in, nil, err
 	}
-	if in.path, err = r.decode(ctx, in.path, in.name, head); err != nil {
-		return nil, err
+	if !isGzip(head) && trimGzip(name) != name && len(head) > 0 {
+		return in, nil, refuse("%s is not gzipped, as its name says", name)
+	}
+	if in.path, err = r.decode(ctx, path, name, head); err != nil {
+		return in, nil, err
 	}
 	if in.head, err = readHead(in.path); err != nil {
-		return nil, err
+		return in, nil, err
 	}
-	format, err := sniff(in.name, in.head)
-	if err != nil {
-		return nil, err
-	}
-	return format.check(r, ctx, in)
+	f, err := sniff(name, in.head)
+	return in, f, err
 }
 
 // checkOrder checks that DuckDB preserves the order of rows: without it results

@@ -17,7 +17,8 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// IngestRequest asks an ingest worker to ingest sources, or to merge files.
+// IngestRequest asks an ingest worker to ingest sources, to merge files, or to list the
+// parts of a source.
 type IngestRequest struct {
 	Memory  int64
 	Threads int
@@ -31,6 +32,8 @@ type IngestRequest struct {
 	// Files, with these columns, are merged into one.
 	Files   []string
 	Columns []storage.Column
+	// ListParts asks for the names of the parts of the first source.
+	ListParts bool
 }
 
 // Reads gives the files that the worker reads.
@@ -49,6 +52,8 @@ func (r IngestRequest) Reads() []string {
 type IngestReply struct {
 	Progress *ingest.Progress `json:",omitempty"`
 	Result   *ingest.Result   `json:",omitempty"`
+	// Parts are the names of parts, where these were asked for.
+	Parts []string `json:",omitempty"`
 	// Refused is for the source's owner, Fault for the log.
 	Refused string `json:",omitempty"`
 	Fault   string `json:",omitempty"`
@@ -121,6 +126,11 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	switch {
 	case r.Refused != "" || r.Fault != "":
 		return IngestReply{Refused: shortReason(r.Refused), Fault: shortReason(r.Fault)}, nil
+	case request.ListParts:
+		if err := checkParts(r.Parts); err != nil {
+			return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
+		}
+		return IngestReply{Parts: r.Parts}, nil
 	case r.Result == nil:
 		return IngestReply{}, fmt.Errorf("%w: it says nothing", ErrBadReply)
 	}
@@ -159,6 +169,9 @@ func checkResult(request IngestRequest, made ingest.Result) error {
 	}
 	if rows != made.Rows {
 		return fmt.Errorf("%d rows, and %d in files", made.Rows, rows)
+	}
+	if err := checkReport(made.Report); err != nil {
+		return err
 	}
 	return checkColumns(request.Have, made.Columns)
 }

@@ -345,7 +345,7 @@ func TestIngestSeveralFiles(t *testing.T) {
 	i := newIngester(t)
 	i.write("a.csv", "id,item\n1,apple\n2,pear\n")
 	i.write("b.json", `[{"id":3,"item":"fig","price":1.5}]`)
-	got := i.run(e2etest.ExitOK, "ingest", "a.csv", "b.json", "--dataset", "shop/big", "--description", "What we \x1b[31msold")
+	got := i.run(e2etest.ExitOK, "ingest", "a.csv", "b.json", "--dataset", "shop/big", "--union", "--description", "What we \x1b[31msold")
 	want := `3 rows from a.csv and 1 more
 alice/shop/big: 3 rows, 3 columns
 What we \x1b[31msold

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"parley/storage"
 )
 
 const (
@@ -37,6 +39,7 @@ type Ingestion struct {
 		Name      string    `json:"name"`
 		Mode      string    `json:"mode"`
 		CreatedAt time.Time `json:"createdAt"`
+		storage.IngestReport
 	} `json:"attributes"`
 }
 
@@ -49,6 +52,8 @@ type IngestOptions struct {
 	Mode string
 	// Name is shown in lists, "" for the names of the files.
 	Name string
+	// Options say how the files are read.
+	Options storage.IngestOptions
 }
 
 // StartIngestion starts the ingestion of an upload into a dataset, given by its path:
@@ -64,6 +69,9 @@ func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Uplo
 	}
 	if options.Name != "" {
 		body["name"] = options.Name
+	}
+	if !options.Options.Equal(storage.IngestOptions{}) {
+		body["options"] = options.Options
 	}
 	if err := c.CallWithRetry(ctx, http.MethodPost, "/data"+dataset+"/ingest", body, nil); err != nil {
 		return fmt.Errorf("start the ingestion: %w", err)

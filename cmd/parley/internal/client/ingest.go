@@ -16,12 +16,14 @@ import (
 
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
 type Ingest struct {
-	Files       []string       `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string         `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
-	Mode        string         `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
-	Description string         `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
-	NoWait      command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
-	JSON        command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
+	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
+	Dataset     string   `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
+	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
+	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
+	ingestFlags
+	DryRun command.Toggle `env:"-" help:"Show the tables, columns, types and first rows of the files, and store nothing."`
+	NoWait command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
+	JSON   command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
 
@@ -29,7 +31,7 @@ type Ingest struct {
 // same command.
 func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	noWait, asJSON := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON)
+	noWait, asJSON, dryRun := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON), c.Bool("dry-run", i.DryRun)
 	ref, err := apiclient.ParseDataset(i.Dataset)
 	if err != nil {
 		c.Refuse("dataset", "%v", err)
@@ -37,6 +39,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
+	options := i.options(c)
 	client, err := i.connect(c)
 	if err != nil {
 		return err
@@ -46,12 +49,16 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	defer apiclient.CloseFiles(files)
-	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, files: files}
+	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, options: options, files: files}
 	job.own = ref.Own() || i.user().is(ref.Owner)
-	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, files); err != nil {
+	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, options, files); err != nil {
 		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 	}
-	err = job.run(ctx, i.Description, noWait, asJSON)
+	if dryRun {
+		err = job.preview(ctx, asJSON)
+	} else {
+		err = job.run(ctx, i.Description, noWait, asJSON)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
 	}
@@ -61,11 +68,12 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 // ingestJob is a run of the command.
 type ingestJob struct {
 	*apiclient.Client
-	env   command.Env
-	ref   apiclient.Ref
-	mode  string
-	files []*apiclient.LocalFile
-	state stateFile
+	env     command.Env
+	ref     apiclient.Ref
+	mode    string
+	options storage.IngestOptions
+	files   []*apiclient.LocalFile
+	state   stateFile
 	// own says that the dataset is the user's, created that this run has created it.
 	own, created bool
 }
@@ -150,14 +158,27 @@ func (j *ingestJob) removeCreated(ctx context.Context, id string) string {
 
 // send uploads the missing parts of the files, starts the ingestion and returns its id.
 func (j *ingestJob) send(ctx context.Context) (string, error) {
-	upload, known := j.state.load(len(j.files))
-	if known {
+	if upload, known := j.state.load(len(j.files)); known {
 		_, err := j.Ingestion(ctx, j.ref.Path(""), upload.IngestionID)
 		if !errors.Is(err, apiclient.ErrNoIngestion) {
 			return upload.IngestionID, err
 		}
-	} else if err := j.prepare(ctx, &upload); err != nil {
+	}
+	upload, err := j.uploadFiles(ctx)
+	if err != nil {
 		return "", err
+	}
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode, Options: j.options})
+}
+
+// uploadFiles uploads the missing parts of the files, of an earlier run's upload if there is
+// one.
+func (j *ingestJob) uploadFiles(ctx context.Context) (apiclient.Upload, error) {
+	upload, known := j.state.load(len(j.files))
+	if !known {
+		if err := j.prepare(ctx, &upload); err != nil {
+			return upload, err
+		}
 	}
 	err := j.upload(ctx, upload)
 	if known && errors.Is(err, apiclient.ErrUploadGone) {
@@ -165,10 +186,7 @@ func (j *ingestJob) send(ctx context.Context) (string, error) {
 			err = j.upload(ctx, upload)
 		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode})
+	return upload, err
 }
 
 // prepare starts an upload and saves it for a later run.

@@ -11,6 +11,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/datadir"
+	"parley/storage"
 )
 
 // stateLife is how long the state of an upload is kept: longer than servers keep one.
@@ -20,15 +21,20 @@ const stateLife = 7 * 24 * time.Hour
 // the ids are of no use to another user.
 type stateFile string
 
-// newStateFile names the state of a command: by server, user, dataset, mode and files. A
+// newStateFile names the state of a command: by server, user, dataset, mode,
+// options and files. A
 // changed file has another state.
-func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string, files []*apiclient.LocalFile) (stateFile, error) {
+func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string, options storage.IngestOptions, files []*apiclient.LocalFile) (stateFile, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder for caches: %w", err)
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%q %q %q %q\n", server, user, ref.Path(""), mode)
+	text, err := json.Marshal(options)
+	if err != nil {
+		return "", fmt.Errorf("encode the options: %w", err)
+	}
+	fmt.Fprintf(hash, "%q %q %q %q %s\n", server, user, ref.Path(""), mode, text)
 	for _, file := range files {
 		fmt.Fprintf(hash, "%q %d %d\n", file.Path, file.Size, file.Modified.UnixNano())
 	}

@@ -52,6 +52,11 @@ func (j *ingestJob) printEnded(ctx context.Context, ended apiclient.Ingestion, a
 		}
 		return writeJSON(j.env.Stdout, map[string]any{"ingestion": ended, "dataset": whole["dataset"], "metadata": whole["metadata"]})
 	}
-	fmt.Fprintf(j.env.Stdout, "%s from %s\n", plural(int(ended.ProcessedRows), "row"), j.names())
+	line := fmt.Sprintf("%s from %s", plural(int(ended.ProcessedRows), "row"), j.names())
+	if ended.StatusMessage != "" {
+		line += "; " + console.Line(ended.StatusMessage)
+	}
+	fmt.Fprintln(j.env.Stdout, line)
+	printReport(j.env.Stderr, ended.Attributes.IngestReport)
 	return printData(j.env, answer)
 }

@@ -1,0 +1,47 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"parley/storage"
+)
+
+// FilePreview is what an ingestion would make of a file.
+type FilePreview struct {
+	Tables    []TablePreview `json:"tables"`
+	Encoding  string         `json:"encoding,omitempty"`
+	Delimiter string         `json:"delimiter,omitempty"`
+	HeaderRow int            `json:"headerRow,omitempty"`
+}
+
+// TablePreview is a table of a file.
+type TablePreview struct {
+	Name     string                  `json:"name"`
+	Columns  []ColumnPreview         `json:"columns"`
+	Rows     []json.RawMessage       `json:"rows"`
+	RowCount int64                   `json:"rowCount"`
+	Warnings []storage.IngestWarning `json:"warnings"`
+}
+
+// ColumnPreview is a column of a table, with some of its first values.
+type ColumnPreview struct {
+	storage.ColumnReport
+	Examples []json.RawMessage `json:"examples"`
+}
+
+// previewLimit is longer than a server reads a file.
+const previewLimit = 11 * time.Minute
+
+// PreviewFile asks what an ingestion would make of the file at an index of an upload.
+func (c *Client) PreviewFile(ctx context.Context, upload Upload, place int, options storage.IngestOptions) (FilePreview, error) {
+	body := map[string]any{"sessionId": upload.SessionID, "fileId": upload.FileIDs[place], "options": options}
+	var preview FilePreview
+	if err := c.callWithin(ctx, previewLimit, http.MethodPost, "/ingest/preview", body, &preview); err != nil {
+		return FilePreview{}, fmt.Errorf("preview the file: %w", err)
+	}
+	return preview, nil
+}

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// preview uploads the files and prints what an ingestion would make of them. The upload is
+// kept for the ingestion that may follow.
+func (j *ingestJob) preview(ctx context.Context, asJSON bool) error {
+	upload, err := j.uploadFiles(ctx)
+	if err != nil {
+		return err
+	}
+	for i, file := range j.files {
+		preview, err := j.PreviewFile(ctx, upload, i, j.options)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file.Path, err)
+		}
+		if asJSON {
+			err = writeJSON(j.env.Stdout, struct {
+				File string `json:"file"`
+				apiclient.FilePreview
+			}{filepath.Base(file.Path), preview})
+		} else {
+			err = j.printPreview(filepath.Base(file.Path), preview)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) error {
+	w := j.env.Stdout
+	for _, table := range preview.Tables {
+		fmt.Fprintf(w, "%s: %s, %s, %s\n", console.Line(file), console.Line(table.Name), plural(int(table.RowCount), "row"), plural(len(table.Columns), "column"))
+		report := storage.IngestReport{Encoding: preview.Encoding, Warnings: table.Warnings}
+		columns := console.Table{Columns: []console.Column{{Name: "column"}, {Name: "type"}, {Name: "missing", Right: true}, {Name: "examples"}}}
+		for _, column := range table.Columns {
+			report.Columns = append(report.Columns, column.ColumnReport)
+			examples := ""
+			for i, example := range column.Examples {
+				if i > 0 {
+					examples += ", "
+				}
+				examples += string(example)
+			}
+			columns.Rows = append(columns.Rows, []string{column.Name, column.Type, fmt.Sprint(column.Missing), examples})
+		}
+		printReport(j.env.Stderr, report)
+		if len(columns.Rows) == 0 {
+			continue
+		}
+		if err := columns.Write(w, console.StyleOf(w)); err != nil {
+			return err
+		}
+		rows, err := console.Rows(table.Rows)
+		if err != nil {
+			return fmt.Errorf("read the server's answer: %w", err)
+		}
+		fmt.Fprintln(w)
+		if err := rows.Write(w, console.StyleOf(w)); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintln(j.env.Stderr, "nothing was stored; without --dry-run the rows go into "+j.ref.String())
+	return err
+}

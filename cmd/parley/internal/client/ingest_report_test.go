@@ -1,0 +1,31 @@
+package client
+
+import (
+	"strings"
+	"testing"
+
+	"parley/storage"
+)
+
+func TestPrintReport(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	printReport(&out, storage.IngestReport{
+		Encoding: "windows-1252",
+		Columns: []storage.ColumnReport{
+			{Name: "id", Type: "BIGINT", Missing: 3},
+			{Name: "price", Type: "DOUBLE", From: "1.234,56", Unit: "€"},
+			{Name: "day\x1b[2J", Type: "VARCHAR", Misfits: 2, MisfitLines: []int64{7, 9}},
+		},
+		Warnings: []storage.IngestWarning{{Line: 12, Column: "id", Message: "looks like a total"}, {Message: "a hidden sheet is left out"}},
+	})
+	want := `read as windows-1252
+price: DOUBLE, read from 1.234,56, in €
+day\x1b[2J: VARCHAR, 2 cells did not fit a narrower type, the first in line 7
+warning: line 12: id: looks like a total
+warning: a hidden sheet is left out
+`
+	if got := out.String(); got != want {
+		t.Errorf("printed %q", got)
+	}
+}

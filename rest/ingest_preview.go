@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"encoding/json"
+
+	"parley/storage"
+)
+
+type filePreviewJSON struct {
+	Tables    []tablePreviewJSON `json:"tables"`
+	Encoding  string             `json:"encoding,omitempty"`
+	Delimiter string             `json:"delimiter,omitempty"`
+	HeaderRow int                `json:"headerRow,omitempty"`
+}
+
+type tablePreviewJSON struct {
+	Name     string              `json:"name"`
+	Columns  []columnPreviewJSON `json:"columns"`
+	Rows     []json.RawMessage   `json:"rows"`
+	RowCount int64               `json:"rowCount"`
+	Warnings []warningJSON       `json:"warnings"`
+}
+
+type columnPreviewJSON struct {
+	columnReportJSON
+	Examples []json.RawMessage `json:"examples"`
+}
+
+func toTablePreview(t storage.TablePreview) tablePreviewJSON {
+	return tablePreviewJSON{
+		Name: t.Name, Rows: orEmpty(t.Rows), RowCount: t.RowCount, Warnings: toList(t.Warnings, toWarning),
+		Columns: toList(t.Columns, func(c storage.ColumnPreview) columnPreviewJSON {
+			return columnPreviewJSON{toColumnReport(c.ColumnReport), orEmpty(c.Examples)}
+		}),
+	}
+}
+
+// previewFile answers with what an ingestion of an uploaded file would make, and stores
+// nothing.
+func (s *Server) previewFile(r *request) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	ref, options := f.ingestFile(), f.ingestOptions()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, ref.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := session.File(ref.FileID)
+	if !ok {
+		return nil, storage.ErrNotFound
+	}
+	if file.Status != storage.UploadCompleted {
+		return nil, storage.Invalid(storage.FieldError{Field: "fileId", Message: "is not a file whose upload was finished"})
+	}
+	preview, err := s.cfg.Lake.PreviewFile(r.ctx(), r.caller, file, options)
+	return filePreviewJSON{
+		Tables: toList(preview.Tables, toTablePreview), Encoding: preview.Encoding, Delimiter: preview.Delimiter, HeaderRow: preview.HeaderRow,
+	}, err
+}

@@ -1,0 +1,67 @@
+package storage_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"parley/storage"
+)
+
+func TestIngestOptions(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 300)
+	for _, test := range []struct {
+		options storage.IngestOptions
+		wrong   string // the wrong fields
+	}{
+		{storage.IngestOptions{}, ""},
+		{storage.IngestOptions{Encoding: "UTF-16", Delimiter: "|", HeaderRow: 4, Sheet: "May", NullValues: []string{"", "-"}}, ""},
+		{storage.IngestOptions{Encoding: "latin-9"}, "encoding"},
+		{storage.IngestOptions{Delimiter: "ab"}, "delimiter"},
+		{storage.IngestOptions{Delimiter: "7"}, "delimiter"},
+		{storage.IngestOptions{Delimiter: "\n"}, "delimiter"},
+		{storage.IngestOptions{Delimiter: "€"}, "delimiter"},
+		{storage.IngestOptions{HeaderRow: -1}, "headerRow"},
+		{storage.IngestOptions{HeaderRow: 10_001, Sheet: long}, "headerRow sheet"},
+		{storage.IngestOptions{NullValues: []string{"", long}}, "nullValues[1]"},
+		{storage.IngestOptions{NullValues: make([]string, 101)}, "nullValues"},
+		{storage.IngestOptions{Types: map[string]string{"a": "text", "b": "DECIMAL( 9, 2)", "c": "Timestamp with time zone"}}, ""},
+		{storage.IngestOptions{Types: map[string]string{"a": "DECIMAL(2,9)", "b": "decimal(0,0)", "c": "decimal(39,1)", "d": "INT); DROP"}}, "types.a types.b types.c types.d"},
+		{storage.IngestOptions{Types: map[string]string{"": "text"}}, "types"},
+	} {
+		options := test.options
+		var fields []string
+		for _, wrong := range options.Normalize() {
+			fields = append(fields, wrong.Field)
+		}
+		if got := strings.Join(fields, " "); got != test.wrong {
+			t.Errorf("%+v: wrong are %q", test.options, got)
+		}
+	}
+	options := storage.IngestOptions{Encoding: "UTF-8", Types: map[string]string{"a": "Number", "b": "decimal(9, 2)"}}
+	options.Normalize()
+	want := storage.IngestOptions{Encoding: "utf-8", Types: map[string]string{"a": "DOUBLE", "b": "DECIMAL(9,2)"}}
+	if !options.Equal(want) {
+		t.Errorf("normalized to %+v", options)
+	}
+}
+
+func TestReportsFit(t *testing.T) {
+	t.Parallel()
+	var report storage.IngestReport
+	for i := range storage.MaxColumns {
+		report.Columns = append(report.Columns, storage.ColumnReport{Name: strings.Repeat("\x00", 256), Type: "VARCHAR", Missing: int64(i)})
+		report.Warnings = append(report.Warnings, storage.IngestWarning{Message: strings.Repeat("w", 1000)})
+	}
+	fit := report.Fit()
+	text, err := json.Marshal(fit)
+	last := fit.Warnings[len(fit.Warnings)-1].Message
+	if err != nil || len(text) > 65<<10 || len(fit.Columns) == 0 || !strings.HasPrefix(last, "this report leaves out ") || len(report.Warnings) != storage.MaxColumns {
+		t.Errorf("%d bytes of %d columns, %q, %v", len(text), len(fit.Columns), last, err)
+	}
+	small := storage.IngestReport{Columns: report.Columns[:3], Warnings: report.Warnings[:2]}
+	if fit := small.Fit(); len(fit.Columns) != 3 || len(fit.Warnings) != 2 {
+		t.Errorf("a small one became %+v", fit)
+	}
+}

@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// maxReport limits the bytes of a report as JSON, since lists of ingestions have one each;
+// maxReportWarnings limits its warnings.
+const (
+	maxReport         = 64 << 10
+	maxReportWarnings = 100
+)
+
+// Fit gives a report that is small enough to be kept. It leaves out warnings and columns
+// from the end, and says so.
+func (r IngestReport) Fit() IngestReport {
+	columns, warnings := len(r.Columns), len(r.Warnings)
+	r.Warnings = r.Warnings[:min(warnings, maxReportWarnings)]
+	for r.size() > maxReport {
+		r.Columns, r.Warnings = r.Columns[:len(r.Columns)/2], r.Warnings[:len(r.Warnings)/2]
+	}
+	columns -= len(r.Columns)
+	warnings -= len(r.Warnings)
+	if columns+warnings > 0 {
+		said := r.Warnings[:len(r.Warnings):len(r.Warnings)]
+		r.Warnings = append(said, IngestWarning{Message: fmt.Sprintf("this report leaves out %d columns and %d warnings", columns, warnings)})
+	}
+	return r
+}
+
+func (r IngestReport) size() int {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return 0 // cannot happen: there are only texts and numbers
+	}
+	return len(text)
+}

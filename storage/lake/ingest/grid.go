@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"parley/storage"
+)
+
+const (
+	// headerSearch is how many rows with values are searched for the header.
+	headerSearch = 50
+	// maxMerged is how many columns all merged cells of a grid may cover together.
+	maxMerged = 10_000_000
+)
+
+// grid is a table as people see it: rows of cells, of which some are merged, with titles
+// above the header. Rows and columns count from 0.
+type grid struct {
+	name   string
+	merges []merge
+	// last is the last row with a value, by column.
+	last []int
+	// each gives the rows that have a value, in order. Cells are valid until the next
+	// row.
+	each func(give func(row int, cells []string) error) error
+	// headerRow is the number of the header from 1, once it was written.
+	headerRow int
+}
+
+// merge is a range of merged cells, its ends included.
+type merge struct{ top, left, bottom, right int }
+
+// gridRow is a row with the values of merged cells in each of them.
+type gridRow struct {
+	number int
+	cells  []string
+	// own counts the values; that of merged cells counts once.
+	own int
+	// wide says that cells are merged with those to their right.
+	wide bool
+}
+
+// count notes the values of a row.
+func (g *grid) count(row int, cells []string) {
+	for len(g.last) < len(cells) {
+		g.last = append(g.last, -1)
+	}
+	for i, cell := range cells {
+		if cell != "" {
+			g.last[i] = row
+		}
+	}
+}
+
+// writeCSV writes the header and the rows below it, each on the line of its number, so
+// that messages name the rows of the sheet. Columns without a value are left out.
+// HeaderRow, unless 0, is the number of the header from 1.
+func (g *grid) writeCSV(out io.Writer, headerRow int) error {
+	if len(g.last) > storage.MaxColumns {
+		return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
+	}
+	var covered int
+	for _, m := range g.merges {
+		if covered += min(m.right, len(g.last)) - m.left; covered > maxMerged {
+			return refuse("%s has too many merged cells", g.name)
+		}
+	}
+	slices.SortFunc(g.merges, func(a, b merge) int { return cmp.Compare(a.top, b.top) })
+
+	w := &gridWriter{out: out, csv: csv.NewWriter(out)}
+	fill := filler{merges: g.merges, spans: make([]span, len(g.last))}
+	var first []gridRow
+	started := false
+	start := func() error {
+		started = true
+		header, joined, err := findHeader(g.name, first, headerRow)
+		if err != nil {
+			return err
+		}
+		names := first[header]
+		g.headerRow = names.number + 1
+		for i, last := range g.last {
+			if last >= names.number {
+				w.columns = append(w.columns, i)
+			}
+		}
+		if joined >= 0 {
+			names.cells = joinGroups(first[joined].cells, names.cells)
+		}
+		if err := w.write(names); err != nil {
+			return err
+		}
+		for _, row := range first[header+1:] {
+			if err := w.write(row); err != nil {
+				return err
+			}
+		}
+		first = nil
+		return nil
+	}
+	err := g.each(func(number int, cells []string) error {
+		row := fill.row(number, cells)
+		if started {
+			return w.write(row)
+		}
+		first = append(first, row)
+		if len(first) < headerSearch || number < headerRow-1 {
+			return nil
+		}
+		return start()
+	})
+	if err == nil && !started && len(first) > 0 {
+		err = start()
+	}
+	if err != nil {
+		return err
+	}
+	w.csv.Flush()
+	return w.csv.Error()
+}
+
+// span is what a merged cell gives to the rows below its first.
+type span struct {
+	until int
+	value string
+}
+
+// filler gives merged cells the value of their first.
+type filler struct {
+	merges []merge
+	// spans are the merged cells that go on, by column.
+	spans []span
+}
+
+func (f *filler) row(number int, cells []string) gridRow {
+	row := gridRow{number: number, cells: make([]string, len(f.spans))}
+	copy(row.cells, cells)
+	for _, cell := range cells {
+		if cell != "" {
+			row.own++
+		}
+	}
+	for i := range f.spans {
+		if number <= f.spans[i].until && row.cells[i] == "" {
+			row.cells[i] = f.spans[i].value
+		}
+	}
+	for len(f.merges) > 0 && f.merges[0].top <= number {
+		m := f.merges[0]
+		f.merges = f.merges[1:]
+		if m.top < number || m.left >= len(row.cells) || row.cells[m.left] == "" {
+			continue // the first cell has no value
+		}
+		for i := m.left; i <= min(m.right, len(row.cells)-1); i++ {
+			row.wide = row.wide || i > m.left
+			row.cells[i] = row.cells[m.left]
+			f.spans[i] = span{m.bottom, row.cells[m.left]}
+		}
+	}
+	return row
+}
+
+// findHeader gives the index of the row that names the columns: the given one, or the
+// first that has about as many values as the rows do. Joined is the index of a row
+// above it that names groups of columns, -1 without one.
+func findHeader(name string, rows []gridRow, headerRow int) (header, joined int, err error) {
+	if headerRow > 0 {
+		header = slices.IndexFunc(rows, func(r gridRow) bool { return r.number == headerRow-1 })
+		if header < 0 {
+			return 0, 0, refuse("%s: row %d, which is to name the columns, has no values", name, headerRow)
+		}
+		return header, -1, nil
+	}
+	counts := make([]int, len(rows))
+	for i, row := range rows {
+		counts[i] = row.own
+	}
+	slices.Sort(counts)
+	typical := counts[len(counts)/2]
+	adjacent := func(i int) bool {
+		return i >= 0 && i+1 < len(rows) && rows[i].number+1 == rows[i+1].number
+	}
+	for i, row := range rows {
+		if 2*row.own <= typical {
+			continue
+		}
+		// A line with an empty row below it is a title.
+		if i+1 < len(rows) && row.own < rows[i+1].own && !adjacent(i) {
+			continue
+		}
+		switch {
+		case row.wide && row.own > 1 && adjacent(i) && i+2 < len(rows):
+			return i + 1, i, nil
+		case adjacent(i-1) && rows[i-1].wide && rows[i-1].own > 1:
+			return i, i - 1, nil
+		}
+		return i, -1, nil
+	}
+	return 0, -1, nil
+}
+
+// joinGroups puts the names of groups before those of their columns.
+func joinGroups(groups, names []string) []string {
+	joined := make([]string, len(names))
+	for i, name := range names {
+		if joined[i] = strings.TrimSpace(groups[i] + " " + name); groups[i] == name {
+			joined[i] = name
+		}
+	}
+	return joined
+}
+
+// gridWriter writes rows on the lines of their numbers.
+type gridWriter struct {
+	out     io.Writer
+	csv     *csv.Writer
+	columns []int
+	next    int
+	record  []string
+}
+
+func (w *gridWriter) write(row gridRow) error {
+	w.record = w.record[:0]
+	empty := true
+	for _, i := range w.columns {
+		w.record = append(w.record, row.cells[i])
+		empty = empty && row.cells[i] == ""
+	}
+	if empty {
+		return nil
+	}
+	if row.number > w.next {
+		w.csv.Flush()
+		if _, err := fmt.Fprint(w.out, strings.Repeat("\n", row.number-w.next)); err != nil {
+			return err
+		}
+	}
+	w.next = row.number + 1
+	return w.csv.Write(w.record)
+}

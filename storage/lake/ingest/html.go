@@ -1,0 +1,344 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+
+	"parley/storage"
+)
+
+const (
+	// maxHTML is the most bytes of an HTML file: its tables are held in memory.
+	maxHTML = 64 << 20
+	// maxCells is how many cells the tables of an HTML file may have.
+	maxCells = 4_000_000
+	// maxOpenTables is how deep tables may be nested.
+	maxOpenTables = 32
+)
+
+// page collects the tables and the visible text of an HTML file.
+type page struct {
+	in        input
+	headerRow int
+	found     container
+	// open are the tables that are not closed yet, the inner ones last.
+	open []*htmlTable
+	// hidden counts the open elements whose text is not shown.
+	hidden int
+	cells  int
+	// title collects a heading, the last of which names the tables below it.
+	heading   *strings.Builder
+	lastTitle string
+	text      strings.Builder
+}
+
+// htmlTable is a table as a grid whose merged cells are the spans.
+type htmlTable struct {
+	name    string
+	caption *strings.Builder
+	rows    [][]string
+	merges  []merge
+	// until is the last row that a cell of a row above covers, by column.
+	until []int
+	// cell collects the text of the open cell, which covers so many rows and columns.
+	cell             *strings.Builder
+	inRow            bool
+	rowspan, colspan int
+}
+
+// openHTML gives the tables of an HTML file with a row below the header, or else its
+// visible text.
+func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
+	file, err := os.Open(in.path)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	defer file.Close()
+	limited := &io.LimitedReader{R: file, N: maxHTML + 1}
+	var text io.Reader = limited
+	if !utf8.Valid(trimPartialRune(in.head)) {
+		if text, err = charset.NewReader(limited, "text/html"); err != nil {
+			return nil, refuseDamaged(in.name)
+		}
+	}
+	p := &page{in: in, headerRow: r.job.Options.HeaderRow}
+	err = p.read(ctx, html.NewTokenizer(text))
+	switch {
+	case err != nil:
+		return nil, err
+	case limited.N <= 0:
+		return nil, refuse("%s is longer than %d bytes, the most of an HTML file that is read", in.name, maxHTML)
+	}
+	if len(p.found.parts) == 0 && strings.TrimSpace(p.text.String()) != "" {
+		p.found.parts = append(p.found.parts, part{name: "text", format: formatText, in: input{name: in.name},
+			write: func(_ context.Context, out io.Writer) error {
+				_, err := io.WriteString(out, p.text.String())
+				return err
+			}})
+	}
+	return &p.found, nil
+}
+
+func (p *page) read(ctx context.Context, tokens *html.Tokenizer) error {
+	tokens.SetMaxBuf(maxObject)
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var err error
+		switch kind := tokens.Next(); kind {
+		case html.ErrorToken:
+			if err := tokens.Err(); !errors.Is(err, io.EOF) {
+				if errors.Is(err, html.ErrBufferExceeded) {
+					return refuse("%s: a tag or a text is longer than %d bytes", p.in.name, maxObject)
+				}
+				return fmt.Errorf("read source: %w", err)
+			}
+			for len(p.open) > 0 {
+				p.closeTable()
+			}
+			return nil
+		case html.TextToken:
+			p.addText(string(tokens.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := tokens.Token()
+			err = p.start(token, kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := tokens.TagName()
+			p.end(atom.Lookup(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// invisible are the elements whose text is not shown.
+var invisible = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Svg: true, atom.Head: true, atom.Select: true, atom.Textarea: true, atom.Iframe: true, atom.Object: true,
+}
+
+// blocks are the elements that begin a line; paragraphs also have an empty one.
+var blocks = map[atom.Atom]string{
+	atom.Br: "\n", atom.Li: "\n", atom.Tr: "\n", atom.Div: "\n", atom.Dt: "\n", atom.Dd: "\n", atom.Option: "\n", atom.Td: "\t", atom.Th: "\t",
+	atom.P: "\n\n", atom.H1: "\n\n", atom.H2: "\n\n", atom.H3: "\n\n", atom.H4: "\n\n", atom.H5: "\n\n", atom.H6: "\n\n", atom.Section: "\n\n",
+	atom.Article: "\n\n", atom.Blockquote: "\n\n", atom.Pre: "\n\n", atom.Table: "\n\n", atom.Ul: "\n\n", atom.Ol: "\n\n", atom.Hr: "\n\n",
+}
+
+func isHeadingTag(tag atom.Atom) bool {
+	return tag == atom.H1 || tag == atom.H2 || tag == atom.H3 || tag == atom.H4 || tag == atom.H5 || tag == atom.H6
+}
+
+func (p *page) start(token html.Token, closed bool) error {
+	tag := token.DataAtom
+	if invisible[tag] && !closed {
+		p.hidden++
+		return nil
+	}
+	if p.hidden > 0 {
+		if tag != atom.Body {
+			return nil
+		}
+		p.hidden = 0 // a head without an end
+	}
+	p.text.WriteString(blocks[tag])
+	if isHeadingTag(tag) && len(p.open) == 0 {
+		p.heading = &strings.Builder{}
+	}
+	var t *htmlTable
+	if len(p.open) > 0 {
+		t = p.open[len(p.open)-1]
+	}
+	switch {
+	case tag == atom.Table:
+		if len(p.open) == maxOpenTables {
+			return refuse("%s: more than %d tables are within one another", p.in.name, maxOpenTables)
+		}
+		p.open = append(p.open, &htmlTable{name: attributeOf(token, "id")})
+	case t == nil:
+	case tag == atom.Caption:
+		t.caption = &strings.Builder{}
+	case tag == atom.Tr:
+		t.endRow()
+		t.startRow()
+	case tag == atom.Td, tag == atom.Th:
+		t.endCell()
+		if !t.inRow {
+			t.startRow()
+		}
+		t.cell = &strings.Builder{}
+		t.colspan = spanOf(token, "colspan", storage.MaxColumns)
+		t.rowspan = spanOf(token, "rowspan", 65534)
+		if p.cells += t.colspan; p.cells > maxCells {
+			return refuse("%s has more than %d cells in tables, the most of an HTML file", p.in.name, maxCells)
+		}
+	case tag == atom.Br && t.cell != nil:
+		t.cell.WriteByte('\n')
+	}
+	return nil
+}
+
+func attributeOf(token html.Token, name string) string {
+	for _, a := range token.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// spanOf gives how many rows or columns a cell covers.
+func spanOf(token html.Token, name string, most int) int {
+	n, err := strconv.Atoi(strings.TrimSpace(attributeOf(token, name)))
+	if err != nil {
+		return 1
+	}
+	return min(max(n, 1), most)
+}
+
+func (p *page) end(tag atom.Atom) {
+	if invisible[tag] {
+		p.hidden = max(p.hidden-1, 0)
+		return
+	}
+	if p.hidden > 0 {
+		return
+	}
+	if tag != atom.Td && tag != atom.Th && tag != atom.Br {
+		p.text.WriteString(blocks[tag])
+	}
+	if isHeadingTag(tag) && p.heading != nil {
+		p.lastTitle, p.heading = oneLine(p.heading.String()), nil
+	}
+	if len(p.open) == 0 {
+		return
+	}
+	t := p.open[len(p.open)-1]
+	switch tag {
+	case atom.Table:
+		p.closeTable()
+	case atom.Tr:
+		t.endRow()
+	case atom.Td, atom.Th:
+		t.endCell()
+	case atom.Caption:
+		if t.caption != nil {
+			t.name, t.caption = cmp.Or(oneLine(t.caption.String()), t.name), nil
+		}
+	}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// addText adds visible text to where it stands.
+func (p *page) addText(text string) {
+	if p.hidden > 0 {
+		return
+	}
+	flat := oneLine(text)
+	if flat == "" {
+		flat = " "
+	} else {
+		// Blanks between elements part words.
+		if strings.TrimLeft(text, " \t\r\n") != text {
+			flat = " " + flat
+		}
+		if strings.TrimRight(text, " \t\r\n") != text {
+			flat += " "
+		}
+	}
+	p.text.WriteString(flat)
+	if p.heading != nil {
+		p.heading.WriteString(flat)
+	}
+	if len(p.open) == 0 {
+		return
+	}
+	switch t := p.open[len(p.open)-1]; {
+	case t.cell != nil:
+		t.cell.WriteString(flat)
+	case t.caption != nil:
+		t.caption.WriteString(flat)
+	}
+}
+
+func (t *htmlTable) startRow() {
+	t.rows = append(t.rows, nil)
+	t.inRow = true
+}
+
+func (t *htmlTable) endRow() {
+	t.endCell()
+	t.inRow = false
+}
+
+// endCell puts the open cell into the first columns that no cell from above covers.
+func (t *htmlTable) endCell() {
+	if t.cell == nil {
+		return
+	}
+	number := len(t.rows) - 1
+	row := t.rows[number]
+	for len(row) < len(t.until) && t.until[len(row)] >= number {
+		row = append(row, "")
+	}
+	left := len(row)
+	row = append(row, strings.TrimSpace(t.cell.String()))
+	for len(row) < left+t.colspan {
+		row = append(row, "")
+	}
+	if t.rowspan > 1 || t.colspan > 1 {
+		t.merges = append(t.merges, merge{number, left, number + t.rowspan - 1, left + t.colspan - 1})
+	}
+	for len(t.until) < len(row) {
+		t.until = append(t.until, -1)
+	}
+	for i := left; i < len(row); i++ {
+		t.until[i] = max(t.until[i], number+t.rowspan-1)
+	}
+	t.rows[number], t.cell = row, nil
+}
+
+// closeTable keeps the inner table if it has a row below the header.
+func (p *page) closeTable() {
+	t := p.open[len(p.open)-1]
+	p.open = p.open[:len(p.open)-1]
+	t.endRow()
+	g := &grid{merges: t.merges}
+	filled := 0
+	for i, row := range t.rows {
+		g.count(i, row)
+		if strings.Join(row, "") != "" {
+			filled++
+		}
+	}
+	if filled < 2 {
+		return
+	}
+	g.each = func(give func(int, []string) error) error {
+		for i, row := range t.rows {
+			if strings.Join(row, "") == "" {
+				continue
+			}
+			if err := give(i, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	name := p.found.unique(excerpt([]byte(cmp.Or(oneLine(t.name), p.lastTitle, "table 1"))))
+	g.name = partName(p.in.name, name)
+	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g,
+		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
+}

@@ -1,0 +1,295 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"parley/storage"
+)
+
+// jsonParts unpacks an object of arrays: each array of objects is a table, and GeoJSON's
+// features are one.
+type jsonParts struct {
+	r       *run
+	in      input
+	decoder *json.Decoder
+	// left is how many bytes may be read for the value in work.
+	left int64
+	// geometry is the name of the column for the features' geometry.
+	geometry string
+	found    container
+	skipped  []string
+}
+
+// openJSON gives the arrays of an object of arrays.
+func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
+	if !holdsArrays(in.head) {
+		return nil, nil
+	}
+	file, err := os.Open(in.path)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	defer file.Close()
+	j := &jsonParts{r: r, in: in}
+	j.decoder = json.NewDecoder(readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := file.Read(p)
+		if j.left -= int64(n); j.left < 0 {
+			return 0, errTooBig
+		}
+		return n, err
+	}))
+	err = j.unpack()
+	var told *storage.Error
+	var wrong *json.SyntaxError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errNotArrays):
+		return nil, nil
+	case errors.As(err, &told):
+		return nil, err
+	case errors.Is(err, errTooLarge):
+		return nil, refuseTooLarge(in.name, r.unpackLimit())
+	case errors.Is(err, errTooBig):
+		return nil, refuse("%s: a value is longer than %d bytes", in.name, maxObject)
+	case errors.As(err, &wrong):
+		return nil, refuse("%s is not JSON: %s, near byte %d", in.name, wrong, wrong.Offset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, refuse("%s is not whole: the file ends within its JSON", in.name)
+	case err != nil:
+		return nil, fmt.Errorf("read source: %w", err)
+	}
+	if len(j.skipped) > 0 {
+		j.found.warnings = append(j.found.warnings, storage.IngestWarning{
+			Message: fmt.Sprintf("%s: not read, since they are no arrays of objects: %s", in.name, strings.Join(j.skipped, ", ")),
+		})
+	}
+	return &j.found, nil
+}
+
+// errNotArrays is a file of objects one after the other.
+var errNotArrays = errors.New("more than one object")
+
+// holdsArrays reports whether text is one object, as far as the head shows it, of which
+// a value is an array of objects.
+func holdsArrays(head []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(head))
+	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
+		return false
+	}
+	found := false
+	for depth, last := 1, json.Token(nil); depth > 0; {
+		token, err := d.Token()
+		if err != nil {
+			// The head ends within the object.
+			return found && len(head) == headSize
+		}
+		switch token {
+		case json.Delim('{'):
+			found = found || depth == 2 && last == json.Delim('[')
+			depth++
+		case json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		last = token
+	}
+	return found && len(bytes.TrimSpace(head[d.InputOffset():])) == 0
+}
+
+// unpack reads the object.
+func (j *jsonParts) unpack() error {
+	j.left = maxObject
+	if _, err := j.decoder.Token(); err != nil {
+		return err
+	}
+	for j.more() {
+		key, err := j.decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		if err := j.member(name); err != nil {
+			return err
+		}
+	}
+	if _, err := j.decoder.Token(); err != nil {
+		return err
+	}
+	if _, err := j.decoder.Token(); err != io.EOF {
+		return errNotArrays
+	}
+	return nil
+}
+
+// more allows for the next value, and reports whether there is one.
+func (j *jsonParts) more() bool {
+	j.left = maxObject
+	return j.decoder.More()
+}
+
+// member reads a value of the object.
+func (j *jsonParts) member(key string) error {
+	opening, err := j.decoder.Token()
+	if err != nil {
+		return err
+	}
+	if opening != json.Delim('[') {
+		j.skip(key)
+		if opening == json.Delim('{') {
+			return j.finish(1)
+		}
+		return nil
+	}
+	if !j.more() {
+		return j.finish(1)
+	}
+	var row json.RawMessage
+	if err := j.decoder.Decode(&row); err != nil {
+		return err
+	}
+	if row[0] != '{' {
+		j.skip(key)
+		return j.finish(1)
+	}
+	path, err := j.r.writeTemp(func(out io.Writer) error { return j.rows(row, out) })
+	if err != nil {
+		return err
+	}
+	head, err := readHead(path)
+	if err != nil {
+		return err
+	}
+	name := j.found.unique(key)
+	j.found.parts = append(j.found.parts, part{
+		name: name, format: formatJSONLines,
+		in: input{path: path, name: partName(j.in.name, name), head: head},
+	})
+	if len(j.found.parts) > maxParts {
+		return refuse("%s holds more than %d arrays", j.in.name, maxParts)
+	}
+	return nil
+}
+
+func (j *jsonParts) skip(key string) {
+	if key != "type" && len(j.skipped) < maxPartsNamed {
+		j.skipped = append(j.skipped, excerpt([]byte(key)))
+	}
+}
+
+// finish reads to the end of the value that is open at a depth.
+func (j *jsonParts) finish(depth int) error {
+	for depth > 0 {
+		j.left = maxObject
+		token, err := j.decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+	return nil
+}
+
+// rows writes the elements of an array, of which the first was read, to lines.
+func (j *jsonParts) rows(row json.RawMessage, out io.Writer) error {
+	limited := &limitedWriter{out: out, left: j.r.unpackLimit()}
+	lines := bufio.NewWriter(limited)
+	var line bytes.Buffer
+	for {
+		j.r.unpacked += int64(len(row))
+		line.Reset()
+		if err := json.Compact(&line, j.feature(row)); err != nil {
+			return err
+		}
+		line.WriteByte('\n')
+		if _, err := lines.Write(line.Bytes()); err != nil {
+			return err
+		}
+		if !j.more() {
+			break
+		}
+		row = row[:0]
+		if err := j.decoder.Decode(&row); err != nil {
+			return err
+		}
+	}
+	if _, err := j.decoder.Token(); err != nil {
+		return err
+	}
+	return lines.Flush()
+}
+
+// feature makes a row of a feature of GeoJSON: its properties, its id, and its geometry
+// as JSON. Other objects are rows as they are.
+func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
+	var f struct {
+		Type       string
+		ID         json.RawMessage
+		Properties map[string]json.RawMessage
+		Geometry   json.RawMessage
+	}
+	if !bytes.Contains(row, []byte(`"Feature"`)) || json.Unmarshal(row, &f) != nil || f.Type != "Feature" || f.Geometry == nil {
+		return row
+	}
+	taken := map[string]bool{}
+	for name := range f.Properties {
+		taken[fold(name)] = true
+	}
+	if j.geometry == "" {
+		j.geometry = "geometry"
+		if taken["geometry"] {
+			j.geometry = "feature_geometry"
+		}
+	}
+	var out bytes.Buffer
+	out.WriteByte('{')
+	if f.ID != nil && !taken["id"] {
+		fmt.Fprintf(&out, `"id":%s,`, f.ID)
+	}
+	for _, name := range keysInOrder(row) {
+		key, _ := json.Marshal(name)
+		fmt.Fprintf(&out, `%s:%s,`, key, f.Properties[name])
+	}
+	fmt.Fprintf(&out, `%q:%s}`, j.geometry, f.Geometry)
+	return out.Bytes()
+}
+
+// keysInOrder gives the keys of a feature's properties in the order of the file.
+func keysInOrder(row json.RawMessage) (keys []string) {
+	var f struct{ Properties json.RawMessage }
+	if json.Unmarshal(row, &f) != nil || len(f.Properties) == 0 || f.Properties[0] != '{' {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(f.Properties))
+	_, _ = d.Token()
+	seen := map[string]bool{}
+	for d.More() {
+		key, _ := d.Token()
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return keys
+		}
+		if name, _ := key.(string); !seen[name] {
+			seen[name] = true
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,422 @@
+package ingest
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"parley/storage"
+)
+
+const (
+	// maxInMemory is the most that the parts of a workbook which are held in memory
+	// may unpack to; sheets and texts above maxXMLInMemory are files.
+	maxInMemory    = 128 << 20
+	maxXMLInMemory = 4 << 20
+)
+
+// workbook reads the sheets of an Excel file.
+type workbook struct {
+	r     *run
+	name  string
+	file  *excelize.File
+	files *zip.ReadCloser
+	// paths are the sheets' entries in the archive, by the ids of their relations.
+	paths map[string]string
+}
+
+// openWorkbook gives the visible sheets with values.
+func (r *run) openWorkbook(ctx context.Context, in input, files *zip.ReadCloser) (*container, error) {
+	w := &workbook{r: r, name: in.name, files: files}
+	c := &container{release: w.close}
+	if err := w.open(c, in.path); err != nil {
+		w.close()
+		return nil, err
+	}
+	var hidden []string
+	for _, sheet := range w.file.WorkBook.Sheets.Sheet {
+		entry := w.entry(w.paths[sheet.ID])
+		if entry == nil {
+			continue // a chart, or a dialog
+		}
+		if sheet.State == "hidden" || sheet.State == "veryHidden" {
+			hidden = append(hidden, sheet.Name)
+			continue
+		}
+		layout, err := scanSheet(ctx, entry)
+		if err != nil {
+			w.close()
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, refuseDamaged(partName(in.name, sheet.Name))
+		}
+		if layout.values {
+			c.parts = append(c.parts, w.part(sheet.Name, layout))
+		}
+	}
+	if len(hidden) > 0 {
+		list := strings.Join(hidden[:min(len(hidden), maxPartsNamed)], ", ")
+		if len(c.parts) == 0 {
+			w.close()
+			return nil, refuse("%s has only hidden sheets: %s; unhide one and send the file again", in.name, list)
+		}
+		c.warnings = append(c.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: hidden sheets are not read: %s", in.name, list)})
+	}
+	return c, nil
+}
+
+func (w *workbook) close() {
+	if w.file != nil {
+		_ = w.file.Close()
+	}
+	_ = w.files.Close()
+}
+
+// needless are the folders and files of a workbook that hold no values.
+var needless = regexp.MustCompile(`(?i)^(docProps|customXml|xl/(media|drawings|charts|chartsheets|diagrams|embeddings|model|pivot[^/]*|queries|ctrlProps|` +
+	`activeX|externalLinks|printerSettings|threadedComments|persons|slicer[^/]*|timeline[^/]*|tables|richData|theme))/|^xl/(calcChain|comments\d*|metadata|connections)\.xml$|^xl/vbaProject`)
+
+// open opens the workbook without what holds no values, which excelize would unpack into
+// memory.
+func (w *workbook) open(c *container, source string) error {
+	var size, memory int64
+	macros := false
+	slim, err := w.r.writeTemp(func(out io.Writer) error {
+		archive := zip.NewWriter(out)
+		for _, f := range w.files.File {
+			macros = macros || strings.HasPrefix(f.Name, "xl/vbaProject")
+			if ext := path.Ext(f.Name); needless.MatchString(f.Name) || ext != ".xml" && ext != ".rels" {
+				continue
+			}
+			size += int64(f.UncompressedSize64)
+			if f.UncompressedSize64 <= maxXMLInMemory || !isStreamed(f.Name) {
+				memory += int64(f.UncompressedSize64)
+			}
+			if err := archive.Copy(f); err != nil {
+				return fmt.Errorf("%w: %w", errDamaged, err)
+			}
+		}
+		return archive.Close()
+	})
+	limit := w.r.unpackLimit()
+	switch {
+	case errors.Is(err, errDamaged):
+		return refuseDamaged(w.name)
+	case err != nil:
+		return err
+	case size > limit || size < 0:
+		return refuseTooLarge(w.name, limit)
+	case memory > maxInMemory:
+		return refuse("%s takes too much memory to read; save its sheets as CSV files", w.name)
+	}
+	w.r.unpacked += size
+	if macros {
+		c.warnings = append(c.warnings, storage.IngestWarning{Message: w.name + ": its macros are not read"})
+	}
+	w.file, err = excelize.OpenFile(slim, excelize.Options{UnzipSizeLimit: max(size, maxXMLInMemory), UnzipXMLSizeLimit: maxXMLInMemory, TmpDir: w.r.work})
+	if err != nil || w.file.WorkBook == nil {
+		return refuseDamaged(w.name)
+	}
+	if err := w.setFormats(); err != nil {
+		return err
+	}
+	return w.readPaths()
+}
+
+// isStreamed reports whether excelize reads an entry from a file when it is large.
+func isStreamed(name string) bool {
+	name = strings.ToLower(name)
+	return name == "xl/sharedstrings.xml" || strings.HasPrefix(name, "xl/worksheets/sheet")
+}
+
+// readPaths finds the entries of worksheets.
+func (w *workbook) readPaths() error {
+	w.paths = map[string]string{}
+	at := slices.IndexFunc(w.files.File, func(f *zip.File) bool {
+		folder, name := path.Split(f.Name)
+		return strings.HasSuffix(folder, "_rels/") && strings.HasPrefix(strings.ToLower(name), "workbook")
+	})
+	if at < 0 {
+		return refuseDamaged(w.name)
+	}
+	relations := w.files.File[at]
+	content, err := relations.Open()
+	if err != nil {
+		return refuseDamaged(w.name)
+	}
+	defer content.Close()
+	var found struct {
+		Relationship []struct {
+			ID     string `xml:"Id,attr"`
+			Type   string `xml:"Type,attr"`
+			Target string `xml:"Target,attr"`
+		}
+	}
+	if err := xml.NewDecoder(io.LimitReader(content, maxXMLInMemory)).Decode(&found); err != nil {
+		return refuseDamaged(w.name)
+	}
+	base := path.Dir(path.Dir(relations.Name))
+	for _, relation := range found.Relationship {
+		if strings.HasSuffix(relation.Type, "/worksheet") {
+			target := strings.ReplaceAll(relation.Target, `\`, "/")
+			if !strings.HasPrefix(target, "/") {
+				target = path.Join(base, target)
+			}
+			w.paths[relation.ID] = strings.TrimPrefix(target, "/")
+		}
+	}
+	return nil
+}
+
+func (w *workbook) entry(name string) *zip.File {
+	for _, f := range w.files.File {
+		if name != "" && strings.EqualFold(strings.ReplaceAll(f.Name, `\`, "/"), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// plainFormat is the id of no format: the value is given as it is.
+const plainFormat = 9999
+
+// The characters before dates and times as excelize is made to show them: numbers of
+// days. To format dates itself takes it longer than all the rest.
+const (
+	dateMark    = "\ue0d0"
+	instantMark = "\ue0d1"
+	timeMark    = "\ue0d2"
+	elapsedMark = "\ue0d3"
+)
+
+var cellFormats = map[string]string{"date": dateMark, "instant": instantMark, "time": timeMark, "elapsed": elapsedMark}
+
+// temporal gives a cell's date or time in ISO form, and other cells as they are.
+func temporal(cell string, date1904 bool) string {
+	if !strings.HasPrefix(cell, dateMark[:2]) || len(cell) < len(dateMark) {
+		return cell
+	}
+	mark, number := cell[:len(dateMark)], cell[len(dateMark):]
+	days, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return cell
+	}
+	if mark == elapsedMark {
+		seconds := int64(math.Round(days * 86400))
+		return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	}
+	at, err := excelize.ExcelDateToTime(days, date1904)
+	if err != nil {
+		return number
+	}
+	at = at.Round(time.Second)
+	switch mark {
+	case dateMark:
+		return at.Format(time.DateOnly)
+	case instantMark:
+		return at.Format(time.DateTime)
+	case timeMark:
+		return at.Format(time.TimeOnly)
+	}
+	return cell
+}
+
+// setFormats replaces the formats of cells, so that dates are read in ISO form and
+// numbers plainly, whatever they look like on the screen. Numbers that are shown with
+// leading zeros are codes, and are read so.
+func (w *workbook) setFormats() error {
+	styles := w.file.Styles
+	if styles == nil || styles.CellXfs == nil {
+		return nil
+	}
+	codes := map[int]string{14: "m/d/y", 15: "d-m-y", 16: "d-m", 17: "m-y", 18: "h:m", 19: "h:m:s", 20: "h:m", 21: "h:m:s", 22: "m/d/y h:m", 45: "m:s", 46: "[h]:m:s", 47: "m:s"}
+	for id := 27; id <= 58; id++ { // the dates of East Asian editions
+		if id <= 31 || id == 36 || id >= 50 {
+			codes[id] = "y/m/d"
+		} else if id <= 35 {
+			codes[id] = "h:m:s"
+		}
+	}
+	if styles.NumFmts != nil {
+		for _, f := range styles.NumFmts.NumFmt {
+			if f != nil {
+				codes[f.NumFmtID] = f.FormatCode
+			}
+		}
+	}
+	count := len(styles.CellXfs.Xf)
+	ids := map[string]int{"plain": plainFormat}
+	for kind, mark := range cellFormats {
+		code := `"` + mark + `"0.0000000000`
+		style, err := w.file.NewStyle(&excelize.Style{CustomNumFmt: &code})
+		if err != nil || styles.CellXfs.Xf[style].NumFmtID == nil {
+			return fmt.Errorf("set the formats of a workbook: %w", err)
+		}
+		ids[kind] = *styles.CellXfs.Xf[style].NumFmtID
+	}
+	for i := range count {
+		id := 0
+		if of := styles.CellXfs.Xf[i].NumFmtID; of != nil {
+			id = *of
+		}
+		if wanted, ok := ids[formatKind(codes[id])]; ok {
+			styles.CellXfs.Xf[i].NumFmtID = &wanted
+		}
+	}
+	return nil
+}
+
+var (
+	// quotedInFormat is what a format shows as it stands, and the conditions and
+	// colours of its sections, but not elapsed hours.
+	quotedInFormat = regexp.MustCompile(`"[^"]*"|\\.|_.|\*.|\[(?:[^\]hms][^\]]*|[hms][^\]hms][^\]]*)\]`)
+	zerosOnly      = regexp.MustCompile(`^0{2,}$`)
+	elapsed        = regexp.MustCompile(`\[[hms]+\]`)
+)
+
+// formatKind says what cells with a format are: of a kind of cellFormats, plain, or
+// codes, whose format stays.
+func formatKind(code string) string {
+	if zerosOnly.MatchString(code) {
+		return "code"
+	}
+	code, _, _ = strings.Cut(quotedInFormat.ReplaceAllString(strings.ToLower(code), ""), ";")
+	switch days, hours := strings.ContainsAny(code, "yd"), strings.ContainsAny(code, "hs"); {
+	case strings.Contains(code, "general"):
+		return "plain"
+	case elapsed.MatchString(code):
+		return "elapsed"
+	case days && hours:
+		return "instant"
+	case days, strings.Contains(code, "mmm"):
+		return "date"
+	case hours:
+		return "time"
+	}
+	return "plain"
+}
+
+// part gives a sheet as a table.
+func (w *workbook) part(sheet string, layout sheetLayout) part {
+	g := &grid{name: partName(w.name, sheet), merges: layout.merges}
+	return part{
+		name: sheet, format: formatCSV, in: input{name: g.name}, grid: g,
+		write: func(ctx context.Context, out io.Writer) error {
+			cells, err := w.r.writeTemp(func(out io.Writer) error { return w.copyCells(ctx, sheet, layout, g, out) })
+			if err != nil {
+				return err
+			}
+			defer os.Remove(cells)
+			g.each = func(give func(int, []string) error) error { return eachCopied(ctx, cells, give) }
+			return g.writeCSV(out, w.r.job.Options.HeaderRow)
+		},
+	}
+}
+
+// errorValues are what formulas give when they fail.
+var errorValues = map[string]bool{
+	"#DIV/0!": true, "#N/A": true, "#NAME?": true, "#NULL!": true, "#NUM!": true, "#REF!": true, "#VALUE!": true, "#SPILL!": true, "#CALC!": true, "#GETTING_DATA": true,
+}
+
+// copyCells writes the cells of rows with values, each after its number, and counts them:
+// which columns there are is known at the end alone.
+func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayout, g *grid, out io.Writer) error {
+	rows, err := w.file.Rows(sheet)
+	if err != nil {
+		return refuseDamaged(g.name)
+	}
+	defer rows.Close()
+	copied := csv.NewWriter(&limitedWriter{out: out, left: w.r.unpackLimit()})
+	date1904 := false
+	if properties := w.file.WorkBook.WorkbookPr; properties != nil {
+		date1904 = properties.Date1904
+	}
+	var number, failed, firstFailed int
+	var record []string
+	for ; rows.Next(); number++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		cells, err := rows.Columns()
+		if err != nil {
+			return refuseDamaged(g.name)
+		}
+		if len(cells) > 2*storage.MaxColumns {
+			return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
+		}
+		for i, cell := range cells {
+			cells[i] = temporal(cell, date1904)
+			if len(cell) > 0 && cell[0] == '#' && errorValues[cell] {
+				cells[i] = ""
+				if failed++; failed == 1 {
+					firstFailed = number + 1
+				}
+			}
+		}
+		if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
+			continue
+		}
+		g.count(number, cells)
+		record = append(append(record[:0], strconv.Itoa(number)), cells...)
+		if err := copied.Write(record); err != nil {
+			return err
+		}
+	}
+	copied.Flush()
+	if err := copied.Error(); err != nil {
+		return err
+	}
+	// The rows end silently where the XML is wrong.
+	if rows.Error() != nil || number < layout.rows {
+		return refuseDamaged(g.name)
+	}
+	if failed > 0 {
+		w.r.warnings = append(w.r.warnings, storage.IngestWarning{Line: int64(firstFailed),
+			Message: fmt.Sprintf("%s: %d cells hold an error of a formula, such as #N/A; they are read as missing", g.name, failed)})
+	}
+	return nil
+}
+
+// eachCopied gives the rows that copyCells wrote.
+func eachCopied(ctx context.Context, path string, give func(int, []string) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open temporary file: %w", err)
+	}
+	defer file.Close()
+	rows := csv.NewReader(file)
+	rows.FieldsPerRecord, rows.ReuseRecord = -1, true
+	for {
+		record, err := rows.Read()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("read temporary file: %w", err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		number, err := strconv.Atoi(record[0])
+		if err != nil {
+			return fmt.Errorf("read temporary file: %w", err)
+		}
+		if err := give(number, record[1:]); err != nil {
+			return err
+		}
+	}
+}

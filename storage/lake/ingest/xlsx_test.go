@@ -1,0 +1,238 @@
+package ingest_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// book makes a workbook.
+func book(t testing.TB, fill func(f *excelize.File)) string {
+	t.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	fill(f)
+	out, err := f.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// sheet writes rows to a sheet, from its first row and column on.
+func sheet(f *excelize.File, name string, rows ...[]any) {
+	if _, err := f.NewSheet(name); err != nil {
+		panic(err)
+	}
+	for i, row := range rows {
+		if err := f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func must(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+func style(f *excelize.File, sheet, from, to, code string) {
+	id, err := f.NewStyle(&excelize.Style{CustomNumFmt: &code})
+	must(err, f.SetCellStyle(sheet, from, to, id))
+}
+
+func TestWorkbookSheets(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	source := l.file("shop.xlsx", book(t, func(f *excelize.File) {
+		sheet(f, "Orders", []any{"id", "price"}, []any{1, 2.5}, []any{2, 1e6})
+		sheet(f, "Customers", []any{"name"}, []any{"Ann"})
+		sheet(f, "Secret", []any{"pin"}, []any{1})
+		must(f.SetSheetVisible("Secret", false))
+	}))
+	if got, want := l.parts(source), "Orders, Customers"; got != want {
+		t.Errorf("parts: got %s, want %s", got, want)
+	}
+	result := l.readsPart(source, "orders", "id BIGINT, price DOUBLE", `{"id":1,"price":2.5}`+"\n"+`{"id":2,"price":1000000.0}`)
+	if got, want := warnings(result), "shop.xlsx: hidden sheets are not read: Secret"; got != want {
+		t.Errorf("warnings: got %s, want %s", got, want)
+	}
+	l.refuses(source, storage.IngestOptions{}, "shop.xlsx holds 2 tables: Orders, Customers; choose one")
+	l.refuses(source, storage.IngestOptions{Sheet: "Secret"}, `shop.xlsx has no table "Secret"; it holds Orders, Customers`)
+}
+
+func TestWorkbookValues(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	content := book(t, func(f *excelize.File) {
+		at := time.Date(2024, 2, 29, 13, 5, 9, 0, time.UTC)
+		sheet(f, "Sheet1", []any{"day", "at", "shown", "clock", "took", "share", "code", "money", "ok", "text", "calc"},
+			[]any{at, at, at, 0.5, 1.5, 0.25, 7, 1234.5, true, "a\nb, \"c\"", nil},
+			[]any{45000, 45000.25, 45000, 0.25, 0.5, 1, 123456, -3, false, "é", nil})
+		style(f, "Sheet1", "A2", "A3", "dd/mm/yyyy")
+		style(f, "Sheet1", "B2", "B3", `m/d/yy "at" h:mm`)
+		style(f, "Sheet1", "C2", "C3", `[$-409]mmmm\ yyyy;@`)
+		style(f, "Sheet1", "D2", "D3", "h:mm AM/PM")
+		style(f, "Sheet1", "E2", "E3", "[h]:mm")
+		style(f, "Sheet1", "F2", "F3", "0%")
+		style(f, "Sheet1", "G2", "G3", "00000")
+		style(f, "Sheet1", "H2", "H3", `[Red]#,##0.00 "USD";(#,##0.00)`)
+		must(f.SetCellFormula("Sheet1", "K2", "1+1"), f.SetCellValue("Sheet1", "K3", "#DIV/0!"))
+	})
+	result := l.readsPart(l.file("x.xlsx", content), "",
+		"day DATE, at TIMESTAMP, shown DATE, clock TIME, took VARCHAR, share DOUBLE, code VARCHAR, money DOUBLE, ok BOOLEAN, text VARCHAR, calc NULL",
+		`{"day":"2024-02-29","at":"2024-02-29 13:05:09","shown":"2024-02-29","clock":"12:00:00","took":"36:00:00","share":0.25,"code":"00007","money":1234.5,"ok":true,"text":"a\nb, \"c\"","calc":null}`+"\n"+
+			`{"day":"2023-03-15","at":"2023-03-15 06:00:00","shown":"2023-03-15","clock":"06:00:00","took":"12:00:00","share":1.0,"code":"123456","money":-3.0,"ok":false,"text":"é","calc":null}`)
+	if got, want := warnings(result), "x.xlsx (Sheet1): 1 cells hold an error of a formula, such as #N/A; they are read as missing"; got != want {
+		t.Errorf("warnings: got %s, want %s", got, want)
+	}
+}
+
+// Titles, gaps, merged cells and columns that start anywhere.
+func TestWorkbookLayout(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		options     storage.IngestOptions
+		fill        func(f *excelize.File)
+		types, rows string
+	}{
+		{"titles", storage.IngestOptions{}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{"Sales of 2024"}, nil, []any{"made by", "Ann"}, nil, []any{nil, "city", "people", "area"}, []any{nil, "Oslo", 1, 2}, nil, []any{nil, "Bonn", 2, nil})
+			must(f.MergeCell("Sheet1", "A1", "D1"))
+		}, "city VARCHAR, people BIGINT, area BIGINT", `{"city":"Oslo","people":1,"area":2}` + "\n" + `{"city":"Bonn","people":2,"area":null}`},
+		{"merged cells", storage.IngestOptions{}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{"land", "city"}, []any{"NO", "Oslo"}, []any{nil, "Bergen"}, []any{"DE", "Bonn"})
+			must(f.MergeCell("Sheet1", "A2", "A3"))
+		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`},
+		{"groups of columns", storage.IngestOptions{}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{"name", "2023", nil, "2024", nil}, []any{nil, "Q1", "Q2", "Q1", "Q2"}, []any{"a", 1, 2, 3, 4}, []any{"b", 5, 6, 7, 8})
+			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))
+		}, "name VARCHAR, 2023 Q1 BIGINT, 2023 Q2 BIGINT, 2024 Q1 BIGINT, 2024 Q2 BIGINT",
+			`{"name":"a","2023 Q1":1,"2023 Q2":2,"2024 Q1":3,"2024 Q2":4}` + "\n" + `{"name":"b","2023 Q1":5,"2023 Q2":6,"2024 Q1":7,"2024 Q2":8}`},
+		{"a header row that is given", storage.IngestOptions{HeaderRow: 3}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{"x", "y"}, []any{"units", "m"}, []any{"a", "b"}, []any{1, 2})
+		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`},
+		{"texts with separators", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
+			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`},
+		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`},
+		{"a value without a name", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
+			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", book(t, test.fill))}, Options: test.options})
+			if got := types(result.Columns); got != test.types {
+				t.Errorf("types: got  %s\nwant %s", got, test.types)
+			}
+			if got := l.rows(result.Columns, result); got != test.rows {
+				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
+			}
+		})
+	}
+}
+
+// rezip copies an archive, with files changed, added (when they are new) or dropped.
+func rezip(t testing.TB, content string, change map[string]func(string) string) string {
+	t.Helper()
+	archive, err := zip.NewReader(strings.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	add := func(name, text string) {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		must(err)
+	}
+	for _, f := range archive.File {
+		r, err := f.Open()
+		must(err)
+		text, err := io.ReadAll(r)
+		must(err)
+		if to := change[f.Name]; to != nil {
+			delete(change, f.Name)
+			add(f.Name, to(string(text)))
+			continue
+		}
+		add(f.Name, string(text))
+	}
+	for name, to := range change {
+		add(name, to(""))
+	}
+	must(w.Close())
+	return out.String()
+}
+
+func TestWorkbookRefused(t *testing.T) {
+	t.Parallel()
+	plain := book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, "x"}, []any{2, "y"}) })
+	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
+	change := func(name string, to func(string) string) string {
+		return rezip(t, plain, map[string]func(string) string{name: to})
+	}
+	for _, test := range []struct{ name, file, content, want string }{
+		{"cut off", "x.xlsx", plain[:len(plain)/2], "x.xlsx is damaged: " + again},
+		{"a broken row", "x.xlsx", change("xl/worksheets/sheet1.xml", func(s string) string {
+			return strings.Replace(s, `<row r="2">`, `<row r="2"><c r="A2"><v>1</w></c>`, 1)
+		}), "x.xlsx (Sheet1) is damaged: " + again},
+		{"a sheet without an end", "x.xlsx", change("xl/worksheets/sheet1.xml", func(s string) string { return s[:strings.Index(s, "</sheetData>")] }), "x.xlsx (Sheet1) is damaged: " + again},
+		{"a binary workbook", "x.xlsb", change("xl/workbook.bin", func(string) string { return "x" }), "x.xlsb is a binary Excel workbook (.xlsb); save it as .xlsx and send that"},
+		{"no values", "x.xlsx", book(t, func(*excelize.File) {}), "x.xlsx holds no table and no text"},
+		{"a header alone", "x.xlsx", book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}) }), "x.xlsx (Sheet1) has no rows"},
+		{"too many columns", "x.xlsx", book(t, func(f *excelize.File) { must(f.SetCellValue("Sheet1", "XFD1", 1)) }), "x.xlsx (Sheet1) has more than 2000 columns"},
+		{"hidden sheets alone", "x.xlsx", book(t, func(f *excelize.File) {
+			sheet(f, "Other")
+			sheet(f, "Sheet1", []any{"a"}, []any{1})
+			f.SetActiveSheet(1)
+			must(f.SetSheetVisible("Sheet1", false))
+		}), "x.xlsx has only hidden sheets: Sheet1; unhide one and send the file again"},
+		{"a large one", "x.xlsx", book(t, func(f *excelize.File) {
+			rows := make([][]any, 40_000)
+			for i := range rows {
+				rows[i] = []any{"a", "b"}
+			}
+			sheet(f, "Sheet1", rows...)
+		}), "x.xlsx unpacks to more than 1000000 bytes, the most that is read"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, MaxUnpacked: 1_000_000})
+			if got := refusal(t, err); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Macros and pictures are left out, and lines of messages are those of the sheet.
+func TestWorkbookWithMacros(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	plain := book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}) })
+	content := rezip(t, plain, map[string]func(string) string{
+		"xl/vbaProject.bin":    func(string) string { return "x" },
+		"xl/media/image1.jpeg": func(string) string { return strings.Repeat("x", 1000) },
+	})
+	result := l.readsPart(l.file("x.xlsm", content), "", "a BIGINT", `{"a":1}`)
+	if got, want := warnings(result), "x.xlsm: its macros are not read"; got != want {
+		t.Errorf("warnings: got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,183 @@
+package ingest
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"parley/storage"
+)
+
+// maxEntries is how many files a ZIP archive may have.
+const maxEntries = 100_000
+
+// openZip gives the parts of a ZIP archive: a workbook's sheets, a document's
+// text, or its files.
+func (r *run) openZip(ctx context.Context, in input) (*container, error) {
+	archive, err := zip.OpenReader(in.path)
+	if err != nil {
+		return nil, refuseDamaged(in.name)
+	}
+	if len(archive.File) > maxEntries {
+		archive.Close()
+		return nil, refuse("%s holds more than %d files", in.name, maxEntries)
+	}
+	has := func(prefix string) bool {
+		return slices.ContainsFunc(archive.File, func(f *zip.File) bool { return strings.HasPrefix(strings.ToLower(f.Name), prefix) })
+	}
+	office := has("[content_types].xml")
+	switch {
+	case office && has("xl/") && !has("xl/workbook.bin"):
+		return r.openWorkbook(ctx, in, archive)
+	case office && has("word/"):
+		return r.openDocument(ctx, in, archive)
+	}
+	defer archive.Close()
+	switch {
+	case has("xl/workbook.bin"):
+		return nil, refuse("%s is a binary Excel workbook (.xlsb); save it as .xlsx and send that", in.name)
+	case office && has("ppt/"):
+		return nil, refuse("%s is a presentation; save its text as .txt and send that", in.name)
+	case has("mimetype") && has("content.xml"):
+		return nil, refuse("%s is an OpenDocument file; save it as .xlsx, .docx or .csv and send that", in.name)
+	case r.zipped:
+		return nil, refuse("%s is a ZIP archive within another; send it by itself", in.name)
+	}
+	r.zipped = true
+	defer func() { r.zipped = false }()
+	return r.openArchive(ctx, in.name, archive.File)
+}
+
+// trimExtension gives a file's name without the end that says its format.
+func trimExtension(name string) string {
+	name = trimGzip(name)
+	if extension := path.Ext(name); isKnown(extension) {
+		return strings.TrimSuffix(name, extension)
+	}
+	return name
+}
+
+func isKnown(extension string) bool {
+	extension = strings.ToLower(extension)
+	return extensions[extension] != nil || archived[extension]
+}
+
+// openArchive unpacks the files whose names say that they can be read, and gives them and
+// the parts of those that are containers.
+func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (c *container, err error) {
+	c = &container{}
+	var inner []*container
+	c.release = func() {
+		for _, c := range inner {
+			c.close()
+		}
+	}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	var known []*zip.File
+	var others []string
+	var size uint64
+	for _, f := range files {
+		base := path.Base(f.Name)
+		switch {
+		case f.FileInfo().IsDir(), strings.HasPrefix(f.Name, "__MACOSX/"), strings.HasPrefix(base, "."):
+		case !isKnown(path.Ext(trimGzip(base))):
+			others = append(others, base)
+		case f.Flags&1 != 0:
+			return c, refuse("%s is encrypted; pack its files without a password and send it again", name)
+		default:
+			known = append(known, f)
+			size += min(f.UncompressedSize64, maxDecoded)
+		}
+	}
+	switch limit := r.unpackLimit(); {
+	case size > uint64(max(limit, 0)):
+		return c, refuseTooLarge(name, limit)
+	case len(known) > maxParts:
+		return c, refuse("%s holds %d files that can be read, where at most %d are", name, len(known), maxParts)
+	case len(known) == 0:
+		return c, refuse("%s holds no file that can be read; %s", name, knownFormats)
+	}
+	if len(others) > 0 {
+		c.warnings = append(c.warnings, storage.IngestWarning{
+			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, strings.Join(others[:min(len(others), maxPartsNamed)], ", ")),
+		})
+	}
+	for _, f := range known {
+		found, err := r.openEntry(ctx, name, f)
+		if err != nil {
+			return c, err
+		}
+		inner = append(inner, found)
+		c.warnings = append(c.warnings, found.warnings...)
+		for _, p := range found.parts {
+			if len(found.parts) > 1 && len(known) > 1 {
+				p.name = trimExtension(path.Base(f.Name)) + " " + p.name
+			} else if len(known) > 1 {
+				p.name = trimExtension(path.Base(f.Name))
+			}
+			p.name = c.unique(p.name)
+			c.parts = append(c.parts, p)
+		}
+	}
+	return c, nil
+}
+
+// openEntry unpacks a file of an archive. One that is no container is its own part.
+func (r *run) openEntry(ctx context.Context, archive string, f *zip.File) (*container, error) {
+	base := strings.ToValidUTF8(path.Base(f.Name), "�")
+	shown := partName(archive, base)
+	unpacked, err := r.writeTemp(func(out io.Writer) error { return unzip(ctx, f, out) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errDamaged):
+		return nil, refuse("%s is damaged: %s does not unpack to its end", archive, base)
+	case err != nil:
+		return nil, err
+	}
+	r.unpacked += int64(f.UncompressedSize64)
+	in, format, err := r.openInput(ctx, unpacked, base)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.openContainer(ctx, in, format)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		if !format.prose {
+			in.name = shown
+		}
+		c = &container{parts: []part{{name: trimExtension(base), format: format, in: in}}}
+	}
+	return c, nil
+}
+
+// unzip unpacks a file. The archive's reader fails where there is more than it says.
+func unzip(ctx context.Context, f *zip.File, out io.Writer) error {
+	content, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	defer content.Close()
+	_, err = io.Copy(out, readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := content.Read(p)
+		if err != nil && err != io.EOF {
+			err = fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return n, err
+	}))
+	return err
+}
