@@ -222,7 +222,7 @@ func addQuery(members []member, known []string, query url.Values) ([]member, err
 		switch {
 		case len(values) == 0 || values[0] == "" || has(members, name):
 		case len(values) > 1:
-			return members, invalidParams("%s is there more than once", name)
+			return members, invalidParams("%s is given more than once", name)
 		default:
 			members = append(members, member{name, values[0]})
 		}

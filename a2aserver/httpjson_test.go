@@ -219,7 +219,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"POST", unknown + ":subscribe", "", 404, "TASK_NOT_FOUND"},
 		{"GET", unknown + "?historyLength=-1", "", 400, "INVALID_PARAMS"},
 		{"GET", unknown + "?historyLength=many", "", 400, "INVALID_PARAMS"},
-		{"GET", unknown + "?historyLength=1&history_length=2", "", 400, "historyLength is there more than once"},
+		{"GET", unknown + "?historyLength=1&history_length=2", "", 400, "historyLength is given more than once"},
 		{"GET", unknown + "?A2A-Version=7.0", "", 400, "VERSION_NOT_SUPPORTED"},
 		{"GET", "tasks?pageToken=x", "", 400, "INVALID_PARAMS"},
 		{"GET", "tasks?pageSize=0", "", 400, "INVALID_PARAMS"},
