@@ -296,7 +296,7 @@ func TestAnswerForRuns(t *testing.T) {
 			t.Errorf("somebody else answers: %v", err)
 		}
 		for _, bad := range []string{"", " \n", "a\x00b"} {
-			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) {
+			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "the answer must not") {
 				t.Errorf("answer %q: %v", bad, err)
 			}
 		}

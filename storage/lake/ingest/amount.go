@@ -31,6 +31,10 @@ func classifyAmount(b []byte) (kind, form) {
 	unit, b := cutUnit(b, true)
 	prefixed := unit > 0
 	if unit > 0 {
+		// EUR5 and EUR-5 are rather codes.
+		if name := units[unit]; isLetter(name[len(name)-1]) && space(b) == 0 {
+			return kindText, 0
+		}
 		var again bool
 		b, again, ok = cutSign(trimSpaces(b), &signed)
 		if plus = plus || again; !ok {
@@ -60,6 +64,8 @@ func classifyAmount(b []byte) (kind, form) {
 	}
 	return k, unit
 }
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // cutSign cuts a sign off, of which there may be one.
 func cutSign(b []byte, signed *bool) (rest []byte, plus, ok bool) {

@@ -9,6 +9,12 @@ import (
 // (an index of units), or the parts of a date (dateForm). 0 is the plain form.
 type form uint8
 
+// formPadded is the form of a cell of paddedKinds with blanks around it: DuckDB
+// does not read it by itself.
+const formPadded form = 1
+
+var paddedKinds = setOf(kindBool, kindDate, kindTime, kindTimestamp, kindInstant)
+
 // maxLoose is how many bytes a cell may have that is not text.
 const maxLoose = 48
 
@@ -20,6 +26,9 @@ var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-",
 // the SQL of a reading (reading.go) reads as such.
 func classifyCell(b []byte) (kind, form) {
 	if k := classify(b); k != kindText {
+		if (b[0] == ' ' || b[len(b)-1] == ' ') && paddedKinds.meets(k.set()) {
+			return k, formPadded
+		}
 		return k, 0
 	}
 	if len(b) > maxLoose {
@@ -27,6 +36,9 @@ func classifyCell(b []byte) (kind, form) {
 	}
 	if b = bytes.Trim(b, " "); len(b) == 0 {
 		return kindText, 0
+	}
+	if b[0] == '0' && countDigits(b) == len(b) {
+		return kindCode, 0
 	}
 	if k := classifyWord(b); k != kindText {
 		return k, 0

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,28 +27,60 @@ func FuzzCell(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { db.Close() })
-	f.Fuzz(func(t *testing.T, cell string) {
-		if cell == "" || !utf8.ValidString(cell) || strings.ContainsRune(cell, 0) {
-			return
+	f.Fuzz(func(t *testing.T, cell string) { checkCell(t, db, cell) })
+}
+
+// TestCellsOfParts does the same with cells that are put together from parts.
+func TestCellsOfParts(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("duckdb", "?memory_limit=200MB&threads=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	parts := []string{"", "", "", "1", "12", "123", "234", "0", "007", "2024", "24", "99", "31", ",", ",", ".", ".", " ", "\u202f", "'", "-", "−", "+", "(", ")", "$", "€", "%", "EUR", "kr",
+		"/", "Nov", "may", "September", ", ", ":", "10:30", " 3:05 PM", "T", "Z", "e5", "nan", "yes"}
+	r := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for range 60_000 {
+		cell := ""
+		for range 1 + r.IntN(6) {
+			cell += parts[r.IntN(len(parts))]
 		}
-		k, form := classifyCell([]byte(cell))
-		for _, by := range []custom{{decimal: '.', first: 'd'}, {decimal: ',', first: 'm'}} {
-			c := &columnCells{groups: []cellGroup{{kind: k, form: form, count: 1}}}
-			d := decide(c, by)
-			read, expr := d.sql("c", d.typ)
-			if read == typeVarchar && d.typ == typeVarchar || d.typ == typeNull {
-				continue
-			}
-			var got any
-			err := db.QueryRow(fmt.Sprintf("SELECT %s FROM (SELECT CAST(CAST(? AS VARCHAR) AS %s) AS c)", expr, read), cell).Scan(&got)
-			if err != nil {
-				t.Fatalf("%q is no %s to DuckDB: %v", cell, d.typ, err)
-			}
-			if want, ok := valueOf(cell, k, by); ok && fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("%q as %s: DuckDB reads %v, want %v", cell, d.typ, got, want)
-			}
+		if checkCell(t, db, cell) {
+			read++
 		}
-	})
+	}
+	if read < 3000 {
+		t.Errorf("only %d cells are other than text", read)
+	}
+}
+
+// checkCell reports whether a cell is other than text.
+func checkCell(t *testing.T, db *sql.DB, cell string) bool {
+	if cell == "" || !utf8.ValidString(cell) || strings.ContainsRune(cell, 0) {
+		return false
+	}
+	k, form := classifyCell([]byte(cell))
+	read := false
+	for _, by := range []custom{{decimal: '.', first: 'd'}, {decimal: ',', first: 'm'}} {
+		c := &columnCells{groups: []cellGroup{{kind: k, form: form, count: 1, lines: []int64{1}}}}
+		d := decide(c, by)
+		if d.typ == typeVarchar || d.typ == typeNull {
+			continue
+		}
+		read = true
+		typ, expr := d.sql("c", d.typ)
+		var got any
+		err := db.QueryRow(fmt.Sprintf("SELECT %s FROM (SELECT CAST(CAST(? AS VARCHAR) AS %s) AS c)", expr, typ), cell).Scan(&got)
+		if err != nil {
+			t.Fatalf("%q is no %s to DuckDB: %v", cell, d.typ, err)
+		}
+		if want, ok := valueOf(cell, k, by); ok && fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%q as %s: DuckDB reads %v, want %v", cell, d.typ, got, want)
+		}
+	}
+	return read
 }
 
 // valueOf reads a cell of a kind by the standard library.
@@ -69,7 +102,7 @@ func numberOf(cell string, k kind, decimal byte) (any, bool) {
 		decimal = '.'
 	}
 	text := ""
-	negative := strings.ContainsAny(cell, "(−-") && !strings.ContainsAny(cell, "eE") || strings.HasPrefix(strings.TrimSpace(cell), "-")
+	negative := strings.ContainsAny(cell[:strings.IndexAny(cell+"0", "0123456789")], "(−-")
 	for _, r := range cell {
 		switch {
 		case r == rune(decimal):

@@ -139,8 +139,7 @@ func headerLike(fields []string) bool {
 			continue
 		}
 		k := cellKind(f)
-		year := k == kindInt && len(f) == 4 && (f[0] == '1' || f[0] == '2')
-		if k != kindText && !year || names[fold(f)] {
+		if k != kindText && !isYear(f) || names[fold(f)] {
 			return false
 		}
 		names[fold(f)] = true
@@ -149,6 +148,10 @@ func headerLike(fields []string) bool {
 		}
 	}
 	return texts > 0 && len(names) > 1 && 2*len(names) >= len(fields)
+}
+
+func isYear(cell string) bool {
+	return len(cell) == 4 && (cell[0] == '1' || cell[0] == '2') && countDigits([]byte(cell)) == 4
 }
 
 // cellKind gives the kind of a cell, kindMissing for an empty one.
@@ -173,6 +176,10 @@ func joinable(records []csvRecord) bool {
 	proofs, units := 0, true
 	for i := range top {
 		above, below := strings.TrimSpace(top[i]), cellKind(bottom[i])
+		// Years are names below groups, right of a name that has none below it.
+		if below == kindInt && i > 0 && isYear(strings.TrimSpace(bottom[i])) && top[0] != "" && bottom[0] == "" {
+			below = kindText
+		}
 		switch {
 		case below != kindText && below != kindMissing:
 			return false

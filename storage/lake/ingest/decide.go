@@ -126,11 +126,17 @@ func decideText(c *columnCells, values []cellGroup, all []reading) decision {
 	case seen.within(kindEitherFirst.set()):
 		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides"
 		return d
-	case c.text:
+	case c.text || seen.meets(kindCode.set()):
 		return d
 	}
 	best, fits, misfits := bestReading(all, values)
 	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
+		if seen.within(numberKinds) && seen.meets(pointKinds) && seen.meets(commaKinds) {
+			d.warning = "the column is text: some of its numbers have a decimal point, others a decimal comma"
+		}
+		if seen.within(yearLastKinds) {
+			d.warning = "the column is text: some of its dates are d/m/y, others m/d/y"
+		}
 		return d
 	}
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
@@ -149,7 +155,7 @@ func (d *decision) sql(cell, typ string) (read, expr string) {
 	case d.expr == nil && !d.missing && !decimalPattern.MatchString(typ):
 		return typ, cell
 	case d.expr == nil:
-		expr = fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ)
+		expr = readTrimmed(cell, typ)
 	default:
 		expr = d.expr(cell, typ)
 	}

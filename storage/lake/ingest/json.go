@@ -36,8 +36,8 @@ type jsonFile struct {
 type jsonColumn struct {
 	columnKinds
 	name string
-	// row is the last row that had the column.
-	row int64
+	// row is the last row that had the column, filled how many had a value in it.
+	row, filled int64
 }
 
 // checkJSON checks that a file is objects and finds its columns from all of
@@ -66,6 +66,7 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	t := &table{name: in.name, rows: f.rows}
 	for _, c := range f.columns {
 		t.columns = append(t.columns, storage.Column{Name: c.name, Type: c.typ()})
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: c.name, Type: c.typ(), Missing: f.rows - c.filled})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", in.name)
@@ -193,6 +194,9 @@ func (f *jsonFile) member(key []byte) error {
 	}
 	f.columns[i].row = f.rows + 1
 	kinds, err := f.value(2)
+	if kinds.values != 0 {
+		f.columns[i].filled++
+	}
 	f.columns[i].values |= kinds.values
 	f.columns[i].elements |= kinds.elements
 	return err

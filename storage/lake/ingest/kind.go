@@ -35,6 +35,8 @@ const (
 	// The kinds below are those of cells, which people write as they like
 	// (cell.go). In JSON they are text.
 
+	// kindCode is digits with a leading zero: a code, which is text.
+	kindCode
 	// kindMissing is a spelling of a missing value, such as N/A.
 	kindMissing
 	// Numbers with separators: 1,234,567; 1,234.5; 1,234, which is ambiguous;

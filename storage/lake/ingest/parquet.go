@@ -94,6 +94,7 @@ func (r *run) readValues(ctx context.Context, t *table, from string, casts []str
 		if n == 0 {
 			t.columns[i].Type = typeNull
 		}
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: t.columns[i].Name, Type: t.columns[i].Type, Missing: t.rows - n})
 	}
 	return nil
 }

@@ -75,7 +75,13 @@ func readings(groups []cellGroup, by custom) []reading {
 	for i := range families {
 		f := &families[i]
 		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !(f.typ == typeDouble && by.decimal == ',' && !seen.meets(kindFloat.set())) {
-			all = append(all, reading{typ: f.typ, fits: func(g cellGroup) bool { return g.form == 0 && f.kinds.meets(g.kind.set()) }})
+			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
+				return f.kinds.meets(g.kind.set()) && (g.form == 0 || paddedKinds.meets(g.kind.set()))
+			}}
+			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
+				r.expr = readTrimmed
+			}
+			all = append(all, r)
 		}
 	}
 	for _, b := range booleans {
@@ -89,6 +95,8 @@ func readings(groups []cellGroup, by custom) []reading {
 	}
 	return append(all, dateReadings(groups, seen, by)...)
 }
+
+func readTrimmed(cell, typ string) string { return fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ) }
 
 // booleans are the pairs of words for true and false.
 var booleans = []struct {
