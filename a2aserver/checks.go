@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
+	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/modes"
 	"parley/a2aserver/params"
 	"parley/storage"
@@ -43,6 +44,9 @@ func checkSend(request *a2a.SendMessageRequest) error {
 	if err := checkValues(request); err != nil {
 		return err
 	}
+	if err := checkMetadata(request.Message); err != nil {
+		return err
+	}
 	cfg := request.Config
 	if cfg == nil {
 		return nil
@@ -75,6 +79,25 @@ func checkList(request *a2a.ListTasksRequest) error {
 		return invalidField("status", "must be the name of a task's state, such as %s", a2a.TaskStateWorking)
 	}
 	return checkHistory("historyLength", request.HistoryLength)
+}
+
+// maxMetadata limits a message without its parts' content, in bytes: tasks have it whenever
+// they are read.
+const maxMetadata = 64 << 10
+
+func checkMetadata(message *a2a.Message) error {
+	rest := *message
+	rest.Parts = make(a2a.ContentParts, len(message.Parts))
+	for i, part := range message.Parts {
+		empty := *part
+		empty.Content = a2a.Text("")
+		rest.Parts[i] = &empty
+	}
+	text, err := a2ajson.AppendMessage(nil, &rest)
+	if err == nil && len(text) > maxMetadata {
+		return invalidField("message.metadata", "must be at most %d bytes, with all else that the message has beside its text", maxMetadata)
+	}
+	return err
 }
 
 // checkValues refuses values in a request that could be stored and not be read again:

@@ -3,12 +3,15 @@ package a2aserver
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/a2aserver/jsonrpc"
+	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -54,6 +57,40 @@ func TestOtherTransports(t *testing.T) {
 		check(rpc, "/", `{"jsonrpc":"2.0","id":1,"method":"`+test.method+`","params":`+test.body+`}`)
 		if test.path != "" {
 			check(rest, test.path, test.body)
+		}
+	}
+}
+
+func TestMetadataLimit(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	s, _ := newHost(t, store, fourEvents).service("echo")
+	large := map[string]any{"a": strings.Repeat("x", maxMetadata)}
+	for name, test := range map[string]struct {
+		change func(*a2a.SendMessageRequest)
+		ok     bool
+	}{
+		"message": {change: func(r *a2a.SendMessageRequest) { r.Message.Metadata["a"] = large }},
+		"part":    {change: func(r *a2a.SendMessageRequest) { r.Message.Parts[0].Metadata = large }},
+		"parts": {change: func(r *a2a.SendMessageRequest) {
+			r.Message.Parts = append(r.Message.Parts, slices.Repeat(a2a.ContentParts{a2a.NewTextPart("")}, maxMetadata/10)...)
+		}},
+		"id":      {change: func(r *a2a.SendMessageRequest) { r.Message.ID = strings.Repeat("x", maxMetadata) }},
+		"answer":  {change: func(r *a2a.SendMessageRequest) { r.Message.TaskID, r.Message.Metadata["a"] = "x", large }},
+		"request": {change: func(r *a2a.SendMessageRequest) { r.Metadata = large }, ok: true},
+		"all that fits": {change: func(r *a2a.SendMessageRequest) {
+			r.Message.Metadata["a"], r.Message.Parts[0] = strings.Repeat("x", maxMetadata-1<<10), a2a.NewTextPart(strings.Repeat("\"", storage.MaxQuestion))
+		}, ok: true},
+	} {
+		request := toShop("How many?")
+		test.change(request)
+		sent, err := s.SendMessage(as(t, alice), request)
+		if test.ok && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if failure := jsonrpc.ToError(err); !test.ok && (failure.Code != -32602 || !strings.HasPrefix(failure.Message, "message.metadata must be at most 65536 bytes")) {
+			t.Errorf("%s: %v, %v", name, sent, err)
 		}
 	}
 }

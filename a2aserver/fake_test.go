@@ -64,6 +64,10 @@ func (f *fakeAgent) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtended
 	return f.card(ctx)
 }
 
+func (f *fakeAgent) extendedCard(ctx context.Context, _ string) (*a2a.AgentCard, error) {
+	return f.card(ctx)
+}
+
 func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
 	if err := checkSend(request); err != nil {
 		return nil, err

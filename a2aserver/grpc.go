@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// agentKey is the metadata that names the agent of a call, if its tenant does not.
+	// agentKey is the metadata that names the agent of a call. Its tenant may, too.
 	agentKey = "a2a-agent"
 	// defaultMaxMessage limits a request of gRPC where nothing is set, in bytes.
 	defaultMaxMessage = 4 << 20
@@ -103,20 +103,24 @@ func (h *Host) begin(ctx context.Context, method string, in proto.Message) (cont
 	return ctx, call, err
 }
 
-// agentOf gives the agent of a request: the first segment of its tenant names it, or its
-// metadata, or it is the default one. What is left of the tenant is the agent's.
+// agentOf gives the agent of a request: its metadata names it, or the first segment of its
+// tenant, or it is the default one. What is left of the tenant is the agent's.
 func (h *Host) agentOf(ctx context.Context, in proto.Message) (service, error) {
 	message := in.ProtoReflect()
 	field := message.Descriptor().Fields().ByName("tenant")
-	name, rest, _ := strings.Cut(message.Get(field).String(), "/")
-	if s, ok := h.services[name]; ok {
-		message.Set(field, protoreflect.ValueOfString(rest))
-		return s, nil
+	first, rest, _ := strings.Cut(message.Get(field).String(), "/")
+	name := metadataOf(ctx, agentKey)
+	if name == "" {
+		if name = h.cfg.DefaultAgent; h.services[first] != nil {
+			name = first
+		}
 	}
-	name = cmp.Or(metadataOf(ctx, agentKey), h.cfg.DefaultAgent)
 	s, ok := h.services[name]
 	if !ok {
 		return nil, invalidParams("tenant must name an agent, or the metadata %s", agentKey)
+	}
+	if first == name {
+		message.Set(field, protoreflect.ValueOfString(rest))
 	}
 	return s, nil
 }

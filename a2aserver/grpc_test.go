@@ -171,7 +171,7 @@ func TestGRPCAgent(t *testing.T) {
 		named         string
 	}{
 		{"", "", "echo"}, {"other", "", "other"}, {"other/alice/shop", "", "other"}, {"other/", "", "other"},
-		{"alice/shop", "other", "other"}, {"echo", "other", "echo"}, {"alice/shop", "", "echo"},
+		{"alice/shop", "other", "other"}, {"echo", "other", "other"}, {"other/alice/shop", "other", "other"}, {"alice/shop", "", "echo"},
 	} {
 		pairs := []string{agentKey, test.agent}
 		if test.agent == "" {
@@ -187,6 +187,18 @@ func TestGRPCAgent(t *testing.T) {
 		run, err := store.Run(t.Context(), alice, sent.GetTask().GetId())
 		if err != nil || run.Agent != test.named {
 			t.Errorf("%+v: %s, %v", test, run.Agent, err)
+		}
+	}
+	// A namespace may be called like an agent.
+	namespaces(t, store, "alice/echo")
+	for _, tenant := range []string{"echo", "alice/echo", "other/echo"} {
+		request := askShop(t)
+		request.Tenant, request.Message.Metadata = tenant, nil
+		sent, err := client.SendMessage(grpcAs(t, alice, agentKey, "other"), request)
+		if err != nil {
+			t.Errorf("%s: %v", tenant, err)
+		} else if got := namespaceOf(t, store, alice, sent.GetTask().GetContextId()); got != "alice/echo" {
+			t.Errorf("%s: asked %s", tenant, got)
 		}
 	}
 	if _, err := client.ListTasks(grpcAs(t, alice, agentKey, "nobody"), &a2apb.ListTasksRequest{}); status.Code(err) != codes.InvalidArgument {

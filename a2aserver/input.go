@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -106,6 +107,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	if answered.Snapshot, err = a2ajson.Snapshot(task); err != nil {
 		return nil, err
 	}
+	s.host.recent.add(who.Username, s.agent.Name, sent.Key)
 	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
 }
 
@@ -117,7 +119,7 @@ func checkAnswer(message *a2a.Message) error {
 		return err
 	}
 	if problem := storage.CheckQuestion(text); problem != "" {
-		return invalidField("message.parts", "%s", problem)
+		return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.Errorf(storage.ErrInvalid, "the answer %s", problem).At("message.parts"))
 	}
 	return checkText(message)
 }
@@ -160,6 +162,9 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 	case errors.Is(err, a2a.ErrTaskNotFound):
 		return storage.ErrNotFound
 	case errors.Is(err, a2a.ErrInvalidParams):
+		if invalid, ok := errors.AsType[*storage.Error](err); ok {
+			return storage.Errorf(storage.ErrInvalid, "%s", invalid.Message) // its fields are those of A2A
+		}
 		return storage.Errorf(storage.ErrInvalid, "the answer must be one of the options")
 	}
 	return err

@@ -90,6 +90,11 @@ func TestAnswerByContext(t *testing.T) {
 		if sent, err := s.SendMessage(as(t, alice), other); !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("another answer with its id: %v, %v", sent, err)
 		}
+		elsewhere := toShop("Paint it")
+		elsewhere.Message.ID = answer.Message.ID
+		if sent, err := s.SendMessage(as(t, alice), elsewhere); !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("a question with its id: %v, %v", sent, err)
+		}
 		anew := question("blue")
 		anew.Message.ContextID = task.ContextID
 		if next := sendTask(t, s, alice, anew); next.ID == task.ID || next.Status.State != a2a.TaskStateInputRequired {
@@ -291,7 +296,7 @@ func TestAnswerForRuns(t *testing.T) {
 			t.Errorf("somebody else answers: %v", err)
 		}
 		for _, bad := range []string{"", " \n", "a\x00b"} {
-			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) {
+			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "the answer must not") {
 				t.Errorf("answer %q: %v", bad, err)
 			}
 		}

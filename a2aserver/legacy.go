@@ -219,7 +219,7 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
 
 func legacyExtendedCard(ctx context.Context, t transport, _ jsonrpc.Request) ([]byte, error) {
-	card, err := t.agent.GetExtendedAgentCard(ctx, nil)
+	card, err := t.agent.extendedCard(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,6 +34,9 @@ func TestLegacyTranscript(t *testing.T) {
 		server := serveHost(t, newHost(t, store, fourEvents, func(cfg *Config) {
 			cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
 				return &a2a.AgentCard{Name: "echo"}, nil
+			}
+			cfg.Sign = func(context.Context, *a2a.AgentCard) (*a2a.AgentCard, error) {
+				return nil, errors.New("a signature of 1.0 is of no use in 0.3")
 			}
 			cfg.LegacyCardJSON = func(_ context.Context, card *a2a.AgentCard) ([]byte, error) {
 				return []byte(`{"name":"` + card.Name + `"}`), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,35 @@ func (l forgetfulLog) Append(change storage.TaskChange, done func(error)) {
 		}
 		done(err)
 	})
+}
+
+// lostLog loses its connection when events are read.
+type lostLog struct{ *sqlstore.Store }
+
+func (l lostLog) EventBytes(context.Context, storage.Caller, string, int64) (int, error) {
+	return 0, fmt.Errorf("read: %w", io.EOF)
+}
+
+// A connection that is lost at its end, a wrapped io.EOF, is no end of a run.
+func TestLostConnectionIsNoEnd(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	sent, _ := newHost(t, store, fourEvents).service("echo")
+	task := sendTask(t, sent, alice, toShop("How many?"))
+	h := newHost(t, lostLog{store}, fourEvents)
+	if err := h.services["echo"].waitRemote(as(t, alice), storage.Task{RunID: string(task.ID)}); !errors.Is(err, io.EOF) {
+		t.Errorf("waited: %v", err)
+	}
+	followed := h.follow(alice, string(task.ID), 0)
+	defer followed.close()
+	var failed error
+	for _, err := range h.decoded(t.Context(), followed, nil) {
+		failed = err
+	}
+	if !errors.Is(failed, io.EOF) {
+		t.Errorf("followed: %v", failed)
+	}
 }
 
 // Whichever answer of the log is lost, a run ends, and those who follow it get

@@ -57,3 +57,18 @@ func TestAcceptedOutputModes(t *testing.T) {
 		t.Errorf("stored: %s", body)
 	}
 }
+
+// Text as data is an object also in 0.3, whose conversion wraps what it does not take for one.
+func TestAcceptedOutputModesOfLegacyClients(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	server := serveHost(t, newHost(t, store, talkative))
+	for _, method := range []string{"message/send", "message/stream"} {
+		params := strings.TrimSuffix(legacyMessage(""), "}") + `,"configuration":{"acceptedOutputModes":["application/json"],"blocking":true}}`
+		body := textOf(t, postAs(t, server, alice, rpc("1", method, params)))
+		if !strings.Contains(body, `"data":{"text":"SELECT 1"}`) || strings.Contains(body, `"value"`) {
+			t.Errorf("%s: %s", method, body)
+		}
+	}
+}

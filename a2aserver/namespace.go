@@ -137,13 +137,14 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 			named = append(named, option)
 		}
 	}
-	if len(named) == 1 {
-		return named[0], nil
-	}
+	// The text of the question numbers the options: a number is no name.
 	if n, err := strconv.Atoi(strings.TrimRight(text, ".)")); err == nil && n >= 1 && n <= len(offered.Options) {
 		if ref, ok := storage.ParseNamespace(who, offered.Options[n-1].ID); ok {
 			return ref, nil
 		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
 	}
 	return ref, invalidParams("the answer must be one of the namespaces that the task offers, as owner/namespace")
 }

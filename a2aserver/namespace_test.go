@@ -121,6 +121,15 @@ func TestNamespaceOfConversation(t *testing.T) {
 		if got := namespaceOf(t, store, alice, task.ContextID); task.Status.State != a2a.TaskStateCompleted || got != "alice/b" {
 			t.Errorf("%s of %s", task.Status.State, got)
 		}
+		// Where it is gone no other is asked instead.
+		if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "b"}, true); err != nil {
+			t.Fatal(err)
+		}
+		again := question("And now?")
+		again.Message.ContextID = task.ContextID
+		if sent, err := s.SendMessage(as(t, alice), again); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("its namespace is gone: %s, %v", toText(t, sent), err)
+		}
 		// Another user has no such conversation, and only one namespace.
 		namespaces(t, store, "bob/own")
 		task = sendTask(t, s, bob, next)
@@ -250,6 +259,32 @@ func TestContextIDs(t *testing.T) {
 			if _, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) {
 				t.Errorf("context %.10q: %v", bad, err)
 			}
+		}
+	})
+}
+
+// deletingLog deletes alice's namespace before a run in it is written.
+type deletingLog struct{ *sqlstore.Store }
+
+func (l deletingLog) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+	if err := l.Store.ResolveRun(ctx, request); err != nil {
+		return err
+	}
+	return l.Store.DeleteNamespace(ctx, alice, request.Namespace, true)
+}
+
+// A namespace that is deleted while a message is sent is answered like one that never was.
+func TestNamespaceDeletedWhileSending(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s, _ := newHost(t, deletingLog{store}, fourEvents).service("echo")
+		withNamespace(t, store)
+		if sent, err := s.SendMessage(as(t, alice), toShop("How many?")); !errors.Is(err, errNoNamespace) {
+			t.Errorf("%v, %v", sent, err)
+		}
+		withNamespace(t, store)
+		if _, err := s.stream(as(t, alice), toShop("How many?")); !errors.Is(err, errNoNamespace) {
+			t.Errorf("streamed: %v", err)
 		}
 	})
 }

@@ -205,6 +205,9 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 	if err != nil {
 		return err
 	}
+	if storage.CheckText(request.ID, len(request.ID)) != "" {
+		return nil // there is none
+	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	return s.host.cfg.Log.DeletePushConfig(ctx, who, stored.RunID, request.ID)

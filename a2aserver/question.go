@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 

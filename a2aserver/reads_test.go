@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/fair"
 	"parley/internal/waittest"
@@ -32,10 +34,15 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		reads := smallReads()
-		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
+		h := newHost(t, store, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			_ = yield(working(request), nil) &&
+				yield(artifact(request, "large", a2a.NewTextPart(strings.Repeat("x", 30<<10))), nil) &&
+				yield(artifact(request, "small", a2a.NewTextPart("x")), nil) &&
+				yield(completed(request), nil)
+		}), func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
 		s, _ := h.service("echo")
-		sent := sendTask(t, s, alice, toShop(strings.Repeat("x", 30<<10)))
+		sent := sendTask(t, s, alice, toShop("How many?"))
 		id := sent.ID
 		get := rpcText("GetTask", map[string]any{"id": id})
 		list := rpcText("ListTasks", map[string]any{"includeArtifacts": true})

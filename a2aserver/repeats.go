@@ -126,8 +126,11 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	if received, ok := errors.AsType[*repeatedError](cause); ok {
 		return s.storedTask(ctx, who, a2a.TaskID(received.runID), false)
 	}
-	// Also when there is no room for a run, or its namespace is gone.
-	if !errors.Is(cause, storage.ErrMessageSent) && !errors.Is(cause, storage.ErrTooMany) && !errors.Is(cause, errNoNamespace) {
+	switch {
+	case errors.Is(cause, storage.ErrMessageSent), errors.Is(cause, storage.ErrTooMany):
+	case (errors.Is(cause, storage.ErrInvalid) || errors.Is(cause, a2a.ErrInvalidParams)) && checkSend(request) == nil:
+		// What it needs may be gone since: its namespace, or its model.
+	default:
 		return storage.Task{}, cause
 	}
 	message, err := sentMessage(request)

@@ -115,6 +115,45 @@ func TestRepeatedMessage(t *testing.T) {
 	})
 }
 
+// The task of a message is known also when the message would now be refused.
+func TestRepeatedMessageThatIsRefused(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	var removed atomic.Bool
+	s, _ := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.Agents[0].Check = func(question storage.Question) error {
+			if question.Model != "" && removed.Load() {
+				return storage.Errorf(storage.ErrInvalid, "there is no such model")
+			}
+			return nil
+		}
+	}).service("echo")
+	withModel, only := toShop("How many?"), question("How many?")
+	withModel.Message.Metadata["model"] = "m"
+	first := map[*a2a.SendMessageRequest]a2a.TaskID{}
+	for _, request := range []*a2a.SendMessageRequest{withModel, only} {
+		first[request] = sendTask(t, s, alice, request).ID
+	}
+	removed.Store(true)
+	if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, true); err != nil {
+		t.Fatal(err)
+	}
+	for request, id := range first {
+		sent, err := s.SendMessage(as(t, alice), request)
+		if task, ok := sent.(*a2a.Task); err != nil || !ok || task.ID != id {
+			t.Errorf("%v, %v, want %s", sent, err, id)
+		}
+		request.Message.ID = storage.NewID()
+		if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, storage.ErrInvalid) && !errors.Is(err, a2a.ErrInvalidParams) {
+			t.Errorf("a new one: %v, %v", sent, err)
+		}
+	}
+	if _, err := s.SendMessage(as(t, alice), nil); !errors.Is(err, a2a.ErrInvalidParams) {
+		t.Errorf("no message: %v", err)
+	}
+}
+
 // The namespace in the path of a request is part of what its message says.
 func TestRepeatedMessageInAnotherPath(t *testing.T) {
 	t.Parallel()

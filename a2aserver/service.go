@@ -24,6 +24,9 @@ type service interface {
 	// subscribe tails a task. after is the last event that the client has; with -1
 	// the task comes first, with the number of its last event.
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
+	// extendedCard gives the card for the caller without signatures, those of one version
+	// of the protocol.
+	extendedCard(ctx context.Context, tenant string) (*a2a.AgentCard, error)
 }
 
 // agentService is one agent of a host; it implements service.
@@ -76,7 +79,11 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		if err := s.checkSent(ctx, who, message); err != nil {
+		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+		switch {
+		case err == nil && digest == message.Digest:
+			return nil, storage.ErrMessageSent
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			return nil, err
 		}
 		return s.continueTask(ctx, who, waiting, request)
@@ -91,10 +98,15 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		return nil, err
 	}
 	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
+	return r, namespaceError(err)
+}
+
+// namespaceError gives the error for a question whose namespace was not found.
+func namespaceError(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoNamespace
+		return errNoNamespace
 	}
-	return r, err
+	return err
 }
 
 var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
@@ -208,7 +220,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 	defer cancel()
 	r, err := s.send(starting, request)
 	if err == nil {
-		err = r.waitCommitted(starting)
+		err = namespaceError(r.waitCommitted(starting)) // deleted since it was found
 	}
 	cfg := request.Config
 	if cfg == nil {
@@ -258,7 +270,7 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 	t := s.host.follow(who, stored.RunID, stored.LastEvent)
 	defer t.close()
 	for {
-		if _, err := t.next(ctx, nil); errors.Is(err, io.EOF) {
+		if _, err := t.next(ctx, nil); err == io.EOF { // not a wrapped one, such as a lost connection
 			return nil
 		} else if err != nil {
 			return err
@@ -330,11 +342,19 @@ func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, ta
 }
 
 func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	card, err := s.extendedCard(ctx, orEmpty(request).Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return s.host.sign(ctx, card)
+}
+
+func (s *agentService) extendedCard(ctx context.Context, tenant string) (*a2a.AgentCard, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := tenantNamespace(who, tenantOf(ctx, orEmpty(request).Tenant))
+	namespace, err := tenantNamespace(who, tenantOf(ctx, tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -344,11 +364,5 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.Ge
 	} else {
 		card, err = s.agent.NamespaceCard(ctx, who, baseurl.From(ctx), namespace)
 	}
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, errNoNamespace
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.host.sign(ctx, card)
+	return card, namespaceError(err)
 }

@@ -15,7 +15,7 @@ import (
 
 // tail reads the events of one run, including future ones.
 type tail interface {
-	// next waits for the next event. io.EOF says that the run has ended and all
+	// next waits for the next event. io.EOF itself says that the run has ended and all
 	// events were read, errNoEvent that tick fired first.
 	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
 	close()
@@ -49,7 +49,7 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
-		return nil, err
+		return nil, namespaceError(err)
 	}
 	return t, nil
 }
@@ -122,7 +122,7 @@ func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.
 			var event a2a.Event
 			stored, err := t.next(ctx, tick)
 			switch {
-			case errors.Is(err, io.EOF):
+			case err == io.EOF: // not a wrapped one, such as a lost connection
 				return
 			case errors.Is(err, errNoEvent):
 				err = nil

@@ -16,7 +16,7 @@ import (
 
 const (
 	defaultPage = 50
-	// maxPageBytes ends a page early: tasks may have large artifacts.
+	// maxPageBytes ends a page early: tasks may be large.
 	maxPageBytes = 8 << 20
 )
 
@@ -40,20 +40,30 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 		return listed, nil // no task has such a context
 	}
 	filter.Limit++ // to know whether there are more
+	sizes, err := s.host.cfg.Log.TaskSizes(ctx, who, filter)
+	if err != nil {
+		return nil, err
+	}
+	count, bytes := fitPage(sizes[:min(len(sizes), listed.PageSize)])
+	if err := reservationFrom(ctx).take(ctx, who.Username, bytes); err != nil {
+		return nil, err
+	}
+	filter.Limit = count
 	found, total, err := s.host.cfg.Log.Tasks(ctx, who, filter)
 	if err != nil {
 		return nil, err
 	}
 	listed.TotalSize = total
-	at, bytes, count := -1, 0, min(len(found), listed.PageSize)
+	more := count < len(sizes)
 	if request.IncludeArtifacts {
-		if count, err = s.reservePage(ctx, who, found[:count]); err != nil {
+		if count, err = s.reservePage(ctx, who, found); err != nil {
 			return nil, err
 		}
+		more = more || count < len(found)
+		found = found[:count]
 	}
-	for at+1 < count && bytes <= maxPageBytes {
-		at++
-		task, size, err := s.listedTask(ctx, who, found[at], request)
+	for _, stored := range found {
+		task, err := s.listedTask(ctx, who, stored, request)
 		if errors.Is(err, storage.ErrNotFound) {
 			continue // deleted just now
 		}
@@ -61,48 +71,49 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 			return nil, err
 		}
 		listed.Tasks = append(listed.Tasks, task)
-		bytes += size
 	}
-	if at >= 0 && at+1 < len(found) {
-		listed.NextPageToken = toToken(found[at])
+	if more && len(found) > 0 {
+		listed.NextPageToken = toToken(found[len(found)-1])
 	}
 	return listed, nil
 }
 
-// reservePage gives how many of the tasks, with their artifacts, fit on a page, and
-// reserves memory for them. A task larger than a page has a page of its own.
-func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (count int, err error) {
-	bytes := 0
+// fitPage gives how many tasks of these sizes fit on a page, and the bytes that they have. A
+// task larger than a page has a page of its own.
+func fitPage(sizes []int) (count, bytes int) {
+	for _, size := range sizes {
+		if count > 0 && bytes+size > maxPageBytes {
+			break
+		}
+		count, bytes = count+1, bytes+size
+	}
+	return count, bytes
+}
+
+// reservePage gives how many of the tasks fit on a page with their artifacts, and reserves
+// memory for them.
+func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (int, error) {
+	sizes := make([]int, 0, len(tasks))
 	for _, task := range tasks {
-		more, err := s.host.cfg.Log.ArtifactBytes(ctx, who, task.RunID)
+		bytes, err := s.host.cfg.Log.ArtifactBytes(ctx, who, task.RunID)
 		if err != nil {
 			return 0, err
 		}
-		if count > 0 && bytes+more > maxPageBytes {
-			break
-		}
-		count, bytes = count+1, bytes+more
+		sizes = append(sizes, len(task.Snapshot)+bytes)
 	}
+	count, bytes := fitPage(sizes)
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
-// listedTask gives a task as an item of a list, and its size.
-func (s *agentService) listedTask(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, int, error) {
+// listedTask gives a task as an item of a list.
+func (s *agentService) listedTask(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, error) {
 	if request.IncludeArtifacts {
 		var err error
 		if stored, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, stored.RunID, true); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
-	return withHistory(s.host.readTask(stored), request.HistoryLength), size(stored), nil
-}
-
-func size(stored storage.Task) int {
-	bytes := len(stored.Snapshot)
-	for _, event := range stored.Artifacts {
-		bytes += len(event.Body)
-	}
-	return bytes
+	return withHistory(s.host.readTask(stored), request.HistoryLength), nil
 }
 
 func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilter, error) {

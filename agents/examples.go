@@ -80,7 +80,11 @@ func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, er
 			continue
 		}
 		tried[ref] = true
-		more, err := e.In(ctx, caller, ref, maxExamples-len(found))
+		datasets, err := e.datasets(ctx, caller, ref)
+		var more []Example
+		if err == nil {
+			more, err = e.in(ctx, caller, ref, datasets, maxExamples-len(found))
+		}
 		if err != nil {
 			// What cannot be read now has no examples now.
 			e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
@@ -92,8 +96,17 @@ func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, er
 	return found, nil
 }
 
-// In gives examples for a caller about a namespace, one for each dataset, at most limit.
-func (e *Examples) In(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, limit int) ([]Example, error) {
+func (e *Examples) datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
+	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read the datasets: %w", err)
+	}
+	return all, nil
+}
+
+// in gives examples for a caller about a namespace with these datasets, one for each, at
+// most limit.
+func (e *Examples) in(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, all []storage.DatasetData, limit int) ([]Example, error) {
 	jobs, err := e.config.Models.Jobs("reader", "")
 	if err != nil {
 		return nil, err
@@ -101,10 +114,6 @@ func (e *Examples) In(ctx context.Context, caller storage.Caller, ref storage.Na
 	reader, ok := jobs.(llm.Exampler)
 	if !ok {
 		return nil, fmt.Errorf("%T gives no examples", jobs)
-	}
-	all, err := e.config.Lake.Datasets(ctx, caller, ref)
-	if err != nil {
-		return nil, fmt.Errorf("read the datasets: %w", err)
 	}
 	run := &Run{config: e.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: ref}}}
 	task := llm.Task{Datasets: describe(all), Data: &data{Run: run}, Now: e.config.Now()}
@@ -137,13 +146,13 @@ type DescribedDataset struct {
 // Datasets describes the datasets of a namespace that a caller may read, at most
 // maxDescribed. ErrNotFound when there is no such namespace.
 func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]DescribedDataset, error) {
-	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	all, err := e.datasets(ctx, caller, ref)
 	if err != nil {
-		return nil, fmt.Errorf("read the datasets: %w", err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
 	defer cancel()
-	examples, err := e.In(ctx, caller, ref, maxExampleDatasets)
+	examples, err := e.in(ctx, caller, ref, all, maxExampleDatasets)
 	if err != nil {
 		e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
 	}

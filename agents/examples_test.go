@@ -58,9 +58,11 @@ type spacesLake struct {
 	agents.Lake
 	spaces
 	version int64
+	listed  int
 }
 
 func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.NamespaceRef) (all []storage.DatasetData, err error) {
+	l.listed++
 	if in.Name == "gone" {
 		return nil, storage.ErrNotFound
 	}
@@ -97,6 +99,10 @@ func TestExamples(t *testing.T) {
 		if looked != wantLooked {
 			t.Errorf("looked for %d examples, want %d", looked, wantLooked)
 		}
+	}
+	described, err := examples.Datasets(t.Context(), storage.Caller{Username: "alice"}, one)
+	if err != nil || len(described) != 3 || len(described[0].Examples) != 1 || len(described[1].Examples) != 0 || lake.listed != 1 {
+		t.Errorf("%+v, %v, listed %d times", described, err, lake.listed)
 	}
 	check(6)
 	check(6) // they are remembered,

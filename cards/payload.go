@@ -65,9 +65,9 @@ func canonical(form Form, card map[string]any) ([]byte, error) {
 	case FormStandard:
 		signed = reducer{}.message(schema, card)
 	case FormSDK:
-		signed = dense(reducer{known: true}.message(schema, card))
+		signed = dense(reducer{}.message(schema, card))
 	case FormParsed:
-		signed = dense(reducer{known: true, noOneofs: true}.message(schema, card))
+		signed = dense(reducer{noOneofs: true}.message(schema, card))
 	case FormDense:
 		signed = dense(card)
 	case FormDocument:
@@ -100,10 +100,10 @@ func readCard(document []byte) (map[string]any, error) {
 }
 
 // reducer leaves fields with default values out of proto3-JSON, unless they are required or
-// have presence.
+// have presence. Fields that the schema does not know stay: the SDKs leave them out, but a
+// reader may believe them.
 type reducer struct {
-	known    bool // also those that the schema does not know, of a later version
-	noOneofs bool // also those of which a message has one
+	noOneofs bool // also leave out those of which a message has one
 }
 
 func (r reducer) message(schema protoreflect.MessageDescriptor, message map[string]any) map[string]any {
@@ -112,9 +112,7 @@ func (r reducer) message(schema protoreflect.MessageDescriptor, message map[stri
 		field := schema.Fields().ByJSONName(name)
 		switch {
 		case field == nil:
-			if !r.known {
-				kept[name] = value
-			}
+			kept[name] = value
 		case value == nil: // the same as no field
 		case r.noOneofs && field.ContainingOneof() != nil && !field.HasOptionalKeyword():
 		default:

@@ -44,10 +44,10 @@ func TestPayloads(t *testing.T) {
 				cards.FormStandard: `{"capabilities":{"extensions":[{"params":{"b":[{}],"empty":{},"none":null,"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","documentationUrl":"","later":{"flag":false},"name":"n",` +
 					`"securityRequirements":[{"schemes":{"b":{}}}],"securitySchemes":{"b":{"httpAuthSecurityScheme":{"scheme":"bearer"}}},` +
 					`"skills":[{"description":"d","id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,
-				cards.FormSDK: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","name":"n",` +
+				cards.FormSDK: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","later":{"flag":false},"name":"n",` +
 					`"securitySchemes":{"b":{"httpAuthSecurityScheme":{"scheme":"bearer"}}},` +
 					`"skills":[{"description":"d","id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,
-				cards.FormParsed: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","name":"n",` +
+				cards.FormParsed: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","later":{"flag":false},"name":"n",` +
 					`"skills":[{"description":"d","id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,
 				cards.FormDocument: `{"capabilities":{"extensions":[{"description":"","params":{"b":[{}],"empty":{},"none":null,"zero":0},"required":false,"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","documentationUrl":"","iconUrl":null,"later":{"flag":false},"name":"n",` +
 					`"securityRequirements":[{"schemes":{"b":{"list":[]}}}],"securitySchemes":{"b":{"httpAuthSecurityScheme":{"description":"","scheme":"bearer"}}},` +

@@ -59,10 +59,12 @@ func TestChangedCards(t *testing.T) {
 			t.Errorf("with another %s: verified %q, want %q", name, got, want)
 		}
 	}
-	added := maps.Clone(whole)
-	added["iconUrl"] = json.RawMessage(`"https://evil.example/icon.png"`)
-	if got := verified(t, write(added), signer.Keys()); len(got) != 0 {
-		t.Errorf("with a new field: verified %q", got)
+	for _, name := range []string{"iconUrl", "url", "supported_interfaces"} {
+		added := maps.Clone(whole)
+		added[name] = json.RawMessage(`"https://evil.example/icon.png"`)
+		if got := verified(t, write(added), signer.Keys()); len(got) != 0 {
+			t.Errorf("with a new %s: verified %q", name, got)
+		}
 	}
 }
 

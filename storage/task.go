@@ -99,10 +99,11 @@ type Tasks interface {
 	// conversation that the caller's token does not cover is ErrNotFound; one that does not
 	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
-	// SentRun gives the id of the run that a message of the caller has made, and its digest.
+	// SentRun gives the id of the run that a message of the caller has made or answered, and
+	// the digest of the one that made it.
 	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
-	// ErrNotFound when there is none that the caller may read.
+	// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
 	// WaitingRuns gives the ids of runs in a conversation that wait for an answer, at most
 	// two; or only that of the run that a message has answered.
@@ -122,6 +123,8 @@ type Tasks interface {
 	// Tasks lists the caller's tasks, the last changed first. total ignores the limit and
 	// the cursor.
 	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)
+	// TaskSizes gives the sizes of the snapshots that Tasks would give, in bytes.
+	TaskSizes(ctx context.Context, caller Caller, filter TaskFilter) ([]int, error)
 	// Events gives the next events of a run after a number, in order; none when there are
 	// none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)

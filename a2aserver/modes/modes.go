@@ -167,7 +167,8 @@ func (m *Accepted) convert(part *a2a.Part) *a2a.Part {
 	converted := *part
 	switch content := part.Content.(type) {
 	case a2a.Text:
-		converted.Content, converted.MediaType = a2a.Data{Value: map[string]string{"text": string(content)}}, mediaJSON
+		// The SDK's conversion to 0.3 takes no other map for an object.
+		converted.Content, converted.MediaType = a2a.Data{Value: map[string]any{"text": string(content)}}, mediaJSON
 	case a2a.Data:
 		text, err := a2ajson.Marshal(content.Value)
 		if err != nil {

@@ -66,7 +66,7 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":                     {"rest/openapi"},
 	"golang.org/x/net/html":               {"storage/lake/ingest"},
 	"google.golang.org/grpc":              {"a2aserver"},
-	"modernc.org/sqlite":                  {"storage/sqlstore"},
+	"modernc.org/sqlite":                  {"storage/sqlstore", "storage/lake/ingest"},
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
 	"parley/cmd/parley/e2e/e2etest":       {},
 	"parley/internal/golden":              {},

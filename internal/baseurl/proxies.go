@@ -45,7 +45,7 @@ func (p Proxies) Of(r *http.Request) (url string, attested bool) {
 	if p.sent(r) {
 		return site.with(p.told(r.Header)).String() + Root, true
 	}
-	return site.String() + Root, ownHost(r)
+	return site.String() + Root, readHost(r.Host) != "" && ownHost(r)
 }
 
 // sent reports whether the peer of a request is a trusted proxy.

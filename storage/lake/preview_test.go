@@ -152,7 +152,7 @@ func TestExtractSources(t *testing.T) {
 
 	// One that is refused costs nothing.
 	before := len(pieces)
-	for name, text := range map[string]string{"bad.txt": "fine\nnot \xff UTF-8", "huge.txt": strings.Repeat("x", maxProse+1)} {
+	for name, text := range map[string]string{"bad.txt": "fine\nneither UTF-8 nor \x81 Windows-1252", "huge.txt": strings.Repeat("x", maxProse+1)} {
 		a = &addition{dir: dir, sources: []ingest.Source{sources[0], write(name, text)}, extracted: a.extracted}
 		if err := d.extractSources(t.Context(), a); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), name) || len(pieces) != before {
 			t.Errorf("%s: %v after %d pieces", name, err, len(pieces)-before)

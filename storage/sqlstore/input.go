@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/jmoiron/sqlx"
 
@@ -27,6 +29,14 @@ LIMIT 2`)
 	selectConversationNamespace = parse(`
 SELECT n.owner, n.name` + fromNamespaces + `
 	AND n.id = (` + lastNamespaceID + `)`)
+	// A run that was completed had a namespace.
+	selectHadNamespace = parse(`
+SELECT EXISTS (
+	SELECT 1
+	FROM runs r
+	WHERE r.conversation_id = :conversation
+		AND (r.namespace_id IS NOT NULL OR r.status = 'completed')
+		AND ` + ownRun + `)`)
 )
 
 // WaitingRuns implements storage.Tasks.
@@ -49,7 +59,18 @@ func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, c
 // ConversationNamespace implements storage.Tasks.
 func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller, conversationID string) (storage.NamespaceRef, error) {
 	var ref storage.NamespaceRef
-	err := selectConversationNamespace.get(ctx, s, &ref, by(caller, args{"conversation": conversationID}))
+	a := by(caller, args{"conversation": conversationID})
+	err := selectConversationNamespace.get(ctx, s, &ref, a)
+	if errors.Is(err, sql.ErrNoRows) {
+		var had bool
+		if err := selectHadNamespace.get(ctx, s, &had, a); err != nil {
+			return ref, wrap("find the namespace of a conversation", err)
+		}
+		if had {
+			return ref, storage.Errorf(storage.ErrInvalid,
+				"the namespace of this conversation was deleted, or is no longer shared with you; name another, or begin a new conversation").At("message.metadata.namespace")
+		}
+	}
 	return ref, wrap("find the namespace of a conversation", err)
 }
 

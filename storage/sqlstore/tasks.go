@@ -26,7 +26,7 @@ SELECT r.id, r.digest
 FROM runs r
 WHERE ` + ownRun + `
 	AND r.agent = :agent
-	AND r.message = :message
+	AND (r.message = :message OR r.answer = :message)
 	AND r.created_at >= :since`)
 
 	selectTask = parse(`
@@ -61,8 +61,8 @@ LIMIT `)
 
 // taskList is the statements of a list of tasks.
 type taskList struct {
-	count *statement
-	page  limited
+	count       *statement
+	page, sizes limited
 }
 
 func newTaskList(condition string) taskList {
@@ -72,12 +72,14 @@ func newTaskList(condition string) taskList {
 	AND (:state = '' OR t.state = :state)
 	AND COALESCE(t.status_at, t.updated_at) >= :since
 	` + condition
-	return taskList{
-		count: parse(`SELECT COUNT(*)` + from),
-		page: newLimited(`SELECT ` + taskColumns + from + `
+	page := from + `
 	AND (:cursor_run = '' OR (t.updated_at, t.run_id) < (:cursor_time, :cursor_run))
 ORDER BY t.updated_at DESC, t.run_id DESC
-LIMIT `),
+LIMIT `
+	return taskList{
+		count: parse(`SELECT COUNT(*)` + from),
+		page:  newLimited(`SELECT ` + taskColumns + page),
+		sizes: newLimited(`SELECT octet_length(t.snapshot)` + page),
 	}
 }
 
@@ -194,18 +196,7 @@ ORDER BY e.number`, runID, last)
 
 // Tasks implements storage.Tasks.
 func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage.TaskFilter) ([]storage.Task, int, error) {
-	query := tasksOfAll
-	if filter.Agent != "" {
-		query = tasksOfAgent
-	}
-	since := int64(0)
-	if !filter.StatusSince.IsZero() {
-		since = filter.StatusSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
-	}
-	a := by(caller, args{
-		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "since": since,
-		"cursor_run": filter.After.RunID, "cursor_time": filter.After.UpdatedAt.UnixMilli(),
-	})
+	query, a := listTasks(caller, filter)
 	var total int
 	if err := query.count.get(ctx, s, &total, a); err != nil {
 		return nil, 0, wrap("count tasks", err)
@@ -218,6 +209,35 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 		return err
 	})
 	return tasks, total, wrap("list tasks", err)
+}
+
+// TaskSizes implements storage.Tasks.
+func (s *Store) TaskSizes(ctx context.Context, caller storage.Caller, filter storage.TaskFilter) ([]int, error) {
+	query, a := listTasks(caller, filter)
+	var sizes []int
+	err := s.someRows(ctx, filter.Limit, query.sizes, a, func(rows *sqlx.Rows) error {
+		var size int
+		err := rows.Scan(&size)
+		sizes = append(sizes, size)
+		return err
+	})
+	return sizes, wrap("measure tasks", err)
+}
+
+// listTasks gives the statements for a filter, and their parameters.
+func listTasks(caller storage.Caller, filter storage.TaskFilter) (taskList, args) {
+	query := tasksOfAll
+	if filter.Agent != "" {
+		query = tasksOfAgent
+	}
+	since := int64(0)
+	if !filter.StatusSince.IsZero() {
+		since = filter.StatusSince.Add(time.Millisecond - 1).UnixMilli() // rounded up
+	}
+	return query, by(caller, args{
+		"agent": filter.Agent, "conversation": filter.ConversationID, "state": filter.State, "since": since,
+		"cursor_run": filter.After.RunID, "cursor_time": filter.After.UpdatedAt.UnixMilli(),
+	})
 }
 
 // someRows reads at most limit rows, and at most 101.

@@ -182,6 +182,11 @@ func TestTaskLists(t *testing.T) {
 					if total != test.want || len(page) > limit {
 						t.Fatalf("%s: a page of %d, total %d, want %d", name, len(page), total, test.want)
 					}
+					sizes, err := w.TaskSizes(ctx, alice, test.filter)
+					w.must(err)
+					if !slices.EqualFunc(page, sizes, func(task storage.Task, size int) bool { return len(task.Snapshot) == size }) {
+						t.Errorf("%s: a page of %d, sizes %v", name, len(page), sizes)
+					}
 					listed = append(listed, page...)
 					if len(page) < limit {
 						break

@@ -19,8 +19,10 @@ type csvFile struct {
 	separator byte
 	// header says that the file's first record names the columns.
 	header bool
-	// found are the families of the columns' values, nil for text.
-	found []*family
+	// columns are what the columns became.
+	columns []decision
+	// nulls are spellings of a missing value that an option gives.
+	nulls []string
 }
 
 // checkCSV checks that a file is rows of equally many fields below a header, and
@@ -28,64 +30,101 @@ type csvFile struct {
 // candidate that fits.
 func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
 	return func(r *run, ctx context.Context, in input) (*table, error) {
-		separator, err := chooseSeparator(in.name, in.head, candidates)
+		separator, headerRow := byte(','), in.headerRow
+		if headerRow == 0 {
+			var err error
+			if separator, err = r.separator(in, candidates); err != nil {
+				return nil, err
+			}
+			headerRow = r.job.Options.HeaderRow
+		}
+		header, err := readHeader(in, separator, headerRow)
 		if err != nil {
 			return nil, err
 		}
-		whole, fields, size, err := readHeader(in.name, in.head, separator)
-		if err != nil {
-			return nil, err
-		}
-		names, err := columnNames(in.name, fields)
+		names, warnings, err := columnNames(in.name, header.fields)
 		if err != nil {
 			return nil, err
 		}
 		scanner := newCSVScanner(separator, names)
-		header := whole.lines
-		whole.columns, whole.rows = make([]kindSet, len(names)), 0
+		for _, null := range r.job.Options.NullValues {
+			scanner.nulls = append(scanner.nulls, []byte(null))
+		}
+		whole, size := header.block, header.size
+		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
 		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
-		if p := whole.problem; p != nil {
+		if p := whole.problem; p != nil && p.encoding {
+			return nil, notUTF8(place(in.name, p.line+1, ""))
+		} else if p != nil {
 			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
 		}
 
-		file := &csvFile{path: in.path, separator: separator, header: true, found: make([]*family, len(names))}
+		file := &csvFile{path: in.path, separator: separator, header: true, nulls: r.job.Options.NullValues}
 		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		for i, seen := range whole.columns {
-			file.found[i] = familyOf(seen)
-			t.columns = append(t.columns, storage.Column{Name: names[i], Type: columnKinds{values: seen}.typ()})
+		if t.report.HeaderRow = header.row; in.headerRow == 0 {
+			t.report.Delimiter = string(separator)
+		}
+		t.report.Warnings = append(header.warnings, warnings...)
+		by := customOf(whole.columns)
+		for i := range whole.columns {
+			d := decide(&whole.columns[i], by)
+			if typ := r.wantedType(names[i]); typ != "" {
+				var line int64
+				var ok bool
+				if d, line, ok = decideAs(&whole.columns[i], by, typ); !ok {
+					return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(in.name, line, names[i]), typ)
+				}
+			}
+			d.report.Name = names[i]
+			file.columns = append(file.columns, d)
+			t.columns = append(t.columns, storage.Column{Name: names[i], Type: d.typ})
+			t.report.Columns = append(t.report.Columns, d.report)
+			if d.warning != "" {
+				line := int64(0)
+				if len(d.report.MisfitLines) > 0 {
+					line = d.report.MisfitLines[0]
+				}
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: line, Column: names[i], Message: d.warning})
+			}
+		}
+		for _, last := range headRecords(whole.last, separator) {
+			if isTotal(last.fields) {
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
+			}
 		}
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.
-		if whole.blank || whole.stray || header > 1 || whole.lf && whole.crlf {
+		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
 			file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.path, int64(size), out) })
 			if err != nil {
 				return nil, err
 			}
 		}
+		if err := r.checkDecimals(ctx, t); err != nil {
+			return nil, err
+		}
 		return t, t.measure(file.path)
 	}
 }
 
-// read lets DuckDB parse numbers, dates and times while it reads the file; the
-// rest stays text.
+// separator gives the separator of a file's fields.
+func (r *run) separator(in input, candidates string) (byte, error) {
+	if option := r.job.Options.Delimiter; option != "" {
+		return option[0], nil
+	}
+	return chooseSeparator(in.name, in.head, candidates)
+}
+
+// read lets DuckDB parse plain numbers, dates and times while it reads the file;
+// the rest is read from text, or stays text.
 func (c *csvFile) read(want []string, sequential bool) (from string, exprs []string) {
 	var columns strings.Builder
 	for i, typ := range want {
 		name := fmt.Sprintf("c%d", i)
-		expr := name
-		read := typeVarchar
-		switch f := c.found[i]; {
-		case f == nil:
-			expr = convert(name, typeVarchar, typ)
-		case physical(typ) == typeVarchar:
-		case f.layout != "":
-			expr = fmt.Sprintf("CAST(strptime(translate(trim(%s), '-.', '//'), %s) AS %s)", name, sqltext.Text(f.layout), typ)
-		default:
-			read = typ
-		}
+		read, expr := c.columns[i].sql(name, typ)
 		if i > 0 {
 			columns.WriteString(", ")
 		}
@@ -94,13 +133,17 @@ func (c *csvFile) read(want []string, sequential bool) (from string, exprs []str
 	}
 	// DuckDB detects line ends by the first one, which without a header could be
 	// within quotes. (With new_line = '\r\n' it reads no rows at all.)
+	nulls := []string{"''"}
+	for _, null := range c.nulls {
+		nulls = append(nulls, sqltext.Text(null))
+	}
 	newLine := ""
 	if !c.header {
 		newLine = `new_line = '\n', `
 	}
-	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = '', "+
+	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, delim = %s, quote = '\"', escape = '\"', nullstr = [%s], "+
 		"%sstrict_mode = true, null_padding = false, max_line_size = %d, buffer_size = %d, parallel = %t, columns = {%s})",
-		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
+		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), strings.Join(nulls, ", "), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
 }
 
 // place names a line of a source, and a column unless it is empty.

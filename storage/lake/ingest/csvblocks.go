@@ -152,14 +152,9 @@ func (s *csvScanner) scanText(b *csvBlock, buf []byte, final bool) (consumed int
 	}
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
-		reason := ""
-		if r == 0 {
-			reason = "the line holds binary data"
-		} else if r == utf8.RuneError && size == 1 {
-			reason = "the line is not UTF-8 text; save the file as UTF-8"
-		}
-		if reason != "" {
-			b.problem = &csvProblem{line: int64(bytes.Count(text[:i], []byte{'\n'})), reason: reason}
+		wrong := r == utf8.RuneError && size == 1
+		if r == 0 || wrong {
+			b.problem = &csvProblem{line: int64(bytes.Count(text[:i], []byte{'\n'})), reason: "the line holds binary data", encoding: wrong}
 			break
 		}
 		i += size
@@ -183,6 +178,9 @@ func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to 
 	plain.onField = func(column int, field []byte, stray, last bool) {
 		if column == 0 {
 			record = record[:0]
+		}
+		if stray && field[0] == '"' {
+			field = bytes.ReplaceAll(field[1:len(field)-1], []byte(`""`), []byte{'"'})
 		}
 		if stray {
 			field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')

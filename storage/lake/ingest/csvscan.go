@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // maxRecord is the most bytes a row of CSV may have.
@@ -23,24 +24,30 @@ type csvScanner struct {
 	// any length.
 	names []string
 	stop  [256]bool
+	// nulls, unless nil, are the spellings of a missing value.
+	nulls [][]byte
 	// onField, unless nil, gets the fields as they stand in the text, those of a
-	// record that the buffer cuts off again. Stray says that a field that is not
-	// quoted holds a quote, last that it ends its record.
+	// record that the buffer cuts off again. Stray says that a field holds a quote
+	// that is not doubled, last that it ends its record.
 	onField func(column int, field []byte, stray, last bool)
 }
 
 // csvBlock is what a scanner found in some records. Lines count from 0.
 type csvBlock struct {
-	// columns are the kinds of the columns' values.
-	columns []kindSet
-	rows    int64
-	lines   int64
+	columns []columnCells
+	// values are the fields of the record that is being read.
+	values [][]byte
+	rows   int64
+	lines  int64
 	// lf and crlf say that lines end with LF alone, and with CR LF.
 	lf, crlf bool
 	blank    bool
-	// stray says that a field that is not quoted holds a quote.
-	stray   bool
-	problem *csvProblem
+	// stray says that a field holds a quote that is not doubled.
+	stray bool
+	// last is the last record, and lastLine where it begins.
+	last     []byte
+	lastLine int64
+	problem  *csvProblem
 }
 
 // csvProblem is a rule that a record breaks.
@@ -48,6 +55,8 @@ type csvProblem struct {
 	line   int64
 	column string
 	reason string
+	// encoding says that the record is not UTF-8 text.
+	encoding bool
 }
 
 func newCSVScanner(separator byte, names []string) *csvScanner {
@@ -58,12 +67,19 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 	return s
 }
 
-func (s *csvScanner) newBlock() *csvBlock { return &csvBlock{columns: make([]kindSet, len(s.names))} }
+func (s *csvScanner) newBlock() *csvBlock {
+	return &csvBlock{columns: make([]columnCells, len(s.names)), values: make([][]byte, len(s.names))}
+}
 
 // scan reads whole records, at most limit, and gives how many bytes they have.
 // With final, the end of buf is the end of the file.
 func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (consumed int) {
-	pos := 0
+	pos, from := 0, -1
+	defer func() {
+		if from >= 0 {
+			b.last = append(b.last[:0], buf[from:pos]...)
+		}
+	}()
 	for pos < len(buf) && b.rows < limit {
 		if n, partial := lineEnd(buf[pos:], final); n > 0 {
 			b.blank = true
@@ -83,6 +99,7 @@ func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (con
 			return pos
 		}
 		pos += n
+		from, b.lastLine = pos-n, line
 	}
 	return pos
 }
@@ -128,6 +145,17 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 				}
 				return 0, false
 			}
+			if rest := buf[pos+end+1:]; len(rest) > 0 && rest[0] != s.separator && rest[0] != '\n' && rest[0] != '\r' {
+				// The quote stands within the field, if another ends it.
+				more := s.looseEnd(rest)
+				if more == 0 && !final && bytes.IndexByte(rest, '\n') < 0 {
+					return 0, false
+				}
+				if more > 0 {
+					stray, b.stray = true, true
+					end += more
+				}
+			}
 			inner += lines
 			value = buf[pos+1 : pos+end]
 			pos += end + 1
@@ -157,9 +185,8 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			}
 			last = true
 		}
-		// Once there is text, the column is text whatever follows.
-		if column < len(s.names) && len(value) > 0 && !b.columns[column].meets(kindText.set()) {
-			b.columns[column] |= classify(value).set()
+		if column < len(s.names) {
+			b.values[column] = value
 		}
 		if s.onField != nil {
 			s.onField(column, buf[start:pos], stray, last)
@@ -176,7 +203,42 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 			return 0, false
 		}
 		b.rows++
+		s.count(b, line)
 		return pos + width, true
+	}
+}
+
+// looseEnd gives how far a quote is that ends a field, on the same line, after one
+// that does not. It is 0 where there is none.
+func (s *csvScanner) looseEnd(rest []byte) int {
+	if trimmed := bytes.TrimLeft(rest, " "); len(trimmed) == 0 || trimmed[0] == s.separator || trimmed[0] == '\n' || trimmed[0] == '\r' {
+		return 0
+	}
+	for i, c := range rest {
+		if c == '\n' {
+			break
+		}
+		if c == '"' && (i+1 == len(rest) || rest[i+1] == s.separator || rest[i+1] == '\n' || rest[i+1] == '\r') {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// count counts the cells of a record.
+func (s *csvScanner) count(b *csvBlock, line int64) {
+	for i, value := range b.values {
+		c := &b.columns[i]
+		switch {
+		case len(value) == 0 || s.nulls != nil && slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
+			c.empty++
+		case !c.text:
+			k, f := classifyCell(value)
+			if k == kindMissing && s.nulls != nil {
+				k = kindText
+			}
+			c.add(k, f, line)
+		}
 	}
 }
 
@@ -256,11 +318,14 @@ func (s *csvScanner) problem(line int64, column int, reason string) *csvProblem 
 // merge adds the block that follows.
 func (b *csvBlock) merge(next *csvBlock) {
 	for i := range next.columns {
-		b.columns[i] |= next.columns[i]
+		b.columns[i].merge(&next.columns[i], b.lines)
 	}
 	if next.problem != nil {
 		next.problem.line += b.lines
 		b.problem = next.problem
+	}
+	if next.rows > 0 {
+		b.last, b.lastLine = next.last, next.lastLine+b.lines
 	}
 	b.rows += next.rows
 	b.lines += next.lines

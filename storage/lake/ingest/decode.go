@@ -30,13 +30,14 @@ func trimGzip(name string) string {
 	return name
 }
 
-// decoder gives the content of a source: unpacked, without a byte order mark.
-func decoder(ctx context.Context, source io.Reader) (*bufio.Reader, error) {
+// decoder gives the content of a source, unpacked, as UTF-8 without a byte order
+// mark, and the encoding that it had, as far as its head shows it.
+func decoder(ctx context.Context, source io.Reader, option string) (_ *bufio.Reader, encoding string, _ error) {
 	content := bufio.NewReaderSize(source, headSize)
 	if head, _ := content.Peek(3); isGzip(head) {
 		unzip, err := gzip.NewReader(content)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		content = bufio.NewReaderSize(readerFunc(func(p []byte) (int, error) {
 			if err := ctx.Err(); err != nil {
@@ -49,18 +50,23 @@ func decoder(ctx context.Context, source io.Reader) (*bufio.Reader, error) {
 			return n, err
 		}), headSize)
 	}
-	if head, _ := content.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+	head, _ := content.Peek(encodingHead)
+	encoding, from := encodingOf(head, option)
+	if from != nil {
+		content = bufio.NewReaderSize(from.NewDecoder().Reader(content), headSize)
+	} else if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		content.Discard(len(byteOrderMark)) //nolint:errcheck // they are in the buffer
 	}
-	return content, nil
+	return content, encoding, nil
 }
 
-// decode writes the content of a source that is packed or has a byte order mark
-// to a file of its own, which the check and DuckDB read. DuckDB could unpack it,
-// but on one core, twice, and without a limit.
+// decode writes the content of a source that is packed, has a byte order mark or
+// is not UTF-8 to a file of its own, which the check and DuckDB read. DuckDB
+// could unpack it, but on one core, twice, and without a limit.
 func (r *run) decode(ctx context.Context, path, name string, head []byte) (string, error) {
 	packed := isGzip(head)
-	if !packed && !bytes.HasPrefix(head, []byte(byteOrderMark)) {
+	r.encoding = encodingUTF8
+	if _, from := encodingOf(head[:min(len(head), encodingHead)], r.job.Options.Encoding); !packed && from == nil && !bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		return path, nil
 	}
 	source, err := os.Open(path)
@@ -68,10 +74,11 @@ func (r *run) decode(ctx context.Context, path, name string, head []byte) (strin
 		return "", fmt.Errorf("open source: %w", err)
 	}
 	defer source.Close()
-	content, err := decoder(ctx, source)
+	content, encoding, err := decoder(ctx, source, r.job.Options.Encoding)
 	if err != nil {
 		return "", refuse("%s is not a whole gzip file", name)
 	}
+	r.encoding = encoding
 	limit := int64(math.MaxInt64 - 1)
 	if packed {
 		limit = r.unpackLimit()

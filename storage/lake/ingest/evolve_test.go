@@ -84,7 +84,7 @@ func TestAppend(t *testing.T) {
 			}
 
 			// One job of both must say the same, and so must the files as one.
-			both := l.mustRun(ingest.Job{Have: first.Columns[:0], Sources: []ingest.Source{
+			both := l.mustRun(ingest.Job{Have: first.Columns[:0], Options: storage.IngestOptions{Union: true}, Sources: []ingest.Source{
 				l.file("1"+name, test.first), l.file("2"+name, test.second)}})
 			if got := types(both.Columns); got != test.types {
 				t.Errorf("types of one job: got %s, want %s", got, test.types)

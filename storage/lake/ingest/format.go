@@ -23,6 +23,8 @@ type format struct {
 	check func(r *run, ctx context.Context, in input) (*table, error)
 	// prose says that rows can be extracted from the text.
 	prose bool
+	// lines says that the text is made of lines.
+	lines bool
 }
 
 // input is the decoded content of a source.
@@ -30,11 +32,14 @@ type input struct {
 	path, name string
 	// head is the first headSize bytes.
 	head []byte
+	// headerRow, unless 0, says that the file is CSV with commas which was written
+	// here, and on which line its header is.
+	headerRow int
 }
 
 var (
-	formatCSV = &format{check: checkCSV(",;\t|")}
-	formatTSV = &format{check: checkCSV("\t")}
+	formatCSV = &format{check: checkCSV(",;\t|"), lines: true}
+	formatTSV = &format{check: checkCSV("\t"), lines: true}
 	// The object of a .json file can hold the tables; those of lines are rows.
 	formatJSON      = &format{open: (*run).openJSON, check: (*run).checkJSON}
 	formatJSONLines = &format{check: (*run).checkJSON}
@@ -42,24 +47,26 @@ var (
 	// A ZIP archive can hold files of all formats, so that openContainer opens it.
 	formatZip      = &format{}
 	formatHTML     = &format{open: (*run).openHTML}
-	formatText     = &format{check: checkText(false), prose: true}
-	formatMarkdown = &format{check: checkText(true), prose: true}
+	formatSQLite   = &format{open: (*run).openSQLite}
+	formatText     = &format{check: checkText(false), prose: true, lines: true}
+	formatMarkdown = &format{check: checkText(true), prose: true, lines: true}
 )
 
 // archived are the formats that are ZIP archives, by the ends of their names.
-var archived = map[string]bool{".xlsx": true, ".xlsm": true, ".zip": true}
+var archived = map[string]bool{".xlsx": true, ".xlsm": true, ".docx": true, ".zip": true}
 
 var extensions = map[string]*format{
 	".csv": formatCSV,
 	".tsv": formatTSV, ".tab": formatTSV,
 	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
-	".html":    formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
+	".sqlite":  formatSQLite, ".sqlite3": formatSQLite, ".db": formatSQLite,
+	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
 	".txt": formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), text (.txt) and Markdown (.md) can be read, " +
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 	"each also gzipped (.gz) or in a ZIP archive (.zip)"
 
 // foreign are formats that people send by mistake, by their first bytes.
@@ -70,7 +77,6 @@ var foreign = []struct{ magic, what string }{
 	{"BZh", "compressed with bzip2"},
 	{"\xfd7zXZ\x00", "compressed with xz"},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"},
-	{"SQLite format 3\x00", "an SQLite database"},
 	{"\x89PNG", "an image"},
 	{"\xff\xd8\xff", "an image"},
 	{"GIF8", "an image"},
@@ -89,12 +95,16 @@ func sniff(name string, head []byte) (*format, error) {
 		return nil, refuse("%s is empty", name)
 	}
 	switch extension := strings.ToLower(path.Ext(trimGzip(name))); {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+	case isZip(head):
 		return formatZip, nil
+	case bytes.HasPrefix(head, []byte(sqliteMagic)):
+		return formatSQLite, nil
+	case named == formatSQLite:
+		return nil, refuse("%s is not an SQLite file", name)
 	case bytes.HasPrefix(head, []byte(oleMagic)):
 		return nil, refuseOLE(name, extension, head)
 	case archived[extension]:
-		return nil, refuse("%s is not what its name says: an Excel workbook or a ZIP archive", name)
+		return nil, refuse("%s is not a %s file, as its name says", name, extension)
 	}
 	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == nil) {
 		return formatParquet, nil
@@ -119,6 +129,18 @@ func sniff(name string, head []byte) (*format, error) {
 	return named, nil
 }
 
+func isZip(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
+}
+
+// isContainer reports whether a file is of a binary format that has its own encodings.
+func isContainer(head []byte) bool {
+	return isZip(head) || bytes.HasPrefix(head, []byte(oleMagic)) || bytes.HasPrefix(head, []byte("PAR1")) ||
+		bytes.HasPrefix(head, []byte(sqliteMagic)) || bytes.HasPrefix(head, []byte("%PDF-"))
+}
+
+const sqliteMagic = "SQLite format 3\x00"
+
 // oleMagic opens files of old Office programs, and encrypted ones of new ones.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -132,7 +154,7 @@ func refuseOLE(name, extension string, head []byte) error {
 	return refuse("%s is an Office document of the format before 2007; save it in the current format (.xlsx, .docx) and send that", name)
 }
 
-// checkEncoding refuses what is not UTF-8 text, as far as the head shows it.
+// checkEncoding refuses what is not text, as far as the head shows it.
 func checkEncoding(name string, head []byte) error {
 	for _, f := range foreign {
 		// Short magic numbers could open a text as well; binary files hold
@@ -144,26 +166,10 @@ func checkEncoding(name string, head []byte) error {
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return refuse("%s is a Parquet file; name it .parquet", name)
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return refuse("%s is UTF-16 text; save it as UTF-8", name)
 	case bytes.IndexByte(head, 0) >= 0:
-		if looksLikeUTF16(head) {
-			return refuse("%s looks like UTF-16 text; save it as UTF-8", name)
-		}
 		return refuse("%s holds binary data, not text; %s", name, knownFormats)
 	}
 	return nil
-}
-
-// looksLikeUTF16 detects Latin letters in UTF-16: every other byte is zero.
-func looksLikeUTF16(head []byte) bool {
-	var zeros [2]int
-	for i, c := range head {
-		if c == 0 {
-			zeros[i%2]++
-		}
-	}
-	return min(zeros[0], zeros[1]) == 0 && max(zeros[0], zeros[1]) > len(head)/3
 }
 
 func isBinary(head []byte) bool {

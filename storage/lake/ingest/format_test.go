@@ -9,7 +9,7 @@ import (
 
 func TestFormatsRefused(t *testing.T) {
 	t.Parallel()
-	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), text (.txt) and Markdown (.md) can be read, " +
+	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 		"each also gzipped (.gz) or in a ZIP archive (.zip)"
 	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
 	for _, test := range []struct{ name, file, content, want string }{
@@ -22,17 +22,14 @@ func TestFormatsRefused(t *testing.T) {
 		{"no name", "", "a,b\n1,2\n", `: what it holds cannot be told by its name; ` + known},
 		{"a spreadsheet", "x.xlsx", "PK\x03\x04\x14\x00\x06\x00", `x.xlsx is damaged: ` + again},
 		{"a spreadsheet as CSV", "x.csv", "PK\x03\x04\x14\x00\x06\x00", `x.csv is damaged: ` + again},
-		{"text as a spreadsheet", "x.xlsx", "a,b\n1,2\n", `x.xlsx is not what its name says: an Excel workbook or a ZIP archive`},
+		{"text as a spreadsheet", "x.xlsx", "a,b\n1,2\n", `x.xlsx is not a .xlsx file, as its name says`},
 		{"an old spreadsheet", "x.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.xls is an Excel file of the format before 2007; open it in Excel, save it as .xlsx and send that`},
 		{"an encrypted spreadsheet", "x.xlsx", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.xlsx is encrypted; remove its password (in Excel: File, Info, Protect Workbook), save it and send it again`},
 		{"an old document", "x.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.doc is an Office document of the format before 2007; save it in the current format (.xlsx, .docx) and send that`},
 		{"a PDF as text", "x.txt", "%PDF-1.7\n", `x.txt is a PDF document; ` + known},
 		{"an image as text", "x.txt", "\x89PNG\r\n\x1a\n\x00\x00", `x.txt is an image; ` + known},
 		{"binary", "x.csv", "a,b\n\x00\x01\x02\n", `x.csv holds binary data, not text; ` + known},
-		{"UTF-16 with a mark", "x.csv", "\xff\xfea\x00,\x00b\x00\n\x00", `x.csv is UTF-16 text; save it as UTF-8`},
-		{"UTF-16 without", "x.csv", "a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", `x.csv looks like UTF-16 text; save it as UTF-8`},
-		{"UTF-16 as JSON", "x.json", "\xfe\xff\x00[", `x.json is UTF-16 text; save it as UTF-8`},
-		{"Latin-1 text", "x.txt", "one\ntwo\ncaf\xe9\n", `x.txt, line 3: the line is not UTF-8 text; save the file as UTF-8`},
+		{"damaged UTF-8 text", "x.txt", "é\nè\ncaf\xe9\n", `x.txt, line 3: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
 		{"empty text", "x.txt", "\n  \n", `x.txt is empty`},
 		{"empty Parquet", "x.parquet", "", `x.parquet is empty`},
 		{"nothing but a mark", "x.json", "\xef\xbb\xbf", `x.json is empty`},

@@ -28,6 +28,8 @@ type grid struct {
 	// each gives the rows that have a value, in order. Cells are valid until the next
 	// row.
 	each func(give func(row int, cells []string) error) error
+	// headerRow is the number of the header from 1, once it was written.
+	headerRow int
 }
 
 // merge is a range of merged cells, its ends included.
@@ -81,13 +83,14 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 			return err
 		}
 		names := first[header]
+		g.headerRow = names.number + 1
 		for i, last := range g.last {
 			if last >= names.number {
 				w.columns = append(w.columns, i)
 			}
 		}
 		if joined >= 0 {
-			names.cells = joinHeaders(first[joined].cells, names.cells)
+			names.cells = joinGroups(first[joined].cells, names.cells)
 		}
 		if err := w.write(names); err != nil {
 			return err
@@ -201,8 +204,8 @@ func findHeader(name string, rows []gridRow, headerRow int) (header, joined int,
 	return 0, -1, nil
 }
 
-// joinHeaders puts the names of groups before those of their columns.
-func joinHeaders(groups, names []string) []string {
+// joinGroups puts the names of groups before those of their columns.
+func joinGroups(groups, names []string) []string {
 	joined := make([]string, len(names))
 	for i, name := range names {
 		if joined[i] = strings.TrimSpace(groups[i] + " " + name); groups[i] == name {

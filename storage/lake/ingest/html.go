@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -28,8 +29,9 @@ const (
 
 // page collects the tables and the visible text of an HTML file.
 type page struct {
-	in    input
-	found container
+	in        input
+	headerRow int
+	found     container
 	// open are the tables that are not closed yet, the inner ones last.
 	open []*htmlTable
 	// hidden counts the open elements whose text is not shown.
@@ -64,11 +66,13 @@ func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
 	}
 	defer file.Close()
 	limited := &io.LimitedReader{R: file, N: maxHTML + 1}
-	text, err := charset.NewReader(limited, "text/html")
-	if err != nil {
-		return nil, refuseDamaged(in.name)
+	var text io.Reader = limited
+	if !utf8.Valid(trimPartialRune(in.head)) {
+		if text, err = charset.NewReader(limited, "text/html"); err != nil {
+			return nil, refuseDamaged(in.name)
+		}
 	}
-	p := &page{in: in}
+	p := &page{in: in, headerRow: r.job.Options.HeaderRow}
 	err = p.read(ctx, html.NewTokenizer(text))
 	switch {
 	case err != nil:
@@ -335,5 +339,6 @@ func (p *page) closeTable() {
 	}
 	name := p.found.unique(excerpt([]byte(cmp.Or(oneLine(t.name), p.lastTitle, "table 1"))))
 	g.name = partName(p.in.name, name)
-	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g})
+	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g,
+		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
 }

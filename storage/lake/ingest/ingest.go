@@ -124,7 +124,9 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 		return Result{}, err
 	}
 	r.progress.finish()
-	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: storage.IngestReport{Warnings: r.warnings}}, nil
+	report := reportOf(tables, columns)
+	report.Warnings = append(r.warnings, report.Warnings...)
+	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: report}, nil
 }
 
 // run is the state of a job.
@@ -142,6 +144,8 @@ type run struct {
 	// of the sources up to the one in work, decoded the size of the values of
 	// those before it.
 	unpacked, uploaded, decoded int64
+	// encoding is that of the source in work.
+	encoding string
 }
 
 func newRun(db *sql.DB, job Job, work string) *run {
@@ -158,6 +162,8 @@ type table struct {
 	rows    int64
 	// decoded is how many bytes the values take.
 	decoded int64
+	// report says how the source was read, its columns in their order.
+	report storage.IngestReport
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// With sequential, the source is read on one core.
@@ -173,6 +179,9 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if len(sources) == 0 {
 		return nil, refuse("there is nothing to ingest")
 	}
+	if err := checkOptions(r.job.Options); err != nil {
+		return nil, err
+	}
 	if err := r.progress.start(r.job.Progress, sources); err != nil {
 		return nil, err
 	}
@@ -187,7 +196,10 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 		}
 		tables = append(tables, found...)
 	}
-	return tables, nil
+	if err := r.checkTypes(tables); err != nil {
+		return nil, err
+	}
+	return tables, r.checkUnion(tables)
 }
 
 // checkTables checks a source, that its tables have rows, and that they do not decode
@@ -198,6 +210,7 @@ func (r *run) checkTables(ctx context.Context, source Source) ([]*table, error) 
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	r.uploaded += info.Size()
+	r.encoding = ""
 	tables, err := r.checkSource(ctx, source)
 	if err != nil {
 		return nil, err
@@ -211,6 +224,7 @@ func (r *run) checkTables(ctx context.Context, source Source) ([]*table, error) 
 			return nil, err
 		}
 		r.decoded += int64(decoded)
+		t.report.Encoding = r.encoding
 	}
 	return tables, nil
 }
@@ -238,7 +252,7 @@ func (r *run) checkSource(ctx context.Context, source Source) ([]*table, error) 
 		if sheet := r.job.Options.Sheet; sheet != "" {
 			return nil, refuse("%s is one table, so that %s cannot be chosen", in.name, quote(excerpt([]byte(sheet))))
 		}
-		check = f.check
+		check = func(r *run, ctx context.Context, in input) (*table, error) { return r.checkFormat(ctx, f, in) }
 	}
 	t, err := check(r, ctx, in)
 	if err != nil {

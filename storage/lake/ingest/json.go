@@ -36,8 +36,8 @@ type jsonFile struct {
 type jsonColumn struct {
 	columnKinds
 	name string
-	// row is the last row that had the column.
-	row int64
+	// row is the last row that had the column, filled how many had a value in it.
+	row, filled int64
 }
 
 // checkJSON checks that a file is objects and finds its columns from all of
@@ -66,6 +66,7 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	t := &table{name: in.name, rows: f.rows}
 	for _, c := range f.columns {
 		t.columns = append(t.columns, storage.Column{Name: c.name, Type: c.typ()})
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: c.name, Type: c.typ(), Missing: f.rows - c.filled})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", in.name)
@@ -172,7 +173,7 @@ func (f *jsonFile) row(c byte) error {
 	case err != nil:
 		return err
 	case !utf8.Valid(f.buf[f.start:f.pos]):
-		return f.wrong("it is not UTF-8 text; save the file as UTF-8")
+		return notUTF8(f.where())
 	}
 	f.lines = f.lines && f.line == f.rowLine
 	f.rows++
@@ -193,6 +194,9 @@ func (f *jsonFile) member(key []byte) error {
 	}
 	f.columns[i].row = f.rows + 1
 	kinds, err := f.value(2)
+	if kinds.values != 0 {
+		f.columns[i].filled++
+	}
 	f.columns[i].values |= kinds.values
 	f.columns[i].elements |= kinds.elements
 	return err
@@ -211,7 +215,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 		return 0, f.wrong("it has an empty key")
 	}
 	if !utf8.ValidString(key) {
-		return 0, f.wrong("it is not UTF-8 text; save the file as UTF-8")
+		return 0, notUTF8(f.where())
 	}
 	if err := checkColumnName(f.where(), name); err != nil {
 		return 0, err

@@ -111,7 +111,7 @@ func TestJSONRefused(t *testing.T) {
 		{"empty key", "x.json", `[{"":1}]`, `x.json, row 1: it has an empty key`},
 		{"internal key", "x.json", `[{"a":1,"__metadata":{}}]`, `x.json, row 1: the column name "__metadata" must not start with __, which is for internal use`},
 		{"deep", "x.json", `[{"a":` + deep + `}]`, `x.json, row 1: it is not JSON: values are nested more than 64 deep`},
-		{"Latin-1", "x.json", "[{\"a\":\"caf\xe9\"}]", `x.json, row 1: it is not UTF-8 text; save the file as UTF-8`},
+		{"damaged UTF-8", "x.json", "[{\"a\":\"é caf\xe9 è\"}]", `x.json, row 1: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
 		{"large", "x.json", `[{"a":"` + strings.Repeat("x", 17<<20) + `"}]`, `x.json, row 1: it is longer than 16777216 bytes`},
 		{"many keys", "x.json", "[{" + strings.TrimSuffix(lines(2001, `"k%d":1,`), ",") + "}]", `x.json, row 1: the rows have more than 2000 different keys`},
 	} {

@@ -15,14 +15,12 @@ const (
 	// kindBig is a whole number of at most 38 digits that does not.
 	kindBig
 	kindFloat
+	// kindPoint3 is a fraction such as 1.234, in which the point can separate
+	// thousands where other values say so.
+	kindPoint3
 	// kindSpecial is NaN or an infinity: a number only among numbers.
 	kindSpecial
 	kindDate
-	// Dates with the year last: the day is first, the month is first, or both
-	// readings are possible.
-	kindDayFirst
-	kindMonthFirst
-	kindEitherFirst
 	kindTime
 	kindTimestamp
 	kindInstant
@@ -33,6 +31,35 @@ const (
 	// kindText is all else, also digits that a number would not preserve: 007,
 	// +49, 40 digits.
 	kindText
+
+	// The kinds below are those of cells, which people write as they like
+	// (cell.go). In JSON they are text.
+
+	// kindCode is digits with a leading zero: a code, which is text.
+	kindCode
+	// kindMissing is a spelling of a missing value, such as N/A.
+	kindMissing
+	// Numbers with separators: 1,234,567; 1,234.5; 1,234, which is ambiguous;
+	// 1.234,5 or 1,5; 1.234.567; 1 234.
+	kindCommaGroups
+	kindCommaGroupsPoint
+	kindComma3
+	kindDecimalComma
+	kindPointGroups
+	kindSpaceGroups
+	// Words for true and false. A letter alone is one only beside its opposite.
+	kindYesNo
+	kindY
+	kindN
+	kindT
+	kindF
+	// Dates with the year last: the day is first, the month is first, or both
+	// readings are possible.
+	kindDayFirst
+	kindMonthFirst
+	kindEitherFirst
+	// kindNamedMonth is a date whose month is a name.
+	kindNamedMonth
 )
 
 // kindSet is a set of kinds.
@@ -107,6 +134,8 @@ func classifyNumber(b []byte) kind {
 	switch {
 	case whole+fraction == 0 || len(b) > 300 || whole > 1 && digits[0] == '0':
 		return kindText
+	case len(rest) == 0 && fraction == 3 && whole > 0 && whole <= 3 && digits[0] != '0':
+		return kindPoint3
 	case len(rest) == 0:
 		return kindFloat
 	case !exponent(rest):

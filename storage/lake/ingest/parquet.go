@@ -15,6 +15,7 @@ import (
 func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	path, name := in.path, in.name
 	t := &table{name: name}
+	r.encoding = ""
 	if err := t.measure(path); err != nil {
 		return nil, err
 	}
@@ -34,10 +35,11 @@ func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
 	for i, c := range raw {
 		fields[i] = c.Name
 	}
-	names, err := columnNames(name, fields)
+	names, warnings, err := columnNames(name, fields)
 	if err != nil {
 		return nil, err
 	}
+	t.report.Warnings = warnings
 	casts := make([]string, len(raw))
 	for i, c := range raw {
 		typ, cast, ok := parquetType(c.Type, sqltext.Name(c.Name))
@@ -92,6 +94,7 @@ func (r *run) readValues(ctx context.Context, t *table, from string, casts []str
 		if n == 0 {
 			t.columns[i].Type = typeNull
 		}
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: t.columns[i].Name, Type: t.columns[i].Type, Missing: t.rows - n})
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type part struct {
 	// content.
 	in    input
 	write func(ctx context.Context, out io.Writer) error
-	// grid, instead of write, is a table in memory.
+	// grid is what write writes as CSV, if it does.
 	grid *grid
 }
 
@@ -165,9 +165,6 @@ func (r *run) checkParts(ctx context.Context, c *container, name string) ([]*tab
 
 func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 	in := p.in
-	if p.grid != nil {
-		p.write = func(_ context.Context, out io.Writer) error { return p.grid.writeCSV(out, r.job.Options.HeaderRow) }
-	}
 	if p.write != nil {
 		path, err := r.writePart(ctx, p)
 		if err != nil {
@@ -177,8 +174,11 @@ func (r *run) checkPart(ctx context.Context, p part) (*table, error) {
 			return nil, err
 		}
 		in.path = path
+		if p.grid != nil {
+			in.headerRow = p.grid.headerRow
+		}
 	}
-	return p.format.check(r, ctx, in)
+	return r.checkFormat(ctx, p.format, in)
 }
 
 // errTooLarge says that a source unpacks to more than its limit.

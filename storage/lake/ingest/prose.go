@@ -1,12 +1,14 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 )
 
 // ReadProse gives the text of a source that is plain text or Markdown, checked
@@ -21,7 +23,7 @@ func ReadProse(ctx context.Context, source Source, limit int64) (text string, ok
 	defer file.Close()
 	magic := make([]byte, 3)
 	file.ReadAt(magic, 0) //nolint:errcheck // a short file is not gzip, and the decoder meets other errors
-	content, err := decoder(ctx, file)
+	content, _, err := decoder(ctx, file, "")
 	if err != nil || !isGzip(magic) && trimGzip(source.Name) != source.Name {
 		return "", false, nil //nolint:nilerr // the ingestion says what is wrong with it
 	}
@@ -32,18 +34,26 @@ func ReadProse(ctx context.Context, source Source, limit int64) (text string, ok
 	if f, err := sniff(source.Name, head); err != nil || !f.prose {
 		return "", false, nil //nolint:nilerr // the same
 	}
-	var all strings.Builder
-	limited := &io.LimitedReader{R: content, N: limit + 1}
-	err = eachLine(ctx, limited, source.Name, func(line []byte, _ int) { all.Write(line) })
+	// The text fits into memory: whether it is UTF-8, the whole of it decides.
+	all, err := io.ReadAll(io.LimitReader(content, limit+1))
+	if !utf8.Valid(all) {
+		var decoded bytes.Buffer
+		if possible, _ := decodeWindows1252(bytes.NewReader(all), &decoded); possible {
+			all = decoded.Bytes()
+		}
+	}
+	if err == nil && int64(len(all)) <= limit {
+		err = eachLine(ctx, bytes.NewReader(all), source.Name, func([]byte, int) {})
+	}
 	switch {
-	case limited.N <= 0:
+	case int64(len(all)) > limit:
 		return "", true, refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, limit)
 	case ctx.Err() != nil:
 		return "", true, ctx.Err()
 	case errors.Is(err, errDamaged):
 		return "", true, refuse("%s is damaged: it does not unpack to its end", source.Name)
 	}
-	return all.String(), true, err
+	return string(all), true, err
 }
 
 // SplitProse cuts a text into pieces of at most size bytes: between paragraphs,

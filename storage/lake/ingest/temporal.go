@@ -3,9 +3,8 @@ package ingest
 import "time"
 
 // classifyTemporal detects times (10:30), and dates and timestamps with the year
-// first (2024-01-31, 2024/1/31, 2024-01-31T10:30:00.123456Z) or last (31/12/2024,
-// 12-31-2024, 31.12.2024). Fractions finer than a microsecond are text, since
-// they would be cut.
+// first (2024-01-31, 2024/1/31, 2024-01-31T10:30:00.123456Z). Fractions finer
+// than a microsecond are text, since they would be cut.
 func classifyTemporal(b []byte) kind {
 	if isPlainDate(b) {
 		return classifyAfterDate(b[10:])
@@ -16,33 +15,34 @@ func classifyTemporal(b []byte) kind {
 		}
 		return kindText
 	}
-	var numbers, widths [3]int
-	separator := byte(0)
+	numbers, widths, separator, rest, ok := threeNumbers(b)
+	if ok && widths[0] == 4 && widths[2] <= 2 && separator != '.' && isDate(numbers[0], numbers[1], numbers[2]) {
+		return classifyAfterDate(rest)
+	}
+	return kindText
+}
+
+// threeNumbers reads three numbers of up to four digits, the second of at most
+// two, with the same separator between them.
+func threeNumbers(b []byte) (numbers, widths [3]int, separator byte, rest []byte, ok bool) {
 	for i := range numbers {
 		if i > 0 {
 			if len(b) == 0 || i == 2 && b[0] != separator {
-				return kindText
+				return
 			}
 			separator, b = b[0], b[1:]
 		}
 		widths[i] = countDigits(b)
 		if widths[i] == 0 || widths[i] > 4 {
-			return kindText
+			return
 		}
 		for _, c := range b[:widths[i]] {
 			numbers[i] = numbers[i]*10 + int(c-'0')
 		}
 		b = b[widths[i]:]
 	}
-	switch {
-	case separator != '-' && separator != '/' && separator != '.' || widths[1] > 2:
-		return kindText
-	case widths[0] == 4 && widths[2] <= 2 && separator != '.' && isDate(numbers[0], numbers[1], numbers[2]):
-		return classifyAfterDate(b)
-	case widths[0] <= 2 && widths[2] == 4 && len(b) == 0:
-		return classifyYearLast(numbers, separator)
-	}
-	return kindText
+	ok = (separator == '-' || separator == '/' || separator == '.') && widths[1] <= 2
+	return numbers, widths, separator, b, ok
 }
 
 // classifyAfterDate tells dates from timestamps by what follows the date.
@@ -61,22 +61,6 @@ func classifyAfterDate(b []byte) kind {
 		return kindTimestamp
 	case seconds && isZone(rest):
 		return kindInstant
-	}
-	return kindText
-}
-
-// classifyYearLast decides whether the day or the month is first. With dots it
-// is the day, by custom.
-func classifyYearLast(numbers [3]int, separator byte) kind {
-	dayFirst := isDate(numbers[2], numbers[1], numbers[0])
-	monthFirst := isDate(numbers[2], numbers[0], numbers[1]) && separator != '.'
-	switch {
-	case dayFirst && monthFirst:
-		return kindEitherFirst
-	case dayFirst:
-		return kindDayFirst
-	case monthFirst:
-		return kindMonthFirst
 	}
 	return kindText
 }

@@ -93,7 +93,7 @@ func eachLine(ctx context.Context, in io.Reader, name string, give func(line []b
 		case bytes.IndexByte(line, 0) >= 0:
 			return refuse("%s: the line holds binary data", place(name, number, ""))
 		case !utf8.Valid(line):
-			return refuse("%s: the line is not UTF-8 text; save the file as UTF-8", place(name, number, ""))
+			return notUTF8(place(name, number, ""))
 		}
 		give(line, len(piece))
 		if err == nil {

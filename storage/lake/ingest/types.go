@@ -27,8 +27,6 @@ type family struct {
 	kinds kindSet
 	// need is kinds without one of which the others are not this type.
 	need kindSet
-	// layout is how strptime reads a date that is not ISO's.
-	layout string
 }
 
 // families are in order: the first that holds all values is the type.
@@ -36,12 +34,10 @@ var families = []family{
 	{typ: typeBoolean, kinds: setOf(kindBool)},
 	{typ: typeBigint, kinds: setOf(kindInt)},
 	{typ: typeWhole, kinds: setOf(kindInt, kindBig)},
-	{typ: typeDouble, kinds: setOf(kindInt, kindFloat, kindSpecial), need: setOf(kindInt, kindFloat)},
+	{typ: typeDouble, kinds: setOf(kindInt, kindFloat, kindPoint3, kindSpecial), need: setOf(kindInt, kindFloat, kindPoint3)},
 	{typ: typeDate, kinds: setOf(kindDate)},
 	{typ: typeTimestamp, kinds: setOf(kindDate, kindTimestamp)},
 	{typ: typeInstant, kinds: setOf(kindInstant)},
-	{typ: typeDate, kinds: setOf(kindDayFirst, kindEitherFirst), need: setOf(kindDayFirst), layout: "%d/%m/%Y"},
-	{typ: typeDate, kinds: setOf(kindMonthFirst, kindEitherFirst), need: setOf(kindMonthFirst), layout: "%m/%d/%Y"},
 	{typ: typeTime, kinds: setOf(kindTime)},
 }
 

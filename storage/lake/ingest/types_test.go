@@ -19,7 +19,7 @@ var mixtures = []struct {
 }{
 	{"plain", "42", "43", "BIGINT", ""},
 	{"letter", "42", "x", "VARCHAR", ""},
-	{"missing", "42", "N/A", "VARCHAR", ""},
+	{"missing word", "green", "N/A", "VARCHAR", ""},
 	{"leading zero", "42", "007", "VARCHAR", ""},
 	{"code", "12345", "12345-R", "VARCHAR", ""},
 	{"fraction", "42", "1.5", "DOUBLE", "42.0"},

@@ -313,11 +313,10 @@ func formatKind(code string) string {
 
 // part gives a sheet as a table.
 func (w *workbook) part(sheet string, layout sheetLayout) part {
-	name := partName(w.name, sheet)
+	g := &grid{name: partName(w.name, sheet), merges: layout.merges}
 	return part{
-		name: sheet, format: formatCSV, in: input{name: name},
+		name: sheet, format: formatCSV, in: input{name: g.name}, grid: g,
 		write: func(ctx context.Context, out io.Writer) error {
-			g := &grid{name: name, merges: layout.merges}
 			cells, err := w.r.writeTemp(func(out io.Writer) error { return w.copyCells(ctx, sheet, layout, g, out) })
 			if err != nil {
 				return err

@@ -16,7 +16,8 @@ import (
 // maxEntries is how many files a ZIP archive may have.
 const maxEntries = 100_000
 
-// openZip gives the parts of a ZIP archive: a workbook's sheets, or its files.
+// openZip gives the parts of a ZIP archive: a workbook's sheets, a document's
+// text, or its files.
 func (r *run) openZip(ctx context.Context, in input) (*container, error) {
 	archive, err := zip.OpenReader(in.path)
 	if err != nil {
@@ -30,8 +31,11 @@ func (r *run) openZip(ctx context.Context, in input) (*container, error) {
 		return slices.ContainsFunc(archive.File, func(f *zip.File) bool { return strings.HasPrefix(strings.ToLower(f.Name), prefix) })
 	}
 	office := has("[content_types].xml")
-	if office && has("xl/") && !has("xl/workbook.bin") {
+	switch {
+	case office && has("xl/") && !has("xl/workbook.bin"):
 		return r.openWorkbook(ctx, in, archive)
+	case office && has("word/"):
+		return r.openDocument(ctx, in, archive)
 	}
 	defer archive.Close()
 	switch {

@@ -11,6 +11,7 @@ ALTER TABLE runs ADD COLUMN message TEXT;
 ALTER TABLE runs ADD COLUMN digest TEXT;
 -- The message that answered the last question to its asker.
 ALTER TABLE runs ADD COLUMN answer TEXT;
+CREATE INDEX runs_by_answer ON runs (owner, agent, answer) WHERE answer IS NOT NULL;
 CREATE UNIQUE INDEX runs_by_message ON runs (owner, agent, message) WHERE message IS NOT NULL;
 
 -- The time of the task's status, by the clock of its host. NULL for what an older program

@@ -1,0 +1,70 @@
+package ingest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/internal/golden"
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+// corpusOptions are the options that files of the corpus are read with.
+var corpusOptions = map[string]storage.IngestOptions{
+	"option-delimiter.csv":   {Delimiter: ":"},
+	"option-encoding.csv":    {Encoding: "windows-1252"},
+	"option-header-row.csv":  {HeaderRow: 4},
+	"option-null.csv":        {NullValues: []string{"-999", "unknown"}},
+	"option-type.csv":        {Types: map[string]string{"code": "VARCHAR", "amount": "BIGINT"}},
+	"option-type-misfit.csv": {Types: map[string]string{"amount": "BIGINT"}},
+}
+
+// TestCorpus reads small files, each of which has a trait that files of people
+// have, and compares what they become with a reviewed table: columns, types,
+// missing cells, rows and warnings, or the words of a refusal.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/corpus/*")
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	l := setup(t)
+	var table strings.Builder
+	for _, path := range files {
+		name := filepath.Base(path)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(name, string(content))}, Options: corpusOptions[name]})
+		if err != nil {
+			fmt.Fprintf(&table, "%s: refused: %s\n\n", name, refusal(t, err))
+			continue
+		}
+		report := result.Report
+		fmt.Fprintf(&table, "%s: %d rows, encoding %q, delimiter %q, header row %d\n", name, result.Rows, report.Encoding, report.Delimiter, report.HeaderRow)
+		for _, c := range report.Columns {
+			fmt.Fprintf(&table, "\t%s %s", c.Name, c.Type)
+			for _, part := range []struct{ what, value string }{{"from", c.From}, {"unit", c.Unit}} {
+				if part.value != "" {
+					fmt.Fprintf(&table, ", %s %s", part.what, part.value)
+				}
+			}
+			if c.Missing > 0 {
+				fmt.Fprintf(&table, ", %d missing", c.Missing)
+			}
+			if c.Misfits > 0 {
+				fmt.Fprintf(&table, ", %d misfits on lines %v", c.Misfits, c.MisfitLines)
+			}
+			table.WriteByte('\n')
+		}
+		for _, w := range report.Warnings {
+			fmt.Fprintf(&table, "\twarning, line %d, column %q: %s\n", w.Line, w.Column, w.Message)
+		}
+		fmt.Fprintf(&table, "\t%s\n\n", strings.ReplaceAll(l.rows(result.Columns, result), "\n", "\n\t"))
+	}
+	golden.Assert(t, "corpus.txt", []byte(table.String()))
+}

@@ -1,0 +1,250 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/storage"
+)
+
+// maxTitle is how many records may stand above the header.
+const maxTitle = 30
+
+// csvHeader is the part of a file above its rows.
+type csvHeader struct {
+	fields []string
+	// row is the line of the header, from 1.
+	row int
+	// size is how many bytes the header has, with all that stands above it.
+	size int
+	// block is what was found in these bytes, without columns.
+	block *csvBlock
+	// plain says that the header is one record, with nothing above it.
+	plain    bool
+	warnings []storage.IngestWarning
+}
+
+// readHeader finds the record that names the columns, below titles and comments,
+// unless its line is given, and joins two such records.
+func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
+	records := headRecords(in.head, separator)
+	first := headerIndex(records)
+	if row > 0 {
+		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
+		if first < 0 {
+			return h, refuse("%s: no row begins on line %d, which is to be the header", in.name, row)
+		}
+	}
+	last := first
+	if row == 0 && joinable(records[min(first, len(records)):]) {
+		last++
+	}
+	s := newCSVScanner(separator, nil)
+	h.block = s.newBlock()
+	h.size = s.scan(h.block, in.head, true, int64(last)+1)
+	switch p := h.block.problem; {
+	case p != nil && p.encoding:
+		return h, notUTF8(place(in.name, p.line+1, ""))
+	case p != nil:
+		return h, refuse("%s: %s", place(in.name, p.line+1, ""), p.reason)
+	case h.size == headSize:
+		return h, refuse("%s: the header is longer than %d bytes", in.name, headSize)
+	case first >= len(records):
+		// The head cuts the header off, or there is none.
+		return h, refuse("%s has no rows", in.name)
+	}
+	h.row = int(records[first].line) + 1
+	h.plain = h.row == 1 && last == 0
+	h.fields = records[first].fields
+	warn := func(message string) {
+		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
+	}
+	if first > 0 {
+		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, count(first, "row")))
+	}
+	if last > first {
+		h.fields = joinHeaderRows(h.fields, records[last].fields)
+		warn("two header rows were joined")
+	}
+	if len(h.fields) > storage.MaxColumns {
+		return h, refuse("%s has more than %d columns", in.name, storage.MaxColumns)
+	}
+	return h, nil
+}
+
+// headerIndex gives which record names the columns: the first, unless titles or
+// comments stand above one that looks like a header.
+func headerIndex(records []csvRecord) int {
+	fields := mostFields(records)
+	if fields < 2 {
+		return 0
+	}
+	for i, r := range records[:min(len(records), maxTitle+1)] {
+		next := i+1 < len(records) && len(records[i+1].fields) == fields
+		switch {
+		case isComment(r) && len(r.fields) == fields && next && !isComment(records[i+1]) && !headerLike(records[i+1].fields):
+			return i // a header whose first name begins with #
+		case isComment(r):
+			continue
+		case isTitle(r, fields):
+			continue
+		case i == 0 || next && len(r.fields) == fields && headerLike(r.fields) && (fields > 2 || slices.Contains(typedColumns(records[i+1:], fields), true)):
+			return i
+		}
+		return 0
+	}
+	return 0
+}
+
+// isTitle reports whether a record is too short for a header of so many fields.
+func isTitle(r csvRecord, fields int) bool {
+	return len(r.fields) == 1 || 2*len(r.fields) <= fields || fields > 2 && filled(r.fields) < 2
+}
+
+// mostFields counts the fields that most of the records have.
+func mostFields(records []csvRecord) (fields int) {
+	counts := map[int]int{}
+	for _, r := range records {
+		counts[len(r.fields)]++
+	}
+	most := 0
+	for n, c := range counts {
+		if c > most || c == most && n > fields {
+			fields, most = n, c
+		}
+	}
+	return fields
+}
+
+func isComment(r csvRecord) bool { return strings.HasPrefix(strings.TrimSpace(r.fields[0]), "#") }
+
+// filled counts the fields that are not blank.
+func filled(fields []string) (n int) {
+	for _, f := range fields {
+		if strings.TrimSpace(f) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// headerLike reports whether fields are distinct names. A year can be one.
+func headerLike(fields []string) bool {
+	names := map[string]bool{}
+	texts := 0
+	for _, f := range fields {
+		f = strings.TrimSpace(f)
+		if f == "" {
+			continue
+		}
+		k := cellKind(f)
+		if k != kindText && !isYear(f) || names[fold(f)] {
+			return false
+		}
+		names[fold(f)] = true
+		if k == kindText {
+			texts++
+		}
+	}
+	return texts > 0 && len(names) > 1 && 2*len(names) >= len(fields)
+}
+
+func isYear(cell string) bool {
+	return len(cell) == 4 && (cell[0] == '1' || cell[0] == '2') && countDigits([]byte(cell)) == 4
+}
+
+// cellKind gives the kind of a cell, kindMissing for an empty one.
+func cellKind(cell string) kind {
+	if strings.TrimSpace(cell) == "" {
+		return kindMissing
+	}
+	k, _ := classifyCell([]byte(cell))
+	return k
+}
+
+// joinable reports whether the first two records are headers of the records
+// below them: groups of columns above their names, or units below the names. In
+// both cases a column of other values than text has text in both.
+func joinable(records []csvRecord) bool {
+	if len(records) < 3 || len(records[0].fields) != len(records[1].fields) {
+		return false
+	}
+	top, bottom := records[0].fields, records[1].fields
+	typed := typedColumns(records[2:], len(top))
+	groups, named := false, map[string]bool{}
+	proofs, units := 0, true
+	for i := range top {
+		above, below := strings.TrimSpace(top[i]), cellKind(bottom[i])
+		// Years are names below groups, right of a name that has none below it.
+		if below == kindInt && i > 0 && isYear(strings.TrimSpace(bottom[i])) && top[0] != "" && bottom[0] == "" {
+			below = kindText
+		}
+		switch {
+		case below != kindText && below != kindMissing:
+			return false
+		case above == "" && below == kindMissing && i > 0:
+			return false
+		case i > 0 && (above == "" || named[fold(above)]):
+			groups = true
+		}
+		named[fold(above)] = true
+		if below == kindText && typed[i] {
+			proofs++
+		}
+		units = units && (below == kindMissing || typed[i])
+	}
+	// A header of groups names no column by itself where it is empty or repeated.
+	return groups && proofs > 0 && headerLike(joinHeaderRows(top, bottom)) || !groups && units && proofs > 1
+}
+
+// typedColumns reports which columns have values, none of them text.
+func typedColumns(records []csvRecord, fields int) []bool {
+	typed, text := make([]bool, fields), make([]bool, fields)
+	for _, r := range records {
+		for i, f := range r.fields[:min(fields, len(r.fields))] {
+			switch cellKind(f) {
+			case kindMissing:
+			case kindText:
+				text[i] = true
+			default:
+				typed[i] = true
+			}
+		}
+	}
+	for i := range typed {
+		typed[i] = typed[i] && !text[i]
+	}
+	return typed
+}
+
+// joinHeaderRows joins two header rows. A group stands above the first of its
+// columns, and holds for those right of it that have none.
+func joinHeaderRows(top, bottom []string) []string {
+	fields := make([]string, len(top))
+	group := ""
+	for i := range top {
+		if above := strings.TrimSpace(top[i]); above != "" {
+			group = above
+		}
+		below := strings.TrimSpace(bottom[i])
+		fields[i] = strings.TrimSpace(group + " " + below)
+		if fold(group) == fold(below) {
+			fields[i] = group
+		}
+	}
+	return fields
+}
+
+// totals are words that begin a last row of totals.
+var totals = []string{"total", "totals", "grand total", "subtotal", "sum", "overall", "gesamt", "summe", "total general", "totaal", "totale", "итого"}
+
+// isTotal reports whether a row is one of totals.
+func isTotal(fields []string) bool {
+	for _, f := range fields {
+		if f = strings.ToLower(strings.Trim(f, " :.")); f != "" {
+			return slices.Contains(totals, f)
+		}
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/storage"
+)
+
+// decision is what a column of cells becomes.
+type decision struct {
+	reading
+	// missing says that cells that spell a missing value are NULL.
+	missing bool
+	// report says how the column was read; its name is not set.
+	report storage.ColumnReport
+	// warning says why a column is text that could be something else, if it can.
+	warning string
+}
+
+// values are the groups of cells that have a value.
+func (c *columnCells) values() []cellGroup {
+	return slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
+}
+
+// decide gives the type of a column: of the first reading that fits all its
+// cells that have a value. One that does not fit makes it text.
+func decide(c *columnCells, by custom) decision {
+	values := c.values()
+	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
+	if len(values) > 0 {
+		all := readings(values, by)
+		i := slices.IndexFunc(all, func(r reading) bool { return fitsAll(r, values) })
+		if i < 0 {
+			return decideText(c, values, all)
+		}
+		d.reading = all[i]
+	}
+	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
+	return d
+}
+
+// decideAs reads a column as a type that its owner wants. It is not ok when a
+// cell does not fit, the first of which is on a line.
+func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok bool) {
+	values := c.values()
+	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups)}
+	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
+	if typ == typeVarchar {
+		d.missing, d.report.Missing = false, c.empty
+		return d, 0, true
+	}
+	if typ == typeBigint && by.decimal == 0 {
+		by.decimal = '.' // 1,234 is a whole number in no other way
+	}
+	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
+	best, _, misfits := bestReading(all, values)
+	if misfits > 0 {
+		return d, misfitLines(best, values)[0], false
+	}
+	d.from, d.unit, d.expr = best.from, best.unit, best.expr
+	d.report.From, d.report.Unit = best.from, best.unit
+	return d, 0, true
+}
+
+// bestReading gives the first reading that fits the most cells, how many these
+// are, and how many it does not fit.
+func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits int64) {
+	best.fits = func(cellGroup) bool { return false }
+	for _, g := range values {
+		misfits += g.count
+	}
+	total := misfits
+	for _, r := range all {
+		n := int64(0)
+		for _, g := range values {
+			if r.fits(g) {
+				n += g.count
+			}
+		}
+		if n > fits {
+			best, fits, misfits = r, n, total-n
+		}
+	}
+	return best, fits, misfits
+}
+
+// misfitLines gives the first lines of cells that a reading does not fit, from 1.
+func misfitLines(r reading, values []cellGroup) []int64 {
+	var lines []int64
+	for _, g := range values {
+		if !r.fits(g) {
+			lines = append(lines, g.lines...)
+		}
+	}
+	slices.Sort(lines)
+	lines = lines[:min(len(lines), maxLines)]
+	for i := range lines {
+		lines[i]++
+	}
+	return lines
+}
+
+// holds reports whether a type has the values of another.
+func holds(typ, other string) bool {
+	switch {
+	case typ == other, typ == typeDouble && isNumber(other), typ == typeTimestamp && other == typeDate:
+		return true
+	}
+	return decimalPattern.MatchString(typ) && isNumber(other)
+}
+
+func fitsAll(r reading, groups []cellGroup) bool {
+	return !slices.ContainsFunc(groups, func(g cellGroup) bool { return !r.fits(g) })
+}
+
+// decideText makes a column text, and says which cells kept it from what most of
+// its cells are.
+func decideText(c *columnCells, values []cellGroup, all []reading) decision {
+	d := decision{reading: reading{typ: typeVarchar}, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty}}
+	seen := c.kinds()
+	switch {
+	case seen.within(numberKinds) && seen.meets(kindComma3.set()) && !seen.meets(pointKinds|commaKinds):
+		d.warning = "the column is text: 1,234 can be 1234 or 1.234, and no cell decides"
+		return d
+	case seen.within(kindEitherFirst.set()):
+		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides"
+		return d
+	case c.text || seen.meets(kindCode.set()):
+		return d
+	}
+	best, fits, misfits := bestReading(all, values)
+	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
+		if seen.within(numberKinds) && seen.meets(pointKinds) && seen.meets(commaKinds) {
+			d.warning = "the column is text: some of its numbers have a decimal point, others a decimal comma"
+		}
+		if seen.within(yearLastKinds) {
+			d.warning = "the column is text: some of its dates are d/m/y, others m/d/y"
+		}
+		return d
+	}
+	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+fits, best.typ)
+	return d
+}
+
+// sql gives how DuckDB reads a cell of the column as a type that is wanted: the
+// type in which it is to read the file, and the SQL of the value.
+func (d *decision) sql(cell, typ string) (read, expr string) {
+	switch {
+	case d.typ == typeVarchar || physical(typ) == typeVarchar:
+		return typeVarchar, convert(cell, typeVarchar, typ)
+	case d.typ == typeNull:
+		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)
+	case d.expr == nil && !d.missing && !decimalPattern.MatchString(typ):
+		return typ, cell
+	case d.expr == nil:
+		expr = readTrimmed(cell, typ)
+	default:
+		expr = d.expr(cell, typ)
+	}
+	if d.missing {
+		expr = fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", isMissing(cell), expr)
+	}
+	return typeVarchar, expr
+}

@@ -1,0 +1,194 @@
+package ingest
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxXMLDepth is how deep the elements of a document may be nested.
+const maxXMLDepth = 256
+
+// openDocument gives the text of a Word document: its paragraphs, with the headings as
+// those of Markdown, and its tables a row a line.
+func (r *run) openDocument(ctx context.Context, in input, files *zip.ReadCloser) (*container, error) {
+	defer files.Close()
+	var entry *zip.File
+	for _, f := range files.File {
+		if strings.EqualFold(f.Name, "word/document.xml") {
+			entry = f
+		}
+	}
+	if entry == nil {
+		return nil, refuseDamaged(in.name)
+	}
+	limit := r.unpackLimit()
+	if entry.UncompressedSize64 > uint64(max(limit, 0)) {
+		return nil, refuseTooLarge(in.name, limit)
+	}
+	content, err := entry.Open()
+	if err != nil {
+		return nil, refuseDamaged(in.name)
+	}
+	defer content.Close()
+	var wrong *documentError
+	path, err := r.writeTemp(func(out io.Writer) error {
+		d := &document{decoder: xml.NewDecoder(content), out: out}
+		return d.read(ctx)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &wrong):
+		return nil, refuseDamaged(in.name)
+	case err != nil:
+		return nil, err
+	}
+	r.unpacked += int64(entry.UncompressedSize64)
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &container{}
+	if strings.TrimSpace(string(head)) != "" {
+		c.parts = []part{{name: "text", format: formatMarkdown, in: input{path: path, name: in.name, head: head}}}
+	}
+	return c, nil
+}
+
+// documentError is a document that is not XML as Word writes it.
+type documentError struct{ err error }
+
+func (e *documentError) Error() string { return "read document: " + e.err.Error() }
+
+// document writes the text of a document's XML.
+type document struct {
+	decoder *xml.Decoder
+	out     io.Writer
+	// heading is the level of the paragraph as a heading, from 1.
+	heading int
+	// started says that the paragraph has text, tables counts the open ones.
+	started bool
+	tables  int
+}
+
+// read reads all elements. A document ends with its outermost one.
+func (d *document) read(ctx context.Context) error {
+	depth, elements := 0, 0
+	for {
+		if elements%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		token, err := d.decoder.Token()
+		switch {
+		case err == io.EOF && elements > 0:
+			return nil
+		case err != nil:
+			return &documentError{err}
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			elements++
+			if depth++; depth > maxXMLDepth {
+				return &documentError{fmt.Errorf("more than %d elements within one another", maxXMLDepth)}
+			}
+			err = d.start(t)
+		case xml.EndElement:
+			depth--
+			err = d.end(t.Name.Local)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *document) start(t xml.StartElement) error {
+	switch t.Name.Local {
+	case "p":
+		d.heading, d.started = 0, false
+	case "pStyle":
+		d.heading = headingLevel(t)
+	case "tbl":
+		d.tables++
+	case "tab":
+		// Tab stops have the same name.
+		if d.started {
+			return d.write("\t")
+		}
+	case "br", "cr":
+		if d.started {
+			return d.write("\n")
+		}
+	case "t":
+		var text string
+		if err := d.decoder.DecodeElement(&text, &t); err != nil {
+			return &documentError{err}
+		}
+		return d.addText(text)
+	case "Fallback", "delText", "instrText":
+		// The same once more, and what is not shown.
+		if err := d.decoder.Skip(); err != nil {
+			return &documentError{err}
+		}
+	}
+	return nil
+}
+
+// headingLevel gives the level of the heading that a paragraph's style makes it, 0 for
+// other paragraphs.
+func headingLevel(t xml.StartElement) int {
+	for _, a := range t.Attr {
+		if a.Name.Local != "val" {
+			continue
+		}
+		level, ok := strings.CutPrefix(strings.ToLower(a.Value), "heading")
+		switch {
+		case strings.EqualFold(a.Value, "Title"):
+			return 1
+		case ok && len(level) == 1 && level >= "1" && level <= "6":
+			return int(level[0] - '0')
+		}
+	}
+	return 0
+}
+
+func (d *document) addText(text string) error {
+	if text == "" {
+		return nil
+	}
+	if !d.started {
+		d.started = true
+		if d.heading > 0 && d.tables == 0 {
+			text = strings.Repeat("#", d.heading) + " " + text
+		}
+	}
+	return d.write(strings.ReplaceAll(text, "\x00", ""))
+}
+
+func (d *document) end(name string) error {
+	switch name {
+	case "p":
+		if d.tables > 0 {
+			return d.write(" ")
+		}
+		return d.write("\n\n")
+	case "tc":
+		return d.write("\t")
+	case "tr":
+		return d.write("\n")
+	case "tbl":
+		d.tables--
+		return d.write("\n")
+	}
+	return nil
+}
+
+func (d *document) write(text string) error {
+	_, err := io.WriteString(d.out, text)
+	return err
+}

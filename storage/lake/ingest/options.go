@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/storage"
+)
+
+// checkOptions refuses options that no source can be read with.
+func checkOptions(o storage.IngestOptions) error {
+	if !slices.Contains([]string{"", encodingUTF8, encodingUTF16, encodingWindows1252}, o.Encoding) {
+		return refuse("the encoding %s is not known; it can be %s, %s or %s", quote(o.Encoding), encodingUTF8, encodingUTF16, encodingWindows1252)
+	}
+	if len(o.Delimiter) > 1 || strings.ContainsAny(o.Delimiter, "\"\r\n\x00") || o.Delimiter > "~" {
+		return refuse("the delimiter %s is not one character that can separate fields", quote(o.Delimiter))
+	}
+	if o.HeaderRow < 0 {
+		return refuse("the row of the header is counted from 1")
+	}
+	for column, typ := range o.Types {
+		if !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {
+			return refuse("column %s cannot have the type %s", quote(column), quote(typ))
+		}
+	}
+	return nil
+}
+
+// wantedType gives the type that an option gives a column, "" without one.
+func (r *run) wantedType(column string) string {
+	for name, typ := range r.job.Options.Types {
+		if fold(name) == fold(column) {
+			return typ
+		}
+	}
+	return ""
+}
+
+// checkTypes gives the columns of tables the types that options give them, and
+// refuses those that cannot have them.
+func (r *run) checkTypes(tables []*table) error {
+	missing := map[string]string{}
+	for name := range r.job.Options.Types {
+		missing[fold(name)] = name
+	}
+	for _, t := range tables {
+		for i := range t.columns {
+			c := &t.columns[i]
+			delete(missing, fold(c.Name))
+			typ := r.wantedType(c.Name)
+			if typ == "" || typ == c.Type {
+				continue
+			}
+			if both, ok := unite(typ, c.Type); !ok || both != typ {
+				return refuse("%s: column %s holds %s, which cannot be read as %s", t.name, quote(c.Name), describe(c.Type), typ)
+			}
+			c.Type = typ
+		}
+	}
+	for _, name := range missing {
+		var names []string
+		for _, c := range tables[0].columns[:min(len(tables[0].columns), maxPartsNamed)] {
+			names = append(names, c.Name)
+		}
+		return refuse("there is no column %s to give a type; %s has %s", quote(excerpt([]byte(name))), tables[0].name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// checkUnion refuses tables whose columns differ, unless an option allows them.
+func (r *run) checkUnion(tables []*table) error {
+	if r.job.Options.Union {
+		return nil
+	}
+	first := tables[0]
+	for _, t := range tables[1:] {
+		for _, pair := range [][2]*table{{first, t}, {t, first}} {
+			for _, c := range pair[0].columns {
+				if !slices.ContainsFunc(pair[1].columns, func(other storage.Column) bool { return fold(other.Name) == fold(c.Name) }) {
+					return refuse("%s has a column %s and %s has not; files of different columns are read into one dataset with the option union",
+						pair[0].name, quote(excerpt([]byte(c.Name))), pair[1].name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkDecimals refuses numbers that do not fit a type with a fixed number of
+// digits that an option gives their column.
+func (r *run) checkDecimals(ctx context.Context, t *table) error {
+	want := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		want[i] = c.Type
+	}
+	for i, c := range t.columns {
+		if !decimalPattern.MatchString(r.wantedType(c.Name)) {
+			continue
+		}
+		from, exprs := t.read(want, false)
+		var counted int64
+		err := r.db.QueryRowContext(ctx, fmt.Sprintf("SELECT count(%s) FROM %s", exprs[i], from)).Scan(&counted)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && strings.Contains(err.Error(), "Conversion Error") {
+			return refuse("%s: a number of column %s does not fit %s", t.name, quote(c.Name), c.Type)
+		}
+		if err != nil {
+			return fmt.Errorf("check numbers: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package ingest_test
+
+import (
+	"testing"
+
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	typed := func(pairs ...string) storage.IngestOptions {
+		o := storage.IngestOptions{Types: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			o.Types[pairs[i]] = pairs[i+1]
+		}
+		return o
+	}
+	for _, test := range []struct {
+		name, content string
+		options       storage.IngestOptions
+		types, rows   string
+		refusal       string
+	}{
+		{name: "delimiter", content: "a:b\n1:2,5\n", options: storage.IngestOptions{Delimiter: ":"},
+			types: "a BIGINT, b DOUBLE", rows: `{"a":1,"b":2.5}`},
+		{name: "header row", content: "x,y\n1,2\na,b\n3,4\n", options: storage.IngestOptions{HeaderRow: 3},
+			types: "a BIGINT, b BIGINT", rows: `{"a":3,"b":4}`},
+		{name: "first header row", content: "g,,\n,b,c\n3,4,5\n", options: storage.IngestOptions{HeaderRow: 1},
+			types: "g BIGINT, column_2 VARCHAR, column_3 VARCHAR", rows: `{"g":null,"column_2":"b","column_3":"c"}` + "\n" + `{"g":3,"column_2":"4","column_3":"5"}`},
+		{name: "missing values", content: "a,b,c\n1,x,NA\n99,?,5\n,99,\n", options: storage.IngestOptions{NullValues: []string{"99", "?"}},
+			types: "a BIGINT, b VARCHAR, c VARCHAR", rows: `{"a":1,"b":"x","c":"NA"}` + "\n" + `{"a":null,"b":null,"c":"5"}` + "\n" + `{"a":null,"b":null,"c":null}`},
+		{name: "text", content: "a,b\n1,NA\n2,5\n", options: typed("A", "VARCHAR", "b", "VARCHAR"),
+			types: "a VARCHAR, b VARCHAR", rows: `{"a":"1","b":"NA"}` + "\n" + `{"a":"2","b":"5"}`},
+		{name: "numbers", content: "a;b;c;d\n1;1,234;5;$1.50\n2;NA;6;$2.5\n", options: typed("a", "DOUBLE", "b", "BIGINT", "c", "DECIMAL(10,2)", "d", "DECIMAL(6,2)"),
+			types: "a DOUBLE, b BIGINT, c DECIMAL(10,2), d DECIMAL(6,2)", rows: `{"a":1.0,"b":1234,"c":5.0,"d":1.5}` + "\n" + `{"a":2.0,"b":null,"c":6.0,"d":2.5}`},
+		{name: "dates", content: "a,b\n2024-01-02,31/12/2024\n", options: typed("a", "TIMESTAMP", "b", "TIMESTAMP"),
+			types: "a TIMESTAMP, b TIMESTAMP", rows: `{"a":"2024-01-02 00:00:00","b":"2024-12-31 00:00:00"}`},
+		{name: "a column without values", content: "a,b\n1,NA\n2,\n", options: typed("b", "DATE"),
+			types: "a BIGINT, b DATE", rows: `{"a":1,"b":null}` + "\n" + `{"a":2,"b":null}`},
+
+		{name: "cell that does not fit", content: "a,b\n1,x\n2,y\nz,3\n", options: typed("a", "BIGINT"),
+			refusal: `x.csv, line 4, column "a": the cell cannot be read as BIGINT; name it as a missing value, or give the column another type`},
+		{name: "ambiguous numbers", content: "a;b\n\"1,234\";x\n", options: typed("a", "DOUBLE"),
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as DOUBLE; name it as a missing value, or give the column another type`},
+		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),
+			refusal: `x.csv: a number of column "a" does not fit DECIMAL(4,2)`},
+		{name: "unknown column", content: "a,b\n1,2\n", options: typed("c", "BIGINT"),
+			refusal: `there is no column "c" to give a type; x.csv has a, b`},
+		{name: "unknown type", content: "a,b\n1,2\n", options: typed("a", "int"),
+			refusal: `column "a" cannot have the type "int"`},
+		{name: "unknown encoding", content: "a,b\n1,2\n", options: storage.IngestOptions{Encoding: "ebcdic"},
+			refusal: `the encoding "ebcdic" is not known; it can be utf-8, utf-16 or windows-1252`},
+		{name: "not UTF-8", content: "a,b\n1,\xe9\n", options: storage.IngestOptions{Encoding: "utf-8"},
+			refusal: `x.csv, line 2: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
+		{name: "long delimiter", content: "a,b\n1,2\n", options: storage.IngestOptions{Delimiter: "::"},
+			refusal: `the delimiter "::" is not one character that can separate fields`},
+		{name: "header row past the end", content: "a,b\n1,2\n", options: storage.IngestOptions{HeaderRow: 9},
+			refusal: `x.csv: no row begins on line 9, which is to be the header`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.csv", test.content)}, Options: test.options})
+			if test.refusal != "" {
+				if got := refusal(t, err); got != test.refusal {
+					t.Errorf("got  %s\nwant %s", got, test.refusal)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := types(result.Columns); got != test.types {
+				t.Errorf("types: got  %s\nwant %s", got, test.types)
+			}
+			if got := l.rows(result.Columns, result); got != test.rows {
+				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
+			}
+		})
+	}
+}
+
+func TestTypesOfJSON(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	source := l.file("x.json", `[{"a":1,"b":"x"}]`)
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Types: map[string]string{"a": "VARCHAR"}}})
+	if got, want := l.rows(result.Columns, result), `{"a":"1","b":"x"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	_, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Types: map[string]string{"b": "BIGINT"}}})
+	if got, want := refusal(t, err), `x.json: column "b" holds text, which cannot be read as BIGINT`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestUnion(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	job := ingest.Job{Sources: []ingest.Source{l.file("a.csv", "id,x\n1,2\n"), l.file("b.csv", "y,ID\n3,4\n")}}
+	_, err := l.run(job)
+	if got, want := refusal(t, err), `a.csv has a column "x" and b.csv has not; files of different columns are read into one dataset with the option union`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	job.Options.Union = true
+	result := l.mustRun(job)
+	if got, want := l.rows(result.Columns, result), `{"id":1,"x":2,"y":null}`+"\n"+`{"id":4,"x":null,"y":3}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := result.Report.Columns[1].Missing; got != 1 {
+		t.Errorf("x is missing %d times", got)
+	}
+	job.Options.Union, job.Sources[1] = false, l.file("c.csv", "x,id\n5,6\n")
+	if got := l.mustRun(job).Rows; got != 2 {
+		t.Errorf("columns in another order: %d rows", got)
+	}
+}

@@ -1,0 +1,237 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/internal/sqltext"
+)
+
+// reading is how the cells of a column are read as values of a type.
+type reading struct {
+	typ        string
+	from, unit string
+	// fits reports whether the reading can read a group of cells. A reading of
+	// text has none.
+	fits func(g cellGroup) bool
+	// expr gives the SQL that reads a cell, which is text, as a type; nil where
+	// DuckDB reads the type by itself.
+	expr func(cell, typ string) string
+}
+
+// custom is what the unambiguous cells of a file say about its ambiguous ones:
+// the decimal sign, and d or m for the first number of a date; 0 where they say
+// nothing, or both.
+type custom struct{ decimal, first byte }
+
+var (
+	numberKinds = setOf(kindInt, kindFloat, kindPoint3, kindSpecial, kindCommaGroups, kindCommaGroupsPoint, kindComma3, kindDecimalComma, kindPointGroups, kindSpaceGroups)
+	// pointKinds prove that fractions follow a point, commaKinds that they
+	// follow a comma.
+	pointKinds    = setOf(kindFloat, kindCommaGroups, kindCommaGroupsPoint)
+	commaKinds    = setOf(kindDecimalComma, kindPointGroups)
+	yearLastKinds = setOf(kindDayFirst, kindMonthFirst, kindEitherFirst)
+)
+
+// customOf finds what the columns of a file say about ambiguous cells.
+func customOf(columns []columnCells) (c custom) {
+	var point, comma, day, month bool
+	for i := range columns {
+		seen := columns[i].kinds()
+		if seen.within(numberKinds) {
+			point = point || seen.meets(pointKinds)
+			comma = comma || seen.meets(commaKinds)
+		}
+		if seen.within(yearLastKinds) {
+			day = day || seen.meets(kindDayFirst.set())
+			month = month || seen.meets(kindMonthFirst.set())
+		}
+	}
+	c.decimal = choose(point, '.', comma, ',')
+	c.first = choose(day, 'd', month, 'm')
+	return c
+}
+
+// choose gives the one of two that is so.
+func choose(first bool, a byte, second bool, b byte) byte {
+	switch {
+	case first && !second:
+		return a
+	case second && !first:
+		return b
+	}
+	return 0
+}
+
+// readings gives all readings that may fit cells of these groups, in order.
+func readings(groups []cellGroup, by custom) []reading {
+	var seen kindSet
+	for _, g := range groups {
+		seen |= g.kind.set()
+	}
+	var all []reading
+	for i := range families {
+		f := &families[i]
+		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !(f.typ == typeDouble && by.decimal == ',' && !seen.meets(kindFloat.set())) {
+			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
+				return f.kinds.meets(g.kind.set()) && (g.form == 0 || paddedKinds.meets(g.kind.set()))
+			}}
+			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
+				r.expr = readTrimmed
+			}
+			all = append(all, r)
+		}
+	}
+	for _, b := range booleans {
+		if seen.meets(b.yes) && (seen.meets(b.no) || b.yes == b.no) {
+			all = append(all, reading{typ: typeBoolean, from: b.from, expr: readBoolean,
+				fits: func(g cellGroup) bool { return (b.yes | b.no).meets(g.kind.set()) }})
+		}
+	}
+	if seen.meets(numberKinds) {
+		all = append(all, numberReadings(groups, by)...)
+	}
+	return append(all, dateReadings(groups, seen, by)...)
+}
+
+func readTrimmed(cell, typ string) string { return fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ) }
+
+// booleans are the pairs of words for true and false.
+var booleans = []struct {
+	from    string
+	yes, no kindSet
+}{
+	{"yes/no", setOf(kindYesNo), setOf(kindYesNo)},
+	{"y/n", setOf(kindY), setOf(kindN)},
+	{"t/f", setOf(kindT), setOf(kindF)},
+}
+
+func readBoolean(cell, _ string) string {
+	return fmt.Sprintf("lower(trim(%s)) IN ('yes', 'y', 't')", cell)
+}
+
+// numberReadings are those of numbers with each unit that there is.
+func numberReadings(groups []cellGroup, by custom) []reading {
+	kinds := map[form]kindSet{}
+	for _, g := range groups {
+		if numberKinds.meets(g.kind.set()) {
+			kinds[g.form] |= g.kind.set()
+		}
+	}
+	var all []reading
+	for unit, seen := range kinds {
+		// With a column of mixed signs, the more frequent one is what it lacks.
+		for _, decimal := range decimals(seen, by) {
+			all = append(all, numberReading(unit, seen, decimal))
+		}
+	}
+	slices.SortFunc(all, func(a, b reading) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(b.from, a.from)) })
+	return all
+}
+
+// decimals gives the decimal signs that numbers of these kinds can have: none
+// where that is ambiguous.
+func decimals(seen kindSet, by custom) string {
+	point, comma := seen.meets(pointKinds), seen.meets(commaKinds)
+	switch {
+	case point && comma:
+		return ".,"
+	case point:
+		return "."
+	case comma:
+		return ","
+	case by.decimal != 0:
+		return string(by.decimal)
+	case seen.meets(kindComma3.set()):
+		return ""
+	}
+	return "."
+}
+
+// numberReading reads numbers of a unit with a decimal sign.
+func numberReading(unit form, seen kindSet, decimal rune) reading {
+	fractions, groups := setOf(kindFloat, kindPoint3, kindSpecial, kindCommaGroupsPoint), setOf(kindCommaGroups, kindComma3)
+	from, to, shown := signs+removed+",", "--", "1,234"
+	if decimal == ',' {
+		fractions, groups = setOf(kindDecimalComma, kindComma3, kindSpecial), setOf(kindPointGroups, kindPoint3)
+		from, to, shown = signs+","+removed+".", "--.", "1.234"
+	}
+	kinds := fractions | groups | setOf(kindInt, kindSpaceGroups)
+	r := reading{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form == unit && kinds.meets(g.kind.set()) }}
+	if seen.meets(kindSpaceGroups.set()) && !seen.meets(groups|setOf(kindCommaGroupsPoint)) {
+		shown = "1 234"
+	}
+	if seen.meets(fractions) {
+		r.typ = typeDouble
+		shown += string(decimal) + "56"
+	}
+	if seen.meets(groups|setOf(kindDecimalComma, kindSpaceGroups, kindCommaGroupsPoint)) || decimal == ',' && seen.meets(fractions) {
+		r.from = shown
+	}
+	r.expr = func(cell, typ string) string {
+		if unit > 0 {
+			cell = fmt.Sprintf("replace(%s, %s, '')", cell, sqltext.Text(units[unit]))
+		}
+		return fmt.Sprintf("CAST(translate(%s, %s, %s) AS %s)", cell, sqltext.Text(from), sqltext.Text(to), typ)
+	}
+	return r
+}
+
+// dateReadings are those of dates that are not ISO's.
+func dateReadings(groups []cellGroup, seen kindSet, by custom) []reading {
+	var all []reading
+	if seen.meets(kindNamedMonth.set()) {
+		all = append(all, dateReading(groups, setOf(kindNamedMonth), ""))
+	}
+	if seen.meets(kindDayFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'd' && !seen.meets(kindMonthFirst.set()) {
+		all = append(all, dateReading(groups, setOf(kindDayFirst, kindEitherFirst), "d"))
+	}
+	if seen.meets(kindMonthFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'm' && !seen.meets(kindDayFirst.set()) {
+		all = append(all, dateReading(groups, setOf(kindMonthFirst, kindEitherFirst), "m"))
+	}
+	return all
+}
+
+// dateReading reads dates of some kinds in all the forms that there are.
+func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
+	r := reading{typ: typeDate, fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
+	var layouts []string
+	most := int64(0)
+	for _, g := range groups {
+		if !r.fits(g) {
+			continue
+		}
+		layout, shown := g.form.layout(g.kind, first)
+		layouts = append(layouts, sqltext.Text(layout))
+		if g.form>>formClock > 0 {
+			r.typ = typeTimestamp
+		}
+		if g.count > most {
+			most, r.from = g.count, shown
+		}
+	}
+	// The layout of a year of four digits also reads two: it comes later.
+	slices.SortFunc(layouts, func(a, b string) int {
+		return cmp.Or(-cmp.Compare(strings.Index(a, "%y"), strings.Index(b, "%y")), strings.Compare(a, b))
+	})
+	layouts = slices.Compact(layouts)
+	from, to := "-.", "//"
+	if first == "" {
+		from, to = namedFrom, namedTo
+	}
+	r.expr = func(cell, typ string) string {
+		return fmt.Sprintf("CAST(strptime(translate(trim(%s), '%s', '%s'), [%s]) AS %s)", cell, from, to, strings.Join(layouts, ", "), typ)
+	}
+	return r
+}
+
+// isMissing gives the SQL that is true for a cell that spells a missing value.
+func isMissing(cell string) string {
+	list := make([]string, len(missingSpellings))
+	for i, spelling := range missingSpellings {
+		list[i] = sqltext.Text(spelling)
+	}
+	return fmt.Sprintf("lower(trim(%s)) IN (%s)", cell, strings.Join(list, ", "))
+}

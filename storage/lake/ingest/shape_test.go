@@ -1,0 +1,101 @@
+package ingest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"parley/storage/lake/ingest"
+)
+
+// TestShapes reads files whose header, quotes or last row are not as they should
+// be.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, content, types, rows, warnings string }{
+		{
+			name:     "a title",
+			content:  "Sales of 2024\n\nregion,sales,cost\nNorth,1,2\nSouth,3,4\n",
+			types:    "region VARCHAR, sales BIGINT, cost BIGINT",
+			rows:     `{"region":"North","sales":1,"cost":2}` + "\n" + `{"region":"South","sales":3,"cost":4}`,
+			warnings: `{3  the header is on line 3; 1 row above it not read}`,
+		},
+		{
+			name:     "padded titles",
+			content:  "Sales,,\n,,\nregion,2023,2024\nNorth,1,2\n",
+			types:    "region VARCHAR, 2023 BIGINT, 2024 BIGINT",
+			rows:     `{"region":"North","2023":1,"2024":2}`,
+			warnings: `{3  the header is on line 3; 2 rows above it not read}`,
+		},
+		{
+			name:     "comments",
+			content:  "# made by x\n# a, b, c\na,b,c\n1,2,3\n",
+			types:    "a BIGINT, b BIGINT, c BIGINT",
+			rows:     `{"a":1,"b":2,"c":3}`,
+			warnings: `{3  the header is on line 3; 2 rows above it not read}`,
+		},
+		{
+			name:     "a header that begins with a number sign",
+			content:  "#id,name\n1,x\n2,y\n",
+			types:    "#id BIGINT, name VARCHAR",
+			rows:     `{"#id":1,"name":"x"}` + "\n" + `{"#id":2,"name":"y"}`,
+			warnings: ``,
+		},
+		{
+			name:     "groups of columns",
+			content:  "region,2023,,2024,\n,sales,cost,sales,cost\nNorth,1,2,3,4\n",
+			types:    "region VARCHAR, 2023 sales BIGINT, 2023 cost BIGINT, 2024 sales BIGINT, 2024 cost BIGINT",
+			rows:     `{"region":"North","2023 sales":1,"2023 cost":2,"2024 sales":3,"2024 cost":4}`,
+			warnings: `{1  two header rows were joined}`,
+		},
+		{
+			name:     "units below names",
+			content:  "name,weight,height\n,kg,cm\nAnn,60,170\n",
+			types:    "name VARCHAR, weight kg BIGINT, height cm BIGINT",
+			rows:     `{"name":"Ann","weight kg":60,"height cm":170}`,
+			warnings: `{1  two header rows were joined}`,
+		},
+		{
+			name:     "a first row of texts is a row",
+			content:  "name,size\nAnn,unknown\nBob,5\n",
+			types:    "name VARCHAR, size VARCHAR",
+			rows:     `{"name":"Ann","size":"unknown"}` + "\n" + `{"name":"Bob","size":"5"}`,
+			warnings: ``,
+		},
+		{
+			name:     "quotes within quotes",
+			content:  "a,b\n\"He said \"hi\" to me\",1\n\"5\" pipe\",2\n\"x \"\"y\"\" \"z\"\",3\n",
+			types:    "a VARCHAR, b BIGINT",
+			rows:     `{"a":"He said \"hi\" to me","b":1}` + "\n" + `{"a":"5\" pipe","b":2}` + "\n" + `{"a":"x \"y\" \"z\"","b":3}`,
+			warnings: ``,
+		},
+		{
+			name:     "a row of totals",
+			content:  "item,price\npen,1\nTotal,1\n",
+			types:    "item VARCHAR, price BIGINT",
+			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":1}`,
+			warnings: `{3  the last row looks like a row of totals}`,
+		},
+		{
+			name:     "internal names",
+			content:  "__index_level_0__,__,x\n1,2,3\n",
+			types:    "index_level_0__ BIGINT, column_2 BIGINT, x BIGINT",
+			rows:     `{"index_level_0__":1,"column_2":2,"x":3}`,
+			warnings: `{0 index_level_0__ the column was named "__index_level_0__"; names that start with __ are for internal use} {0 column_2 the column was named "__"; names that start with __ are for internal use}`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", test.content)}})
+			if got := types(result.Columns); got != test.types {
+				t.Errorf("types: got  %s\nwant %s", got, test.types)
+			}
+			if got := l.rows(result.Columns, result); got != test.rows {
+				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
+			}
+			if got := fmt.Sprint(result.Report.Warnings); got != "["+test.warnings+"]" {
+				t.Errorf("warnings: got %s\nwant %s", got, test.warnings)
+			}
+		})
+	}
+}
