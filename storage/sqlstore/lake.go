@@ -135,6 +135,9 @@ func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange)
 		if err := s.addVersion(ctx, tx, change.DatasetID, version, change.Columns); err != nil {
 			return err
 		}
+		if err := s.addProfile(ctx, tx, change, version); err != nil {
+			return err
+		}
 		if change.Ingestion != nil {
 			bytes, err = s.completeIngestion(ctx, tx, change.DatasetID, version, *change.Ingestion)
 		}
