@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
 
+	"parley/internal/benchtest"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -129,4 +131,29 @@ func bookOf(t testing.TB, rows int) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// BenchmarkWorkbook ingests a sheet of 20 columns in a worker, and reports the most memory
+// that a worker had.
+func BenchmarkWorkbook(b *testing.B) {
+	benchtest.Each(b, "rows", benchtest.Sizes(10_000, 100_000), func(b *testing.B, rows int) {
+		dir := b.TempDir()
+		source := ingest.Source{Path: filepath.Join(dir, "book.xlsx"), Name: "book.xlsx"}
+		if err := os.WriteFile(source.Path, bookOf(b, rows), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		ingester := NewIngester(IngesterConfig{})
+		b.ResetTimer()
+		for i := range b.N {
+			made, err := ingester.Ingest(b.Context(), Admission{User: "alice"}, ingest.Job{Sources: []ingest.Source{source}, OutDir: filepath.Join(dir, fmt.Sprint("out", i))})
+			if err != nil || made.Rows != int64(rows) {
+				b.Fatalf("made %d rows, %v", made.Rows, err)
+			}
+		}
+		var children syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(children.Maxrss)/1024, "MiB-peak")
+	})
 }

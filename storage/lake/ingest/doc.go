@@ -12,6 +12,10 @@
 // says so. What is ambiguous stays text, unless other cells of the column or of
 // the file decide.
 //
+// A file that holds tables or texts (a workbook, an archive, an HTML page, an SQLite
+// file, a document) is unpacked into parts first (parts.go), each a file of CSV, JSON or
+// text, which is then checked like any other.
+//
 // # Contract for readers
 //
 // An append that widens a column does not rewrite files. So the files of a
