@@ -57,7 +57,7 @@ func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start PDFium: %w", err)
 	}
-	defer reader.Close() //nolint:errcheck // what was read stays read
+	defer reader.Close()
 	limit := r.unpackLimit()
 	text := false
 	path, err := r.writeTemp(func(out io.Writer) (err error) {
